@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mcp_studio import __version__
@@ -27,7 +28,8 @@ from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
 from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.schema.worker import Checker
-from mcp_studio.search.late import Searches
+from mcp_studio.search.method import Scope
+from mcp_studio.search.usage import Usage
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.raw import Bare, RawExchange
@@ -44,13 +46,15 @@ if TYPE_CHECKING:
     from mcp_studio.auth.accounts import Accounts
     from mcp_studio.auth.model import Account
     from mcp_studio.auth.signin import SignIn
+    from mcp_studio.search.index import SearchIndex
+    from mcp_studio.search.method import Found
 
 log = logging.getLogger(__name__)
 _SERVERS = Timeouts()
 CLIENT_INFO: dict[str, Json] = {"name": "mcp-studio", "title": "mcp-studio", "version": __version__}
 
 
-class Studio(Searches):
+class Studio:
     """Connections, catalog, trace, inbox and calls; use it as `async with Studio.open(...) as studio`."""
 
     def __init__(self, config: Config, paths: Paths, *, can_ask: bool, origin: str = "") -> None:
@@ -67,6 +71,8 @@ class Studio(Searches):
         self.catalog = Catalog()
         self.catalog.seen.redact = self.redactor.bytes
         self.memory = Memory(paths.state, self.redactor, settings.history)
+        uses = paths.state / "search-usage.json" if settings.search_usage else None
+        self.usage = Usage(uses, self.redactor.text)
         self._checker = Checker(settings.limits)
         self.signing = Signing(settings, paths, self.redactor, self.inbox, can_ask=can_ask, spawn=self.spawn)
         self.manager = ConnectionManager(
@@ -119,7 +125,7 @@ class Studio(Searches):
             await asyncio.gather(self.manager.close(), *(bare.close() for bare in self._bare))
         finally:
             try:
-                await self.end_search()
+                await self._close_search()
                 await self.memory.close()
                 await self.tasks.close()
             finally:
@@ -223,6 +229,45 @@ class Studio(Searches):
     async def check(self, schema: Json, value: Json) -> tuple[SchemaProblem, ...]:
         """Check a value against its whole schema, off the loop and bounded."""
         return await self._checker.check(schema, value)
+
+    # ------------------------------------------------------------------ search
+
+    @cached_property
+    def index(self) -> SearchIndex:
+        """The index over everything that servers offer; made, and imported, when somebody first searches."""
+        settings = self.config.settings
+        return import_module("mcp_studio.search.index").SearchIndex(
+            self.catalog, tags=self._tags, servers=self.manager.names, usage=self.usage, cache=self.paths.cache,
+            semantic=settings.search_semantic, cjk=settings.search_cjk,
+        )  # fmt: skip
+
+    async def search(
+        self,
+        text: str,
+        *,
+        method: str = "auto",
+        kinds: Collection[EntryKind] | None = None,
+        servers: Collection[str] | None = None,
+        limit: int = 50,
+        typing: bool = False,
+        once: bool = False,
+    ) -> Found:
+        """Find tools, resources, templates and prompts of all servers, or of some; see `SearchIndex.ask`.
+
+        Raises:
+            SearchProblem: it cannot be asked in this way.
+        """
+        scope = Scope(None if servers is None else frozenset(servers), None if kinds is None else frozenset(kinds))
+        return await self.index.ask(text, method=method, scope=scope, limit=limit, typing=typing, once=once)
+
+    def _tags(self, server: str) -> tuple[str, ...]:
+        group = self.manager.config(server).group if server in self.manager.names() else ""
+        return (group,) if group else ()
+
+    async def _close_search(self) -> None:
+        if "index" in self.__dict__:
+            await asyncio.to_thread(self.index.close)
+        await asyncio.to_thread(self.usage.write)
 
     # ------------------------------------------------------------------ by hand
 

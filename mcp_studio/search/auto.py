@@ -1,40 +1,36 @@
 """The way of searching where nobody chooses one: names first, then words, mixed with meaning where it is known.
 
-A name in which all that was asked for stands goes before the rest: that is what somebody wants who types a name, or its
-beginning. A question in a sentence hardly ever stands in a name, so there the words decide alone.
+A name that has all that was typed goes before the rest: that is what somebody wants who types a name, or its beginning.
+A question in a sentence hardly ever stands in a name, so there the words decide alone.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
 
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.search.method import BY_MEANING, Answer, Query, Scored, SearchProblem
-from mcp_studio.search.plugins import order
+from mcp_studio.search.method import BY_MEANING, Answer, Query, Scored, SearchProblem, order
+from mcp_studio.search.names import name_parts
 from mcp_studio.search.tokens import is_dense
 
 NAME = "auto"
 LEXICAL = ("substring", "bm25")
 """The methods that it cannot do without."""
-MOST_WORDS = 4
+_MOST_WORDS = 4
 """A question of more words is a sentence: names are looked through only where words find too little."""
-ENOUGH = 5
+_ENOUGH = 5
 """Where words find fewer, whatever has the letters, and names that are nearly right, are shown as well."""
-USED = 0.02
+_USED = 0.02
 """What is used much may overtake what the words rate higher by this share of the best; names it never overtakes."""
 _SHORTEST = 3
 """Characters that may stand anywhere in a word; fewer only count at its beginning."""
-_BREAK = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\W_]+")
 _LONGEST = 200
 _POOL = 100
-"""So many of the best by words, and by names, are looked at."""
-
+"""So many of the best by words, and by names, are merged."""
 Ask = Callable[[str, Query], Answer]
-"""Asks a method by its name."""
 
 
 class Served(NamedTuple):
@@ -44,7 +40,7 @@ class Served(NamedTuple):
     method: str
 
 
-class Close(IntEnum):
+class Closeness(IntEnum):
     """How near a name is to what was asked for."""
 
     NOT = 0
@@ -58,34 +54,71 @@ class Close(IntEnum):
 
 
 def search(
-    query: Query, ask: Ask, *, meaning: Callable[[], bool], strength: Callable[[Ref], float] = lambda _: 0.0
+    query: Query, ask: Ask, meaning: Callable[[], bool], strength: Callable[[Ref], float] = lambda _: 0.0
 ) -> Served:
     """Answer a question with several methods.
 
     Args:
-        ask: asks one of them.
+        ask: asks one of them by its name.
         meaning: whether meaning is known well enough to be mixed in; asked where that would help.
         strength: how much something is used, from 0 to 1.
     """
     asked, text, limit = pieces(query.text), query.text.strip(), query.limit
-    query = query._replace(limit=max(_POOL, limit))  # how many are shown changes nothing of their order
+    query = query._replace(limit=max(_POOL, limit))  # how many are shown must not change their order
     names = ask("substring", query) if "." in text or "__" in text else None
     if names is not None and names.hits and all(text in (str(hit.ref), hit.ref.flat) for hit in names.hits):
-        return _cut(Served(names, "substring"), limit)  # an address in full
-    found, by_words = _by_words(query, ask, several(asked, query.text) and meaning())
-    if len(asked) > MOST_WORDS and len(found.hits) >= ENOUGH:
+        return Served(names._replace(hits=names.hits[:limit]), "substring")  # an address in full
+    words = _by_words(query, ask, several(query.text) and meaning())
+    if len(asked) > _MOST_WORDS and len(words.answer.hits) >= _ENOUGH:
         names = Answer((), 0)
     elif names is None:
         names = ask("substring", query)
-    return _cut(_merged(query, asked, Served(found, by_words), names, strength), limit)
+    return _merged(asked, words, names, strength, limit)
 
 
-def _cut(served: Served, limit: int) -> Served:
-    return served._replace(answer=served.answer._replace(hits=served.answer.hits[:limit]))
+def several(text: str) -> bool:
+    """Whether a question may have several words, so that it has a meaning beyond a name; Chinese has no spaces."""
+    return len(pieces(text)) > 1 or (not text.isascii() and any(map(is_dense, text[:_LONGEST])))
+
+
+def pieces(text: str) -> list[str]:
+    """The parts of a question or name."""
+    return name_parts(text[:_LONGEST])
+
+
+def closeness(asked: list[str], ref: Ref) -> Closeness:
+    """How near a name is to what was asked for; the server's name may stand beside it."""
+    own = _pieces(ref.name[:_LONGEST])
+    if not asked or not own:
+        return Closeness.NOT
+    found = _closeness(asked, own)
+    if found is Closeness.NOT:
+        server = _pieces(ref.server[:_LONGEST])
+        rest = [piece for piece in asked if piece not in server]
+        if rest and len(rest) < len(asked):
+            return min(_closeness(rest, own), Closeness.BEGINS)
+    return found
+
+
+_pieces = lru_cache(2_048)(pieces)
+"""Of names and servers: they are the same with the next key."""
+
+
+def _closeness(asked: list[str], own: list[str]) -> Closeness:
+    together, whole = "".join(asked), "".join(own)
+    if together == whole:
+        return Closeness.SAME
+    if whole.startswith(together):
+        return Closeness.BEGINNING
+    if all(any(piece.startswith(one) for piece in own) for one in asked):
+        return Closeness.BEGINS
+    if all(len(one) >= _SHORTEST and one in whole for one in asked):
+        return Closeness.INSIDE
+    return Closeness.NOT
 
 
 def _by_words(query: Query, ask: Ask, meaning: bool) -> Served:
-    """By words, and by meaning where that works: what is wrong with it costs no answer, and is told."""
+    """By words, and by meaning where that works: what is wrong with it costs no answer, and is said."""
     note = ""
     if meaning:
         try:
@@ -96,40 +129,27 @@ def _by_words(query: Query, ask: Ask, meaning: bool) -> Served:
     return Served(found._replace(note=f"{note} {found.note}".strip()), "bm25")
 
 
-def several(asked: list[str], text: str) -> bool:
-    """Whether a question may have several words, so that it has a meaning beyond a name; Chinese has no spaces."""
-    return len(asked) > 1 or (not text.isascii() and any(map(is_dense, text[:_LONGEST])))
-
-
-def _merged(query: Query, asked: list[str], words: Served, names: Answer, strength: Callable[[Ref], float]) -> Served:
+def _merged(asked: list[str], words: Served, names: Answer, strength: Callable[[Ref], float], limit: int) -> Served:
     found = words.answer
-    worded = sum(hit.reasons != BY_MEANING for hit in found.hits)
-    few = worded < ENOUGH
-    instead = 0.0 if worded else 1.0  # a name that is nearly right goes before what only means something alike
-    closeness = {hit.ref: close(asked, hit.ref) for hit in (*found.hits, *names.hits)}
-    scores: dict[Ref, tuple[float, Scored]] = {}
-    for hit, share in _shares(found.hits):
-        scores[hit.ref] = (0.5 + 0.5 * share, hit)
-    more = 0
-    for hit, share in _shares(names.hits):
-        if hit.ref in scores:
-            continue
-        if few or closeness[hit.ref] is not Close.NOT:
-            scores[hit.ref] = (instead + 0.45 * share, hit)
-            more += 1
+    by_word = sum(hit.reasons != BY_MEANING for hit in found.hits)
+    base = 0.0 if by_word else 1.0  # a name that is nearly right goes before what only means something alike
+    near = {hit.ref: closeness(asked, hit.ref) for hit in (*found.hits, *names.hits)}
+    scores = {hit.ref: (0.5 + 0.5 * share, hit) for hit, share in _shares(found.hits)}
+    of_names = {
+        hit.ref: (base + 0.45 * share, hit)
+        for hit, share in _shares(names.hits)
+        if hit.ref not in scores and (by_word < _ENOUGH or near[hit.ref] is not Closeness.NOT)
+    }
     hits = [
-        Scored(ref, 2.0 * closeness[ref] + score + USED * strength(ref), hit.reasons)
-        for ref, (score, hit) in scores.items()
+        Scored(ref, 2.0 * near[ref] + score + _USED * strength(ref), hit.reasons)
+        for ref, (score, hit) in (scores | of_names).items()
     ]
     hits.sort(key=order)
-    total = (
-        max(found.total, names.total)
-        if found.total > len(found.hits) or names.total > len(names.hits)
-        else found.total + more
-    )
-    notes = [note for note in (found.note, names.note if more and not worded else "") if note]
-    served = "+".join(name for name, part in (("substring", more), (words.method, found.hits)) if part)
-    return Served(Answer(hits[: query.limit], max(total, len(hits)), " ".join(notes)), served or words.method)
+    more = found.total > len(found.hits) or names.total > len(names.hits)
+    total = max(found.total, names.total) if more else found.total + len(of_names)
+    notes = filter(None, (found.note, names.note if of_names and not by_word else ""))
+    served = "+".join(name for name, part in (("substring", of_names), (words.method, found.hits)) if part)
+    return Served(Answer(hits[:limit], max(total, len(hits)), " ".join(notes)), served or words.method)
 
 
 def _shares(hits: Iterable[Scored]) -> list[tuple[Scored, float]]:
@@ -137,39 +157,3 @@ def _shares(hits: Iterable[Scored]) -> list[tuple[Scored, float]]:
     listed = list(hits)
     best = max((hit.score for hit in listed), default=0.0)
     return [(hit, max(0.0, hit.score / best) if best > 0 else 0.0) for hit in listed]
-
-
-def pieces(text: str) -> list[str]:
-    """The parts of a question or name: `getFile_contents` has three."""
-    return [piece.casefold() for piece in _BREAK.split(text[:_LONGEST]) if piece]
-
-
-_own = lru_cache(2_048)(pieces)
-"""Of names and servers: they are the same with the next key."""
-
-
-def close(asked: list[str], ref: Ref) -> Close:
-    """How near a name is to what was asked for; the server's name may be said besides."""
-    own = _own(ref.name[:_LONGEST])
-    if not asked or not own:
-        return Close.NOT
-    found = _close(asked, own)
-    if found is Close.NOT:
-        server = set(_own(ref.server[:_LONGEST]))
-        rest = [piece for piece in asked if piece not in server]
-        if rest and len(rest) < len(asked):
-            return min(_close(rest, own), Close.BEGINS)
-    return found
-
-
-def _close(asked: list[str], own: list[str]) -> Close:
-    together, whole = "".join(asked), "".join(own)
-    if together == whole:
-        return Close.SAME
-    if whole.startswith(together):
-        return Close.BEGINNING
-    if all(any(piece.startswith(one) for piece in own) for one in asked):
-        return Close.BEGINS
-    if all(len(one) >= _SHORTEST and one in whole for one in asked):
-        return Close.INSIDE
-    return Close.NOT

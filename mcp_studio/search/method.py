@@ -23,8 +23,6 @@ class Document(NamedTuple):
     """Words of the person or the studio about it: the server's group, what it is marked with."""
 
 
-ENTRY_POINTS = "mcp_studio.search_methods"
-"""The group of entry points: name of the method -> a callable without arguments that makes a `Method`."""
 LONGEST = 2_000
 """Characters of a question that are looked at; what comes after them is left out, and that is said."""
 
@@ -83,6 +81,11 @@ class Scored(NamedTuple):
     """The larger the better; comparable within one answer only."""
     reasons: tuple[Reason, ...] = ()
     """Empty where the method leaves it to the studio to say what matched."""
+
+
+def order(hit: Scored) -> tuple[float, str, str, str]:
+    """The best first; equal ones by server, name and kind."""
+    return (-hit.score, hit.ref.server, hit.ref.name, hit.ref.kind)
 
 
 class Answer(NamedTuple):

@@ -1,33 +1,30 @@
-"""The table of methods: our own ones, and those that packages add by an entry point. Foreign code is kept apart here.
-
-Whatever a plug-in does costs itself alone: every call of one goes through `guarded`, and its answers through `checked`.
-"""
+"""Methods that packages add by an entry point. Whatever one does costs itself alone; see `docs/search.md`."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from itertools import islice
 from math import isfinite
 from typing import Any, NamedTuple, TypeVar
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.safetext import safe
-from mcp_studio.search.method import ENTRY_POINTS, Answer, Method, Query, Reason, Scored, SearchProblem
+from mcp_studio.search.method import Answer, Method, Query, Reason, Scored, SearchProblem, order
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+ENTRY_POINTS = "mcp_studio.search_methods"
+"""The group of entry points: name of the method -> a callable without arguments that makes a `Method`."""
 _MOST = 50
-"""Plug-ins that are looked at."""
 _MOST_HITS = 100_000
-"""Hits of one answer that are looked at."""
 _LONGEST = 2_000
 """Characters of a note or of a reason's text."""
-_WORDS = 50
+_MOST_WORDS = 50
 
 
 class Offer(NamedTuple):
-    """A method that can be had."""
+    """A method that can be made."""
 
     name: str
     title: str
@@ -37,7 +34,7 @@ class Offer(NamedTuple):
     """Empty for our own."""
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         """How it is named in a sentence."""
         return f"The search method {self.name!r}" + (f" of {self.package}" if self.package else "")
 
@@ -51,54 +48,60 @@ class MethodFailed(SearchProblem):
         super().__init__(message, hint="Other methods are not concerned.")
 
 
-def entry_points(taken: Iterable[str]) -> dict[str, Offer]:
-    """What packages add, by name; reads all installed packages' metadata, which is slow. Our own names stay ours."""
+def entry_points(taken: Collection[str]) -> dict[str, Offer]:
+    """What packages add, by name; slow, it reads the metadata of all packages. Names that are taken stay so."""
     from importlib import metadata
 
     found: dict[str, Offer] = {}
-    known = set(taken)
     for point in sorted(metadata.entry_points(group=ENTRY_POINTS), key=lambda one: (one.name, one.value)):
         package = (point.dist and point.dist.name) or point.module
-        if point.name in known or len(found) >= _MOST:
+        if point.name in found or point.name in taken or len(found) >= _MOST:
             log.warning("search method %s of %s is left out: its name is taken, or there are many", point.name, package)
             continue
-        known.add(point.name)
         found[point.name] = Offer(point.name, point.name, lambda point=point: point.load()(), package)
     return found
 
 
 def guarded(offer: Offer, doing: str, work: Callable[[], T]) -> T:
-    """Run code of a method; whatever it raises is told in a sentence that names it.
+    """Run code of a method.
 
     Raises:
         SearchProblem: the method's own, about the question.
-        MethodFailed: anything else.
+        MethodFailed: anything else that it raises, in a sentence that names it.
     """
     try:
         return work()
     except SearchProblem:
         raise
     except (Exception, SystemExit) as problem:  # foreign code: the one place where anything is caught
-        log.warning("%s failed while %s", offer.words, doing, exc_info=problem)
+        log.warning("%s failed while %s", offer.label, doing, exc_info=problem)
         said = safe(f"{type(problem).__name__}: {problem}", 200)
-        raise MethodFailed(f"{offer.words} failed while {doing}: {said}.") from None
+        raise MethodFailed(f"{offer.label} failed while {doing}: {said}.") from None
 
 
-def checked(offer: Offer, answer: Any, query: Query, known: Callable[[Ref], bool]) -> Answer:
-    """An answer as it should be: of known entries in scope, without duplicates, sorted, cut.
+def made(offer: Offer) -> Method:
+    """Make a method; it must have what a `Method` has.
+
+    Raises:
+        SearchProblem: it cannot be made, or is none.
+    """
+    method = guarded(offer, "it was loaded", offer.make)
+    for name in ("add", "remove", "search"):
+        if not callable(getattr(method, name, None)):
+            raise MethodFailed(f"{offer.label} is none: it has no {name}().")
+    return method
+
+
+def checked(offer: Offer, answer: Any, query: Query, known: Callable[[Ref], object]) -> Answer:
+    """An answer as it should be: of known documents in scope, without duplicates, sorted, cut.
 
     Raises:
         MethodFailed: it is none.
     """
-    return guarded(offer, "its answer was read", lambda: _checked(offer, answer, query, known))
-
-
-def _checked(offer: Offer, answer: Any, query: Query, known: Callable[[Ref], bool]) -> Answer:
     try:
         hits, total, note = answer
         best: dict[Ref, Scored] = {}
-        for hit in islice(hits, _MOST_HITS):
-            ref, score, reasons = hit
+        for ref, score, reasons in islice(hits, _MOST_HITS):
             kind, server, name = ref
             ref, score = Ref(kind, server, name), float(score)
             if not isfinite(score) or not known(ref) or not query.scope.has(ref):
@@ -108,14 +111,9 @@ def _checked(offer: Offer, answer: Any, query: Query, known: Callable[[Ref], boo
         ordered = sorted(best.values(), key=order)
         return Answer(ordered[: query.limit], max(int(total), len(ordered)), str(note)[:_LONGEST])
     except (TypeError, ValueError, AttributeError, OverflowError):
-        raise MethodFailed(f"{offer.words} gave an answer that is none.") from None
-
-
-def order(hit: Scored) -> tuple[float, str, str, str]:
-    """The best first; equal ones by server, name and kind."""
-    return (-hit.score, hit.ref.server, hit.ref.name, hit.ref.kind)
+        raise MethodFailed(f"{offer.label} gave an answer that is none.") from None
 
 
 def _reason(one: Any) -> Reason:
     field, words, text = one
-    return Reason(str(field)[:60], tuple(str(word)[:200] for word in words)[:_WORDS], str(text)[:_LONGEST])
+    return Reason(str(field)[:60], tuple(str(word)[:200] for word in words)[:_MOST_WORDS], str(text)[:_LONGEST])

@@ -1,287 +1,514 @@
-"""Searching by meaning: what is asked and what there is are compared as vectors, no word need be the same."""
+"""Searching by meaning: questions and documents are compared as vectors, no word need be the same."""
 
 from __future__ import annotations
 
+import hashlib
+import logging
 import math
-import threading
+import re
+import sqlite3
 import time
-import weakref
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.search.embedder import Embedder, mean
-from mcp_studio.search.fields import LONGEST_NAME, Said, own_letters, questions_of, translated, understood
-from mcp_studio.search.method import BY_MEANING, LONGEST, Answer, Document, Query, Scored, SearchProblem
-from mcp_studio.search.plugins import order
-from mcp_studio.search.question import done, wanted
-from mcp_studio.search.threads import Slots
-from mcp_studio.search.vectors import Kept, Matrix, Model, Vector, VectorCache
-from mcp_studio.signal import Signal
+from mcp_studio.search.bm25 import Slots
+from mcp_studio.search.fields import LONGEST_HEAD, LONGEST_NAME, Fields, fields
+from mcp_studio.search.method import BY_MEANING, LONGEST, Answer, Document, Query, Scored, SearchProblem, order
+from mcp_studio.search.model import SIZE, Model, identity
+from mcp_studio.search.question import ASIDE, CIRCUMSTANCE, STOP, deeds_of, deeds_wanted, translations
+from mcp_studio.search.tokens import CHUNK, DENSE, is_dense, parts
 
+log = logging.getLogger(__name__)
+Vector = NDArray[np.float32]
 FOREIGN = "the model for meaning was made of English, and knows little of these letters."
 _FAR = 0.15
 """What is less near than this has nothing to do with the question."""
-_TOKENS = 128
-"""Tokens of a question that are looked at."""
-_QUESTIONS = 64
-"""Questions whose vectors are remembered."""
-_TELL = 0.5
-"""Seconds between one telling of progress and the next."""
-_LOOK = 0.02
-"""Seconds between two looks at how far it is."""
-_CLOSE = 1.0
+_TOKENS = 32
+"""Tokens of each text of a document that are read."""
+_QUESTION_TOKENS = 128
+_LOOKED_UP = 64
+"""Documents whose vectors are looked up in one step."""
+_PARAMETERS_SHARE = 0.25
+"""What the parameters of a document count; the rest is what it does."""
+_HEAD_WORDS = 32
+_PARAMETERS = 12
+_SENTENCES = 6
+"""Sentences of a question that are compared by themselves."""
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_FEWEST_WORDS = 3
+"""Words of a sentence that says something by itself."""
+_GIST_SHARE = 1 / 3
+_FEWEST_BARE = 2
+_CIRCUMSTANCE = re.compile(rf"\b(?:{'|'.join(sorted(CIRCUMSTANCE))})\b", re.IGNORECASE)
+_BEFORE_SIGN = re.compile(r"\s+(?=[.,;!?])")
+_LETTERS = re.compile(r"\w+")
+_LIKELIEST = 2
+"""English words that are taken for a Chinese one."""
+_STRETCH = re.compile(f"([{DENSE}]+)")
+_LATIN_WORD = re.compile(r"[A-Za-z]{3,}")
+_BEHIND_LATIN = "\u0250"
+_DENSE_WEIGHT = 3
+"""So many letters say as much as one character of a script without spaces."""
 
 
-class Near(NamedTuple):
-    """How near documents are to a question, 1 at most: cosines, where the question has one part."""
+class Passage(NamedTuple):
+    """One of the texts that stand for a document, or for a sentence of a question."""
+
+    text: str
+    share: float
+    """What it counts of 1."""
+
+
+def passages_of(texts: Fields) -> tuple[Passage, ...]:
+    """The texts that stand for a document: what it is and does, and what it takes."""
+    name = _spoken(texts.name)
+    title = "" if texts.title == texts.name else " ".join(texts.title.split())
+    head = " ".join(texts.head.split()[:_HEAD_WORDS])
+    does = (f"{_spoken(texts.server)}: {name}", title, head if understood(head) else "")
+    what = ". ".join(part for part in does if part)
+    takes = ", ".join(_spoken(one.name) for one in texts.parameters[:_PARAMETERS])
+    if not takes:
+        return (Passage(what, 1.0),)
+    return Passage(what, 1 - _PARAMETERS_SHARE), Passage(f"{name} ({takes})", _PARAMETERS_SHARE)
+
+
+def _spoken(name: str) -> str:
+    """An identifier as a person would say it: its words, with spaces."""
+    found: list[str] = []
+    for chunk in CHUNK.findall(name):
+        end = 0
+        for part in parts(chunk):
+            if part.start >= end:
+                found.append(chunk[part.start : part.end])
+                end = part.end
+    return " ".join(found)
+
+
+def questions_of(text: str) -> list[tuple[Passage, ...]]:
+    """A question, then its sentences where it has several: one of them may ask for something by itself."""
+    if translated(text):
+        return [(Passage(_in_english(text), 1.0),)]
+    sentences = [part.strip() for part in _SENTENCE.split(text) if len(part.split()) >= _FEWEST_WORDS]
+    whole = " ".join(text.split())
+    if len(sentences) > 1:
+        return [(Passage(whole, 1.0),), *(_with_gist(sentence) for sentence in sentences[:_SENTENCES])]
+    return [_with_gist(whole)]
+
+
+def _with_gist(sentence: str) -> tuple[Passage, ...]:
+    core = gist(sentence)
+    if core == sentence:
+        return (Passage(sentence, 1.0),)
+    return Passage(sentence, 1 - _GIST_SHARE), Passage(core, _GIST_SHARE)
+
+
+def gist(sentence: str) -> str:
+    """What a sentence wants done: without quoted text and names, and nothing from the first `in` or `with` on."""
+    plain = _BEFORE_SIGN.sub("", " ".join(ASIDE.sub(" ", sentence).split()))
+    if len(plain.split()) < _FEWEST_BARE:
+        plain = sentence
+    for word in _CIRCUMSTANCE.finditer(plain):
+        before = plain[: word.start()]
+        if sum(one not in STOP for one in _LETTERS.findall(before.lower())) >= _FEWEST_BARE:
+            return before.rstrip()
+    return plain
+
+
+def translated(text: str) -> bool:
+    """Whether a question is compared by the English words for what is Chinese in it."""
+    return bool(_STRETCH.search(text)) and bool(_in_english(text))
+
+
+@lru_cache(64)
+def _in_english(text: str) -> str:
+    """The English words of a question, and those that the glossary has for its Chinese ones."""
+    found: list[str] = []
+    for stretch in _STRETCH.split(text):
+        if _STRETCH.match(stretch):
+            found += [word.replace("_", " ") for _, english in translations(stretch) for word in english[:_LIKELIEST]]
+        else:
+            found += _LATIN_WORD.findall(stretch)
+    return " ".join(dict.fromkeys(found))
+
+
+def understood(text: str) -> bool:
+    """Whether most of a text is in letters that the model knows: it was made of English."""
+    known = sum(char < _BEHIND_LATIN for char in text if char.isalpha())
+    other = sum(_DENSE_WEIGHT if is_dense(char) else 1 for char in text if char >= _BEHIND_LATIN and char.isalpha())
+    return known >= other
+
+
+class Packed(NamedTuple):
+    """A vector as bytes, and what they are to be multiplied with. The error of a product is below 0.003."""
+
+    numbers: NDArray[np.int8]
+    scale: float
+
+
+def packed(vector: Vector) -> Packed:
+    """Pack a vector."""
+    scale = max(float(np.abs(vector).max()), 1e-9) / 127
+    return Packed(np.rint(vector / scale).astype(np.int8), scale)
+
+
+_BLOCK = 512
+"""Rows that are made floats at a time: they stay in the processor's cache."""
+
+
+class Matrix:
+    """Rows of vectors by number; a row that was not set is as far from everything as can be."""
+
+    def __init__(self) -> None:
+        self._rows = np.zeros((0, SIZE), np.int8)
+        self._scales = np.zeros(0, np.float32)
+        self.known: NDArray[np.bool_] = np.zeros(0, np.bool_)
+
+    def grow(self, size: int) -> None:
+        """Have room for rows below `size`."""
+        if size > len(self._scales):
+            more = size + size // 4 + 64
+            for array in (self._rows, self._scales, self.known):
+                array.resize((more, *array.shape[1:]), refcheck=False)  # what is new is 0
+
+    def put(self, row: int, vector: Packed) -> None:
+        """Set a row."""
+        self._rows[row], self._scales[row], self.known[row] = vector.numbers, vector.scale, True
+
+    def cosines(self, vectors: NDArray[np.float32], size: int) -> NDArray[np.float32]:
+        """The cosine of each of some vectors with each of the first `size` rows; 0 for those that are not known."""
+        out = np.empty((len(vectors), size), np.float32)
+        for start in range(0, size, _BLOCK):
+            end = min(start + _BLOCK, size)
+            floats = self._rows[start:end].astype(np.float32)
+            for place, vector in enumerate(vectors):  # all at once is slower, by far so beside busy processors
+                np.dot(floats, vector, out=out[place, start:end])
+        out *= self._scales[:size]
+        return out
+
+
+FILE = "meanings-1.db"
+"""The number changes with the format."""
+MOST = 200_000
+"""Vectors that are kept, 90 MB; the oldest go."""
+_BUSY = 0.5
+"""Seconds for which another process may write."""
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS vector (key BLOB PRIMARY KEY, used INTEGER, scale REAL, numbers BLOB) WITHOUT ROWID"
+)
+_OLDEST = "DELETE FROM vector WHERE key IN (SELECT key FROM vector ORDER BY used, key LIMIT ?)"
+_DAY = 86_400
+
+
+def key_of(ident: str, text: str) -> bytes:
+    """The key of a text's vector."""
+    return hashlib.sha256(f"{ident}\n{text}".encode(errors="surrogatepass")).digest()[:16]
+
+
+class VectorCache:
+    """Vectors in a file of the cache folder, by a hash of model and text. A fault of it costs time, never an answer.
+
+    Several processes may use the file at once; of one cache one thread at a time.
+
+    Args:
+        folder: None keeps nothing.
+    """
+
+    def __init__(self, folder: Path | None, most: int = MOST) -> None:
+        self._file = folder / FILE if folder is not None else None
+        self._most = most
+        self._db: sqlite3.Connection | None = None
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, Packed]:
+        """Those of them that are known."""
+        found: dict[bytes, Packed] = {}
+
+        def look_up(db: sqlite3.Connection) -> None:
+            for key in keys:
+                row = db.execute("SELECT scale, numbers FROM vector WHERE key = ?", (key,)).fetchone()
+                if row and isinstance(row[0], float) and isinstance(row[1], bytes) and len(row[1]) == SIZE:
+                    found[key] = Packed(np.frombuffer(row[1], np.int8), row[0])
+
+        if self._file is not None and self._file.exists():
+            self._use(look_up)
+        return found
+
+    def put(self, key: bytes, vector: Packed) -> None:
+        """Keep a vector."""
+        row = key, int(time.time() // _DAY), vector.scale, vector.numbers.tobytes()
+        self._use(lambda db: db.execute("INSERT OR REPLACE INTO vector VALUES (?, ?, ?, ?)", row))
+
+    def close(self) -> None:
+        """Close the file; a later use opens it again."""
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+    def _use(self, work: Callable[[sqlite3.Connection], object]) -> None:
+        """Use the file in a transaction, or do without it."""
+        if self._file is None:
+            return
+        try:
+            db = self._db = self._db or _connect(self._file, self._most)
+            with db:
+                work(db)
+        except sqlite3.OperationalError as problem:  # locked, full, read-only: another time perhaps
+            log.info("vectors are not kept this time: %s", problem)
+        except (sqlite3.Error, OSError) as problem:
+            log.info("the file of vectors is thrown away: %s", problem)
+            self.close()
+            with suppress(OSError):
+                self._file.unlink(missing_ok=True)
+
+
+def _connect(file: Path, most: int) -> sqlite3.Connection:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    db = sqlite3.connect(file, timeout=_BUSY)
+    db.execute("PRAGMA synchronous=OFF")  # what a power failure takes is computed again
+    with db:
+        db.execute(_TABLE)
+        (count,) = db.execute("SELECT count(*) FROM vector").fetchone()
+        if count > most:
+            db.execute(_OLDEST, (count - most * 9 // 10,))
+    return db
+
+
+class Nearness(NamedTuple):
+    """How near documents are to a question, 1 at most."""
 
     known: dict[Ref, float]
     """Of the documents that were asked for, those whose meaning is known."""
     best: list[tuple[Ref, float]]
-    """The nearest of all in scope, equal ones by server, name and kind."""
+    """The nearest of all in scope."""
     total: int
     """How many have anything to do with it."""
 
 
 class Semantic:
-    """A `Method`: by meaning. What was added is looked at in the background; until then it is not found, which is said.
+    """A `Method`: by meaning. Its vectors come by `step`; until then a document is not found, which is said.
 
     Args:
-        cache: the folder in which vectors are kept; None keeps none.
+        cache: the folder of the file of vectors; None keeps none.
     """
 
     def __init__(self, cache: Path | None = None) -> None:
-        self.changed: Signal[None] = Signal()
-        """More is known; emitted in a thread of its own, at most twice a second."""
         self._slots = Slots()
         self._matrix = Matrix()
-        self._turn = threading.Lock()
-        self._own: set[Ref] = set()
-        """Described in Chinese, or the like."""
-        self._vectors: dict[tuple[Said, ...], Vector] = {}
-        self._known = 0
-        self._told = 0.0
-        deliver, tell = weakref.WeakMethod(self._deliver), weakref.WeakMethod(self._tell)
-        self._embedder = Embedder(VectorCache(cache), _weakly(deliver), _weakly(tell))
-        # Also when the program ends and nobody closed it: a thread inside the model would be in the way.
-        self._end = weakref.finalize(self, self._embedder.close, _CLOSE)
-
-    # -------------------------------------------------------------- a method
+        self._cache = VectorCache(cache)
+        self._fresh: dict[Ref, Document] = {}
+        """Not looked up yet."""
+        self._unknown: dict[Ref, Document] = {}
+        """To be computed."""
+        self._chinese: set[Ref] = set()
+        self._model: Model | None = None
+        self._model_wanted = False
+        self.problem: SearchProblem | None = None
+        """Why there are no vectors."""
 
     def add(self, documents: Sequence[Document]) -> None:
-        """Take up documents, soon."""
-        with self._turn:
-            for document in documents:
-                slot = self._slots.at(document.ref)
-                if slot is None:
-                    slot = self._slots.add(document.ref)
-                    self._matrix.grow(self._slots.size)
-                self._clear(slot)
-                (self._own.add if own_letters(document) else self._own.discard)(document.ref)
-        self._embedder.want(documents)
+        """Take documents."""
+        for document in documents:
+            self._slots.add(document.ref)
+            about = document.raw.get("description")
+            if isinstance(about, str) and _STRETCH.search(about[:LONGEST_HEAD]):
+                self._chinese.add(document.ref)
+            if self.problem is None:
+                self._unknown.pop(document.ref, None)
+                self._fresh[document.ref] = document
+        self._matrix.grow(self._slots.size)
 
     def remove(self, refs: Collection[Ref]) -> None:
         """Forget documents."""
-        self._embedder.forget(refs)
-        with self._turn:
-            for ref in refs:
-                slot = self._slots.at(ref)
-                if slot is not None:
-                    self._clear(slot)
-            self._own.difference_update(refs)
-            self._slots.remove(refs)
-            self._slots.reuse(self._slots.dying())
+        self._slots.remove(refs)
+        self._chinese.difference_update(refs)
+        for ref in refs:
+            self._fresh.pop(ref, None)
+            self._unknown.pop(ref, None)
 
     def search(self, query: Query) -> Answer:
-        """Answer a question; the first one waits for the model. The total counts what has anything to do with it.
+        """Answer a question; the first one waits for the model.
 
         Raises:
             SearchProblem: it is not installed, or what is installed does not work.
         """
-        near = self.near(query, self._embedder.model(), query.limit)
-        hits = [Scored(ref, score, BY_MEANING) for ref, score in near.best]
+        near = self.near(query, self.model(), query.limit)
         known = understood(query.text) or translated(query.text)
         note = self.note() if known else f"{FOREIGN[0].upper()}{FOREIGN[1:]} {self.note()}".rstrip()
-        return Answer(hits, near.total, note)
+        return Answer([Scored(ref, score, BY_MEANING) for ref, score in near.best], near.total, note)
 
-    # -------------------------------------------------------------- for the hybrid
-
-    def near(self, query: Query, model: Model, most: int, of: Iterable[Ref] = ()) -> Near:
-        """How near the nearest are to a question, `most` of them, and how near these documents are.
-
-        Raises:
-            SearchProblem: what is installed does not work.
-        """
-        self._embedder.asking(1)
-        try:
-            vectors = np.stack([self._vector(part, model) for part in questions_of(query.text[:LONGEST])])
-            with self._turn:
-                return self._near(vectors, query, most, of)
-        finally:
-            self._embedder.asking(-1)
-
-    def _near(self, vectors: NDArray[np.float32], query: Query, most: int, of: Iterable[Ref]) -> Near:
+    def near(self, query: Query, model: Model, most: int, of: Iterable[Ref] = ()) -> Nearness:
+        """How near the nearest documents are to a question, `most` of them, and how near those `of` are."""
+        vectors = np.stack(
+            [_mean(model, passages, _QUESTION_TOKENS) for passages in questions_of(query.text[:LONGEST])]
+        )
         slots, size = self._slots, self._slots.size
-        cosines = self._matrix.near(vectors, size)
+        cosines: NDArray[np.float32] = self._matrix.cosines(vectors, size)
         known = self._matrix.known[:size]
         inside = known & slots.within(query.scope)
         if len(vectors) > 1:
-            # What is nearest to one part of the question is half as far from the front as that part is.
+            # What is nearest to one sentence of the question is half as far from the front as that sentence is.
             tops = np.max(cosines, axis=1, where=inside, initial=0.0)
             cosines += ((tops.max() - tops) / 2)[:, None]
         scores = cosines.max(axis=0)
         found = {ref: float(scores[at]) for ref in of if (at := slots.at(ref)) is not None and known[at]}
-        return Near(found, *slots.best(np.where(inside & (scores > _FAR), scores, 0).astype(np.float64), most))
+        best, total = slots.best(np.where(inside & (scores > _FAR), scores, 0).astype(np.float64), most)
+        return Nearness(found, best, total)
 
-    def strange(self, near: Near) -> Near:
-        """Without what is described in Chinese: of a Chinese question its own words say more than those looked up."""
-        with self._turn:
-            best = [(ref, cosine) for ref, cosine in near.best if ref not in self._own]
-            return near._replace(known={k: v for k, v in near.known.items() if k not in self._own}, best=best)
+    def _not_chinese(self, near: Nearness) -> Nearness:
+        """Without what is described in Chinese: a Chinese question's own words say more than translated ones."""
+        best = [(ref, cosine) for ref, cosine in near.best if ref not in self._chinese]
+        known = {ref: cosine for ref, cosine in near.known.items() if ref not in self._chinese}
+        return near._replace(known=known, best=best)
 
-    def ready(self) -> Model | None:
-        """The model if it is loaded; otherwise loading it begins, and `changed` tells of its end."""
-        return self._embedder.ready()
+    def mixed(self, query: Query, found: Answer) -> Answer:
+        """An answer by words with the meaning mixed in; the note says where that cannot be."""
+        in_english = translated(query.text)
+        near = None
+        note = f"Searched by words alone: {FOREIGN}"
+        if in_english or understood(query.text):
+            try:
+                model = self.ready_model() if query.typing else self.model()
+                near = self.near(query, model, POOL, [hit.ref for hit in found.hits]) if model else None
+                note = self.note() or ("" if near else "Searched by words alone: the model is being loaded.")
+            except SearchProblem as problem:
+                note = str(problem)
+        hits = found.hits
+        if near is not None:
+            hits = mix(hits, self._not_chinese(near) if in_english else near, query.text)
+        notes = " ".join(filter(None, (found.note, note)))
+        return Answer(hits[: query.limit], max(found.total, len(hits)), notes)
 
-    def recall(self, seconds: float) -> None:
-        """Load the model here and now, then wait until all is looked up that was kept, bounded; computes nothing."""
-        end = time.monotonic() + seconds
-        with suppress(SearchProblem):  # it is told to who asks
-            self._embedder.model()
-        while sum((self.progress[0], self._embedder.unknown)) < self.progress[1] and time.monotonic() < end:
-            if self._embedder.wait(_LOOK):
-                return
+    def model(self) -> Model:
+        """The model, loaded where it was not.
 
-    def note(self) -> str:
-        """What a person should know about an answer of now; empty where there is nothing."""
-        done, everything = self.progress
-        if self._embedder.problem is not None:
-            return str(self._embedder.problem)
-        if done == everything:
-            return ""
-        return f"The meaning of {everything - done:,} of {everything:,} entries is not known yet."
+        Raises:
+            SearchProblem: it cannot be loaded.
+        """
+        if self.problem is not None:
+            raise self.problem
+        if self._model is None:
+            try:
+                self._model = Model()
+            except SearchProblem as problem:
+                self._fail(problem)
+                raise
+        return self._model
 
-    # -------------------------------------------------------------- how far it is
+    def ready_model(self) -> Model | None:
+        """The model if it is loaded; otherwise a step will load it."""
+        self._model_wanted = True
+        return self._model
+
+    def look_up(self) -> bool:
+        """Look up some vectors that were computed before; False where there is nothing to look up."""
+        some = [document for document, _ in zip(self._fresh.values(), range(_LOOKED_UP), strict=False)]
+        keys = {document.ref: _key(passages_of(fields(document))) for document in some}
+        known = self._cache.get(list(keys.values()))
+        for document in some:
+            del self._fresh[document.ref]
+            if vector := known.get(keys[document.ref]):
+                self._put(document.ref, vector)
+            else:
+                self._unknown[document.ref] = document
+        return bool(some)
+
+    def step(self) -> bool:
+        """Look some vectors up, compute one, or load the model; False where there is nothing to do."""
+        if self.problem is not None:
+            return False
+        try:
+            if self.look_up():
+                pass
+            elif self._unknown:
+                self._compute(next(iter(self._unknown.values())))
+            elif self._model_wanted and self._model is None:
+                self.model()
+            else:
+                return False
+        except SearchProblem as problem:
+            self._fail(problem)
+        return True
+
+    @property
+    def settled(self) -> bool:
+        """Whether all meanings are known, or will not be."""
+        return not self._fresh and not self._unknown
+
+    @property
+    def share(self) -> float:
+        """Of what was looked up so far, how much is known."""
+        looked_up = len(self._slots) - len(self._fresh)
+        return 1 - len(self._unknown) / looked_up if looked_up and self.problem is None else 0.0
 
     @property
     def progress(self) -> tuple[int, int]:
         """Of how many documents the meaning is known, and how many there are."""
-        with self._turn:
-            return self._known, len(self._slots)
+        everything = len(self._slots)
+        return (0 if self.problem else everything - len(self._fresh) - len(self._unknown)), everything
 
-    def wait(self, seconds: float) -> bool:
-        """Wait until all meanings are known, or will not be; False when that takes longer."""
-        return self._embedder.wait(seconds)
+    def note(self) -> str:
+        """What a person should know about an answer of now; empty where there is nothing."""
+        if self.problem is not None:
+            return str(self.problem)
+        done, everything = self.progress
+        missing = everything - done
+        return f"The meaning of {missing:,} of {everything:,} entries is not known yet." if missing else ""
 
     def close(self) -> None:
-        """End the thread, bounded, and let the model go. What is known can no longer be asked."""
-        self._end()
+        """Close the file, and let the model go."""
+        self._cache.close()
+        self._model = None
 
-    # -------------------------------------------------------------- inside
-
-    def _vector(self, said: tuple[Said, ...], model: Model) -> Vector:
-        with self._turn:
-            vector = self._vectors.get(said)
+    def _compute(self, document: Document) -> None:
+        passages = passages_of(fields(document))
+        key = _key(passages)
+        vector = self._cache.get((key,)).get(key)  # another document, or another studio, may have the same text
         if vector is None:
-            vector = mean(model, said, _TOKENS)
-            with self._turn:
-                while len(self._vectors) >= _QUESTIONS:
-                    del self._vectors[next(iter(self._vectors))]
-                self._vectors[said] = vector
-        return vector
+            vector = packed(_mean(self.model(), passages, _TOKENS))
+            self._cache.put(key, vector)
+        self._unknown.pop(document.ref, None)
+        self._put(document.ref, vector)
 
-    def _clear(self, slot: int) -> None:
-        self._known -= int(self._matrix.known[slot])
-        self._matrix.clear(slot)
+    def _put(self, ref: Ref, vector: Packed) -> None:
+        if (slot := self._slots.at(ref)) is not None:
+            self._matrix.put(slot, vector)
 
-    def _deliver(self, document: Document, vector: Kept) -> None:
-        with self._turn:
-            slot = self._slots.at(document.ref)
-            if slot is not None:
-                self._known += int(not self._matrix.known[slot])
-                self._matrix.put(slot, *vector)
-
-    def _tell(self, whole: bool) -> None:
-        now = time.monotonic()
-        if whole or now - self._told >= _TELL:
-            self._told = now
-            self.changed.emit(None)
+    def _fail(self, problem: SearchProblem) -> None:
+        self.problem = problem
+        self._fresh.clear()
+        self._unknown.clear()
 
 
-def _weakly(method: weakref.WeakMethod[Any]) -> Callable[..., None]:
-    """A method that does not keep its object."""
-
-    def call(*given: object) -> None:
-        found = method()
-        if found is not None:
-            found(*given)
-
-    return call
+def _key(passages: Sequence[Passage]) -> bytes:
+    return key_of(identity(), "\n".join(f"{share} {_TOKENS} {text}" for text, share in passages))
 
 
-MEANING = 0.435
+def _mean(model: Model, passages: Sequence[Passage], most: int) -> Vector:
+    """One vector for texts: how near another is to it is the mean of how near that is to each."""
+    vector = sum((one.share * model.embed(one.text, most) for one in passages), np.zeros(1, np.float32))
+    return vector / max(float(np.linalg.norm(vector)), 1e-9)
+
+
+MEANING_SHARE = 0.435
 """What the meaning counts of 1."""
 LEAD = 0.13
 """What being the first by words counts of 1; being the second half of that, the third a third of it."""
-OTHERWISE = 0.25
+OTHER_DEED = 0.25
 """The share that is lost by a tool whose name says that it does something else than is asked for."""
 STEEP = 0.25
 """What is less near than the nearest by so much counts a third of it."""
 POOL = 200
-"""So many of the best by words, and of the nearest, are looked at."""
+"""So many of the best by words, and of the nearest, are mixed."""
 
 
-class Hybrid:
-    """A `Method`: words, and what is near in meaning. Both are methods themselves, and have what there is by that.
-
-    Args:
-        words: finds by words.
-        meaning: finds by meaning.
-    """
-
-    def __init__(self, words: Callable[[Query], Answer], meaning: Semantic) -> None:
-        self._words = words
-        self._meaning = meaning
-
-    def add(self, documents: Sequence[Document]) -> None:
-        """Both have them."""
-
-    def remove(self, refs: Collection[Ref]) -> None:
-        """Both will be told."""
-
-    def search(self, query: Query) -> Answer:
-        """Answer a question, by words alone where the model is not loaded yet or cannot be; the note says so.
-
-        Raises:
-            SearchProblem: it cannot be asked by words.
-        """
-        return self.mixed(query, self._words(query._replace(limit=max(POOL, query.limit))))
-
-    def mixed(self, query: Query, found: Answer) -> Answer:
-        """An answer by words with the meaning mixed in."""
-        meaning = self._meaning
-        if not translated(query.text) and not understood(query.text):
-            return _by_words(query, found, f"Searched by words alone: {FOREIGN}")
-        try:
-            model = meaning.ready()
-            near = model and meaning.near(query, model, POOL, [hit.ref for hit in found.hits])
-        except SearchProblem:
-            near = None  # its sentence is the note
-        if near is None:
-            return _by_words(query, found, meaning.note() or "Searched by words alone: the model is being loaded.")
-        hits = mix(found.hits, meaning.strange(near) if translated(query.text) else near, query.text)
-        total = max(found.total, len(hits))
-        return Answer(hits[: query.limit], total, _notes(found.note, meaning.note()))
-
-
-def mix(words: Sequence[Scored], near: Near, asked: str = "") -> list[Scored]:
+def mix(words: Sequence[Scored], near: Nearness, asked: str = "") -> list[Scored]:
     """Both orders as one.
 
     By words, what is best counts 1 and the rest in proportion, and the first places something more; by meaning, what is
@@ -294,22 +521,14 @@ def mix(words: Sequence[Scored], near: Near, asked: str = "") -> list[Scored]:
     places = sorted(-word for word in by_words.values())
     cosines = {**near.known, **dict(near.best)}
     top = max(cosines.values(), default=0.0)
-    deeds = wanted(asked[:LONGEST])
+    deeds = deeds_wanted(asked)
     found: list[Scored] = []
     for ref in {*by_words, *cosines}:
         word = by_words.get(ref, 0.0)
         meant = math.exp((cosines[ref] - top) / STEEP) if ref in cosines else word
         lead = 1 / (1 + bisect_left(places, -word)) if word else 0.0
-        score = (1 - MEANING - LEAD) * word + LEAD * lead + MEANING * meant
-        if deeds and ref.kind == "tool" and (does := done(ref.name[:LONGEST_NAME])) and not does & deeds:
-            score *= 1 - OTHERWISE
+        score = (1 - MEANING_SHARE - LEAD) * word + LEAD * lead + MEANING_SHARE * meant
+        if deeds and ref.kind == "tool" and (does := deeds_of(ref.name[:LONGEST_NAME])) and not does & deeds:
+            score *= 1 - OTHER_DEED
         found.append(Scored(ref, score, reasons.get(ref, BY_MEANING)))
     return sorted(found, key=order)
-
-
-def _by_words(query: Query, found: Answer, note: str) -> Answer:
-    return Answer(found.hits[: query.limit], found.total, _notes(found.note, note))
-
-
-def _notes(*notes: str) -> str:
-    return " ".join(note for note in notes if note)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.paths import Paths
 from mcp_studio.search import auto
+from mcp_studio.search.engine import OWN
 from mcp_studio.search.method import Answer, Document, Method, Query
-from mcp_studio.search.methods import OWN
 
 if TYPE_CHECKING:
     from mcp_studio.search.semantic import Semantic
@@ -61,6 +61,8 @@ class Engines:
         """Answer a question by a method of ours, or by the studio's choice of them."""
         if name == auto.NAME:
             return auto.search(query, self.ask, meaning=lambda: True).answer
+        if name == "hybrid":
+            return self.meaning.mixed(query, self.ask("bm25", query._replace(limit=max(200, query.limit))))
         return self.method(name).search(query)
 
     def method(self, name: str) -> Method:
@@ -72,10 +74,6 @@ class Engines:
     def _make(self, name: str) -> Method:
         if name == "semantic":
             return self.meaning
-        if name == "hybrid":
-            from mcp_studio.search.semantic import Hybrid
-
-            return Hybrid(self.method("bm25").search, self.meaning)
         return filled(made(name), self._given)
 
     @cached_property
@@ -85,8 +83,10 @@ class Engines:
 
         meaning = Semantic(Paths.default().cache)
         filled(meaning, self._given)
-        while not meaning.wait(60):
-            print("meanings: {:,} of {:,}".format(*meaning.progress), file=sys.stderr)
+        while meaning.step():
+            done, of = meaning.progress
+            if done % 100 == 0:
+                print(f"meanings: {done:,} of {of:,}", file=sys.stderr)
         meaning.search(Query("the model is loaded by the first question, which waits for it"))
         return meaning
 

@@ -19,6 +19,7 @@ import sys
 import time
 from pathlib import Path
 
+from mcp_studio.search.engine import Listed
 from mcp_studio.search.index import SearchIndex
 from mcp_studio.search.method import Document
 from tests.bench.search import DATA, catalogues, multiplied
@@ -91,7 +92,7 @@ async def measure(documents: list[Document], texts: list[str], most: int) -> Non
     for again in (False, True):
         at = time.thread_time()
         for name, listed in servers.items():
-            index.put(name, "tool", listed)
+            index.put((name, "tool"), Listed(listed))
         print(f"  {'again' if again else 'put'} {1000 * (time.thread_time() - at):.1f}")
         await typed(index, texts, most, busy=True)
         print(f"  lag {lag.take()}")

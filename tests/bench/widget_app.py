@@ -26,7 +26,8 @@ from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import Redactor
-from mcp_studio.search.letters import Letters, pieces_of, words_of
+from mcp_studio.search.names import NameFilter, words_of
+from mcp_studio.search.why import pieces_of
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui.driver import StudioDriver
 from mcp_studio.tui.views.json_view import JsonView
@@ -60,7 +61,7 @@ class Bench(App[None]):
             for n in range(options.count)
         ]
         entries = [Entry(Ref("tool", "bench", name), ToolView({"description": text})) for name, text in self.tools]
-        self.letters = Letters(entries)
+        self.letters = NameFilter(entries)
         self.words: list[str] = []
 
     def compose(self) -> ComposeResult:

@@ -18,7 +18,8 @@ from mcp_studio.cli.output import RISKS, Output
 from mcp_studio.cli.verbs import search as searching
 from mcp_studio.config.model import Config, Settings
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.search.methods import AUTO, OWN
+from mcp_studio.search.engine import OWN
+from mcp_studio.search.index import AUTO
 from tests.cli.kit import RAW, Done, cli, environment, raw
 from tests.support import ROOT, run
 
@@ -194,7 +195,7 @@ def test_other_verbs_import_next_to_nothing_of_it(words: list[str]) -> None:
     done = subprocess.run(argv, capture_output=True, text=True, timeout=120, cwd=ROOT, env=environment())
     loaded = {name for name in done.stderr.split("'") if name.startswith("mcp_studio.search.")}
     assert "mcp_studio.studio" in done.stderr, done.stderr[-500:]
-    assert loaded <= {"mcp_studio.search.late", "mcp_studio.search.usage"}
+    assert loaded <= {"mcp_studio.search.method", "mcp_studio.search.usage"}
 
 
 def test_waiting_for_meaning_is_told_and_ends_when_time_is_up(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.search.index import SearchIndex
-from tests.search.index_kit import Make, Plug, package, searching
+from tests.search.index_kit import Index, Make, Plug, package, searching
 
 
 @pytest.fixture
@@ -33,11 +32,11 @@ def plug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Plug]:
 @pytest.fixture
 def indexes() -> Generator[Make]:
     """Makes indexes, which are closed after the test; no thread of theirs is left then."""
-    made, before = list[SearchIndex](), searching()
+    made, before = list[Index](), searching()
 
-    def make(catalog: Catalog | None = None, **more: Any) -> SearchIndex:
+    def make(catalog: Catalog | None = None, **more: Any) -> Index:
         given: dict[str, Any] = {"semantic": False, **more}
-        made.append(SearchIndex(catalog, **given))
+        made.append(Index(catalog, **given))
         return made[-1]
 
     yield make

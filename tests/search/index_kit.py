@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from mcp_studio.catalog.listing import EntryKind, Listing, Ref, salvage
+from mcp_studio.catalog.listing import KINDS, EntryKind, Listing, Ref, salvage
+from mcp_studio.search.engine import Listed
 from mcp_studio.search.index import SearchIndex
 from mcp_studio.search.method import Document, Found
 
 Plug = Callable[..., None]
-Make = Callable[..., SearchIndex]
+Make = Callable[..., "Index"]
+
+
+class Index(SearchIndex):
+    """An index of documents that can be asked without a loop."""
+
+    def list(self, server: str, kind: EntryKind, documents: Sequence[Document]) -> None:
+        """List all documents of one kind of a server."""
+        own = [one for one in documents if (one.ref.server, one.ref.kind) == (server, kind)]
+        self.put((server, kind), Listed(own))
+
+    def forget(self, server: str) -> None:
+        """List nothing any more."""
+        for kind in KINDS:
+            self.put((server, kind), Listed(()))
+
+    def ask_now(self, text: str, **how: Any) -> Found:
+        """Ask, blocking."""
+        return asyncio.run(self.ask(text, **how))
 
 
 def document(server: str, name: str, description: str = "", kind: EntryKind = "tool", **more: Any) -> Document:

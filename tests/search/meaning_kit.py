@@ -5,17 +5,15 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
-from mcp_studio.catalog.listing import Ref
-from mcp_studio.search import embedder
+from mcp_studio.search import semantic
 from mcp_studio.search.bm25 import Bm25
-from mcp_studio.search.method import Document, Method
-from mcp_studio.search.semantic import Hybrid, Semantic
-from mcp_studio.search.vectors import SIZE, Vector
+from mcp_studio.search.method import Answer, Document, Query
+from mcp_studio.search.semantic import SIZE, Semantic, Vector
 from tests.search.index_kit import document
 
 DOCUMENTS = [
@@ -54,29 +52,34 @@ class Letters:
         return vector / float(np.linalg.norm(vector))
 
 
-class Both(Hybrid):
-    """Words and meaning, filled as an index fills them."""
+class Both:
+    """Words and meaning, filled and asked as an index does it."""
 
     def __init__(self, meaning: Semantic) -> None:
-        self._ways: tuple[Method, Method] = Bm25(), meaning
-        super().__init__(self._ways[0].search, meaning)
+        self.words, self.meaning = Bm25(), meaning
 
     def add(self, documents: Sequence[Document]) -> None:
-        """Take up documents."""
-        for way in self._ways:
-            way.add(documents)
+        """Take documents."""
+        self.words.add(documents)
+        self.meaning.add(documents)
 
-    def remove(self, refs: Collection[Ref]) -> None:
-        """Forget documents."""
-        for way in self._ways:
-            way.remove(refs)
+    def search(self, query: Query) -> Answer:
+        """The mixed answer."""
+        return self.meaning.mixed(query, self.words.search(query._replace(limit=200)))
+
+
+def learn(meaning: Semantic) -> Semantic:
+    """Have all vectors found out."""
+    while meaning.step():
+        pass
+    return meaning
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch, ident: str = "letters") -> Letters:
     """Have no real model loaded in this test."""
     letters = Letters()
-    monkeypatch.setattr(embedder, "Model", letters)
-    monkeypatch.setattr(embedder, "identity", lambda: ident)
+    monkeypatch.setattr(semantic, "Model", letters)
+    monkeypatch.setattr(semantic, "identity", lambda: ident)
     return letters
 
 

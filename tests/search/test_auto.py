@@ -8,10 +8,10 @@ import pytest
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.search import auto
-from mcp_studio.search.auto import Close, close, pieces
+from mcp_studio.search.auto import Closeness, closeness, pieces
 from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.method import Answer, Document, Query, Scored
-from mcp_studio.search.substring import Substring
+from mcp_studio.search.names import Substring
 from tests.search.index_kit import Make, document, names
 
 TOOLS = [
@@ -132,37 +132,37 @@ def test_totals_count_what_there_is_and_limits_hold() -> None:
 
 
 def test_names_are_compared_by_their_pieces() -> None:
-    assert pieces("getHTTPResponse_v2-list.all") == ["get", "http", "response", "v2", "list", "all"]
+    assert pieces("getHTTPResponse_v2-list.all") == ["get", "http", "response", "v", "2", "list", "all"]
 
-    def of(text: str, name: str, server: str = "s") -> Close:
-        return close(pieces(text), Ref("tool", server, name))
+    def of(text: str, name: str, server: str = "s") -> Closeness:
+        return closeness(pieces(text), Ref("tool", server, name))
 
-    assert of("get user", "getUser") is Close.SAME
-    assert of("get us", "getUserName") is Close.BEGINNING
-    assert of("name get", "getUserName") is Close.BEGINS
-    assert of("ser", "getUserName") is Close.INSIDE
-    assert of("se", "getUserName") is Close.NOT, "two letters stand everywhere"
-    assert of("github get user", "getUser", "github") is Close.BEGINS
-    assert of("github", "getUser", "github") is Close.NOT
-    assert of("", "getUser") is of("get", "___") is Close.NOT
+    assert of("get user", "getUser") is Closeness.SAME
+    assert of("get us", "getUserName") is Closeness.BEGINNING
+    assert of("name get", "getUserName") is Closeness.BEGINS
+    assert of("ser", "getUserName") is Closeness.INSIDE
+    assert of("se", "getUserName") is Closeness.NOT, "two letters stand everywhere"
+    assert of("github get user", "getUser", "github") is Closeness.BEGINS
+    assert of("github", "getUser", "github") is Closeness.NOT
+    assert of("", "getUser") is of("get", "___") is Closeness.NOT
 
 
 def test_what_is_missing_is_said_once(indexes: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_studio.search.vectors.available", lambda: (False, "Do this to get it"))
+    monkeypatch.setattr("mcp_studio.search.engine.available", lambda: (False, "Do this to get it"))
     index = indexes(semantic=True)
-    index.put("github", "tool", TOOLS[:3])
+    index.list("github", "tool", TOOLS[:3])
     said = "Only words were compared. Do this to get it."
     assert index.ask_now("issue").note == "", "one word needs no meaning"
     assert index.ask_now("open an issue", typing=True).note == said
     assert index.ask_now("open an issue", typing=True).note == "" and names(index.ask_now("open an issue"))
     asked = indexes(semantic=True)
-    asked.put("github", "tool", TOOLS[:6])
+    asked.list("github", "tool", TOOLS[:6])
     assert asked.ask_now("read an issue of a repository").note == "", "who found something was served"
     assert asked.ask_now("zebra crossing").note == said and asked.ask_now("zebra crossing").note == ""
     info = {info.name: info for info in index.methods}
     assert not info["semantic"].available and info["semantic"].why_not == "Do this to get it"
     unwished = indexes(semantic=False)
-    unwished.put("github", "tool", TOOLS[:3])
+    unwished.list("github", "tool", TOOLS[:3])
     assert unwished.ask_now("open an issue").note == ""
 
 
@@ -171,14 +171,14 @@ def test_chinese_is_taken_apart_as_wished_and_what_is_missing_for_that_is_said_o
 ) -> None:
     monkeypatch.setattr("mcp_studio.search.bm25.dictionary", lambda: None)
     index = indexes(cjk="jieba")
-    index.put("notes", "tool", TOOLS[-1:])
+    index.list("notes", "tool", TOOLS[-1:])
     assert index.ask_now("搜索笔记").note.count("mcp-studio[cjk]") == 1
     assert index.ask_now("搜索笔记").note == "" and names(index.ask_now("搜索笔记")) == ["notes.搜索笔记"]
     nothing = indexes(cjk="jieba")
-    nothing.put("github", "tool", TOOLS[:3])
+    nothing.list("github", "tool", TOOLS[:3])
     assert "mcp-studio[cjk]" in nothing.ask_now("天气预报", method="bm25").note, "also where nothing is found"
     plain = indexes()
-    plain.put("notes", "tool", TOOLS[-1:])
+    plain.list("notes", "tool", TOOLS[-1:])
     assert plain.ask_now("搜索笔记").note == ""
 
 

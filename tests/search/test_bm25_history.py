@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.method import Document, Query, Scope
-from tests.search.test_inverted import tidied
 
 NAMES = ["read_file", "readFiles", "list_issues", "getWeather", "send-mail", "x", "読む"]
 TEXTS = [
@@ -51,31 +50,18 @@ def test_after_any_coming_and_going_answers_are_those_of_a_new_index(
 ) -> None:
     there: dict[Ref, Document] = {}
     lived, fresh = Bm25(), Bm25()
-    with tidied(0, 7):
-        for step in history:
-            if isinstance(step, set):
-                lived.remove(step)
-                there = {ref: one for ref, one in there.items() if ref not in step}
-            else:
-                lived.remove([one.ref for one in step])
-                lived.add(step)
-                there |= {one.ref: one for one in step}
-            lived.search(chance.choice(QUESTIONS))
+    for step in history:
+        if isinstance(step, set):
+            lived.remove(step)
+            there = {ref: one for ref, one in there.items() if ref not in step}
+        else:
+            lived.remove([one.ref for one in step])
+            lived.add(step)
+            there |= {one.ref: one for one in step}
+        lived.search(chance.choice(QUESTIONS))
     given = list(there.values())
     chance.shuffle(given)
     for one in given:
         fresh.add([one])
     for query in QUESTIONS:
         assert lived.search(query) == fresh.search(query)
-
-
-def test_words_of_what_has_gone_are_not_kept_for_ever() -> None:
-    method = Bm25()
-    method.add([Document(Ref("tool", "stays", "read"), {})])
-    for number in range(40):
-        listed = [Document(Ref("resource", "disk", f"id{number}x{place}"), {}) for place in range(100)]
-        method.add(listed)
-        method.remove([document.ref for document in listed])
-    assert len(method._forms) < 3_000  # pyright: ignore[reportPrivateUsage]
-    method.remove([Ref("tool", "stays", "read")])
-    assert not method._forms  # pyright: ignore[reportPrivateUsage]

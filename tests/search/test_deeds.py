@@ -6,7 +6,7 @@ import pytest
 
 from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.method import Query
-from mcp_studio.search.question import done, wanted
+from mcp_studio.search.question import deeds_of, deeds_wanted
 from tests.search.index_kit import document
 
 
@@ -24,11 +24,11 @@ from tests.search.index_kit import document
     ],
 )
 def test_questions_and_names_say_what_is_done(question: str, name: str, agree: bool) -> None:
-    assert bool(wanted(question) & done(name)) is agree
+    assert bool(deeds_wanted(question) & deeds_of(name)) is agree
 
 
 def test_many_names_and_questions_do_not_say_it() -> None:
-    assert wanted("the weather in Paris") == done("weather") == done("new_look") == wanted("") == 0
+    assert deeds_wanted("the weather in Paris") == deeds_of("weather") == deeds_of("new_look") == deeds_wanted("") == 0
 
 
 def test_of_names_that_fit_equally_the_one_that_does_another_thing_is_last() -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Generator
 
 import pytest
 
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.search import embedder
 from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.method import Query, Reason, Scored, SearchProblem
-from mcp_studio.search.semantic import Near, Semantic, mix
+from mcp_studio.search.semantic import Nearness, Semantic, mix
 from tests.search.index_kit import document
-from tests.search.meaning_kit import DOCUMENTS, Both, Letters, many, stand_in
+from tests.search.meaning_kit import DOCUMENTS, Both, Letters, learn, stand_in
 
 
 @pytest.fixture
@@ -25,7 +23,6 @@ def letters(monkeypatch: pytest.MonkeyPatch) -> Letters:
 def hybrid(letters: Letters) -> Generator[tuple[Both, Semantic]]:
     meaning = Semantic()
     yield Both(meaning), meaning
-    letters.gate.set()
     meaning.close()
 
 
@@ -33,9 +30,9 @@ def by_words(**scores: float) -> list[Scored]:
     return [Scored(Ref("tool", "s", name), score, (Reason("name", (name,)),)) for name, score in scores.items()]
 
 
-def near(**cosines: float) -> Near:
+def near(**cosines: float) -> Nearness:
     found = {Ref("tool", "s", name): cosine for name, cosine in cosines.items()}
-    return Near(found, sorted(found.items(), key=lambda one: -one[1]), len(found))
+    return Nearness(found, sorted(found.items(), key=lambda one: -one[1]), len(found))
 
 
 def names(hits: list[Scored]) -> list[str]:
@@ -51,10 +48,10 @@ def test_what_is_best_by_both_is_first_and_each_side_adds_what_it_alone_finds() 
 
 def test_without_vectors_the_order_is_that_of_the_words() -> None:
     words = by_words(b=4, a=3, c=3)
-    hits = mix(words, Near({}, [], 0))
+    hits = mix(words, Nearness({}, [], 0))
     assert [hit.ref for hit in hits] == [hit.ref for hit in words]
     assert (hits[0].score, hits[1].score) == (1, hits[2].score)
-    assert mix([], Near({}, [], 0)) == []
+    assert mix([], Nearness({}, [], 0)) == []
 
 
 def test_the_first_by_words_stays_so_where_others_are_hardly_nearer() -> None:
@@ -78,62 +75,19 @@ def test_what_has_no_vector_yet_keeps_its_place_among_what_has_one() -> None:
 
 def test_equal_ones_come_by_server_name_and_kind() -> None:
     refs = [Ref("tool", "b", "x"), Ref("prompt", "a", "y"), Ref("tool", "a", "x"), Ref("tool", "a", "y")]
-    hits = mix([Scored(ref, 1.0) for ref in refs], Near({}, [], 0))
+    hits = mix([Scored(ref, 1.0) for ref in refs], Nearness({}, [], 0))
     assert [hit.ref for hit in hits] == [refs[2], refs[1], refs[3], refs[0]]
 
 
-def test_an_answer_never_waits_for_the_model(
-    hybrid: tuple[Both, Semantic], monkeypatch: pytest.MonkeyPatch, letters: Letters
-) -> None:
-    gate = threading.Event()
-
-    def slow() -> Letters:
-        assert gate.wait(20)
-        return letters
-
-    monkeypatch.setattr(embedder, "Model", slow)
+def test_who_types_never_waits_for_the_model(hybrid: tuple[Both, Semantic]) -> None:
     both, meaning = hybrid
     both.add(DOCUMENTS)
-    answer = both.search(Query("delete a document"))
+    answer = both.search(Query("delete a document", typing=True))
     assert answer.hits[0].ref.name == "delete_document"
     assert answer.note == "The meaning of 5 of 5 entries is not known yet."
-    gate.set()
-    assert meaning.wait(20)
-    assert both.search(Query("delete a document")).note == ""
-
-
-def test_while_meanings_are_computed_words_serve_and_that_is_said(
-    hybrid: tuple[Both, Semantic], letters: Letters
-) -> None:
-    both, meaning = hybrid
-    both.add(DOCUMENTS[:4])
-    assert meaning.wait(20)
-    both.search(Query("delete a document"))
-    letters.gate.clear()
-    letters.begun.clear()
-    both.add(DOCUMENTS[4:])
-    assert letters.begun.wait(20)
-    letters.gate.set()
-    letters.gate.clear()
-    answer = both.search(Query("delete a document", limit=1))
-    assert [hit.ref.name for hit in answer.hits] == ["delete_document"]
-    letters.gate.set()
-    assert meaning.wait(20)
-
-
-def test_a_question_goes_first(
-    hybrid: tuple[Both, Semantic], letters: Letters, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(embedder, "_POLITE", 20.0)
-    _, meaning = hybrid
-    worker = meaning._embedder  # pyright: ignore[reportPrivateUsage]
-    worker.asking(1)
-    meaning.add(many(10))
-    assert not meaning.wait(0.1)
-    assert letters.embedded.total() == 0
-    worker.asking(-1)
-    assert meaning.wait(20)
-    assert letters.embedded.total() == 10
+    learn(meaning)
+    answer = both.search(Query("delete a document", typing=True))
+    assert answer.note == "" and answer.hits[0].ref.name == "delete_document"
 
 
 def test_where_the_model_is_broken_words_serve_and_the_sentence_is_said(
@@ -146,7 +100,7 @@ def test_where_the_model_is_broken_words_serve_and_the_sentence_is_said(
 
     monkeypatch.setattr(letters, "embed", broken)
     both.add(DOCUMENTS)
-    assert meaning.wait(20)
+    learn(meaning)
     for _ in range(2):
         answer = both.search(Query("delete a document"))
         assert (answer.hits[0].ref.name, answer.note) == ("delete_document", "It is broken.")
@@ -155,7 +109,7 @@ def test_where_the_model_is_broken_words_serve_and_the_sentence_is_said(
 def test_a_question_in_other_letters_is_answered_by_words(hybrid: tuple[Both, Semantic], letters: Letters) -> None:
     both, meaning = hybrid
     both.add(DOCUMENTS)
-    assert meaning.wait(20)
+    learn(meaning)
     assert "by words alone" in both.search(Query("удалить старый document")).note
     letters.embedded.clear()
     answer = both.search(Query("删除文件"))
@@ -168,7 +122,7 @@ def test_what_is_described_in_the_letters_of_a_chinese_question_is_ranked_by_wor
 ) -> None:
     both, meaning = hybrid
     both.add([document("s", "remove_thing", "删除一个文件"), document("s", "delete", "Gone for good.")])
-    assert meaning.wait(20)
+    learn(meaning)
     words = Bm25()
     words.add([document("s", "remove_thing", "删除一个文件"), document("s", "delete", "Gone for good.")])
     hits = both.search(Query("请删除文件")).hits

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.catalog.listing import Listing, Ref
-from mcp_studio.search.method import LONGEST, Found, Scope, SearchProblem
-from mcp_studio.search.methods import Intake
+from mcp_studio.catalog.listing import Listing
+from mcp_studio.search.bm25 import Bm25
+from mcp_studio.search.engine import Feed
+from mcp_studio.search.method import LONGEST, Answer, Found, Query, Scope, SearchProblem
 from tests.search.index_kit import Make, document, listing, names, searching
 from tests.support import run, wait_until
 
@@ -25,8 +27,8 @@ FILES = [
 
 def test_what_is_put_is_found_and_what_is_forgotten_is_not(indexes: Make) -> None:
     index = indexes()
-    index.put("disk", "tool", FILES)
-    index.put("mail", "tool", [document("mail", "send", "Send a file by mail.")])
+    index.list("disk", "tool", FILES)
+    index.list("mail", "tool", [document("mail", "send", "Send a file by mail.")])
     assert names(index.ask_now("read_file"))[0] == "disk.read_file"
     assert set(names(index.ask_now("file", method="bm25"))) == {"disk.read_file", "disk.write_file", "mail.send"}
     index.forget("disk")
@@ -36,20 +38,20 @@ def test_what_is_put_is_found_and_what_is_forgotten_is_not(indexes: Make) -> Non
 
 def test_an_entry_that_changed_is_found_by_what_it_is_now(indexes: Make) -> None:
     index = indexes()
-    index.put("disk", "tool", FILES)
+    index.list("disk", "tool", FILES)
     assert names(index.ask_now("folder", method="bm25")) == ["disk.list_folder"]
-    index.put("disk", "tool", [*FILES[:2], document("disk", "list_folder", "What is in a directory."), FILES[0]])
+    index.list("disk", "tool", [*FILES[:2], document("disk", "list_folder", "What is in a directory."), FILES[0]])
     assert names(index.ask_now("what directory", method="bm25")) == ["disk.list_folder"]
     assert names(index.ask_now("list_folder"))[:1] == ["disk.list_folder"]
 
 
 def test_a_list_that_is_the_same_again_is_not_taken_up_again(indexes: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     index = indexes()
-    index.put("disk", "tool", FILES)
+    index.list("disk", "tool", FILES)
     index.ask_now("file")
     given: list[object] = []
-    monkeypatch.setattr(Intake, "change", lambda _, difference: given.append(difference))
-    index.put("disk", "tool", [document(*one.ref[1:], one.raw["description"]) for one in FILES])
+    monkeypatch.setattr(Feed, "change", lambda _, changes: given.append(changes))
+    index.list("disk", "tool", [document(*one.ref[1:], one.raw["description"]) for one in FILES])
     assert len(names(index.ask_now("file"))) == 2 and given == []
 
 
@@ -57,9 +59,9 @@ def test_one_name_on_several_servers_is_several_hits_in_the_same_order_every_tim
     answers: set[tuple[str, ...]] = set()
     for order in ("abc", "cab", "bca"):
         index = indexes()
-        index.put("gone", "tool", [document("gone", "search", "Search.")])
+        index.list("gone", "tool", [document("gone", "search", "Search.")])
         for server in order:
-            index.put(server, "tool", [document(server, "search", "Search.")])
+            index.list(server, "tool", [document(server, "search", "Search.")])
         index.forget("gone")
         answers.add(tuple(names(index.ask_now("search"))))
     assert answers == {("a.search", "b.search", "c.search")}
@@ -67,9 +69,9 @@ def test_one_name_on_several_servers_is_several_hits_in_the_same_order_every_tim
 
 def test_a_search_can_be_limited_to_servers_and_kinds(indexes: Make) -> None:
     index = indexes()
-    index.put("disk", "tool", FILES)
-    index.put("disk", "resource", [document("disk", "file:///a", "A file.", "resource")])
-    index.put("mail", "tool", [document("mail", "send_file", "Send a file.")])
+    index.list("disk", "tool", FILES)
+    index.list("disk", "resource", [document("disk", "file:///a", "A file.", "resource")])
+    index.list("mail", "tool", [document("mail", "send_file", "Send a file.")])
     found = index.ask_now("file", scope=Scope(frozenset({"disk"}), frozenset({"tool"})))
     assert set(names(found)) == {"disk.read_file", "disk.write_file"} and found.of == 3
     found = index.ask_now("file", scope=Scope(kinds=frozenset({"resource"})))
@@ -84,7 +86,7 @@ def test_an_empty_index_and_one_with_a_single_entry_answer_anything(indexes: Mak
     if method == "regex":
         text = text[:200]
     assert index.ask_now(text, method=method).hits == ()
-    index.put("disk", "tool", FILES[:1])
+    index.list("disk", "tool", FILES[:1])
     found = index.ask_now(text, method=method)
     assert found.total == len(found.hits) <= 1
     assert ("Only the first 2,000 characters" in found.note) == (len(text) > LONGEST)
@@ -92,7 +94,7 @@ def test_an_empty_index_and_one_with_a_single_entry_answer_anything(indexes: Mak
 
 def test_a_limit_is_kept_and_the_total_says_how_many_there_are(indexes: Make) -> None:
     index = indexes()
-    index.put("s", "tool", [document("s", f"read_{number}") for number in range(30)])
+    index.list("s", "tool", [document("s", f"read_{number}") for number in range(30)])
     for method in ("auto", "bm25", "substring"):
         found = index.ask_now("read", method=method, limit=7)
         assert len(found.hits) == 7 and found.total == 30
@@ -108,7 +110,7 @@ def test_a_method_that_does_not_exist_is_told_with_those_that_do(indexes: Make) 
 
 def test_a_question_that_cannot_be_asked_is_told_and_the_next_one_is_answered(indexes: Make) -> None:
     index = indexes()
-    index.put("disk", "tool", FILES)
+    index.list("disk", "tool", FILES)
     with pytest.raises(SearchProblem):
         index.ask_now("re(ad", method="regex")
     assert len(names(index.ask_now("re.d_", method="regex"))) == 1
@@ -117,7 +119,7 @@ def test_a_question_that_cannot_be_asked_is_told_and_the_next_one_is_answered(in
 def test_a_problem_is_told_once_and_to_nobody_else(indexes: Make) -> None:
     async def work() -> None:
         index = indexes()
-        index.put("disk", "tool", FILES)
+        index.list("disk", "tool", FILES)
         elsewhere: list[object] = []
         asyncio.get_running_loop().set_exception_handler(lambda _, what: elsewhere.append(what))
         with pytest.raises(SearchProblem):
@@ -131,7 +133,7 @@ def test_a_problem_is_told_once_and_to_nobody_else(indexes: Make) -> None:
 
 def test_documents_of_others_are_not_taken_for_those_of_a_server(indexes: Make) -> None:
     index = indexes()
-    index.put("disk", "tool", [*FILES, document("mail", "read_mail"), document("disk", "read_me", kind="prompt")])
+    index.list("disk", "tool", [*FILES, document("mail", "read_mail"), document("disk", "read_me", kind="prompt")])
     assert names(index.ask_now("read")) == ["disk.read_file"]
 
 
@@ -208,32 +210,51 @@ def test_questions_are_answered_while_thousands_of_entries_are_taken_up(indexes:
 def test_a_server_that_goes_while_it_is_taken_up_is_found_no_more(indexes: Make) -> None:
     async def work() -> None:
         index = indexes()
-        index.put("large", "tool", [document("large", f"read_{at}") for at in range(3_000)])
-        index.put("small", "tool", [document("small", "read")])
+        index.list("large", "tool", [document("large", f"read_{at}") for at in range(3_000)])
+        index.list("small", "tool", [document("small", "read")])
         await index.ask("read", typing=True)
         index.forget("large")
         found = await index.ask("read")
         assert names(found) == ["small.read"] and found.of == 1 and found.pending == 0
-        index.put("large", "tool", [document("large", "read")])
+        index.list("large", "tool", [document("large", "read")])
         assert names(await index.ask("read")) == ["large.read", "small.read"]
 
     run(work())
 
 
+def test_what_lists_and_forgets_much_is_found_as_in_a_new_index(indexes: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_studio.search.engine._MANY_GONE", 10)
+    index, made, inside = indexes(), list[Bm25](), Bm25.__init__
+    monkeypatch.setattr(Bm25, "__init__", lambda self, *given: made.append(self) or inside(self, *given))
+    for round in range(5):
+        index.list("s", "tool", [document("s", f"read_{round}_{at}") for at in range(30)])
+        assert index.ask_now(f"read {round}", method="bm25").total == 30
+    assert names(index.ask_now("read_4_7"))[0] == "s.read_4_7" and not index.ask_now("read_3_7", method="regex").hits
+    assert len(made) > 1, "what is left of those that have gone is let go"
+
+
 def test_questions_given_up_before_their_turn_are_not_answered(indexes: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     async def work() -> None:
         index = indexes()
-        index.put("disk", "tool", FILES)
+        index.list("disk", "tool", FILES)
         await index.ask("file")
         asked: list[str] = []
-        inside = Intake.ask
-        monkeypatch.setattr(Intake, "ask", lambda self, query: asked.append(query.text) or inside(self, query))
+        inside, gate = Feed.ask, threading.Event()
+
+        def ask(self: Feed, query: Query) -> Answer:
+            asked.append(query.text)
+            assert gate.wait(20)
+            return inside(self, query)
+
+        monkeypatch.setattr(Feed, "ask", ask)
         tasks = [asyncio.create_task(index.ask(f"file {number}", method="bm25")) for number in range(200)]
         await asyncio.sleep(0)
         for task in tasks[:-1]:
             task.cancel()
+        await asyncio.sleep(0)
+        gate.set()
         assert names(await tasks[-1])
-        assert len(asked) <= 3, "only what had begun"
+        assert len(asked) <= 2, "only what had begun"
         await asyncio.gather(*tasks, return_exceptions=True)
 
     run(work())
@@ -242,7 +263,7 @@ def test_questions_given_up_before_their_turn_are_not_answered(indexes: Make, mo
 def test_closing_while_much_is_taken_up_ends_questions_and_threads(indexes: Make) -> None:
     async def work() -> None:
         index = indexes()
-        index.put("s", "tool", [document("s", f"read_{at}", "Reads. " * 20) for at in range(5_000)])
+        index.list("s", "tool", [document("s", f"read_{at}", "Reads. " * 20) for at in range(5_000)])
         asking = [asyncio.create_task(index.ask("read")) for _ in range(5)]
         await index.ask("read", typing=True)
         index.close()
@@ -253,7 +274,7 @@ def test_closing_while_much_is_taken_up_ends_questions_and_threads(indexes: Make
             assert told or (isinstance(answer, Found) and answer.total == 5_000)
         with pytest.raises(SearchProblem, match="closed"):
             await index.ask("read")
-        index.put("s", "tool", [])
+        index.list("s", "tool", [])
         assert searching() == []
 
     run(work())
@@ -268,10 +289,10 @@ def test_who_waits_without_a_loop_is_told_of_the_end(indexes: Make) -> None:
 
 def test_two_indexes_have_nothing_to_do_with_each_other(indexes: Make) -> None:
     one, other = indexes(), indexes()
-    one.put("disk", "tool", FILES)
+    one.list("disk", "tool", FILES)
     assert one.ask_now("file").hits and not other.ask_now("file").hits
     one.close()
-    other.put("disk", "tool", FILES)
+    other.list("disk", "tool", FILES)
     assert other.ask_now("file").hits
 
 
@@ -279,7 +300,6 @@ def test_nothing_is_begun_before_somebody_asks(indexes: Make) -> None:
     catalog = Catalog()
     catalog.put(listing("disk", {"read": "Read."}))
     index = indexes(catalog, semantic=True)
-    assert searching() == ["search"], "one thread that compares lists"
+    assert searching() == []
     assert [info.name for info in index.methods][:2] == ["auto", "substring"] and index.vectors == (0, 0)
-    index.used(Ref("tool", "disk", "read"))
-    assert indexes(semantic=True) is not None and searching() == ["search"], "and none where there is nothing"
+    assert index.ask_now("read").hits and searching() == ["search"]

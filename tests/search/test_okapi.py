@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
+from mcp_studio.search.bm25 import MOST_WORDS, Okapi
 from mcp_studio.search.method import Document, Query, Scope
-from mcp_studio.search.okapi import MOST_WORDS, Okapi
 
 
 def document(name: str, description: str = "", server: str = "s", kind: EntryKind = "tool") -> Document:
@@ -92,15 +92,3 @@ def test_questions_are_bounded(text: str) -> None:
     found = engine().search(Query(text))
     assert found.total in (0, 2)
     assert bool(found.note) == (len(text.split()) > MOST_WORDS or len(text) > 2_000)
-
-
-def test_words_of_a_dictionary_are_found_where_that_is_wished(monkeypatch: pytest.MonkeyPatch) -> None:
-    chinese = [document("a", "管理数据库连接"), document("b", "库数据")]
-    wished = Okapi("jieba")
-    wished.add(chinese)
-    assert names(engine(*chinese), "数据库") == ["b", "a"], "it has the same characters, and less else"
-    assert names(wished, "数据库") == ["a", "b"]
-    monkeypatch.setattr("mcp_studio.search.okapi.dictionary", lambda: None)
-    without = Okapi("jieba")
-    without.add(chinese)
-    assert "mcp-studio[cjk]" in without.search(Query("数据库")).note and without.search(Query("a")).note == ""

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.search import bm25
-from mcp_studio.search.bm25 import Inverted
+from mcp_studio.search.bm25 import Okapi
 from mcp_studio.search.method import Document, Query
-from mcp_studio.search.okapi import Okapi
 from tests.search.test_inverted import okapi_idf
 
 WORDS = ["zorb", "quix", "flem", "gratt", "wumb", "plic", "drok", "spuv", "trem"]
@@ -34,11 +33,11 @@ def test_on_one_field_the_default_method_ranks_as_rank_bm25_does(corpus: list[li
         for number, text in enumerate(corpus, 1)
     ]
     okapi, engine = Okapi(), bm25.Bm25()
-    engine._store = Inverted(okapi_idf)
     with (
         patch.object(bm25, "_FIELDS", one_field),
+        patch.object(bm25, "idf", okapi_idf),
         patch.object(bm25, "SATURATION", K1),
-        patch("mcp_studio.search.okapi.LEAST_IDF", -np.inf),
+        patch("mcp_studio.search.bm25.LEAST_IDF", -np.inf),
     ):
         okapi.add(documents)
         engine.add(documents)

@@ -11,10 +11,9 @@ import pytest
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.search import index as serving
-from mcp_studio.search.index import SearchIndex
 from mcp_studio.search.method import Answer, Query, Reason, Scope, Scored, SearchProblem
 from mcp_studio.search.plugins import MethodFailed, Offer, checked, entry_points, guarded
-from tests.search.index_kit import Make, Plug, document, names, searching
+from tests.search.index_kit import Index, Make, Plug, document, names, searching
 from tests.support import ROOT, run
 
 MANNERS = """
@@ -65,9 +64,9 @@ def manners(plug: Plug) -> None:
     plug("manners", MANNERS, *NAMED, "missing = manners:Missing", "bm25 = manners:Fine", "auto = manners:Fine")
 
 
-def filled(indexes: Make) -> SearchIndex:
+def filled(indexes: Make) -> Index:
     index = indexes()
-    index.put("s", "tool", [document("s", "read"), document("s", "write")])
+    index.list("s", "tool", [document("s", "read"), document("s", "write")])
     return index
 
 
@@ -78,11 +77,11 @@ def test_the_example_of_the_documentation_works(plug: Plug, indexes: Make) -> No
     (name, module) = re.findall(r"(\w+) = \"(\w+):\w+\"", point[0])[0]
     plug(module, code[0], point[0].replace('"', ""))
     index = indexes()
-    index.put("github", "tool", [document("github", name) for name in ("get_file_contents", "getFork", "list_forks")])
+    index.list("github", "tool", [document("github", name) for name in ("get_file_contents", "getFork", "list_forks")])
     found = index.ask_now("gf", method=name)
     assert names(found) == ["github.getFork", "github.get_file_contents"] and found.method == name
     assert found.hits[0].reasons == (Reason("name", ("getFork",)),)
-    index.put("github", "tool", [document("github", "get_file_contents")])
+    index.list("github", "tool", [document("github", "get_file_contents")])
     assert names(index.ask_now("gf", method=name)) == ["github.get_file_contents"]
     assert index.ask_now("gf", method=name, scope=Scope(frozenset({"other"}))).hits == ()
     with pytest.raises(SearchProblem, match="letters and digits") as told:
@@ -143,7 +142,7 @@ def test_a_method_that_takes_too_long_is_not_waited_for(
     manners: None, indexes: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(serving, "_FOREIGN", 0.05)
-    monkeypatch.setattr(serving, "_PATIENCE", 0.05)
+    monkeypatch.setattr(serving, "_FOREIGN_FIRST", 0.05)
 
     async def work() -> None:
         index = filled(indexes)
@@ -152,7 +151,6 @@ def test_a_method_that_takes_too_long_is_not_waited_for(
                 await index.ask("read", method="slow")
         with pytest.raises(MethodFailed, match="'slowlygiven' of manners did not answer"):
             await index.ask("read", method="slowlygiven")
-        monkeypatch.setattr(serving, "_PATIENCE", 30.0)
         assert names(await index.ask("read")) == ["s.read"], "others answer meanwhile"
         module = sys.modules["manners"]
         module.Slow.end.set()
@@ -164,17 +162,17 @@ def test_a_method_that_takes_too_long_is_not_waited_for(
 def test_closing_does_not_wait_for_a_method_that_hangs(
     manners: None, monkeypatch: pytest.MonkeyPatch, indexes: Make
 ) -> None:
-    monkeypatch.setattr(serving, "_FOREIGN", 0.05)
-    monkeypatch.setattr("mcp_studio.search.index._CLOSE", 0.05)
+    monkeypatch.setattr(serving, "_FOREIGN_FIRST", 0.5)
+    monkeypatch.setattr(serving, "_CLOSE", 0.05)
     index = filled(indexes)
     with pytest.raises(MethodFailed):
         index.ask_now("read", method="slow")
     index.close()
     for thread in (thread for thread in threading.enumerate() if thread.name.startswith("search")):
-        if thread.name != "search slow questions":
+        if thread.name != "search slow":
             thread.join(10)
     (left,) = (thread for thread in threading.enumerate() if thread.name.startswith("search"))
-    assert left.name == "search slow questions" and left.daemon
+    assert left.name == "search slow" and left.daemon
     sys.modules["manners"].Slow.end.set()
     left.join(10)
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_studio.search import question
-from mcp_studio.search.question import BESIDE, LATER, LOOK, MOST_ASKED, MOST_PARTS, SINGLE, analyse, read
+from mcp_studio.search.question import IN_ASIDE, LATER, LOOK, MOST_SENTENCES, MOST_TERMS, SINGLE, read
 from mcp_studio.search.tokens import stem, words
 
 
@@ -32,7 +32,7 @@ class Known:
 def weights(text: str, known: str, *, typing: bool = False) -> dict[str, float]:
     """What each known word counts that a question may mean."""
     found: dict[str, float] = {}
-    for asked in analyse(text, Known(known), typing):
+    for asked in read(text, Known(known), typing).terms:
         for word, much in asked.words.items():
             found[word] = max(found.get(word, 0.0), asked.weight * much)
     return found
@@ -43,9 +43,9 @@ def weights(text: str, known: str, *, typing: bool = False) -> dict[str, float]:
 def test_any_question_asks_for_a_bounded_number_of_things(text: str, typing: bool) -> None:
     asked = read(text, Known("file search 文件 a"), typing)
     assert asked == read(text, Known("file search 文件 a"), typing)
-    assert len(asked.whole) <= MOST_ASKED
-    assert len(asked.parts) <= MOST_PARTS
-    assert all(0 < one.weight <= 1 and one.words for one in asked.whole)
+    assert len(asked.terms) <= MOST_TERMS
+    assert len(asked.sentences) <= MOST_SENTENCES
+    assert all(0 < one.weight <= 1 and one.words for one in asked.terms)
 
 
 def test_the_longest_questions_take_moments() -> None:
@@ -75,8 +75,8 @@ def test_quoted_text_paths_addresses_and_numbers_count_little() -> None:
     for text in ("mail 'file'", "mail “file”", "mail /users/file", "mail file@acme.com", "mail <file>", "mail `file`"):
         found = weights(text, known)
         assert found["mail"] == 1.0, text
-        assert found["file"] == BESIDE, text
-    assert weights("report Q41vNHGf4AKl", known)["q41vnhgf4akl"] == BESIDE
+        assert found["file"] == IN_ASIDE, text
+    assert weights("report Q41vNHGf4AKl", known)["q41vnhgf4akl"] == IN_ASIDE
     assert weights("don't file it's a report", known)["file"] == 1.0
 
 
@@ -93,14 +93,14 @@ def test_neighbours_are_joined_and_unknown_words_parted() -> None:
 
 def test_each_sentence_may_ask_for_something_of_its_own() -> None:
     known = Known("file mail weather read send get")
-    assert read("read the file", known).parts == []
+    assert read("read the file", known).sentences == []
     asked = read("Read the file. Send it by mail, then get the weather.", known)
-    assert [[word for one in part for word in one.words] for part in asked.parts][-1] == ["get", "weather"]
-    assert len(asked.parts) == 3
+    assert [[word for one in part for word in one.words] for part in asked.sentences][-1] == ["get", "weather"]
+    assert len(asked.sentences) == 3
 
 
 def test_a_quotation_is_not_taken_apart() -> None:
-    assert len(read("send 'Read the file. Get the weather.' as mail", Known("file mail weather send")).parts) == 0
+    assert len(read("send 'Read the file. Get the weather.' as mail", Known("file mail weather send")).sentences) == 0
 
 
 def test_the_last_word_may_be_a_beginning_while_it_is_typed() -> None:

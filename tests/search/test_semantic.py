@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import threading
 import time
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -11,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mcp_studio.search import embedder
-from mcp_studio.search.fields import gist, questions_of
+from mcp_studio.search import semantic
 from mcp_studio.search.method import EVERYWHERE, Query, Scope, SearchProblem
-from mcp_studio.search.semantic import Semantic
+from mcp_studio.search.semantic import Semantic, gist, questions_of
 from tests.search.index_kit import document
-from tests.search.meaning_kit import DOCUMENTS, Letters, many, stand_in
+from tests.search.meaning_kit import DOCUMENTS, Letters, learn, many, stand_in
 
 Make = Callable[..., Semantic]
 
@@ -47,47 +44,33 @@ def names(meaning: Semantic, question: str, scope: Scope = EVERYWHERE) -> list[s
 def test_adding_embeds_nothing_in_place_and_the_answer_says_what_is_not_known(
     letters: Letters, semantics: Make
 ) -> None:
-    letters.gate.clear()
     meaning = semantics()
     meaning.add(DOCUMENTS)
-    assert meaning.progress == (0, 5)
+    assert meaning.progress == (0, 5) and not letters.embedded
     assert meaning.note() == "The meaning of 5 of 5 entries is not known yet."
-    letters.gate.set()
-    assert meaning.wait(20)
+    learn(meaning)
     assert (meaning.progress, meaning.note()) == ((5, 5), "")
 
 
 def test_what_was_removed_or_changed_is_not_found_as_it_was(letters: Letters, semantics: Make) -> None:
     meaning = semantics()
     meaning.add(DOCUMENTS)
-    assert meaning.wait(20)
+    learn(meaning)
     assert names(meaning, "the weather of the next days")[0] == "get_forecast"
     gone = DOCUMENTS[2].ref
     meaning.remove([gone])
     assert "get_forecast" not in names(meaning, "the weather of the next days")
     assert meaning.progress == (4, 4)
     meaning.add([document("weather", "get_forecast", "Stones and gravel")])
-    assert meaning.wait(20)
+    learn(meaning)
     assert names(meaning, "stones and gravel")[0] == "get_forecast"
     assert meaning.progress == (5, 5)
-
-
-def test_what_is_removed_while_it_is_embedded_stays_away(letters: Letters, semantics: Make) -> None:
-    letters.gate.clear()
-    meaning = semantics()
-    meaning.add(DOCUMENTS[:1])
-    assert letters.begun.wait(20)
-    meaning.remove([DOCUMENTS[0].ref])
-    letters.gate.set()
-    assert meaning.wait(20)
-    assert meaning.progress == (0, 0)
-    assert names(meaning, "delete a document") == []
 
 
 def test_a_question_is_asked_within_its_scope(letters: Letters, semantics: Make) -> None:
     meaning = semantics()
     meaning.add([document(server, "find", "Find text") for server in ("b", "a", "c")])
-    assert meaning.wait(20)
+    learn(meaning)
     found = meaning.search(Query("find text", scope=Scope(servers=frozenset("ab"))))
     assert [hit.ref.server for hit in found.hits] == ["a", "b"]
     assert found.total == 2
@@ -97,7 +80,7 @@ def test_a_question_is_asked_within_its_scope(letters: Letters, semantics: Make)
 def test_each_sentence_of_a_question_finds_what_it_asks_for(letters: Letters, semantics: Make) -> None:
     meaning = semantics()
     meaning.add([*DOCUMENTS, *many(20)])
-    assert meaning.wait(20)
+    learn(meaning)
     asked = "Put an appointment into the calendar for me. Then the weather of the next days! And send an email."
     assert set(names(meaning, asked)[:3]) == {"create_event", "get_forecast", "send_message"}
 
@@ -130,14 +113,14 @@ def test_vectors_are_computed_once_and_found_again_by_another_instance(
 ) -> None:
     first = semantics(tmp_path)
     first.add(DOCUMENTS)
-    assert first.wait(20)
+    learn(first)
     before = names(first, "find some text")
     first.close()
     letters.embedded.clear()
     loaded = letters.loaded
     second = semantics(tmp_path)
     second.add(DOCUMENTS)
-    assert second.wait(20)
+    learn(second)
     assert second.progress == (5, 5)
     assert (letters.embedded.total(), letters.loaded) == (0, loaded), "the model is not even loaded"
     assert names(second, "find some text") == before
@@ -148,7 +131,7 @@ def test_vectors_of_another_model_are_not_taken(monkeypatch: pytest.MonkeyPatch,
         letters = stand_in(monkeypatch, ident)
         meaning = Semantic(tmp_path)
         meaning.add(DOCUMENTS)
-        assert meaning.wait(20)
+        learn(meaning)
         meaning.close()
         assert letters.embedded.total() == 5
 
@@ -157,44 +140,9 @@ def test_the_same_text_is_embedded_once(letters: Letters, semantics: Make, tmp_p
     meaning = semantics(tmp_path)
     meaning.add([document("s", "same", "The same"), document("S", "same", "The same")])
     meaning.add([document("s", "same", "The same", kind="prompt")])
-    assert meaning.wait(20)
+    learn(meaning)
     assert meaning.progress == (3, 3)
     assert letters.embedded.most_common(1)[0][1] == 1
-
-
-def test_closing_while_it_embeds_ends_soon_and_keeps_what_is_done(
-    letters: Letters, semantics: Make, tmp_path: Path
-) -> None:
-    meaning = semantics(tmp_path)
-    told = threading.Event()
-    meaning.changed.connect(lambda _: told.set())
-    meaning.add(many(2_000))
-    assert told.wait(20)
-    began = time.monotonic()
-    meaning.close()
-    assert time.monotonic() - began < 5
-    done = meaning.progress[0]
-    assert 0 < done < 2_000
-    letters.embedded.clear()
-    again = semantics(tmp_path)
-    again.add(many(2_000)[:done])
-    assert again.wait(20)
-    assert letters.embedded.total() == 0
-
-
-def test_a_model_that_hangs_does_not_hold_up_the_end(
-    letters: Letters, semantics: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    letters.gate.clear()
-    meaning = semantics()
-    meaning.add(DOCUMENTS)
-    assert letters.begun.wait(20)
-    began = time.monotonic()
-    meaning.close()
-    assert time.monotonic() - began < 5
-    letters.gate.set()
-    with pytest.raises(SearchProblem, match="ended"):
-        meaning.search(Query("delete"))
 
 
 def test_a_model_that_cannot_be_loaded_is_told_and_nothing_waits_for_it(
@@ -205,53 +153,37 @@ def test_a_model_that_cannot_be_loaded_is_told_and_nothing_waits_for_it(
     def broken() -> None:
         raise SearchProblem("It is broken.")
 
-    monkeypatch.setattr(embedder, "Model", broken)
+    monkeypatch.setattr(semantic, "Model", broken)
     meaning = semantics()
     meaning.add(DOCUMENTS)
-    assert meaning.wait(20)
+    learn(meaning)
     assert meaning.note() == "It is broken."
     with pytest.raises(SearchProblem, match="broken"):
         meaning.search(Query("delete"))
 
 
-def test_one_that_nobody_closed_ends_with_its_last_use(letters: Letters) -> None:
-    meaning = Semantic()
-    meaning.add(DOCUMENTS)
-    assert meaning.wait(20)
-    del meaning
-    gc.collect()
-    assert not [thread for thread in threading.enumerate() if thread.name == "search meaning"]
-
-
-def test_questions_are_embedded_once(letters: Letters, semantics: Make) -> None:
-    meaning = semantics()
-    for _ in range(3):
-        meaning.search(Query("  delete   a document "))
-    assert letters.embedded == {"delete a document": 1}
-
-
 def test_a_hundred_thousand_are_compared_in_blocks_with_a_small_error() -> None:
-    from mcp_studio.search.vectors import Matrix, packed
+    from mcp_studio.search.semantic import Matrix, packed
 
     made = np.random.default_rng(7).normal(size=(1_300, 384)).astype(np.float32)
     made /= np.linalg.norm(made, axis=1, keepdims=True)
     matrix = Matrix()
     matrix.grow(1_301)
     for row, vector in enumerate(made):
-        matrix.put(row, *packed(vector))
-    near = matrix.near(made[:2], 1_301)
+        matrix.put(row, packed(vector))
+    near = matrix.cosines(made[:2], 1_301)
     assert np.abs(near[:, :1_300] - made[:2] @ made.T).max() < 0.003
     assert near[0, 1_300] == 0
 
 
 def test_a_question_to_a_hundred_thousand_takes_few_milliseconds() -> None:
-    from mcp_studio.search.vectors import Matrix
+    from mcp_studio.search.semantic import Matrix
 
     matrix, vector = Matrix(), np.full((1, 384), 0.05, np.float32)
     matrix.grow(100_000)
     took: list[float] = []
     for _ in range(5):
         began = time.thread_time()
-        matrix.near(vector, 100_000)
+        matrix.cosines(vector, 100_000)
         took.append(time.thread_time() - began)
     assert min(took) < 0.06, "9 ms where it was measured; some machines are slower"

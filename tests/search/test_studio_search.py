@@ -64,7 +64,7 @@ def test_what_is_remembered_is_found_and_marked_also_of_servers_that_are_not_sta
 def test_what_a_person_runs_comes_first_where_nothing_is_asked() -> None:
     async def work() -> None:
         async with opened(stdio(LISTS), settings=WORDS) as studio:
-            assert "usage" not in studio.__dict__
+            assert studio.usage.all() == {}
             await studio.get_prompt(Ref("prompt", "s", "visit"), {"country": "france"}).wait()
             await studio.call_tool(Ref("tool", "s", "full"), {}, approved=True).wait()
             studio.call_tool(Ref("tool", "s", "words"), {}, origin="program", approved=True)

@@ -10,11 +10,9 @@ import pytest
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.redact import Redactor
-from mcp_studio.search import usage
 from mcp_studio.search.method import Used
 from mcp_studio.search.usage import MOST, Usage, Uses
 from tests.search.index_kit import Make, document, names
-from tests.support import run, wait_until
 
 READ, SEND = Ref("tool", "files", "read"), Ref("prompt", "mail", "send")
 
@@ -32,19 +30,14 @@ def test_what_was_used_is_there_again_in_the_next_run(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_it_is_known_before_it_is_written_and_written_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(usage, "_DELAY", 0.01)
+def test_it_is_known_before_it_is_written(tmp_path: Path) -> None:
     file = tmp_path / "used.json"
-
-    async def work() -> None:
-        used = Usage(file)
-        for _ in range(3):
-            used.ran(READ)
-        assert used.all()[READ].runs == 3 and not file.exists()
-        await wait_until(file.exists)
-        assert used.all()[READ].runs == 3
-
-    run(work())
+    used = Usage(file)
+    for _ in range(3):
+        used.ran(READ)
+    assert used.all()[READ].runs == 3 and not file.exists()
+    used.write()
+    assert used.all()[READ].runs == 3
 
 
 def test_two_programs_add_to_what_the_other_has_written(tmp_path: Path) -> None:
@@ -136,17 +129,17 @@ def test_an_empty_question_shows_what_was_used_last_then_most_then_the_rest(
 ) -> None:
     used = Usage(tmp_path / "used.json")
     index = indexes(usage=used, servers=lambda: ("second", "first"))
-    index.put("first", "tool", [document("first", f"t{number}") for number in range(20)])
-    index.put("second", "prompt", [document("second", "p", kind="prompt")])
-    index.put("second", "tool", [document("second", "b"), document("second", "a")])
+    index.list("first", "tool", [document("first", f"t{number}") for number in range(20)])
+    index.list("second", "prompt", [document("second", "p", kind="prompt")])
+    index.list("second", "tool", [document("second", "b"), document("second", "a")])
     assert names(index.ask_now(""))[:4] == ["second.b", "second.a", "first.t0", "first.t1"]
     assert names(index.ask_now(" "))[-1] == "second.p"
-    monkeypatch.setattr("mcp_studio.search.index.RECENT", 2)
+    monkeypatch.setattr("mcp_studio.search.engine._RECENT", 2)
     clock = iter(range(10**9, 2 * 10**9))
     monkeypatch.setattr(time, "time", lambda: float(next(clock)))
     for name in ("t5", "t5", "t5", "t6", "t7", "gone", "t8"):
         used.ran(Ref("tool", "first", name))
-    index.used(Ref("tool", "second", "a"))
+    used.opened(Ref("tool", "second", "a"))
     found = index.ask_now("", limit=6)
     assert names(found) == ["second.a", "first.t8", "first.t5", "first.t7", "first.t6", "second.b"]
     assert found.method == "used" and (found.total, found.of) == (23, 23)
@@ -158,8 +151,8 @@ def test_what_is_used_goes_first_among_equals_and_never_before_better_words(inde
     used = Usage(tmp_path / "used.json")
     index = indexes(usage=used)
     for server in ("one", "two"):
-        index.put(server, "tool", [document(server, "find_user", "Find a user."), document(server, "user")])
-    index.put("c", "tool", [document("c", "remove", "Remove a user.")])
+        index.list(server, "tool", [document(server, "find_user", "Find a user."), document(server, "user")])
+    index.list("c", "tool", [document("c", "remove", "Remove a user.")])
     assert names(index.ask_now("find a user"))[:2] == ["one.find_user", "two.find_user"]
     for _ in range(1_000):
         used.ran(Ref("tool", "two", "find_user"))

@@ -30,7 +30,7 @@ def test_words_do_not_depend_on_what_stands_round_them(texts: list[str]) -> None
 @settings(max_examples=200, deadline=None)
 def test_places_lie_within_the_text_in_order_and_apart(text: str, wanted: set[str]) -> None:
     before = 0
-    for start, end in matching(text, wanted):
+    for start, end, _ in matching(text, wanted):
         assert before <= start < end <= len(text)
         before = end
 
@@ -102,7 +102,7 @@ def test_a_stem_is_no_longer_than_its_word_but_for_odd_ones(word: str) -> None:
 
 def test_places_of_parts_forms_and_pairs_are_found() -> None:
     def pieces(text: str, *wanted: str) -> list[str]:
-        return [text[start:end] for start, end in matching(text, wanted)]
+        return [text[start:end] for start, end, _ in matching(text, wanted)]
 
     assert pieces("Use getUserById for users", "user", "users") == ["User", "users"]
     assert pieces("在数据库中搜索文件", "搜索", "数据", "据库") == ["数据库", "搜索"]

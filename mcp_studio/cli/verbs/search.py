@@ -7,7 +7,6 @@ import gc
 import unicodedata
 from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from mcp_studio.catalog.listing import KINDS, EntryKind
@@ -24,8 +23,9 @@ from mcp_studio.jsontext import Json
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.search import auto
+from mcp_studio.search.engine import MEANT, OWN
 from mcp_studio.search.method import Found, Hit, Reason, SearchProblem
-from mcp_studio.search.methods import OWN
+from mcp_studio.search.model import available
 from mcp_studio.search.plugins import entry_points
 from mcp_studio.search.regex import compiled
 
@@ -39,8 +39,6 @@ MOST = 1_000
 USUAL = 20
 _SHOWN = 60
 """Characters of a pattern that are shown before the place where it is wrong."""
-MEANT = ("semantic", "hybrid")
-"""Methods for which it has to be known what entries mean; that takes long, the first time."""
 _TOLD, _NEWS = 1.0, 0.5
 """Seconds after which waiting is told of; between one telling and the next, on a terminal."""
 
@@ -117,7 +115,7 @@ def _check(method: str) -> None:
         hint = " ".join(filter(None, (nearest(method, known), f"There are {', '.join(known)}.")))
         raise UsageError(f"There is no search method `{method}`.", hint=hint)
     if method in MEANT:
-        fine, why = import_module("mcp_studio.search.vectors").available()
+        fine, why = available()
         if not fine:
             raise UsageError(why)
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
-from mcp_studio.search.letters import Letters, name_of, pieces_of, words_of
+from mcp_studio.search.names import NameFilter, name_of, words_of
+from mcp_studio.search.why import pieces_of
 from mcp_studio.tui.panels.catalog_rows import Row
 from mcp_studio.tui.views.glyphs import glyphs
 
@@ -30,7 +31,7 @@ class Narrowing:
     """Rows of each kind that a text leaves."""
 
     def __init__(self) -> None:
-        self._letters: dict[EntryKind, tuple[Sequence[Row], Letters]] = {}
+        self._letters: dict[EntryKind, tuple[Sequence[Row], NameFilter]] = {}
         self.also = Also()
         self._named: tuple[Sequence[Row], Mapping[Ref, Sequence[Row]]] = (), {}
         """The rows that were asked for last, by what they are."""
@@ -84,9 +85,9 @@ class Narrowing:
             self._named = rows, named
         return [row for ref in wanted if ref not in known for row in self._named[1].get(ref, ())]
 
-    def _of(self, kind: EntryKind, rows: Sequence[Row]) -> Letters:
+    def _of(self, kind: EntryKind, rows: Sequence[Row]) -> NameFilter:
         known = self._letters.get(kind)
         if known is None or known[0] is not rows:
             before = known[1] if known is not None else None
-            known = self._letters[kind] = rows, Letters([row.entry for row in rows], before)
+            known = self._letters[kind] = rows, NameFilter([row.entry for row in rows], before)
         return known[1]

@@ -58,7 +58,7 @@ class Searching:
         if entry is None:
             screen.studio_app.say(f"{safe(ref)} is not listed any more.", "warning")
             return
-        self._studio.index.used(ref)
+        self._studio.usage.opened(ref)
         # No worker opens it: what is typed meanwhile waits, and goes into its form.
         screen.workers.cancel_group(screen, "open")
         await screen.calling.open(entry, go=True)

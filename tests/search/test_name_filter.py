@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from mcp_studio.catalog.listing import Entry, EntryKind, Ref
 from mcp_studio.protocol.views import ResourceView, ToolView
-from mcp_studio.search.letters import Letters, form_of, pieces_of, words_of
+from mcp_studio.search.names import NameFilter, words_of
+from mcp_studio.search.why import pieces_of
 
 
 def tool(name: str, description: str = "", server: str = "github", **more: str) -> Entry:
@@ -29,7 +30,7 @@ TOOLS = (
 
 
 def found(text: str, entries: tuple[Entry, ...] = TOOLS) -> list[str]:
-    return [entries[place].ref.name for place in Letters(entries).find(text).places]
+    return [entries[place].ref.name for place in NameFilter(entries).find(text).places]
 
 
 def test_names_that_are_it_come_first_then_beginnings_then_parts_then_the_rest() -> None:
@@ -55,11 +56,11 @@ def test_servers_are_found_and_names_behind_them() -> None:
     assert found("sqlite") == found("sqlite.") == found("sqlite.que") == found("SQLITE.uery") == ["query"]
     assert found("github.issue") == ["issue_write", "list_issues", "echo", "search_code", ""]
     assert found("other.issue") == []
-    assert Letters(TOOLS).find("sqlite quer").named and not Letters(TOOLS).find("database").named
+    assert NameFilter(TOOLS).find("sqlite quer").named and not NameFilter(TOOLS).find("database").named
 
 
 def test_whether_a_name_has_it_is_told() -> None:
-    letters = Letters(TOOLS)
+    letters = NameFilter(TOOLS)
     told = {text: letters.find(text).named for text in ("issue", "issue write", "issue reported", "reads", "nowhere")}
     assert told == {"issue": True, "issue write": True, "issue reported": False, "reads": False, "nowhere": False}
 
@@ -69,15 +70,15 @@ def test_duplicates_and_resources_are_rows_as_well() -> None:
     notes = Entry(Ref(kind, "demo", "demo://notes/1"), ResourceView({"name": "note", "uri": "demo://notes/1"}))
     titled = Entry(notes.ref, ResourceView({"name": "x", "title": "My note", "uri": "demo://notes/1"}))
     same = (notes, titled, notes)
-    assert list(Letters(same).find("note").places) == [0, 2, 1]
-    assert list(Letters(same).find("demo://").places) == [0, 1, 2]
+    assert list(NameFilter(same).find("note").places) == [0, 2, 1]
+    assert list(NameFilter(same).find("demo://").places) == [0, 1, 2]
 
 
 def test_what_was_read_ahead_or_before_is_found_as_what_was_not() -> None:
-    first = Letters(TOOLS[:4])
+    first = NameFilter(TOOLS[:4])
     assert first.read(3) and not first.read(3)
-    again = Letters(TOOLS, first)
-    assert list(again.find("issue").places) == list(Letters(TOOLS).find("issue").places)
+    again = NameFilter(TOOLS, first)
+    assert list(again.find("issue").places) == list(NameFilter(TOOLS).find("issue").places)
 
 
 def test_marks_an_index_puts_between_parts_are_found_nowhere_in_foreign_text() -> None:
@@ -89,7 +90,6 @@ def test_the_pieces_of_a_name_that_were_asked_for_are_told() -> None:
     assert pieces_of("getFileContents", ["file", "get_con"]) == ("File", "get", "Con")
     assert pieces_of("list_issue", ["issues"]) == ("issue",)
     assert pieces_of("list_issue", ["nowhere"]) == ()
-    assert form_of("issue") == form_of("issues") != "" and form_of("db") == ""
     assert words_of("a  a b") == ["a", "b"]
 
 
@@ -101,9 +101,9 @@ def test_typing_finds_what_asking_at_once_finds_and_all_that_has_the_words(
     texts: list[tuple[str, str]], asked: str
 ) -> None:
     entries = [tool(name, text, server="") for name, text in texts]
-    typed = Letters(entries)
+    typed = NameFilter(entries)
     places = [list(typed.find(asked[:end]).places) for end in range(len(asked) + 1)][-1]
-    assert places == list(Letters(entries).find(asked).places) and len(set(places)) == len(places)
+    assert places == list(NameFilter(entries).find(asked).places) and len(set(places)) == len(places)
     words = words_of(asked.lower())
     has = {at for at, (name, text) in enumerate(texts) if all(word in f"{name}\n{text}".lower() for word in words)}
     assert has <= set(places)
@@ -112,7 +112,7 @@ def test_typing_finds_what_asking_at_once_finds_and_all_that_has_the_words(
 def test_ten_thousand_rows_are_in_the_same_order_whatever_was_read_when() -> None:
     names = [f"{verb}_{noun}_{at}" for at in range(60) for verb in ("get", "list") for noun in ("issue", "file")]
     entries = [tool(name) for name in names]
-    whole = Letters(entries)
+    whole = NameFilter(entries)
     random.Random(1).shuffle(names)
     for text in ("iss", "get file", "files 1"):
-        assert list(Letters(entries, whole).find(text).places) == list(whole.find(text).places)
+        assert list(NameFilter(entries, whole).find(text).places) == list(whole.find(text).places)

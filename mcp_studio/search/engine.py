@@ -1,0 +1,428 @@
+"""What one thread of a search index knows: documents, the methods that search them, and how an answer is made."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref
+from mcp_studio.config.model import Cjk
+from mcp_studio.search import auto
+from mcp_studio.search.method import (
+    BY_LETTERS,
+    LONGEST,
+    Answer,
+    Document,
+    Found,
+    Hit,
+    Method,
+    Query,
+    Scope,
+    Scored,
+    SearchProblem,
+    Used,
+)
+from mcp_studio.search.model import available
+from mcp_studio.search.plugins import Offer, checked, guarded, made
+from mcp_studio.search.tokens import JIEBA_MISSING, words
+from mcp_studio.search.usage import Usage, Uses
+from mcp_studio.search.why import literal_reasons, reasons
+
+if TYPE_CHECKING:
+    from mcp_studio.search.bm25 import Bm25
+    from mcp_studio.search.semantic import Semantic
+
+Group = tuple[str, EntryKind]
+Servers = Callable[[], Iterable[str]]
+MEANT = ("semantic", "hybrid")
+"""The methods that need meaning."""
+_NEEDED = {auto.NAME: auto.LEXICAL, "hybrid": ("bm25", "semantic")}
+"""The methods that others ask."""
+_BATCH = 32
+"""Documents that a method is given at a time: questions come in between."""
+_MANY_GONE = 1_000
+_RECENT = 8
+"""For an empty question: so many of what was used last come before what was used most."""
+_FEW = 3
+"""Who does not type, and found fewer, is told what is missing; who found more was served."""
+_REASONED = 60
+"""The best so many hits say why they are there; to say it takes longer than to find them."""
+_ENOUGH = 0.8
+"""The share of documents whose meaning has to be known to be mixed in."""
+_TYPING = 0.1
+"""Seconds for which a question that is being typed waits for everything to be taken up."""
+_MEANT_WITHIN = 5.0
+"""Seconds for which a question that asks for meaning by name waits until that of all is known, unless asked `once`."""
+_RECALLED_WITHIN = 1.0
+_HYBRID_POOL = 200
+"""So many of the best by words are mixed with meaning."""
+
+
+class Listed(NamedTuple):
+    """What one server lists of one kind."""
+
+    things: Sequence[Entry] | Sequence[Document]
+    tags: tuple[str, ...] = ()
+
+
+class Feed:
+    """A method and what it was not given yet. Whatever it raises is its `problem`."""
+
+    def __init__(self, offer: Offer, documents: Iterable[Document]) -> None:
+        self.offer = offer
+        self.method: Method | None = None
+        self.problem: SearchProblem | None = None
+        self._has: set[Ref] = set()
+        self._gone = 0
+        self._todo: dict[Ref, Document | None] = {document.ref: document for document in documents}
+
+    @property
+    def made(self) -> bool:
+        """Whether it can answer something, or never will."""
+        return self.method is not None or self.problem is not None
+
+    @property
+    def pending(self) -> int:
+        """Documents that it has not been given yet."""
+        return 0 if self.problem else len(self._todo)
+
+    @property
+    def worn(self) -> bool:
+        """Whether more has gone than is there: it is to be made anew."""
+        return self._gone > max(_MANY_GONE, len(self._has))
+
+    def change(self, changes: Mapping[Ref, Document | None]) -> None:
+        """Note what there is now under some names."""
+        self._todo.update(changes)
+
+    def step(self) -> bool:
+        """Make the method, or give it one batch; False where there is nothing to do."""
+        if self.problem is not None or (self.method is not None and not self._todo):
+            return False
+        try:
+            if self.method is None:
+                self.method = made(self.offer)
+            else:
+                self._give(self.method, dict(islice(self._todo.items(), _BATCH)))
+        except SearchProblem as problem:
+            self.problem, self.method = problem, None
+        return True
+
+    def _give(self, method: Method, batch: Mapping[Ref, Document | None]) -> None:
+        for ref in batch:
+            del self._todo[ref]
+        gone = [ref for ref in batch if ref in self._has]
+        fresh = [document for document in batch.values() if document is not None]
+        if gone:
+            guarded(self.offer, "it was told what has gone", lambda: method.remove(gone))
+        if fresh:
+            guarded(self.offer, "it was given what there is", lambda: method.add(fresh))
+        self._has.difference_update(gone)
+        self._has.update(document.ref for document in fresh)
+        self._gone += len(gone)
+
+    def ask(self, query: Query) -> Answer:
+        """Its answer.
+
+        Raises:
+            SearchProblem: it cannot be asked so, or has failed.
+        """
+        if self.problem is not None:
+            raise self.problem.with_traceback(None)  # or each question would add to the one that it holds
+        method = self.method
+        return guarded(self.offer, "it searched", lambda: method.search(query)) if method else Answer((), 0)
+
+    def close(self) -> None:
+        """Let the method go."""
+        if (close := getattr(self.method, "close", None)) is not None:
+            with suppress(SearchProblem):
+                guarded(self.offer, "it was closed", close)
+
+
+class Engine:
+    """Everything here but `inbox` and `progress` is for one thread.
+
+    Args:
+        offers: the methods that can be asked for.
+        semantic: mix in meaning where nobody chose a method.
+        servers: their order where nothing else orders entries.
+        told: called when something was taken up.
+    """
+
+    def __init__(
+        self, offers: Mapping[str, Offer], usage: Usage, semantic: bool, servers: Servers, told: Callable[[], None]
+    ) -> None:
+        self.inbox: dict[Group, Listed] = {}
+        """What servers list now; put here by any thread."""
+        self.feeds: dict[str, Feed] = {}
+        self._offers = offers
+        self._semantic = semantic
+        self._servers = servers
+        self._usage = usage
+        self._told = told
+        self._told_at = 0.0
+        self._untold = False
+        self._groups: dict[Group, dict[Ref, tuple[Document, Entry | None]]] = {}
+        self._notes: set[str] = set()
+        """Notes that were shown, and need not be again."""
+
+    # -------------------------------------------------------------- what there is
+
+    def step(self) -> bool:
+        """Compare a list, or give a method a batch, or look for meanings; False where there is nothing to do."""
+        more = self._step()
+        self._untold |= more
+        if self._untold and (not more or time.monotonic() - self._told_at > 0.25):
+            self._untold, self._told_at = False, time.monotonic()
+            self._told()
+        return more
+
+    def _step(self) -> bool:
+        if self.inbox:
+            self._compare(*self.inbox.popitem())
+            return True
+        if any([feed.step() for feed in tuple(self.feeds.values())]):
+            return True
+        meaning = self.meaning
+        return meaning is not None and meaning.step()
+
+    def _compare(self, group: Group, listed: Listed) -> None:
+        """Tell the methods what a new list changes: of duplicates the first one counts, and nameless ones do not."""
+        before = self._groups.get(group, {})
+        now: dict[Ref, tuple[Document, Entry | None]] = {}
+        for one in listed.things:
+            if one.ref.name and one.ref not in now:
+                if isinstance(one, Document):
+                    now[one.ref] = one, None
+                else:
+                    now[one.ref] = Document(one.ref, one.view.raw, listed.tags), one
+        changes: dict[Ref, Document | None] = {ref: None for ref in before if ref not in now}
+        for ref, (document, _) in now.items():
+            if ref not in before or before[ref][0] != document:
+                changes[ref] = document
+        self._groups[group] = now
+        for name, feed in tuple(self.feeds.items()) if changes else ():
+            feed.change(changes)
+            if feed.worn:
+                feed.close()
+                self.feeds[name] = Feed(feed.offer, self._documents())
+
+    def _documents(self) -> Iterator[Document]:
+        return (document for group in self._groups.values() for document, _ in group.values())
+
+    def _get(self, ref: Ref) -> tuple[Document, Entry | None] | None:
+        return self._groups.get((ref.server, ref.kind), {}).get(ref)
+
+    def _feed(self, name: str) -> Feed:
+        """A method, made by the next steps if it was not yet."""
+        if name not in self.feeds:
+            self.feeds[name] = Feed(self._offers[name], self._documents())
+        return self.feeds[name]
+
+    # -------------------------------------------------------------- meaning
+
+    @property
+    def meaning(self) -> Semantic | None:
+        """The method `semantic`, once it is made."""
+        feed = self.feeds.get("semantic")
+        return cast("Semantic | None", feed.method) if feed is not None else None
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """Of how many documents the meaning is known, and how many there are."""
+        return self.meaning.progress if self.meaning is not None else (0, 0)
+
+    def why_not(self, name: str) -> str:
+        """Why a method cannot be used, and what to do about it; empty where it can be, as far as is known."""
+        feed = self.feeds.get(name)
+        if feed is not None and feed.problem is not None:
+            return str(feed.problem)
+        return available()[1] if name in MEANT else ""
+
+    def _serves(self) -> bool:
+        """Whether meaning is known well enough; where it is not, the model is loaded and more becomes known."""
+        if not self._semantic or (meaning := self.meaning) is None:
+            return False
+        done, everything = self.progress
+        return meaning.ready_model() is not None and done >= _ENOUGH * everything > 0
+
+    def _recall(self) -> None:
+        """Read what the file has of meaning, as long as that is nearly everything; nothing is computed."""
+        end, feed = time.monotonic() + _RECALLED_WITHIN, self._feed("semantic")
+        while feed.step() and time.monotonic() < end:
+            pass
+        with suppress(SearchProblem):  # it says itself what is wrong with it
+            meaning = self.meaning
+            while meaning and meaning.look_up() and meaning.share >= _ENOUGH and time.monotonic() < end:
+                pass
+            if meaning and meaning.share >= _ENOUGH:
+                meaning.model()
+                return
+        self.feeds.pop("semantic").close()  # or the next steps would compute vectors
+
+    # -------------------------------------------------------------- answers
+
+    def ready(self, query: Query, method: str, once: bool) -> Callable[[], bool]:
+        """Says whether a question can be answered now: typed ones by what there is, others by everything."""
+        began = time.monotonic()
+
+        def ready() -> bool:
+            if self.inbox or not query.text.strip():
+                return not self.inbox
+            feeds = [self._feed(name) for name in _NEEDED.get(method, (method,))]
+            waited = time.monotonic() - began
+            if any(feed.pending or not feed.made for feed in feeds):
+                return query.typing and waited > _TYPING and all(feed.made for feed in feeds)
+            meaning = self.meaning if method in MEANT else None
+            return query.typing or meaning is None or meaning.settled or (not once and waited > _MEANT_WITHIN)
+
+        return ready
+
+    def answer(self, query: Query, method: str, once: bool, cut: bool) -> Found:
+        """Answer a question.
+
+        Raises:
+            SearchProblem: it cannot be asked so, or nothing serves.
+        """
+        began = time.perf_counter()
+        of = sum(len(group) for (server, kind), group in self._groups.items() if query.scope.has(Ref(kind, server, "")))
+        uses = self._usage.all()
+        if not query.text.strip():
+            hits = self._used(query, uses)
+            return Found(query, hits, of, of, 1000 * (time.perf_counter() - began), "used")
+        feeds = [self._feed(name) for name in _NEEDED.get(method, (method,))]
+        if method == auto.NAME:
+            served = self._auto(query, feeds, uses, once)
+        else:
+            served = auto.Served(self._ask(method, query), method)
+        answer, sources = served.answer, self._sources(query, method)
+        shown = (self._hit(one, uses, query, sources if at < _REASONED else None) for at, one in enumerate(answer.hits))
+        # Among equal ones what can be run comes before what is only remembered.
+        known = (hit for hit in shown if hit is not None)
+        hits = tuple(sorted(known, key=lambda hit: (-hit.score, hit.entry is not None and hit.entry.remembered)))
+        notes = [f"Only the first {LONGEST:,} characters were looked at."] if cut else []
+        notes.append(self._once(answer.note, JIEBA_MISSING))
+        pending = max(feed.pending for feed in feeds)
+        note = " ".join(filter(None, notes))
+        return Found(query, hits, answer.total, of, 1000 * (time.perf_counter() - began), served.method, note, pending)
+
+    def _once(self, text: str, note: str) -> str:
+        """A text without a note that was shown before."""
+        if note in text:
+            if note in self._notes:
+                return text.replace(note, "").strip()
+            self._notes.add(note)
+        return text
+
+    def _auto(self, query: Query, feeds: Sequence[Feed], uses: Mapping[Ref, Uses], once: bool) -> auto.Served:
+        if all(feed.problem is not None for feed in feeds):
+            raise feeds[-1].problem or SearchProblem("No search method serves.")
+        several = auto.several(query.text)
+        if once and several and self._semantic and not available()[1]:
+            self._recall()
+        if not once and self._semantic and not available()[1] and not any(feed.pending for feed in feeds):
+            self._feed("semantic")  # what words need came first
+
+        def ask(name: str, asked: Query) -> Answer:
+            if name != "hybrid" and self._feed(name).problem is not None:
+                return Answer((), 0)
+            answer = self._ask(name, asked)
+            if name != "hybrid":
+                return answer
+            # How far meaning is known is said elsewhere, and not on every key.
+            return answer._replace(note=JIEBA_MISSING if JIEBA_MISSING in answer.note else "")
+
+        now = time.time()
+        served = auto.search(query, ask, self._serves, lambda ref: uses[ref].strength(now) if ref in uses else 0.0)
+        answer = served.answer
+        if several and self._semantic and (query.typing or answer.total < _FEW) and available()[1]:
+            lacks = f"Only words were compared. {available()[1]}."
+            answer = answer._replace(note=f"{self._once(lacks, lacks)} {answer.note}".strip())
+        return served._replace(answer=answer)
+
+    def _ask(self, name: str, query: Query) -> Answer:
+        if name == "hybrid":
+            found = self._feed("bm25").ask(query._replace(limit=max(_HYBRID_POOL, query.limit)))
+            feed, meaning = self._feed("semantic"), self.meaning
+            if meaning is None:
+                raise feed.problem or SearchProblem("The search by meaning is not ready yet.")
+            return meaning.mixed(query, found)
+        feed = self._feed(name)
+        answer = feed.ask(query)
+        if feed.offer.package:
+            return guarded(feed.offer, "its answer was read", lambda: checked(feed.offer, answer, query, self._get))
+        return answer
+
+    def _sources(self, query: Query, method: str) -> dict[str, str]:
+        """The words that make a document a hit, each with the question's own text for it."""
+        feed = self.feeds.get("bm25")
+        if feed is not None and feed.method is not None and method != "okapi":
+            return cast("Bm25", feed.method).sources(query)
+        return {word: word for word in words(query.text)}
+
+    def _hit(
+        self,
+        scored: Scored,
+        uses: Mapping[Ref, Uses],
+        query: Query | None = None,
+        sources: dict[str, str] | None = None,
+    ) -> Hit | None:
+        """What is shown of something found; None where it has gone meanwhile."""
+        if (known := self._get(scored.ref)) is None:
+            return None
+        (document, entry), why = known, scored.reasons
+        if why and why[0].field == BY_LETTERS[0].field:
+            why = literal_reasons(document, query, why[0]) if query is not None and sources is not None else ()
+        if sources is not None and all(reason.field == "meaning" for reason in why):
+            why = reasons(document, sources) or why
+        used = uses.get(scored.ref)
+        return Hit(scored.ref, scored.score, why, entry, used and Used(used.runs + used.opened, used.last))
+
+    def _used(self, query: Query, uses: Mapping[Ref, Uses]) -> tuple[Hit, ...]:
+        """What was used last, then what was used most, then everything else in the order of the catalogue."""
+        here = [ref for ref in uses if query.scope.has(ref) and self._get(ref) is not None]
+        last = sorted(here, key=lambda ref: (-uses[ref].last, ref))[:_RECENT]
+        now = time.time()
+        most = sorted(here, key=lambda ref: (-uses[ref].strength(now), ref))
+        refs = islice(dict.fromkeys(chain(last, most, self._ordered(query.scope))), query.limit)
+        return tuple(hit for ref in refs if (hit := self._hit(Scored(ref, 0.0), uses)))
+
+    def _ordered(self, scope: Scope) -> Iterator[Ref]:
+        """Those in a scope: tools first, servers in their order and then by name, entries as they were listed."""
+        place = {name: number for number, name in enumerate(self._servers())}
+        groups = [group for group in self._groups if scope.has(Ref(group[1], group[0], ""))]
+        groups.sort(key=lambda group: (KINDS.index(group[1]), place.get(group[0], len(place)), group[0]))
+        return (ref for group in groups for ref in self._groups[group])
+
+    def close(self) -> None:
+        """Let all methods go."""
+        for feed in self.feeds.values():
+            feed.close()
+
+
+OWN = (
+    ("substring", "words anywhere, and names nearly right", "mcp_studio.search.names:Substring"),
+    ("regex", "a regular expression", "mcp_studio.search.regex:Regexes"),
+    ("bm25", "words, by how much they tell (BM25 over fields)", "mcp_studio.search.bm25:Bm25"),
+    ("okapi", "words, plain BM25 (rank_bm25)", "mcp_studio.search.bm25:Okapi"),
+    ("semantic", "meaning", "mcp_studio.search.semantic:Semantic"),
+    ("hybrid", "words and meaning", ""),
+)
+"""Our methods: name, a few words for a person, class. Numpy and the like are imported when one is first asked."""
+
+
+def own_offers(cache: Path | None, cjk: Cjk) -> dict[str, Offer]:
+    """The methods of the studio itself."""
+    arguments = {"bm25": (cjk,), "semantic": (cache,)}
+
+    def make(name: str, place: str) -> Method:
+        module, _, kind = place.partition(":")
+        return getattr(import_module(module), kind)(*arguments.get(name, ()))
+
+    return {name: Offer(name, title, partial(make, name, place)) for name, title, place in OWN}
