@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from mcp_studio import urls
@@ -28,23 +28,13 @@ from mcp_studio.vault.keyring import open_vault
 class Accounts:
     """The sign-ins of one person: made, used, renewed, shown and ended."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        paths: Paths,
-        limits: Limits,
-        redactor: Redactor,
-        *,
-        passphrase: Callable[[bool], str] | None = None,
-    ) -> None:
-        """`passphrase` asks for the one of the encrypted file (True: a new one), in a thread."""
+    def __init__(self, settings: Settings, paths: Paths, limits: Limits, redactor: Redactor) -> None:
         self._settings = settings
         self._limits = limits
         self._redactor = redactor
         self.browser: Browser = partial(urls.open_page, browser=settings.browser)
         """Opens pages; a front end may put its own here."""
         self._state = paths.state
-        self._passphrase = passphrase
         self.keeping: Keeping = settings.secrets
         """Where what a person got is kept."""
         self._kept = self._place_for(settings.secrets)
@@ -58,7 +48,7 @@ class Accounts:
 
     def _place_for(self, keeping: Keeping) -> GrantStore:
         return GrantStore(
-            lambda: open_vault(keeping, self._state, passphrase=self._passphrase),
+            lambda: open_vault(keeping, self._state),
             self._state,
             self._redactor.learn,
             memory=keeping == "memory",

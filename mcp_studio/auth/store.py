@@ -10,14 +10,14 @@ import asyncio
 import hashlib
 import threading
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractContextManager, asynccontextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 from mcp_studio.auth.model import Account, Client, Damaged, Grant, Pending, T, decode, encode, secrets
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, pretty
 from mcp_studio.paths import write_atomically
-from mcp_studio.vault.base import FileLock, LockHeld, Vault, beside
+from mcp_studio.vault.base import LockHeld, Vault, beside, file_lock
 
 VERSION = 1
 _LARGEST = 4 * 1024 * 1024
@@ -287,22 +287,21 @@ class GrantStore:
         if not self.lasting:  # Nobody else has it, and there may be no folder that can be written.
             yield
             return
-        lock = FileLock(self._locks / f"{_digest(resource, account)}.lock", f"the sign-in at {resource}")
+        file = self._locks / f"{_digest(resource, account)}.lock"
         end = asyncio.get_running_loop().time() + _PATIENCE
-        while True:
-            try:
-                lock.acquire(0)  # Tried again and again: a thread that waits for it could not be called back.
-                break
-            except LockHeld:
-                if asyncio.get_running_loop().time() > end:
-                    raise
-            except OSError as problem:
-                raise StudioError(f"The sign-in at {resource} cannot be locked: {problem.strerror}.") from None
-            await asyncio.sleep(_PAUSE)
-        try:
+        with ExitStack() as held:
+            while True:
+                try:
+                    # Tried again and again: a thread that waits for it could not be called back.
+                    held.enter_context(file_lock(file, f"the sign-in at {resource}", 0))
+                    break
+                except LockHeld:
+                    if asyncio.get_running_loop().time() > end:
+                        raise
+                except OSError as problem:
+                    raise StudioError(f"The sign-in at {resource} cannot be locked: {problem.strerror}.") from None
+                await asyncio.sleep(_PAUSE)
             yield
-        finally:
-            lock.release()
 
     # What follows runs in threads.
 
@@ -403,7 +402,7 @@ class GrantStore:
         return Index(self._file).load() if self._file else self._index
 
     def _changing(self) -> AbstractContextManager[object]:
-        return FileLock(self._locks / "sign-ins.lock", "the list of sign-ins") if self.lasting else self._guard
+        return file_lock(self._locks / "sign-ins.lock", "the list of sign-ins") if self.lasting else self._guard
 
 
 def _digest(*words: str) -> str:

@@ -80,12 +80,7 @@ def import_accounts() -> None:
 
 
 def accounts(settings: Settings, paths: Paths, redactor: Redactor) -> Accounts:
-    """See `auth.accounts.Accounts`; asks for a passphrase as the front end wants."""
+    """See `auth.accounts.Accounts`."""
     from mcp_studio.auth.accounts import Accounts
-    from mcp_studio.vault import keyring
 
-    def passphrase(new: bool) -> str:
-        ask = keyring.passphrase()
-        return ask(new) if ask is not None else ""
-
-    return Accounts(settings, paths, settings.limits, redactor, passphrase=passphrase)
+    return Accounts(settings, paths, settings.limits, redactor)

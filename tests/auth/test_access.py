@@ -324,7 +324,7 @@ def test_a_grant_without_a_person_is_had_silently_and_kept_nowhere(tmp_path: Pat
             world.expire()
             assert await caller.call() == 200
             assert await caller.call("read_notes") == 200
-            assert desk.vault._kept == {}  # type: ignore[attr-defined]
+            assert desk.vault.secrets == {}  # type: ignore[attr-defined]
             await caller.edge.close(1)
             wrong = Caller(
                 desk, replace(config, auth=replace(config.auth, client_secret="other", account="x")), agrees=None

@@ -104,7 +104,7 @@ def test_forgetting(tmp_path: Path) -> None:
         await made.save_client(CLIENT, "work")
         assert await made.remove(GRANT.resource, "work") and await made.remove_client(CLIENT.issuer, "work")
         assert await made.load(GRANT.resource, "work") is None and await made.client(CLIENT.issuer, "work") is None
-        assert not vault._kept
+        assert not vault.secrets
 
     run(main())
 
@@ -129,7 +129,7 @@ def test_what_is_damaged_counts_as_absent_and_says_why(tmp_path: Path) -> None:
         vault = MemoryVault()
         made = store(tmp_path, vault)
         await made.save(GRANT, "one")
-        (name,) = vault._kept
+        (name,) = vault.secrets
         for text in (
             "",
             "{",
@@ -138,7 +138,7 @@ def test_what_is_damaged_counts_as_absent_and_says_why(tmp_path: Path) -> None:
             encode(CLIENT),
             encode(replace(GRANT, account="x")),
         ):
-            vault._kept[name] = text
+            vault.secrets[name] = text
             assert await made.load(GRANT.resource, "work") is None and made.problem
         (tmp_path / "sign-ins.json").write_text("{broken")
         assert await made.list() == []
@@ -182,7 +182,7 @@ def test_what_was_set_aside_is_there_once_and_not_for_long(tmp_path: Path) -> No
         assert len(found) == 5 and found[0].state == "state-8"
         for one in found:
             assert await made.take_pending(one)
-        assert not vault._kept
+        assert not vault.secrets
 
     run(main())
 
@@ -271,4 +271,4 @@ def test_what_a_newer_version_wrote_is_not_overwritten(tmp_path: Path) -> None:
         assert not await made.remove(GRANT.resource, "work")
 
     run(main())
-    assert file.read_text() == newer and vault._kept == {}
+    assert file.read_text() == newer and vault.secrets == {}
