@@ -238,8 +238,8 @@ class Holder:
                 found = await self._newest()
                 if found is None or (found.access_token != sent and not expiring(found) and not force):
                     return found
-                async with fetchers() as fetcher:
-                    return await self._refreshed(config, fetcher, found)
+                fetcher = fetchers()
+                return await self._refreshed(config, fetcher, found)
 
     async def _newest(self) -> Grant | None:
         """What the vault has; what we have where it cannot be read, or could not be kept."""

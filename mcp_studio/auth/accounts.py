@@ -203,8 +203,8 @@ class Accounts:
             await self.forget(config)
             raise SignInNeeded(f"Nobody is signed in to {config.name}.")
         async with holder.turn:
-            async with self._fetcher(config, tap) as fetcher:  # What came while it waited for its turn.
-                told = await revoke(fetcher, config.auth, holder.grant or grant)
+            fetcher = self._fetcher(config, tap)
+            told = await revoke(fetcher, config.auth, holder.grant or grant)
         await self.forget(config)
         return f"{told} They were forgotten here."
 

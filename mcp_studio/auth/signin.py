@@ -186,8 +186,7 @@ class SignIn:
 
     async def _work(self) -> None:
         try:
-            async with self._fetcher:
-                grant = await (self._flow.resume(self._resumed) if self._resumed else self._flow.run())
+            grant = await (self._flow.resume(self._resumed) if self._resumed else self._flow.run())
             self.account = await self._stored(grant)
         except StudioError as problem:
             self._end("failed", problem)
