@@ -10,15 +10,15 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from mcp_studio.auth import discovery, tokens, unattended
+from mcp_studio.auth import discovery, tokens
 from mcp_studio.auth.discovery import Challenge, same_origin
 from mcp_studio.auth.dpop import Dpop, nonce_wanted
 from mcp_studio.auth.fetch import Fetcher
 from mcp_studio.auth.model import AuthFailed, Grant, said
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.auth.store import GrantStore
-from mcp_studio.auth.tokens import id_wanted, redeem, signed
-from mcp_studio.auth.unattended import meant_for
+from mcp_studio.auth.tokens import meant_for
+from mcp_studio.auth.unattended import client_proof
 from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import Auth, ServerConfig
 from mcp_studio.errors import HttpAnswer, StudioError
@@ -56,65 +56,45 @@ async def refresh(fetcher: Fetcher, auth: Auth, grant: Grant) -> Grant:
     dpop = await asyncio.to_thread(Dpop.load, grant.dpop_key) if grant.dpop_key else None
     offered = items_of(mapping(grant.metadata).get("token_endpoint_auth_signing_alg_values_supported"))
     algorithms = tuple(one for one in offered if isinstance(one, str)) or None
-    prove = partial(unattended.client_proof, auth, grant.client, grant.issuer, algorithms)
     form = tokens.refresh_form(grant.refresh_token, grant.audience)
-    make = signed(grant.token_endpoint, grant.client, form, prove)
-    use = "must" if dpop else "no"
-    got = await redeem(fetcher, make, "renewed token", asked=grant.scopes, dpop=dpop, use=use)
-    now = time.time()
-    return replace(
-        grant,
-        access_token=got.access_token,
-        token_type=got.token_type,
-        # An answer without one leaves the old one in force (RFC 6749 6).
-        refresh_token=got.refresh_token or grant.refresh_token,
-        id_token=got.id_token or grant.id_token,
-        scopes=got.scopes,
-        obtained=now,
-        expires=unattended.expiry(got, now),
+    got = await tokens.redeem(
+        fetcher,
+        grant.token_endpoint,
+        grant.client,
+        form,
+        "renewed token",
+        prove=partial(client_proof, auth, grant.client, grant.issuer, algorithms),
+        asked=grant.scopes,
+        dpop=dpop,
+        use="must" if dpop else "no",
     )
+    return tokens.with_tokens(grant, got)
 
 
 async def revoke(fetcher: Fetcher, auth: Auth, grant: Grant) -> str:
-    """Take the tokens back where that is offered; what came of it, in a sentence. Never raises a `StudioError`."""
+    """Take the tokens back where that is offered; what came of it, as a sentence. Never raises a `StudioError`."""
     if not grant.revocation_endpoint:
         return f"{grant.issuer} offers no revocation: the tokens stay valid there until they expire."
-    tokens_held = (("refresh token", grant.refresh_token), ("access token", grant.access_token))
-    names = [name for name, token in tokens_held if token]
+    left = {name: token for name, token in (("refresh", grant.refresh_token), ("access", grant.access_token)) if token}
     done: list[str] = []
     why = ""
-    for name, token in tokens_held:
-        if not token:
-            continue
+    for name, token in [*left.items()]:
         try:
-            await _revoke_one(fetcher, auth, grant, name.replace(" ", "_"), token)
+            proof = await client_proof(auth, grant.client, grant.issuer)
+            await tokens.revoke(fetcher, grant, f"{name}_token", token, proof)
         except AuthFailed as problem:
-            why = why or problem.message  # Some revoke one kind alone.
+            why = why or problem.message  # some revoke one kind alone
         except StudioError as problem:
             why = why or problem.message
-            break  # Nobody answers: to wait once is enough.
+            break  # nobody answers: to wait once is enough
         else:
-            done.append(name)
-    told = [f"{grant.issuer} revoked the {' and the '.join(done)}."] if done else []
-    if left := [name for name in names if name not in done]:
-        told.append(f"The {' and the '.join(left)} could not be revoked, and can be used until expired: {why}")
-    return " ".join(told)
-
-
-async def _revoke_one(fetcher: Fetcher, auth: Auth, grant: Grant, kind: str, token: str) -> None:
-    shown = await unattended.client_proof(auth, grant.client, grant.issuer, None)
-    form = tokens.revocation_form(token, kind)
-    request = tokens.post(grant.revocation_endpoint, grant.client, form, assertion=shown)
-    purpose, headers = f"revocation of the {kind.replace('_', ' ')}", list(request.headers)
-    answer = await fetcher.send(
-        purpose, "POST", request.url, headers=headers, body=request.body, secrets=request.secrets
-    )
-    if request.named and id_wanted(answer):
-        body = request.named
-        answer = await fetcher.send(purpose, "POST", request.url, headers=headers, body=body, secrets=request.secrets)
-    # 200 also for a token that was not known (RFC 7009 2.2).
-    if not 200 <= answer.status < 300:
-        raise AuthFailed(f"the revocation endpoint {grant.revocation_endpoint} answered with status {answer.status}.")
+            done.append(f"{name} token")
+            del left[name]
+    words = [f"{grant.issuer} revoked the {' and the '.join(done)}."] if done else []
+    if left:
+        names = " and the ".join(f"{name} token" for name in left)
+        words.append(f"The {names} could not be revoked, and can be used until expired: {why}")
+    return " ".join(words)
 
 
 T = TypeVar("T")

@@ -11,8 +11,8 @@ from mcp_studio.auth import model
 from mcp_studio.auth.access import Access, Ask, Holder, expiring, revoke
 from mcp_studio.auth.discovery import resource_of, tidy, usable
 from mcp_studio.auth.fetch import Fetcher
+from mcp_studio.auth.flow import Means
 from mcp_studio.auth.model import Account, AuthFailed, Grant
-from mcp_studio.auth.person import Means
 from mcp_studio.auth.signin import Browser, SignIn
 from mcp_studio.auth.store import TRUSTED_FILE, GrantStore, Trusted
 from mcp_studio.config.model import Auth, Keeping, ServerConfig, Settings
@@ -265,20 +265,6 @@ class Accounts:
         return grant
 
     async def _account(self, config: ServerConfig, grant: Grant) -> Account:
-        return Account(
-            server=config.name,
-            resource=grant.resource,
-            account=grant.account,
-            issuer=grant.issuer,
-            scopes=grant.scopes,
-            obtained=grant.obtained,
-            expires=grant.expires,
-            refreshable=bool(grant.refresh_token),
-            kept=MemoryVault.place if self._holder(config).unkept else await self._store(config).place(),
-            client_id=grant.client.client_id,
-            client_how=grant.client.how,
-            token_type=grant.token_type,
-            revocable=bool(grant.revocation_endpoint),
-            claims=model.payload(grant.access_token),
-            id_claims=model.payload(grant.id_token),
-        )
+        unkept = self._holder(config).unkept
+        account = Account.of(grant, config.name, MemoryVault.place if unkept else await self._store(config).place())
+        return account._replace(claims=model.payload(grant.access_token), id_claims=model.payload(grant.id_token))

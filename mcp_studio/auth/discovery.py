@@ -241,13 +241,12 @@ def canonical(url: str) -> str:
     return f"{scheme}://{parts.netloc.rpartition('@')[2].lower()}{path}"
 
 
-def resource_urls(challenge: Challenge, url: str) -> tuple[str, ...]:
+def resource_urls(named: str, url: str) -> tuple[str, ...]:
     """Where the protected resource metadata of the server at `url` is to be looked for, in this order.
 
-    The place that the challenge names, if it may be used (`resource_place_problem` says why not); where nothing is
-    there, the well-known place with the server's path, then the one without (RFC 9728 3.1).
+    The place that a challenge names, if it may be used (`resource_place_problem`); where nothing is there, the
+    well-known place with the server's path, then the one without (RFC 9728 3.1).
     """
-    named = "" if resource_place_problem(challenge, url) else challenge.resource_metadata
     base, path = f"{origin(url)}{_RESOURCE}", urlsplit(url).path
     # A slash at the end belongs to the path; many servers know themselves without it.
     places = (named, f"{base}{path}" if path.strip("/") else "", f"{base}{path.rstrip('/')}", base)
@@ -280,11 +279,6 @@ def issuer_urls(issuer: str) -> tuple[str, ...]:
 def legacy_issuer(url: str) -> str:
     """What gives tokens for a server without protected resource metadata: its own origin (specification 2025-03-26)."""
     return str(origin(url))
-
-
-def legacy_urls(url: str) -> tuple[str, ...]:
-    """Where such a server's metadata is (specification 2025-03-26, basic/authorization 2.3.2)."""
-    return (f"{legacy_issuer(url)}{_ISSUER}",)
 
 
 def legacy_metadata(url: str) -> dict[str, str]:

@@ -360,6 +360,32 @@ class IssuerMetadata:
             )
         return self.authorization_endpoint
 
+    def essence(self) -> dict[str, Json]:
+        """What of it is needed later: keyrings hold little, and a document may have a megabyte."""
+        return {name: _few(self.raw[name]) for name in _ESSENCE if isinstance(self.raw.get(name), (str, bool, list))}
+
+    def elsewhere(self) -> str:
+        """Which endpoints are not at the origin of the authorization server that vouches for them, as a sentence."""
+        far: list[str] = []
+        for name in ("authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint"):
+            if (url := getattr(self, name)) and not discovery.same_origin(url, self.issuer):
+                far.append(f"{name} {url}")
+        return f"On another origin than the authorization server that vouches for it: {', '.join(far)}." * bool(far)
+
+
+_ESSENCE = (
+    "issuer token_endpoint authorization_endpoint registration_endpoint revocation_endpoint "
+    "code_challenge_methods_supported token_endpoint_auth_methods_supported grant_types_supported "
+    "token_endpoint_auth_signing_alg_values_supported dpop_signing_alg_values_supported "
+    "authorization_response_iss_parameter_supported client_id_metadata_document_supported"
+).split()
+
+
+def _few(value: Json) -> Json:
+    if isinstance(value, list):
+        return [one for one in items_of(value)[:50] if isinstance(one, str) and len(one) <= 100]
+    return value[: discovery.LONGEST_ADDRESS] if isinstance(value, str) else value  # what is longer was not taken
+
 
 def _other_issuer(fields: Fields, named: str, issuer: str) -> AuthFailed:
     should = (

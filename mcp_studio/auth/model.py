@@ -138,6 +138,49 @@ class Account(NamedTuple):
     """The payload of the access token where it is a JWT, as it stands there: its signature is not checked by us."""
     id_claims: dict[str, Json]
 
+    @staticmethod
+    def of(grant: Grant, server: str, kept: str) -> Account:
+        """What may be told of a grant that is stored in a place (`kept`)."""
+        return Account(
+            server=server,
+            resource=grant.resource,
+            account=grant.account,
+            issuer=grant.issuer,
+            scopes=grant.scopes,
+            obtained=grant.obtained,
+            expires=grant.expires,
+            refreshable=bool(grant.refresh_token),
+            kept=kept,
+            client_id=grant.client.client_id,
+            client_how=grant.client.how,
+            token_type=grant.token_type,
+            revocable=bool(grant.revocation_endpoint),
+            claims={},
+            id_claims={},
+        )
+
+    @staticmethod
+    def read(raw: dict[str, Json]) -> Account:
+        """What `as_json` made; fields that are wrong count as empty."""
+        values: dict[str, Any] = {}
+        for name, empty in _NOBODY._asdict().items():
+            value: Any = raw.get(name)
+            if name == "scopes":
+                value = tuple(one for one in items_of(value) if isinstance(one, str))
+            if isinstance(empty, float) and type(value) is int:
+                value = float(value)
+            values[name] = value if type(value) is type(empty) else empty
+        return Account(**values)
+
+    def as_json(self) -> dict[str, Json]:
+        """All but the claims."""
+        values = {**self._asdict(), "scopes": list(self.scopes)}
+        del values["claims"], values["id_claims"]
+        return values
+
+
+_NOBODY = Account("", "", "", "", (), 0.0, 0.0, False, "", "", "", "", False, {}, {})
+
 
 QUOTED = 160
 """Characters of a foreign value that are quoted in a sentence."""

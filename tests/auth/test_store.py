@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mcp_studio.auth import store as index
 from mcp_studio.auth.model import Client, Damaged, Grant, Pending, decode, encode, secrets
 from mcp_studio.auth.store import GrantStore
 from mcp_studio.errors import StudioError
@@ -221,40 +218,6 @@ def test_two_stores_do_not_lose_each_others_entries(tmp_path: Path) -> None:
         assert len(await one.list()) == len(await two.list()) == 8
 
     run(main())
-
-
-def test_reading_the_list_does_not_undo_what_is_written_to_it_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is read by the event loop and changed in a thread."""
-    made, reading, put, read = store(tmp_path), threading.Event(), threading.Event(), threading.Event()
-    run(store(tmp_path).save(replace(GRANT, account="home"), "one"))
-    loads, save = index.loads, index.Index.save
-
-    def slow(data: bytes, **how: Any) -> object:
-        value = loads(data, **how)
-        if threading.current_thread() is threading.main_thread():
-            reading.set()
-            assert put.wait(10)
-        return value
-
-    def late(self: index.Index) -> None:
-        put.set()
-        assert read.wait(10)
-        save(self)
-
-    def write() -> None:
-        assert reading.wait(10)
-        run(made.save(GRANT, "one"))
-
-    monkeypatch.setattr(index, "loads", slow)
-    monkeypatch.setattr(index.Index, "save", late)
-    writer = threading.Thread(target=write)
-    writer.start()
-    assert made.known(GRANT.resource, "home")
-    read.set()
-    writer.join(10)
-    assert made.known(GRANT.resource, "work") and made.known(GRANT.resource, "home")
 
 
 def test_what_a_newer_version_wrote_is_not_overwritten(tmp_path: Path) -> None:
