@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from mcp_studio.auth import discovery, tokens
@@ -23,10 +24,13 @@ from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import Auth, ServerConfig
 from mcp_studio.errors import HttpAnswer, StudioError
 from mcp_studio.jsontext import JsonProblem, items_of, loads, mapping
-from mcp_studio.limits import Limits
 from mcp_studio.transport.base import HeaderList, Headers, Refused, Tap
 from mcp_studio.transport.http_errors import HttpSignIn
 
+if TYPE_CHECKING:
+    from mcp_studio.auth.accounts import Accounts
+
+T = TypeVar("T")
 SKEW = 30.0
 """Seconds before its end from which on a token is renewed; less for one that does not live long."""
 DEAD = ("invalid_grant", "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_target")
@@ -39,11 +43,6 @@ def expiring(grant: Grant, now: float | None = None) -> bool:
         return False
     life = grant.expires - grant.obtained
     return (time.time() if now is None else now) >= grant.expires - min(SKEW, max(0.0, life) / 4)
-
-
-def expired(grant: Grant) -> bool:
-    """Whether a token is of no use any more, by our clock."""
-    return bool(grant.expires) and time.time() >= grant.expires
 
 
 async def refresh(fetcher: Fetcher, auth: Auth, grant: Grant) -> Grant:
@@ -97,12 +96,8 @@ async def revoke(fetcher: Fetcher, auth: Auth, grant: Grant) -> str:
     return " ".join(words)
 
 
-T = TypeVar("T")
-Note = Callable[[str], None]
-
-
 class Holder:
-    """Whatever changes a grant goes through here."""
+    """The grant of one server and account: whatever changes it goes through here."""
 
     def __init__(self, store: GrantStore, resource: str, account: str) -> None:
         self.store = store
@@ -111,14 +106,12 @@ class Holder:
         self.grant: Grant | None = None
         self.turn = asyncio.Lock()
         """For whoever gets a new token, one at a time; nobody holds it during a request to the server."""
-        self.note: Note = lambda text: None
-        self._dpop: tuple[str, Dpop] | None = None
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._wanted: dict[str, asyncio.Task[Any]] = {}
-        """What is under way, by what it is."""
-        self._missing = ""
+        self.note: Callable[[str], None] = lambda text: None
         self.unkept = ""
-        """Why the grant is here alone, in a sentence: it could not be kept; empty where it was."""
+        """Why the grant is here alone, as a sentence: it could not be stored; empty where it was."""
+        self._dpop: tuple[str, Dpop] | None = None
+        self._tasks: dict[str, asyncio.Task[Any]] = {}
+        self._missing = ""
 
     @property
     def known(self) -> bool:
@@ -146,15 +139,11 @@ class Holder:
         """What signing in brought, or that there is nothing any more."""
         self.grant, self.unkept = grant, unkept
 
-    def renewable(self, grant: Grant) -> bool:
-        """Whether there may be another token without a person: by refreshing, or as another process has one. Cheap."""
-        return bool(grant.refresh_token) or not self.stamped(grant)
-
-    def stamped(self, grant: Grant) -> bool:
-        """Whether what was kept last is this one. Cheap."""
+    def stored(self, grant: Grant) -> bool:
+        """Whether what was stored last is this one. Cheap."""
         return self.store.stamp(self.resource, self.account).startswith(f"{grant.obtained} {grant.expires} ")
 
-    async def proofs(self, grant: Grant) -> Dpop | None:
+    async def dpop(self, grant: Grant) -> Dpop | None:
         """The key that a token is bound to, with the nonces that servers want; None for a token without one."""
         if not grant.dpop_key:
             return None
@@ -167,9 +156,7 @@ class Holder:
         if self._dpop is not None:
             self._dpop[1].seen(url, headers)
 
-    async def renew(
-        self, config: ServerConfig, fetchers: Callable[[], Fetcher], sent: str, *, force: bool = False
-    ) -> Grant | None:
+    async def renew(self, config: ServerConfig, fetcher: Fetcher, sent: str, *, force: bool = False) -> Grant | None:
         """Another token than `sent`, got by refreshing; None where that takes a person.
 
         All who want one for the same token at the same time share what becomes of it, a failure too: an authorization
@@ -178,39 +165,27 @@ class Holder:
         Raises:
             AuthFailed, StudioError: the authorization server cannot be asked right now.
         """
-        return await self.together(
-            f"renew {sent}", lambda: self._renew(config, fetchers, sent, force=force), anew=force
-        )
+        return await self.together(f"renew {sent} {force}", lambda: self._renew(config, fetcher, sent, force=force))
 
-    async def together(self, what: str, begin: Callable[[], Coroutine[Any, Any, T]], *, anew: bool = False) -> T:
-        """Do something once for all who want it at the same time; to its end, also when whoever wanted it leaves.
-
-        Args:
-            what: what it is: who wants the same shares what becomes of it, a failure too.
-            anew: do it once more, beside what may be under way.
-        """
-        task = self._wanted.get(what)
-        if task is None or anew:
-            task = self._wanted[what] = asyncio.create_task(begin())
-            self._tasks.add(task)
+    async def together(self, what: str, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Do something (`what`) once for all who want it at the same time; to its end, also when they leave."""
+        task = self._tasks.get(what)
+        if task is None:
+            task = self._tasks[what] = asyncio.create_task(begin())
             task.add_done_callback(partial(self._done, what))
         return await asyncio.shield(task)
 
-    async def settle(self, seconds: float) -> None:
-        """Wait for what is under way: a refresh token that is used up while the new one is not kept ends a sign-in."""
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=seconds)
-
     def _done(self, what: str, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if self._wanted.get(what) is task:
-            del self._wanted[what]
+        del self._tasks[what]
         if not task.cancelled():
-            task.exception()  # Nobody may be there any more to be told.
+            task.exception()  # nobody may be there any more to hear it
 
-    async def _renew(
-        self, config: ServerConfig, fetchers: Callable[[], Fetcher], sent: str, *, force: bool
-    ) -> Grant | None:
+    async def settle(self, seconds: float) -> None:
+        """Wait for what is under way: a refresh token that is used up before the new one is stored ends a sign-in."""
+        if self._tasks:
+            await asyncio.wait(self._tasks.values(), timeout=seconds)
+
+    async def _renew(self, config: ServerConfig, fetcher: Fetcher, sent: str, *, force: bool) -> Grant | None:
         async with self.turn:
             if self.grant is not None and self.grant.access_token != sent:
                 return self.grant
@@ -218,25 +193,25 @@ class Holder:
                 found = await self._newest()
                 if found is None or (found.access_token != sent and not expiring(found) and not force):
                     return found
-                fetcher = fetchers()
                 return await self._refreshed(config, fetcher, found)
 
     async def _newest(self) -> Grant | None:
-        """What the vault has; what we have where it cannot be read, or could not be kept."""
+        """What the vault has; what we have where it cannot be read, or could not be stored."""
         try:
-            kept = await self.store.load(self.resource, self.account)
+            found = await self.store.load(self.resource, self.account)
         except StudioError as problem:
             self.note(problem.message)
             return self.grant
-        if kept is None and not self.unkept and not self.store.known(self.resource, self.account):
-            self.grant = None  # Somebody has signed out, in another process.
-        elif kept is not None and not (self.unkept and self.grant and kept.obtained < self.grant.obtained):
-            self.grant = kept
+        if found is None and not self.unkept and not self.store.known(self.resource, self.account):
+            self.grant = None  # somebody has signed out, in another process
+        elif found is not None and not (self.unkept and self.grant and found.obtained < self.grant.obtained):
+            self.grant = found
         return self.grant
 
     async def _refreshed(self, config: ServerConfig, fetcher: Fetcher, found: Grant) -> Grant | None:
         if not found.refresh_token:
             return None
+        new: Grant | None = None
         try:
             new = await refresh(fetcher, config.auth, found)
         except AuthFailed as problem:
@@ -245,25 +220,19 @@ class Holder:
             self.note(f"The refresh token is of no use any more. {problem.message}")
             if problem.error == "invalid_client" and found.client.how in ("registered", "typed"):
                 await self.store.remove_client(found.issuer, self.account)
-            await self._keep(replace(found, refresh_token=""), config)
-            return None
-        await self._keep(new, config)
-        return new
-
-    async def _keep(self, grant: Grant, config: ServerConfig) -> None:
-        self.grant = grant
+        self.grant = new or replace(found, refresh_token="")
         try:
-            await self.store.save(grant, config.name)
+            await self.store.save(self.grant, config.name)
             self.unkept = ""
         except (StudioError, OSError) as problem:
-            said = problem.message if isinstance(problem, StudioError) else str(problem)
-            self.unkept = f"The renewed token of {config.name} is used, and could not be kept: {said}"
+            reason = problem.message if isinstance(problem, StudioError) else str(problem)
+            self.unkept = f"The renewed token of {config.name} is used, and could not be kept: {reason}"
             self.note(self.unkept)
+        return new
 
 
 _NONCES = 2
 """Times that one request is sent anew with another nonce."""
-_REMEMBERED = 64
 _JUST = 60.0
 """Seconds for which a token is a new one, in what is said."""
 
@@ -273,7 +242,7 @@ class SignInRequest(NamedTuple):
 
     server: str
     reason: str
-    """What the server said to it, in a sentence; quotes foreign text."""
+    """What the server said to it, as a sentence; quotes foreign text."""
     scopes: tuple[str, ...]
     """All that would be asked for: what there is already and what is missing."""
     challenge: str
@@ -287,30 +256,18 @@ Ask = Callable[[SignInRequest], Awaitable[bool]]
 
 
 class Access:
-    """Implements `transport.credentials.Credentials` for one connection."""
+    """Implements `transport.base.Credentials` for one connection."""
 
-    def __init__(
-        self,
-        config: ServerConfig,
-        holder: Holder,
-        limits: Limits,
-        tap: Tap,
-        ask: Ask | None,
-        *,
-        fetchers: Callable[[], Fetcher],
-        sign_ins: Callable[[Sequence[str], str, bool], SignIn],
-    ) -> None:
-        """Made by `Accounts`. `sign_ins` makes a sign-in for scopes and a challenge, step by step or not."""
+    def __init__(self, accounts: Accounts, config: ServerConfig, holder: Holder, tap: Tap, ask: Ask | None) -> None:
+        """Made by `Accounts`."""
+        self._accounts = accounts
         self._config = config
         self._holder = holder
-        self._limits = limits
         self._tap = tap
         self._ask = ask
-        self._fetchers = fetchers
-        self._sign_ins = sign_ins
         self._place = urlsplit(config.url).netloc.rpartition("@")[2]
-        self._renewed: dict[str, None] = {}
-        self._given: dict[str, None] = {}
+        self._renewed: deque[str] = deque(maxlen=64)
+        self._signed_in: deque[str] = deque(maxlen=64)
         self._wanted: set[str] = set()
         holder.note = tap.note
 
@@ -326,12 +283,13 @@ class Access:
         grant = await self._holder.current()
         if grant is None:
             return []
-        if expiring(grant) and self._holder.renewable(grant):
+        # There may be another token without a person: by refreshing, or as another process has one.
+        if expiring(grant) and (grant.refresh_token or not self._holder.stored(grant)):
             grant = await self._in_time(grant)
-        proofs = await self._holder.proofs(grant)
-        if proofs is None:
+        dpop = await self._holder.dpop(grant)
+        if dpop is None:
             return [("Authorization", f"Bearer {grant.access_token}")]
-        proof = proofs.proof(method, url, grant.access_token)
+        proof = dpop.proof(method, url, grant.access_token)
         return [("Authorization", f"DPoP {grant.access_token}"), ("DPoP", proof)]
 
     async def _in_time(self, grant: Grant) -> Grant:
@@ -339,13 +297,13 @@ class Access:
         try:
             return await self._renew(grant.access_token) or grant
         except StudioError as problem:
-            if expired(grant):
+            if time.time() >= grant.expires:
                 raise
             self._tap.note(f"The token expires soon, and could not be renewed: {problem.message}")
             return grant
 
     async def _renew(self, sent: str) -> Grant | None:
-        return await self._holder.renew(self._config, self._fetchers, sent)
+        return await self._holder.renew(self._config, self._accounts.fetcher(self._config, self._tap), sent)
 
     def seen(self, url: str, headers: Headers) -> None:
         """See `Credentials.seen`."""
@@ -371,7 +329,7 @@ class Access:
         if grant is not None and grant.access_token != sent:
             return True
         again = refused.tries > 1
-        if again and sent in self._given:
+        if again and sent in self._signed_in:
             raise self._needed(refused, header, self._not_accepted(sent, header))
         if sent and not (again and sent in self._renewed):
             # Asked of the vault too: another process may have a newer one, which is renewed if it is refused as well.
@@ -379,7 +337,7 @@ class Access:
             found = await self._renew(sent)
             if found is not None and found.access_token != sent:
                 if found.obtained >= began:
-                    _remember(self._renewed, found.access_token)
+                    self._renewed.append(found.access_token)
                 return True
         old = grant.scopes if grant is not None else ()
         wanted = discovery.union(old, Challenge.find(header).scope) if old else ()
@@ -398,11 +356,11 @@ class Access:
         if not missing:
             raise self._needed(refused, header, f"{self._place} wants {named} for this, which the token already has.")
         if refused.tries > 1 and self._wanted.issuperset(missing):
-            told = f"{self._place} wants {named} for this; that was asked for, and not granted."
-            raise self._needed(refused, header, told)
-        if refused.tries > self._limits.step_ups:
-            told = f"{self._place} has asked for further scopes {self._limits.step_ups} times for one request."
-            raise self._needed(refused, header, told)
+            reason = f"{self._place} wants {named} for this; that was asked for, and not granted."
+            raise self._needed(refused, header, reason)
+        if refused.tries > (most := self._accounts.limits.step_ups):
+            reason = f"{self._place} has asked for further scopes {most} times for one request."
+            raise self._needed(refused, header, reason)
         self._wanted.update(missing)
         old = grant.scopes if grant else ()
         return await self._anew(
@@ -417,7 +375,7 @@ class Access:
         else:
 
             def begin(step_by_step: bool = False) -> SignIn:
-                return self._sign_ins(wanted, header, step_by_step)
+                return self._sign_in(wanted, header, step_by_step)
 
             request = SignInRequest(self._config.name, reason, wanted, header, begin)
             if self._ask is None or not await self._ask(request):
@@ -425,14 +383,19 @@ class Access:
         grant = await self._holder.current()
         if grant is None or grant.access_token == sent:
             raise self._needed(refused, header, reason)
-        _remember(self._given, grant.access_token)
+        self._signed_in.append(grant.access_token)
         return True
+
+    def _sign_in(self, wanted: tuple[str, ...], header: str, step_by_step: bool = False) -> SignIn:
+        return self._accounts.sign_in(
+            self._config, self._tap, scopes=wanted, challenge=header, step_by_step=step_by_step
+        )
 
     async def _alone(self, sent: str, wanted: tuple[str, ...], header: str) -> None:
         async with self._holder.turn:
             if self._holder.grant is not None and self._holder.grant.access_token != sent:
                 return
-            run = self._sign_ins(wanted, header, False)
+            run = self._sign_in(wanted, header)
             await run.run()
             if run.error is not None:
                 raise run.error
@@ -464,12 +427,6 @@ class Access:
         if grant is not None and (other := meant_for(sent, grant.audience)):
             words.append(f", which is meant for {other} and not for {said(grant.audience)}")
         return "".join((*words, _why(header)))
-
-
-def _remember(known: dict[str, None], token: str) -> None:
-    known[token] = None
-    if len(known) > _REMEMBERED:
-        del known[next(iter(known))]
 
 
 def _token(sent: Headers) -> str:

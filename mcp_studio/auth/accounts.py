@@ -30,7 +30,7 @@ class Accounts:
 
     def __init__(self, settings: Settings, paths: Paths, limits: Limits, redactor: Redactor) -> None:
         self._settings = settings
-        self._limits = limits
+        self.limits = limits
         self._redactor = redactor
         self.browser: Browser = partial(urls.open_page, browser=settings.browser)
         """Opens pages; a front end may put its own here."""
@@ -83,17 +83,7 @@ class Accounts:
         """The credentials for a connection; None where nobody signs in to it. Nothing is read or sent yet."""
         if not config.signs_in or not usable(config):
             return None
-        return Access(
-            tidy(config),
-            self._holder(config),
-            self._limits,
-            tap,
-            ask,
-            fetchers=lambda: self._fetcher(config, tap),
-            sign_ins=lambda scopes, challenge, step_by_step: self.sign_in(
-                config, tap, scopes=scopes, challenge=challenge, step_by_step=step_by_step
-            ),
-        )
+        return Access(self, tidy(config), self._holder(config), tap, ask)
 
     def sign_in(
         self,
@@ -114,7 +104,7 @@ class Accounts:
 
         async def stored(grant: Grant) -> Account:
             holder = self._holder(config)
-            lost = self.stays and not holder.stamped(grant)
+            lost = self.stays and not holder.stored(grant)
             holder.put(grant, f"The token of {config.name} could not be kept." if lost else "")
             return await self._account(config, grant)
 
@@ -129,7 +119,7 @@ class Accounts:
         )
         return SignIn(
             means,
-            self._limits,
+            self.limits,
             tap,
             lambda url: self.browser(url),
             stored,
@@ -162,7 +152,7 @@ class Accounts:
         grant = await self._existing(config)
         if tap is not None and expiring(grant):
             holder = self._holder(config)
-            grant = await holder.renew(config, lambda: self._fetcher(config, tap), grant.access_token) or grant
+            grant = await holder.renew(config, self.fetcher(config, tap), grant.access_token) or grant
         return grant.access_token
 
     async def refresh(self, config: ServerConfig, tap: Tap) -> Account:
@@ -179,7 +169,7 @@ class Accounts:
                 raise run.error
             return await self._account(config, await self._existing(config))
         holder = self._holder(config)
-        new = await holder.renew(config, lambda: self._fetcher(config, tap), grant.access_token, force=True)
+        new = await holder.renew(config, self.fetcher(config, tap), grant.access_token, force=True)
         if new is None:
             why = "has no refresh token" if not grant.refresh_token else "is not renewed by its authorization server"
             raise AuthFailed(
@@ -203,7 +193,7 @@ class Accounts:
             await self.forget(config)
             raise SignInNeeded(f"Nobody is signed in to {config.name}.")
         async with holder.turn:
-            fetcher = self._fetcher(config, tap)
+            fetcher = self.fetcher(config, tap)
             told = await revoke(fetcher, config.auth, holder.grant or grant)
         await self.forget(config)
         return f"{told} They were forgotten here."
@@ -252,8 +242,9 @@ class Accounts:
             self._holders[key] = Holder(store, *key[:2])
         return self._holders[key]
 
-    def _fetcher(self, config: ServerConfig, tap: Tap) -> Fetcher:
-        return Fetcher(tidy(config), self._limits, tap, self._redactor)
+    def fetcher(self, config: ServerConfig, tap: Tap) -> Fetcher:
+        """Requests on behalf of a server's sign-in."""
+        return Fetcher(tidy(config), self.limits, tap, self._redactor)
 
     async def _existing(self, config: ServerConfig) -> Grant:
         grant = await self._holder(config).current()
