@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, ParamSpec, Protocol, TypeVar
 
 from mcp_studio.config.model import Keeping
-from mcp_studio.errors import ConfigError, StudioError
+from mcp_studio.errors import ConfigError
 
 Drawer = Literal["secrets", "tokens"]
 """Secrets that a person named for `${keyring:NAME}`, and tokens of signing in: no reference reaches a token."""
@@ -38,20 +38,12 @@ class VaultRefused(ConfigError):
     """Secrets cannot be kept or read there; says why, and what to do about it."""
 
 
-class VaultLocked(VaultRefused):
-    """There is a keyring, but nobody has unlocked it."""
-
-
-class PassphraseNeeded(VaultRefused):
-    """The file is encrypted and nobody has given its passphrase."""
-
-
-class PassphraseWrong(VaultRefused):
-    """The passphrase does not open the file."""
-
-
 class VaultDamaged(VaultRefused):
     """What is kept there is not what was written."""
+
+
+class LockHeld(VaultRefused):
+    """Another process has held a lock for too long."""
 
 
 class Vault(Protocol):
@@ -92,10 +84,6 @@ class MemoryVault:
 
     def delete(self, name: str) -> bool:
         return self.secrets.pop(name, None) is not None
-
-
-class LockHeld(StudioError):
-    """Another process has held a lock for too long."""
 
 
 @contextmanager

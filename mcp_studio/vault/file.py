@@ -13,16 +13,7 @@ from typing import Any
 
 from mcp_studio.config.model import Keeping
 from mcp_studio.paths import write_atomically
-from mcp_studio.vault.base import (
-    AskPassphrase,
-    Drawer,
-    LockHeld,
-    PassphraseNeeded,
-    PassphraseWrong,
-    VaultDamaged,
-    VaultRefused,
-    file_lock,
-)
+from mcp_studio.vault.base import AskPassphrase, Drawer, VaultDamaged, VaultRefused, file_lock
 
 FORMAT = "mcp-studio secrets"
 VERSION = 1
@@ -35,8 +26,6 @@ COST = {"n": 1 << 16, "r": 8, "p": 2}
 _CHECK = b"mcp-studio"
 _NONCE = 12
 _TRIES = 3
-_MOST_MEMORY = 256 << 20
-_MOST_ROUNDS = 16
 
 Json = dict[str, Any]
 _keys: dict[Path, tuple[Json, bytes]] = {}
@@ -86,8 +75,6 @@ class FileVault:
                 change(secrets)
                 kdf, key = _keys[self._file] if self._file.exists() else self._new_key()
                 write_atomically(self._file, _encoded(secrets, kdf, key))
-        except LockHeld as problem:
-            raise VaultRefused(problem.message, file=str(self._file), hint=problem.hint) from None
         except OSError as problem:
             raise self._failed("written", problem) from None
 
@@ -115,7 +102,7 @@ class FileVault:
                 if os.environ.get(VARIABLE):
                     break
         hint = f"{VARIABLE} may be another's." if os.environ.get(VARIABLE) else "Try again."
-        raise PassphraseWrong(
+        raise VaultRefused(
             f"{self._file}: The passphrase is not the one of this file.", file=str(self._file), hint=hint
         )
 
@@ -126,16 +113,16 @@ class FileVault:
                 raise self._damaged(f"It has version {content['version']}, made by a newer studio.")
             if content["format"] != FORMAT or content.pop("digest") != _digest(content):
                 raise ValueError
+            return {name: content[name] for name in ("kdf", "check", "sealed")}
         except (ValueError, RecursionError, KeyError, TypeError):
             raise self._damaged("It is damaged, or no file of ours.") from None
-        return content
 
     def _derive(self, passphrase: str, kdf: Json) -> bytes:
         from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
         try:
             salt, n, r, p = b64decode(kdf["salt"], validate=True), kdf["n"], kdf["r"], kdf["p"]
-            if kdf["name"] != "scrypt" or len(salt) < 8 or 128 * n * r > _MOST_MEMORY or p > _MOST_ROUNDS:
+            if kdf["name"] != "scrypt" or len(salt) < 8 or n * r > 1 << 21 or p > 16:
                 raise ValueError
             return Scrypt(salt, 32, n, r, p).derive(passphrase.encode("utf-8", "surrogatepass"))
         except (KeyError, TypeError, ValueError):
@@ -144,7 +131,7 @@ class FileVault:
     def _new_key(self) -> tuple[Json, bytes]:
         passphrase = self._passphrase(new=True)
         if len(passphrase) < SHORTEST:
-            raise PassphraseNeeded(f"A passphrase needs at least {SHORTEST} characters.", file=str(self._file))
+            raise VaultRefused(f"A passphrase needs at least {SHORTEST} characters.", file=str(self._file))
         kdf = {"name": "scrypt", **COST, "salt": b64encode(os.urandom(16)).decode()}
         _keys[self._file] = kdf, self._derive(passphrase, kdf)
         return _keys[self._file]
@@ -152,7 +139,7 @@ class FileVault:
     def _passphrase(self, *, new: bool) -> str:
         passphrase = os.environ.get(VARIABLE, "") or (self._ask(new) if self._ask else "")
         if not passphrase:
-            raise PassphraseNeeded(
+            raise VaultRefused(
                 "The secrets are in a file encrypted under a passphrase, and nobody gave it.",
                 file=str(self._file),
                 hint=f"Set {VARIABLE}, or use the studio on a terminal, which asks.",

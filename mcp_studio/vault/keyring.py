@@ -93,13 +93,8 @@ def named() -> Vault:
 
 def place_in_words(keeping: Keeping, state: Path) -> str:
     """Where secrets and sign-ins are kept; begins with ✗ where they cannot be. Blocks, and unlocks nothing."""
-    if keeping == "memory":
-        return "nowhere: they last as long as the studio, or one command, runs"
-    if keeping == "file":
-        file = file_in(state)
-        return f"encrypted under a passphrase in {file}" + ("" if file.exists() else ", which is not there yet")
     try:
-        return KeyringVault("tokens", patience=5.0).place
+        return open_vault(keeping, state).place
     except VaultRefused as error:
         return f"✗ {error.message} {error.hint}".rstrip()
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from mcp_studio.config.model import Keeping
-from mcp_studio.vault.base import CHOICES, PATIENCE, Drawer, VaultDamaged, VaultLocked, VaultRefused, in_thread
+from mcp_studio.vault.base import CHOICES, PATIENCE, Drawer, VaultDamaged, VaultRefused, in_thread
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
@@ -30,13 +30,10 @@ PLACES = {
 """The only backends that are used: `keyring` itself would also take one that writes clear text."""
 WINDOWS_LIMIT = 600
 """Characters of one Windows credential: it takes 2,560 bytes of UTF-16, and a character has up to 4."""
-NOTICE = 1.5
-"""Seconds after which a person wonders why nothing happens."""
 _UNLOCK = f"Start it, unlock it, and try again. {CHOICES}"
 _PARTS = re.compile(r"mcp-studio parts 1 ([ab]) ([0-9]{1,4}) ([0-9a-f]{64})\Z")
 
 _backend: KeyringBackend | None = None
-_notice: Callable[[], None] = lambda: None  # noqa: E731
 _turn = threading.Lock()
 """Held while a call runs: of two at once each would show its own dialog for unlocking."""
 
@@ -67,7 +64,7 @@ class KeyringVault:
 
     def _run(self, work: Callable[[], T]) -> T:
         """One call, with a deadline: a keyring that waits for its dialog cannot be interrupted."""
-        silent = VaultLocked("The keyring does not answer: it may be waiting to be unlocked.", hint=_UNLOCK)
+        silent = VaultRefused("The keyring does not answer: it may be waiting to be unlocked.", hint=_UNLOCK)
         if not _turn.acquire(timeout=self._patience):
             raise silent
 
@@ -77,22 +74,18 @@ class KeyringVault:
             finally:
                 _turn.release()
 
-        done = in_thread(run)
-        for seconds in (min(NOTICE, self._patience), self._patience):
-            try:
-                return done.result(seconds)
-            except TimeoutError:
-                if seconds < self._patience:
-                    _notice()
-            except VaultRefused:
-                raise
-            except Exception as problem:  # boundary: keyring lets through what the libraries of the system raise
-                forget()
-                if type(problem).__name__ in ("KeyringLocked", "LockedException", "PromptDismissedException"):
-                    raise VaultLocked("The keyring is locked, and nobody has unlocked it.", hint=_UNLOCK) from None
-                reason = f"{problem}".rstrip(".") or type(problem).__name__
-                raise VaultRefused(f"The keyring failed: {reason}.", hint=_UNLOCK) from None
-        raise silent
+        try:
+            return in_thread(run).result(self._patience)
+        except VaultRefused:
+            raise
+        except TimeoutError:
+            raise silent from None
+        except Exception as problem:  # boundary: keyring lets through what the libraries of the system raise
+            forget()
+            if type(problem).__name__ in ("KeyringLocked", "LockedException", "PromptDismissedException"):
+                raise VaultRefused("The keyring is locked, and nobody has unlocked it.", hint=_UNLOCK) from None
+            reason = f"{problem}".rstrip(".") or type(problem).__name__
+            raise VaultRefused(f"The keyring failed: {reason}.", hint=_UNLOCK) from None
 
     def _get(self, name: str) -> str | None:
         read = _find().get_password
@@ -143,12 +136,6 @@ def _digest(value: str) -> str:
     return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def wait_with(notice: Callable[[], None]) -> None:
-    """Set what is called, in the caller's thread, when a call takes long: somebody may have to unlock the keyring."""
-    global _notice
-    _notice = notice
-
-
 def forget() -> None:
     """Look for a keyring anew with the next call."""
     global _backend
@@ -170,10 +157,7 @@ def _find() -> KeyringBackend:
 def _configured() -> KeyringBackend | None:
     from keyring import core
 
-    try:
-        backend = core.load_env() if os.environ.get("PYTHON_KEYRING_BACKEND") else core.load_config()
-    except Exception as problem:  # boundary: the configured class may be anything
-        raise VaultRefused(f"The configured keyring cannot be used: {problem}.", hint=CHOICES) from None
+    backend = core.load_env() if os.environ.get("PYTHON_KEYRING_BACKEND") else core.load_config()
     if backend is None or _name(backend) == "keyring.backends.chainer.ChainerBackend":
         return None
     if _name(backend) in PLACES:
@@ -196,8 +180,5 @@ def _best() -> KeyringBackend:
             reason = reason or f"{problem}".rstrip(".")
     if usable:
         return max(usable, key=lambda one: one.priority)
-    if sys.platform == "linux":
-        address = os.environ.get("DBUS_SESSION_BUS_ADDRESS") or "not set, as is usual over SSH"
-        reason = f"{reason} (DBUS_SESSION_BUS_ADDRESS is {address})"
     hint = f"Start and unlock one, such as gnome-keyring, KeePassXC or KDE's wallet. {CHOICES}"
     raise VaultRefused(f"There is no keyring here: {reason}.", hint=hint)

@@ -118,7 +118,7 @@ def test_without_a_keyring_it_is_said_why_and_names_are_listed_all_the_same(home
     (home / "state").mkdir()
     (home / "state" / "secret-names.json").write_text('{"version": 1, "names": {"x": "keyring"}}')
     done = secrets("list")
-    assert done.code == 0 and "DBUS_SESSION_BUS_ADDRESS is not set" in done.err
+    assert done.code == 0 and "DBUS_SESSION_BUS_ADDRESS is unset" in done.err
     assert done.out == "x  maybe in the keyring  not used\n"
 
 

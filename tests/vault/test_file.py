@@ -14,7 +14,7 @@ import pytest
 
 from mcp_studio.vault import file as sealed
 from mcp_studio.vault import keyring
-from mcp_studio.vault.base import PassphraseNeeded, PassphraseWrong, Vault, VaultDamaged, VaultRefused
+from mcp_studio.vault.base import Vault, VaultDamaged, VaultRefused
 from mcp_studio.vault.file import FileVault, file_in, forget_keys
 from mcp_studio.vault.keyring import open_vault
 from tests.support import ROOT
@@ -69,7 +69,7 @@ def test_a_wrong_passphrase_is_asked_for_again_and_then_told(home: Path) -> None
     person = Asked("wrong one", "also wrong", PASSPHRASE)
     assert FileVault(file_in(home), "secrets", person).get("x") == "y" and person.asked == [False] * 3
     forget_keys()
-    with pytest.raises(PassphraseWrong, match="not the one of this file"):
+    with pytest.raises(VaultRefused, match="not the one of this file"):
         vault(home, "a", "b", "c").get("x")
     assert vault(home).get("x") == "y"
 
@@ -79,18 +79,18 @@ def test_the_environment_says_the_passphrase_and_nobody_is_asked(home: Path, mon
     FileVault(file_in(home)).set("x", "y")
     forget_keys()
     monkeypatch.setenv("MCP_STUDIO_PASSPHRASE", "another one")
-    with pytest.raises(PassphraseWrong) as raised:
+    with pytest.raises(VaultRefused) as raised:
         FileVault(file_in(home)).get("x")
     assert "MCP_STUDIO_PASSPHRASE" in raised.value.hint and PASSPHRASE not in str(raised.value)
 
 
 def test_without_a_passphrase_nothing_is_kept_and_it_says_where_one_could_come_from(home: Path) -> None:
-    with pytest.raises(PassphraseNeeded, match="nobody gave it") as raised:
+    with pytest.raises(VaultRefused, match="nobody gave it") as raised:
         FileVault(file_in(home)).set("x", "y")
     assert "MCP_STUDIO_PASSPHRASE" in raised.value.hint
-    with pytest.raises(PassphraseNeeded, match="at least 8 characters"):
+    with pytest.raises(VaultRefused, match="at least 8 characters"):
         vault(home, "short").set("x", "y")
-    with pytest.raises(PassphraseNeeded):
+    with pytest.raises(VaultRefused):
         vault(home, "").set("x", "y")
     assert not file_in(home).exists()
     assert vault(home).get("x") is None  # there is nothing to open
@@ -137,7 +137,7 @@ def test_what_somebody_changed_on_purpose_is_found_out_with_the_right_passphrase
         kept.get("x")
     changed(home, check="AAAA")
     kept = vault(home, *["another"] * 3)
-    with pytest.raises(PassphraseWrong):
+    with pytest.raises(VaultRefused):
         kept.get("x")
 
 
