@@ -55,7 +55,7 @@ async def refresh(fetcher: Fetcher, auth: Auth, grant: Grant) -> Grant:
     dpop = await asyncio.to_thread(Dpop.load, grant.dpop_key) if grant.dpop_key else None
     offered = items_of(mapping(grant.metadata).get("token_endpoint_auth_signing_alg_values_supported"))
     algorithms = tuple(one for one in offered if isinstance(one, str)) or None
-    form = tokens.refresh_form(grant.refresh_token, grant.audience)
+    form = tokens.form("refresh_token", grant.audience, refresh_token=grant.refresh_token)
     got = await tokens.redeem(
         fetcher,
         grant.token_endpoint,

@@ -366,7 +366,13 @@ class Flow:
         client = pending.client
         with self._person.step("token") as step:
             self._means.redactor.learn(code)
-            form = tokens.code_form(code, pending.verifier, pending.redirect_uri, pending.audience)
+            form = tokens.form(
+                "authorization_code",
+                pending.audience,
+                code=code,
+                redirect_uri=pending.redirect_uri,
+                code_verifier=pending.verifier,
+            )
             prove = partial(unattended.client_proof, self._config.auth, client, issuer.issuer, issuer.signing_algs)
             try:
                 got = await redeem(

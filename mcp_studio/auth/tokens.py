@@ -96,58 +96,9 @@ def _secret(client: Client) -> str:
     return client.secret
 
 
-def code_form(code: str, verifier: str, redirect_uri: str, resource: str) -> Form:
-    """Redeem a code (RFC 6749 4.1.3, RFC 7636 4.5)."""
-    return [
-        ("grant_type", "authorization_code"),
-        ("code", code),
-        ("redirect_uri", redirect_uri),
-        ("code_verifier", verifier),
-        ("resource", resource),
-    ]
-
-
-def refresh_form(refresh_token: str, resource: str, scopes: Sequence[str] = ()) -> Form:
-    """A new access token for a refresh token (RFC 6749 6); without scopes it is for what was granted."""
-    return [
-        ("grant_type", "refresh_token"),
-        ("refresh_token", refresh_token),
-        ("scope", discovery.text(scopes)),
-        ("resource", resource),
-    ]
-
-
-def credentials_form(resource: str, scopes: Sequence[str] = ()) -> Form:
-    """A token for the client itself (RFC 6749 4.4.2)."""
-    return [("grant_type", "client_credentials"), ("scope", discovery.text(scopes)), ("resource", resource)]
-
-
-def bearer_form(assertion: str, resource: str, scopes: Sequence[str] = ()) -> Form:
-    """A token for a JWT that somebody else gave (RFC 7523 2.1)."""
-    return [
-        ("grant_type", JWT_BEARER),
-        ("assertion", assertion),
-        ("scope", discovery.text(scopes)),
-        ("resource", resource),
-    ]
-
-
-def exchange_form(id_token: str, audience: str, resource: str, scopes: Sequence[str] = ()) -> Form:
-    """An identity assertion grant for an id token (RFC 8693 2.1; MCP enterprise-managed authorization)."""
-    return [
-        ("grant_type", TOKEN_EXCHANGE),
-        ("requested_token_type", ID_JAG),
-        ("subject_token", id_token),
-        ("subject_token_type", ID_TOKEN),
-        ("audience", audience),
-        ("resource", resource),
-        ("scope", discovery.text(scopes)),
-    ]
-
-
-def revocation_form(token: str, kind: str) -> Form:
-    """Take a token back (RFC 7009 2.1). `kind` is `access_token` or `refresh_token`."""
-    return [("token", token), ("token_type_hint", kind)]
+def form(grant_type: str, resource: str = "", scopes: Sequence[str] = (), **fields: str) -> Form:
+    """What a token request says; `resource` is the server as its metadata calls it (RFC 8707)."""
+    return [("grant_type", grant_type), *fields.items(), ("scope", discovery.text(scopes)), ("resource", resource)]
 
 
 LONGEST_TOKEN = 65_536
@@ -440,7 +391,9 @@ async def revoke(fetcher: Fetcher, grant: Grant, kind: str, token: str, assertio
         StudioError: as `Fetcher.send`.
     """
     purpose = f"revocation of the {kind.replace('_', ' ')}"
-    request = post(grant.revocation_endpoint, grant.client, revocation_form(token, kind), assertion=assertion)
+    request = post(
+        grant.revocation_endpoint, grant.client, [("token", token), ("token_type_hint", kind)], assertion=assertion
+    )
     answer = await _send(fetcher, request, purpose, [])
     if request.named and _id_wanted(answer):
         answer = await _send(fetcher, request._replace(body=request.named), purpose, [])

@@ -217,17 +217,18 @@ async def _request(
     match auth.kind:
         case "client_credentials" | "private_key_jwt":
             client = _client(auth, issuer, secret_needed=auth.kind == "client_credentials")
-            return client, tokens.credentials_form(resource, scopes), "token for the client"
+            return client, tokens.form("client_credentials", resource, scopes), "token for the client"
         case "enterprise":
             client = _client(auth, issuer)
             granted = await _identity_grant(fetcher, config, issuer, resource, scopes)
-            return client, tokens.bearer_form(granted, resource, scopes), "token for the identity assertion"
+            form = tokens.form(tokens.JWT_BEARER, resource, scopes, assertion=granted)
+            return client, form, "token for the identity assertion"
         case "workload":
             # A workload is known by its JWT; a client id is sent along only where it is configured.
             known = auth.client_id and (auth.client_secret or auth.key)
             client = _client(auth, issuer) if known else Client(issuer.issuer, auth.client_id, "", "none")
             shown = await asyncio.to_thread(assertion, auth.assertion, "assertion")
-            return client, tokens.bearer_form(shown, resource, scopes), "token for the workload"
+            return client, tokens.form(tokens.JWT_BEARER, resource, scopes, assertion=shown), "token for the workload"
         case _:
             raise ConfigError(f"`kind` is {said(auth.kind)}: that needs a person.", key="kind")
 
@@ -262,7 +263,15 @@ async def _identity_grant(
     token = await asyncio.to_thread(assertion, auth.idp_id_token, "idp_id_token")
     method = "client_secret_basic" if auth.idp_client_secret else "none"
     client = Client("", auth.idp_client_id, auth.idp_client_secret, method)
-    form = tokens.exchange_form(token, issuer.issuer, resource, scopes)
+    form = tokens.form(
+        tokens.TOKEN_EXCHANGE,
+        resource,
+        scopes,
+        requested_token_type=tokens.ID_JAG,
+        subject_token=token,
+        subject_token_type=tokens.ID_TOKEN,
+        audience=issuer.issuer,
+    )
     purpose = "identity assertion from the identity provider"
     got = await redeem(fetcher, endpoint, client, form, purpose, asked=scopes, exchange=True)
     if got.issued_token_type not in ("", tokens.ID_JAG):

@@ -281,7 +281,7 @@ def test_a_nonce_is_known_from_the_challenge_too() -> None:
 def test_without_use_there_is_no_proof() -> None:
     wire = Wire(GOOD)
 
-    client, form = Client(ISSUER, "me"), tokens.refresh_form("r", "")
+    client, form = Client(ISSUER, "me"), tokens.form("refresh_token", refresh_token="r")
     fetcher = cast("Any", wire)
     got = run(redeem(fetcher, f"{ISSUER}/token", client, form, "new token", dpop=Dpop.make(), use="no"))
     assert got.token_type == "Bearer" and "DPoP" not in wire.sent[0].headers
