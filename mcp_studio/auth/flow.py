@@ -270,8 +270,6 @@ class Flow:
             issuer.for_code(assume_pkce=auth.assume_pkce)
         place = f", known by {issuer.place}" if issuer.place else ", of which nothing is known: its usual endpoints"
         step.detail = " ".join((f"{issuer.issuer}{place}.", *issuer.notes.values()))
-        if note := issuer.elsewhere():
-            self._person.note(note)
         return issuer
 
     async def _chosen(self, resource: Resource) -> str:
