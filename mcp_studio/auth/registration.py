@@ -76,21 +76,19 @@ def choose(
     Raises:
         AuthFailed: there is a client that cannot show itself in a way that the authorization server takes.
     """
+    issuer, endpoint = metadata.issuer, metadata.registration_endpoint
     if client_id:
         shown = method_for(metadata, client_secret, method)
-        client = Client(metadata.issuer, client_id, client_secret, shown, "configured", redirect_uri)
+        client = Client(issuer, client_id, client_secret, shown, "configured", redirect_uri)
         return Choice("configured", client, "The configuration names a client that was registered beforehand.")
     if metadata.reads_documents and is_document_url(document):
-        client = Client(metadata.issuer, document, "", "none", "document", redirect_uri)
+        client = Client(issuer, document, "", "none", "document", redirect_uri)
         return Choice("document", client, "The authorization server reads client id metadata documents.")
-    if known and known.issuer == metadata.issuer and not problem_with(known, redirect_uri, asked, now):
+    if known and known.issuer == issuer and not problem_with(known, redirect_uri, asked, now):
         return Choice("registered", known, "A client was registered there before.")
-    if metadata.registration_endpoint:
+    if endpoint:
         return Choice("register", None, "The authorization server registers clients dynamically (RFC 7591).")
-    why = metadata.notes.get("registration_endpoint") or (
-        "The authorization server has no registration_endpoint"
-        + ("." if metadata.reads_documents else ", and reads no client id metadata documents.")
-    )
+    why = metadata.notes.get("registration_endpoint", "The authorization server has no registration_endpoint.")
     return Choice("ask", None, why)
 
 
