@@ -314,23 +314,25 @@ class Access:
         """See `Credentials.refused`."""
         if not same_origin(refused.url, self._config.url):
             return False
-        sent = _token(refused.sent)
-        header = refused.header("www-authenticate")
+        sent, header = _token(refused), _challenge(refused)
         if sent and nonce_wanted(refused.status, _error(refused.body), header) and refused.tries <= _NONCES:
             return bool(refused.header("dpop-nonce"))
-        if refused.status == 401 and _about_tokens(header):
-            return await self._unauthorized(refused, sent, header)
-        if refused.status == 403 and Challenge.find(header).error == "insufficient_scope":
-            return await self._forbidden(refused, sent, header)
-        return False
-
-    async def _unauthorized(self, refused: Refused, sent: str, header: str) -> bool:
+        unauthorized = refused.status == 401 and _about_tokens(header)
+        if not unauthorized and not (refused.status == 403 and Challenge.find(header).error == "insufficient_scope"):
+            return False
         grant = await self._holder.current()
         if grant is not None and grant.access_token != sent:
             return True
-        again = refused.tries > 1
-        if again and sent in self._signed_in:
-            raise self._needed(refused, header, self._not_accepted(sent, header))
+        return await (self._unauthorized if unauthorized else self._forbidden)(refused, grant)
+
+    async def _unauthorized(self, refused: Refused, grant: Grant | None) -> bool:
+        sent, again = _token(refused), refused.tries > 1
+        rejected = f"{self._place} does not accept the token that it was just given"
+        if grant is not None and (other := meant_for(sent, grant.audience)):
+            rejected += f", which is meant for {other} and not for {said(grant.audience)}"
+        rejected += _why(refused)
+        if again and sent in self._signed_in:  # asking for another one would not end
+            raise self._needed(refused, rejected)
         if sent and not (again and sent in self._renewed):
             # Asked of the vault too: another process may have a newer one, which is renewed if it is refused as well.
             began = time.time()
@@ -339,107 +341,92 @@ class Access:
                 if found.obtained >= began:
                     self._renewed.append(found.access_token)
                 return True
-        old = grant.scopes if grant is not None else ()
-        wanted = discovery.union(old, Challenge.find(header).scope) if old else ()
-        return await self._anew(refused, sent, header, wanted, self._wanting(sent, header))
+        wanted = discovery.union(grant.scopes, Challenge.find(_challenge(refused)).scope) if grant else ()
+        reason = f"{self._place} does not accept the sign-in any more{_why(refused)}"
+        if not sent:
+            reason = f"{self._place} wants you to sign in."
+        elif grant is not None and time.time() - grant.obtained < _JUST:
+            reason = rejected
+        return await self._anew(refused, wanted if grant and grant.scopes else (), reason)
 
-    async def _forbidden(self, refused: Refused, sent: str, header: str) -> bool:
+    async def _forbidden(self, refused: Refused, grant: Grant | None) -> bool:
         """A token that is good, and not for this (RFC 6750 3.1): the union of what it has and what is missing."""
-        grant = await self._holder.current()
-        if grant is not None and grant.access_token != sent:
-            return True
-        wanted = discovery.parse(Challenge.find(header).scope)
-        missing = discovery.missing(grant.scopes if grant else (), wanted)
-        named = f"the scope{'s' if len(missing or wanted) > 1 else ''} {discovery.brief(missing or wanted)}"
+        old = grant.scopes if grant else ()
+        wanted = discovery.parse(Challenge.find(_challenge(refused)).scope)
         if not wanted:
             return False
+        missing = discovery.missing(old, wanted)
+        named = f"the scope{'s' if len(missing or wanted) > 1 else ''} {discovery.brief(missing or wanted)}"
+        reason, problem = f"{self._place} wants {named} for this", ""
         if not missing:
-            raise self._needed(refused, header, f"{self._place} wants {named} for this, which the token already has.")
-        if refused.tries > 1 and self._wanted.issuperset(missing):
-            reason = f"{self._place} wants {named} for this; that was asked for, and not granted."
-            raise self._needed(refused, header, reason)
-        if refused.tries > (most := self._accounts.limits.step_ups):
-            reason = f"{self._place} has asked for further scopes {most} times for one request."
-            raise self._needed(refused, header, reason)
+            problem = f"{reason}, which the token already has."
+        elif refused.tries > 1 and self._wanted.issuperset(missing):
+            problem = f"{reason}; that was asked for, and not granted."
+        elif refused.tries > (most := self._accounts.limits.step_ups):
+            problem = f"{self._place} has asked for further scopes {most} times for one request."
+        if problem:
+            raise self._needed(refused, problem)
         self._wanted.update(missing)
-        old = grant.scopes if grant else ()
-        return await self._anew(
-            refused, sent, header, discovery.union(old, wanted), f"{self._place} wants {named} for this."
-        )
+        return await self._anew(refused, discovery.union(old, wanted), f"{reason}.")
 
-    async def _anew(self, refused: Refused, sent: str, header: str, wanted: tuple[str, ...], reason: str) -> bool:
+    async def _anew(self, refused: Refused, scopes: tuple[str, ...], reason: str) -> bool:
         """Another token by signing in, without a person where the configuration says how."""
+        sent, header = _token(refused), _challenge(refused)
+
+        def begin(step_by_step: bool = False) -> SignIn:
+            return self._accounts.sign_in(
+                self._config, self._tap, scopes=scopes, challenge=header, step_by_step=step_by_step
+            )
+
+        async def alone() -> None:
+            async with self._holder.turn:
+                if self._holder.grant is None or self._holder.grant.access_token == sent:
+                    run = begin()
+                    await run.run()
+                    if run.error is not None:
+                        raise run.error
+
         if self._config.auth.alone:
-            asked = f"{sent} for {discovery.text(wanted)}"
-            await self._holder.together(asked, lambda: self._alone(sent, wanted, header))
+            await self._holder.together(f"{sent} for {discovery.text(scopes)}", alone)
         else:
-
-            def begin(step_by_step: bool = False) -> SignIn:
-                return self._sign_in(wanted, header, step_by_step)
-
-            request = SignInRequest(self._config.name, reason, wanted, header, begin)
+            request = SignInRequest(self._config.name, reason, scopes, header, begin)
             if self._ask is None or not await self._ask(request):
-                raise self._needed(refused, header, reason)
+                raise self._needed(refused, reason)
         grant = await self._holder.current()
         if grant is None or grant.access_token == sent:
-            raise self._needed(refused, header, reason)
+            raise self._needed(refused, reason)
         self._signed_in.append(grant.access_token)
         return True
 
-    def _sign_in(self, wanted: tuple[str, ...], header: str, step_by_step: bool = False) -> SignIn:
-        return self._accounts.sign_in(
-            self._config, self._tap, scopes=wanted, challenge=header, step_by_step=step_by_step
-        )
-
-    async def _alone(self, sent: str, wanted: tuple[str, ...], header: str) -> None:
-        async with self._holder.turn:
-            if self._holder.grant is not None and self._holder.grant.access_token != sent:
-                return
-            run = self._sign_in(wanted, header)
-            await run.run()
-            if run.error is not None:
-                raise run.error
-
-    def _needed(self, refused: Refused, header: str, message: str) -> HttpSignIn:
+    def _needed(self, refused: Refused, message: str) -> HttpSignIn:
         alone = self._config.auth.alone
         error = HttpSignIn(
             message,
             hint=see_to(self._config) if alone else f"Sign in: mcp-studio auth login {self._config.name}",
             http=HttpAnswer(refused.status, "", tuple(refused.headers), refused.body),
-            challenge=header,
+            challenge=_challenge(refused),
         )
         error.by_login = not alone
         return error
 
-    def _wanting(self, sent: str, header: str) -> str:
-        """A 401 in a sentence."""
-        if not sent:
-            return f"{self._place} wants you to sign in."
-        grant = self._holder.grant
-        if grant is not None and grant.access_token == sent and time.time() - grant.obtained < _JUST:
-            return self._not_accepted(sent, header)
-        return f"{self._place} does not accept the sign-in any more{_why(header)}"
 
-    def _not_accepted(self, sent: str, header: str) -> str:
-        """It was got a moment ago: asking for another one would not end."""
-        grant = self._holder.grant
-        words = [f"{self._place} does not accept the token that it was just given"]
-        if grant is not None and (other := meant_for(sent, grant.audience)):
-            words.append(f", which is meant for {other} and not for {said(grant.audience)}")
-        return "".join((*words, _why(header)))
-
-
-def _token(sent: Headers) -> str:
+def _token(refused: Refused) -> str:
+    sent = refused.sent
     return next((value.partition(" ")[2] for name, value in sent if name.lower() == "authorization"), "")
 
 
-def _why(header: str) -> str:
+def _challenge(refused: Refused) -> str:
+    return refused.header("www-authenticate")
+
+
+def _why(refused: Refused) -> str:
     """The end of a sentence: the error of a challenge in the server's words."""
-    found = Challenge.find(header)
-    words = [found.error[:80]] if found.error else []
-    words += [said(found.error_description)] if found.error_description else []
-    ends = words[-1].endswith(('."', '!"', '?"')) if words else False  # a quoted sentence has its full stop
-    return f": {', '.join(words)}{'' if ends else '.'}" if words else "."
+    found = Challenge.find(_challenge(refused))
+    words = [found.error[:80], said(found.error_description) if found.error_description else ""]
+    reason = ", ".join(word for word in words if word)
+    if not reason:
+        return "."
+    return f": {reason}" + ("" if reason.endswith(('."', '!"', '?"')) else ".")  # a quoted sentence has its full stop
 
 
 def _about_tokens(header: str) -> bool:

@@ -47,12 +47,8 @@ class Accounts:
         self._holders: dict[tuple[str, str, Auth | None], Holder] = {}
 
     def _place_for(self, keeping: Keeping) -> GrantStore:
-        return GrantStore(
-            lambda: open_vault(keeping, self._state),
-            self._state,
-            self._redactor.learn,
-            memory=keeping == "memory",
-        )
+        memory = keeping == "memory"
+        return GrantStore(lambda: open_vault(keeping, self._state), self._state, self._redactor.learn, memory=memory)
 
     def keep_in(self, keeping: Keeping) -> None:
         """Keep sign-ins in another place until this ends; what is kept elsewhere stays there."""
@@ -108,15 +104,9 @@ class Accounts:
             holder.put(grant, f"The token of {config.name} could not be kept." if lost else "")
             return await self._account(config, grant)
 
-        means = Means(
-            tidy(config),
-            self._store(config),
-            self._redactor,
-            self._settings.client_metadata_url,
-            self._trusted,
-            self.stays,
-            anew,
-        )
+        document = self._settings.client_metadata_url
+        store = self._store(config)
+        means = Means(tidy(config), store, self._redactor, document, self._trusted, self.stays, anew)
         return SignIn(
             means,
             self.limits,

@@ -142,7 +142,7 @@ def origin(url: str) -> Origin:
     Raises:
         AuthFailed: it is no address with a host.
     """
-    parts = _split(url, "The address")
+    parts = _split(url, "The address", 1 << 20)
     scheme = _WEB.get(parts.scheme, parts.scheme)
     return Origin(scheme, parts.hostname or "", _PORTS.get(scheme, 0) if parts.port is None else parts.port)
 
@@ -194,11 +194,11 @@ def check_url(url: str, server: str, what: str) -> str:
     return url
 
 
-def _split(url: str, what: str) -> SplitResult:
+def _split(url: str, what: str, most: int = LONGEST_ADDRESS) -> SplitResult:
     """The parts of an absolute address of bounded length."""
     problem = "that is no address"
-    if len(url) > LONGEST_ADDRESS:
-        raise AuthFailed(f"{what} has {len(url):,} characters.", hint=f"Addresses have {LONGEST_ADDRESS:,} at most.")
+    if len(url) > most:
+        raise AuthFailed(f"{what} has {len(url):,} characters.", hint=f"Addresses have {most:,} at most.")
     if _BARE.match(url) and "\\" not in url:
         try:
             parts = urlsplit(url)

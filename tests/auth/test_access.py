@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.auth import access
 from mcp_studio.auth.access import SignInRequest
 from mcp_studio.auth.model import AuthFailed
 from mcp_studio.config.model import ServerConfig
@@ -397,11 +396,3 @@ def test_the_token_itself_is_given_to_who_asks_and_renewed_when_wanted(tmp_path:
                 await desk.accounts.token(server(world.url, account="other"))
 
     run(main())
-
-
-@pytest.mark.parametrize(
-    "challenge, words",
-    [("Bearer", "."), ('Bearer error="x"', ": x."), ('Bearer error="x", error_description="Gone."', ': x, "Gone."')],
-)
-def test_a_refusal_in_the_words_of_the_server_ends_as_sentences_do(challenge: str, words: str) -> None:
-    assert access._why(challenge) == words
