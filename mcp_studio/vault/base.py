@@ -30,8 +30,6 @@ CHOICES = (
     '`store = "memory"` keeps them until the studio ends.'
 )
 """The other places for secrets, for hints."""
-LOCK_PATIENCE = 30.0
-"""Seconds to wait for another process to release a lock."""
 
 
 class VaultRefused(ConfigError):
@@ -87,7 +85,7 @@ class MemoryVault:
 
 
 @contextmanager
-def file_lock(file: Path, what: str, patience: float = LOCK_PATIENCE) -> Generator[None]:
+def file_lock(file: Path, what: str, patience: float = 30.0) -> Generator[None]:
     """Hold a lock between processes and threads. Waiting for it blocks; with 0 seconds of patience it is tried once.
 
     The file stays: deleting it while somebody waits for it would give the lock to two.
@@ -101,10 +99,8 @@ def file_lock(file: Path, what: str, patience: float = LOCK_PATIENCE) -> Generat
         until = time.monotonic() + patience
         while not _lock(opened.fileno()):
             if time.monotonic() >= until:
-                raise LockHeld(
-                    f"Another studio has been busy with {what} for more than {patience:g} s.",
-                    hint=f"Where none is running, something else holds {file} open.",
-                )
+                hint = f"Where none is running, something else holds {file} open."
+                raise LockHeld(f"Another studio has been busy with {what} for more than {patience:g} s.", hint=hint)
             time.sleep(0.02)
         yield  # closing the file releases the lock
 

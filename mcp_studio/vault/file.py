@@ -101,10 +101,8 @@ class FileVault:
                 _keys.pop(self._file, None)
                 if os.environ.get(VARIABLE):
                     break
-        hint = f"{VARIABLE} may be another's." if os.environ.get(VARIABLE) else "Try again."
-        raise VaultRefused(
-            f"{self._file}: The passphrase is not the one of this file.", file=str(self._file), hint=hint
-        )
+        hint = f"Try again; {VARIABLE} may be another's."
+        raise VaultRefused(f"{self._file}: The passphrase is not the one of this file.", hint=hint)
 
     def _content(self, text: bytes) -> Json:
         try:
@@ -139,11 +137,8 @@ class FileVault:
     def _passphrase(self, *, new: bool) -> str:
         passphrase = os.environ.get(VARIABLE, "") or (self._ask(new) if self._ask else "")
         if not passphrase:
-            raise VaultRefused(
-                "The secrets are in a file encrypted under a passphrase, and nobody gave it.",
-                file=str(self._file),
-                hint=f"Set {VARIABLE}, or use the studio on a terminal, which asks.",
-            )
+            hint = f"Set {VARIABLE}, or use the studio on a terminal, which asks."
+            raise VaultRefused(f"{self._file} is encrypted under a passphrase, and nobody gave it.", hint=hint)
         return passphrase
 
     def _failed(self, done: str, problem: OSError) -> VaultRefused:

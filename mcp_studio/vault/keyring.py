@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from mcp_studio.config.model import Keeping
 from mcp_studio.errors import ConfigError
@@ -16,15 +16,7 @@ from mcp_studio.vault.base import AskPassphrase, Drawer, MemoryVault, Vault, Vau
 from mcp_studio.vault.file import FileVault, file_in
 from mcp_studio.vault.oskeyring import KeyringVault
 
-VERSION = 1
-"""Version of the format: {"version": 1, "names": {name: kind of place}}."""
 _GOOD = re.compile(r"\w[\w.@ -]{0,98}[\w.@-]|\w")
-_PLACES: dict[Keeping, str] = {
-    "keyring": "The keyring",
-    "file": "The encrypted file",
-    "memory": "The memory of this studio",
-}
-
 
 _memory: dict[Drawer, MemoryVault] = {}
 
@@ -106,13 +98,10 @@ def _names_file() -> Path:
 def names() -> dict[str, Keeping]:
     """The names that a person has kept secrets under, sorted, and the kind of place that each was put in."""
     try:
-        stored: Any = json.loads(_names_file().read_bytes())
-    except (OSError, ValueError, RecursionError):
+        found = json.loads(_names_file().read_bytes())["names"]
+        return {name: kept for name, kept in sorted(found.items()) if kept in get_args(Keeping)}
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return {}  # only lists depend on the file
-    found = stored.get("names") if isinstance(stored, dict) and stored.get("version") == VERSION else None
-    if not isinstance(found, dict):
-        return {}
-    return {name: kept for name, kept in sorted(found.items()) if kept in get_args(Keeping)}
 
 
 def _save_name(name: str, kept: Keeping | None) -> None:
@@ -120,7 +109,7 @@ def _save_name(name: str, kept: Keeping | None) -> None:
     file = _names_file()
     known = {key: value for key, value in {**names(), name: kept}.items() if value is not None}
     try:
-        write_atomically(file, json.dumps({"version": VERSION, "names": known}, indent=2).encode() + b"\n")
+        write_atomically(file, json.dumps({"version": 1, "names": known}, indent=2).encode() + b"\n")
     except OSError as problem:
         raise ConfigError(f"Cannot be written: {problem.strerror or problem}.", file=str(file)) from None
 
@@ -132,10 +121,8 @@ def check_name(name: str) -> str:
         ConfigError: it is none for `${keyring:NAME}`.
     """
     if not _GOOD.fullmatch(name):
-        raise ConfigError(
-            f"`{name}` is no name for a secret.",
-            hint="Letters, digits and . _ - @ make one, and spaces inside, up to 100 of them.",
-        )
+        hint = "Letters, digits and . _ - @ make one, and spaces inside, up to 100 of them."
+        raise ConfigError(f"`{name}` is no name for a secret.", hint=hint)
     return name
 
 
@@ -204,14 +191,10 @@ def session() -> Callable[[str], str]:
             hint = f"{problem.hint} Or use an environment variable instead of ${{keyring:{name}}}.".strip()
             raise type(problem)(problem.message, file=problem.file, hint=hint) from None
         if found is None:
-            raise _missing(name, vault.kind)
+            hint = f"Store it: mcp-studio config secrets set {name}"
+            if vault.kind == "memory":
+                hint = 'Memory begins empty with each studio: [secrets] store = "keyring" keeps secrets.'
+            raise ConfigError(f"There is nothing under `{name}` in {vault.place}.", hint=hint)
         return found
 
     return ask
-
-
-def _missing(name: str, kind: Keeping) -> ConfigError:
-    hint = f"Store it: mcp-studio config secrets set {name}"
-    if kind == "memory":
-        hint = 'A studio that keeps secrets in memory begins without any: [secrets] store = "keyring" keeps them.'
-    return ConfigError(f"{_PLACES[kind]} holds nothing under `{name}`.", hint=hint)

@@ -8,15 +8,14 @@ import re
 import sys
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from mcp_studio.config.model import Keeping
-from mcp_studio.vault.base import CHOICES, PATIENCE, Drawer, VaultDamaged, VaultRefused, in_thread
+from mcp_studio.vault.base import CHOICES, PATIENCE, Drawer, T, VaultDamaged, VaultRefused, in_thread
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
 
-T = TypeVar("T")
 SERVICES: dict[Drawer, str] = {"secrets": "mcp-studio", "tokens": "mcp-studio sign-in"}
 """The service names of our passwords."""
 PLACES = {
@@ -60,7 +59,7 @@ class KeyringVault:
         self._run(lambda: self._set(name, value))
 
     def delete(self, name: str) -> bool:
-        return self._run(lambda: self._delete(name))
+        return self._run(lambda: self._delete(name, *_parts(name, self._header(name))))
 
     def _run(self, work: Callable[[], T]) -> T:
         """One call, with a deadline: a keyring that waits for its dialog cannot be interrupted."""
@@ -101,7 +100,7 @@ class KeyringVault:
     def _set(self, name: str, value: str) -> None:
         backend = _find()
         place = PLACES[_name(backend)]
-        before = _PARTS.match(backend.get_password(self._service, name) or "")
+        before = self._header(name)
         limit = WINDOWS_LIMIT if "Windows" in place else sys.maxsize
         stored = value
         if len(value) > limit or _PARTS.match(value):
@@ -110,22 +109,18 @@ class KeyringVault:
             for number, part in enumerate(_parts(name, _PARTS.match(stored))):
                 backend.set_password(self._service, part, value[number * limit :][:limit])
         backend.set_password(self._service, name, stored)
-        self._delete_parts(name, before)
+        self._delete(*_parts(name, before))
         if self._get(name) != value:
             raise VaultDamaged(f"What {place} kept as `{name}` is not what was written.", hint=CHOICES)
 
-    def _delete(self, name: str) -> bool:
-        stored = _find().get_password(self._service, name)
-        if stored is None:
-            return False
-        _find().delete_password(self._service, name)
-        self._delete_parts(name, _PARTS.match(stored))
-        return True
+    def _delete(self, *names: str) -> bool:
+        there = [name for name in names if _find().get_password(self._service, name) is not None]
+        for name in there:
+            _find().delete_password(self._service, name)
+        return bool(there)
 
-    def _delete_parts(self, name: str, found: re.Match[str] | None) -> None:
-        for part in _parts(name, found):
-            if _find().get_password(self._service, part) is not None:
-                _find().delete_password(self._service, part)
+    def _header(self, name: str) -> re.Match[str] | None:
+        return _PARTS.match(_find().get_password(self._service, name) or "")
 
 
 def _parts(name: str, found: re.Match[str] | None) -> list[str]:
@@ -160,25 +155,23 @@ def _configured() -> KeyringBackend | None:
     backend = core.load_env() if os.environ.get("PYTHON_KEYRING_BACKEND") else core.load_config()
     if backend is None or _name(backend) == "keyring.backends.chainer.ChainerBackend":
         return None
-    if _name(backend) in PLACES:
-        return backend
-    raise VaultRefused(
-        f"The configured keyring, {_name(backend)}, is refused: it is not known to keep secrets encrypted.",
-        hint=f"Take PYTHON_KEYRING_BACKEND or the setting in keyringrc.cfg away, or: {CHOICES}",
-    )
+    if _name(backend) not in PLACES:
+        reason = f"The configured keyring, {_name(backend)}, is refused: it is not known to keep secrets encrypted."
+        raise VaultRefused(reason, hint=f"Take PYTHON_KEYRING_BACKEND or the line in keyringrc.cfg away. {CHOICES}")
+    return backend
 
 
 def _best() -> KeyringBackend:
     from keyring import core
 
     usable: list[KeyringBackend] = []
-    reason = ""
+    reasons: list[str] = []
     for name in PLACES:
         try:
             usable.append(core.load_keyring(name))
         except Exception as problem:  # boundary: whatever a library of the system raises means "not here"
-            reason = reason or f"{problem}".rstrip(".")
-    if usable:
-        return max(usable, key=lambda one: one.priority)
-    hint = f"Start and unlock one, such as gnome-keyring, KeePassXC or KDE's wallet. {CHOICES}"
-    raise VaultRefused(f"There is no keyring here: {reason}.", hint=hint)
+            reasons.append(f"{problem}".rstrip("."))
+    if not usable:
+        hint = f"Start and unlock one, such as gnome-keyring, KeePassXC or KDE's wallet. {CHOICES}"
+        raise VaultRefused(f"There is no keyring here: {reasons[0]}.", hint=hint)
+    return max(usable, key=lambda one: one.priority)

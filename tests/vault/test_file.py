@@ -116,7 +116,7 @@ def test_damage_is_told_as_such_and_nothing_is_written_over_it(home: Path, how: 
     for refused in (lambda: kept.get("x"), lambda: kept.set("x", "z"), lambda: kept.delete("x")):
         with pytest.raises(VaultDamaged) as raised:
             refused()
-        assert raised.value.file == str(file_in(home)) and "copy" in raised.value.hint
+        assert "copy" in raised.value.hint
     assert file_in(home).read_bytes() == damaged
 
 
@@ -227,7 +227,7 @@ def test_references_go_to_the_file_where_the_settings_say_so(home: Path) -> None
     try:
         assert keyring.keep("x", "kept") == f"the encrypted file {file_in(home / 'state')}"
         assert keyring.lookup("x") == "kept"
-        with pytest.raises(Exception, match="The encrypted file holds nothing under `y`"):
+        with pytest.raises(Exception, match="nothing under `y` in the encrypted file"):
             keyring.lookup("y")
         used: Vault = keyring.named()
         assert used.kind == "file" and sealed.VARIABLE == "MCP_STUDIO_PASSPHRASE"

@@ -46,7 +46,7 @@ def test_memory_is_one_for_the_whole_process_and_has_two_drawers(home: Path) -> 
 
 def test_memory_says_why_it_is_empty(home: Path) -> None:
     keyring.use("memory", home)
-    with pytest.raises(ConfigError, match="The memory of this studio holds nothing under `x`") as raised:
+    with pytest.raises(ConfigError, match="nothing under `x` in memory") as raised:
         keyring.lookup("x")
     assert 'store = "keyring"' in raised.value.hint
 

@@ -161,7 +161,7 @@ def test_what_was_not_kept_as_it_was_written_is_an_error(
 def test_named_secrets_come_from_the_keyring_and_missing_ones_say_how_to_store_them(session: KeyringSession) -> None:
     assert keyring.keep("x", "kept") == "the Secret Service keyring"
     assert keyring.lookup("x") == "kept"
-    with pytest.raises(ConfigError, match="The keyring holds nothing under `y`") as raised:
+    with pytest.raises(ConfigError, match="nothing under `y` in the Secret Service keyring") as raised:
         keyring.lookup("y")
     assert raised.value.hint == "Store it: mcp-studio config secrets set y"
     assert keyring.names() == {"x": "keyring"}
