@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from mcp_studio import urls
@@ -11,9 +11,8 @@ from mcp_studio.auth import model
 from mcp_studio.auth.access import Access, Ask, Holder, expiring, revoke
 from mcp_studio.auth.discovery import resource_of, tidy, usable
 from mcp_studio.auth.fetch import Fetcher
-from mcp_studio.auth.flow import Means
 from mcp_studio.auth.model import Account, AuthFailed, Grant
-from mcp_studio.auth.signin import Browser, SignIn
+from mcp_studio.auth.signin import SignIn
 from mcp_studio.auth.store import TRUSTED_FILE, GrantStore, Trusted
 from mcp_studio.config.model import Auth, Keeping, ServerConfig, Settings
 from mcp_studio.errors import SignInNeeded, StudioError
@@ -29,11 +28,13 @@ class Accounts:
     """The sign-ins of one person: made, used, renewed, shown and ended."""
 
     def __init__(self, settings: Settings, paths: Paths, limits: Limits, redactor: Redactor) -> None:
-        self._settings = settings
+        self.document = settings.client_metadata_url
+        """Our client id metadata document, or empty."""
         self.limits = limits
-        self._redactor = redactor
-        self.browser: Browser = partial(urls.open_page, browser=settings.browser)
-        """Opens pages; a front end may put its own here."""
+        self.redactor = redactor
+        self.browser: Callable[[str], Awaitable[bool]] = partial(urls.open_page, browser=settings.browser)
+        """Opens a page for a person, False where there is no browser; a front end may put its own here. It gets only
+        addresses that `urls.judge` allows."""
         self._state = paths.state
         self.keeping: Keeping = settings.secrets
         """Where what a person got is kept."""
@@ -41,14 +42,14 @@ class Accounts:
         # What can be had again without a person is kept by nobody: machines without a keyring do well without one.
         # Nor do entries share it: each has the tokens, and the failures, of whom its table names.
         self._held: dict[Auth, GrantStore] = {}
-        self._trusted = Trusted(self._state / TRUSTED_FILE)
+        self.trusted = Trusted(self._state / TRUSTED_FILE)
         self.stays = True
         """Whether what cannot be kept is used until this process ends, rather than refused."""
         self._holders: dict[tuple[str, str, Auth | None], Holder] = {}
 
     def _place_for(self, keeping: Keeping) -> GrantStore:
         memory = keeping == "memory"
-        return GrantStore(lambda: open_vault(keeping, self._state), self._state, self._redactor.learn, memory=memory)
+        return GrantStore(lambda: open_vault(keeping, self._state), self._state, self.redactor.learn, memory=memory)
 
     def keep_in(self, keeping: Keeping) -> None:
         """Keep sign-ins in another place until this ends; what is kept elsewhere stays there."""
@@ -64,7 +65,7 @@ class Accounts:
         Raises:
             VaultRefused: nowhere: why, and how to get a place.
         """
-        return await self._store(config).place()
+        return await self.store(config).place()
 
     async def unlock(self) -> None:
         """Have what keeps sign-ins opened now, and not when one is done, where what cannot be kept is of no use.
@@ -98,26 +99,23 @@ class Accounts:
         client is registered, whatever is known of one.
         """
 
-        async def stored(grant: Grant) -> Account:
-            holder = self._holder(config)
-            lost = self.stays and not holder.stored(grant)
-            holder.put(grant, f"The token of {config.name} could not be kept." if lost else "")
-            return await self._account(config, grant)
-
-        document = self._settings.client_metadata_url
-        store = self._store(config)
-        means = Means(tidy(config), store, self._redactor, document, self._trusted, self.stays, anew)
         return SignIn(
-            means,
-            self.limits,
+            self,
+            tidy(config),
             tap,
-            lambda url: self.browser(url),
-            stored,
             scopes=scopes,
             challenge=challenge,
             step_by_step=step_by_step,
             redirect_url=redirect_url,
+            anew=anew,
         )
+
+    async def signed_in(self, config: ServerConfig, grant: Grant) -> Account:
+        """Use what a sign-in brought."""
+        holder = self._holder(config)
+        lost = self.stays and not holder.stored(grant)
+        holder.put(grant, f"The token of {config.name} could not be kept." if lost else "")
+        return await self._account(config, grant)
 
     async def account(self, config: ServerConfig) -> Account | None:
         """What is known of a server's sign-in; None where there is none.
@@ -196,16 +194,16 @@ class Accounts:
         Raises:
             StudioError: they cannot be deleted where they are kept.
         """
-        holder, store = self._holder(config), self._store(config)
+        holder, store = self._holder(config), self.store(config)
         issuer = holder.grant.issuer if holder.grant else store.issuer(holder.resource, holder.account)
         async with holder.turn, store.lock(holder.resource, holder.account):
             holder.put(None)
             there = await store.remove(holder.resource, holder.account)
             if not client:
                 return there, False
-            known = {issuer, config.auth.issuer, *self._trusted.issuers(holder.resource, holder.account)}
+            known = {issuer, config.auth.issuer, *self.trusted.issuers(holder.resource, holder.account)}
             gone = [await store.remove_client(one, holder.account) for one in known if one]
-            self._trusted.forget(holder.resource, holder.account)
+            self.trusted.forget(holder.resource, holder.account)
             return there, any(gone)
 
     @property
@@ -217,16 +215,17 @@ class Accounts:
         """Wait for tokens that are being renewed, at the end of a studio."""
         await asyncio.gather(*(holder.settle(seconds) for holder in self._holders.values()))
 
-    def _store(self, config: ServerConfig) -> GrantStore:
+    def store(self, config: ServerConfig) -> GrantStore:
+        """Where the sign-in of a server is stored."""
         if not config.auth.alone:
             return self._kept
         if config.auth not in self._held:
             vault = MemoryVault()
-            self._held[config.auth] = GrantStore(lambda: vault, self._state, self._redactor.learn, memory=True)
+            self._held[config.auth] = GrantStore(lambda: vault, self._state, self.redactor.learn, memory=True)
         return self._held[config.auth]
 
     def _holder(self, config: ServerConfig) -> Holder:
-        store = self._store(config)
+        store = self.store(config)
         key = (resource_of(config), config.auth.whose, None if store is self._kept else config.auth)
         if key not in self._holders:
             self._holders[key] = Holder(store, *key[:2])
@@ -234,12 +233,12 @@ class Accounts:
 
     def fetcher(self, config: ServerConfig, tap: Tap) -> Fetcher:
         """Requests on behalf of a server's sign-in."""
-        return Fetcher(tidy(config), self.limits, tap, self._redactor)
+        return Fetcher(tidy(config), self.limits, tap, self.redactor)
 
     async def _existing(self, config: ServerConfig) -> Grant:
         grant = await self._holder(config).current()
         if grant is None:
-            why = self._store(config).problem
+            why = self.store(config).problem
             raise SignInNeeded(
                 why or f"Nobody is signed in to {config.name}.", hint=f"Sign in: mcp-studio auth login {config.name}"
             )
@@ -247,5 +246,5 @@ class Accounts:
 
     async def _account(self, config: ServerConfig, grant: Grant) -> Account:
         unkept = self._holder(config).unkept
-        account = Account.of(grant, config.name, MemoryVault.place if unkept else await self._store(config).place())
+        account = Account.of(grant, config.name, MemoryVault.place if unkept else await self.store(config).place())
         return account._replace(claims=model.payload(grant.access_token), id_claims=model.payload(grant.id_token))

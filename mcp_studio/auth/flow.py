@@ -19,35 +19,18 @@ from mcp_studio.auth.fetch import Fetcher
 from mcp_studio.auth.metadata import Document, IssuerMetadata, ResourceMetadata, document
 from mcp_studio.auth.model import PENDING, AuthFailed, AuthStep, Client, Grant, Pending, said
 from mcp_studio.auth.registration import client_for, forget_unknown
-from mcp_studio.auth.store import GrantStore, Trusted
 from mcp_studio.auth.tokens import Tokens, redeem, with_tokens
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError, Unreachable
-from mcp_studio.redact import Redactor
 from mcp_studio.transport.edge import configured
 from mcp_studio.transport.http_wire import ACCEPT
 from mcp_studio.vault.base import VaultRefused, beside
 
 if TYPE_CHECKING:
+    from mcp_studio.auth.accounts import Accounts
     from mcp_studio.auth.signin import SignIn
 
 _PROBE = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
-
-
-class Means(NamedTuple):
-    """What a flow works with."""
-
-    config: ServerConfig
-    store: GrantStore
-    redactor: Redactor
-    document: str
-    """Our client id metadata document, or empty."""
-    trusted: Trusted
-    """Where configured clients belong."""
-    stays: bool = False
-    """Whether whoever signs in uses the token in this process: what cannot be stored is good until it ends."""
-    anew: bool = False
-    """Whether another client is to be registered, whatever is known of one."""
 
 
 class Resource(NamedTuple):
@@ -141,21 +124,31 @@ class Flow:
     """One sign-in; `run` it once, or `resume` it."""
 
     def __init__(
-        self, means: Means, fetcher: Fetcher, person: SignIn, *, asked: Sequence[str] = (), challenge: str = ""
+        self,
+        accounts: Accounts,
+        config: ServerConfig,
+        fetcher: Fetcher,
+        person: SignIn,
+        *,
+        asked: Sequence[str] = (),
+        challenge: str = "",
+        anew: bool = False,
     ) -> None:
-        """`asked` are scopes that are wanted in any case; `challenge` is the `WWW-Authenticate` that led here."""
-        self._means = means
-        self._config = means.config
-        self._url = means.config.url
+        """`asked` are scopes that are wanted in any case; `challenge` is the `WWW-Authenticate` that led here. With
+        `anew` another client is registered, whatever is known of one."""
+        self.accounts = accounts
+        self.config = config
+        self.store = accounts.store(config)
+        self.fetcher = fetcher
+        self.person = person
+        self.anew = anew
+        self._url = config.url
         if self._url.startswith(("ws://", "wss://")):
             self._url = f"http{self._url[2:]}"  # the address of the handshake
-        self._store = means.store
-        self._fetcher = fetcher
-        self._person = person
         self._asked = tuple(asked)
         self._challenge = challenge
-        self.resource = resource_of(means.config)
-        self.account = means.config.auth.whose
+        self.resource = resource_of(config)
+        self.account = config.auth.whose
         self.pending: Pending | None = None
         """What is needed to go on later, while a person is in the browser."""
         self.aside = False
@@ -173,22 +166,22 @@ class Flow:
         Raises:
             StudioError: the step that runs says why; what was stored before is untouched.
         """
-        alone = self._config.auth.alone
-        with self._person.step("resource") as step:
+        alone = self.config.auth.alone
+        with self.person.step("resource") as step:
             if not alone:
-                await self._store.place()  # nobody is sent to a browser for what cannot be stored then
-            resource = await find_resource(self._fetcher, self._url, self._challenge or await self._ask_server())
+                await self.store.place()  # nobody is sent to a browser for what cannot be stored then
+            resource = await find_resource(self.fetcher, self._url, self._challenge or await self._ask_server())
             step.detail = resource.detail
-        with self._person.step("issuer") as step:
+        with self.person.step("issuer") as step:
             issuer = await self._issuer(resource, step)
-        self._use = use(self._config.auth.dpop, resource.challenge, resource.metadata, issuer)
+        self._use = use(self.config.auth.dpop, resource.challenge, resource.metadata, issuer)
         if self._use != "no":
             self._dpop = await asyncio.to_thread(Dpop.make)
-            self._means.redactor.learn(self._dpop.pem, f"keys for {self.resource}")
+            self.accounts.redactor.learn(self._dpop.pem, f"keys for {self.resource}")
         chosen = discovery.select(
             Challenge.find(resource.challenge).scope,
             resource.metadata.scopes if resource.metadata else None,
-            configured=self._config.auth.scopes,
+            configured=self.config.auth.scopes,
             offered=issuer.scopes,
             renewable=not alone,
         )
@@ -197,8 +190,8 @@ class Flow:
 
     async def resume(self, redirect_url: str) -> Grant:
         """Go on with what was set aside."""
-        with self._person.step("permission") as step:
-            waiting = await self._store.pending(self.resource, self.account)
+        with self.person.step("permission") as step:
+            waiting = await self.store.pending(self.resource, self.account)
             if not waiting:
                 raise AuthFailed(
                     "No sign-in of this server waits for its redirect, or it waited for more than 15 minutes.",
@@ -209,17 +202,17 @@ class Flow:
             issuer = IssuerMetadata.read(
                 pending.metadata, issuer=pending.client.issuer, server=self._url, place=pending.place, legacy=True
             )
-            redirects = Redirects(self._config.name, self._person.note)
+            redirects = Redirects(self.config.name, self.person.note)
             redirects.uri = pending.redirect_uri
             code = redirects.expect(Expected(pending.state, issuer.issuer, issuer.sends_issuer))
             redirects.paste(redirect_url)  # another address leaves it waiting
-            if not await self._store.take_pending(pending):
+            if not await self.store.take_pending(pending):
                 raise AuthFailed("This redirect was used before.", hint="Sign in again.")
             step.detail = f"{issuer.issuer} gave it."
             try:
                 found = await code
             except AuthFailed as problem:
-                await forget_unknown(self._means, pending.client, problem)
+                await forget_unknown(self, pending.client, problem)
                 raise
         if pending.dpop_key:
             self._dpop = await asyncio.to_thread(Dpop.load, pending.dpop_key)
@@ -232,10 +225,10 @@ class Flow:
         Raises:
             StudioError: there is no server.
         """
-        headers = [line for line in configured(self._config) if line[0].lower() != "authorization"]
+        headers = [line for line in configured(self.config) if line[0].lower() != "authorization"]
         headers += [("Content-Type", "application/json"), ("Accept", ACCEPT)]
         try:
-            answer = await self._fetcher.send(
+            answer = await self.fetcher.send(
                 "challenge of the server", "POST", self._url, headers=headers, body=_PROBE, follow=False
             )
         except Unreachable:
@@ -247,9 +240,9 @@ class Flow:
 
     async def _issuer(self, resource: Resource, step: AuthStep) -> IssuerMetadata:
         """The authorization server, and its metadata."""
-        auth = self._config.auth
+        auth = self.config.auth
         if resource.metadata is None and not auth.issuer:
-            issuer = await find_own(self._fetcher, self._url)
+            issuer = await find_own(self.fetcher, self._url)
             if self._open and not issuer.place:
                 raise AuthFailed(
                     f"{urlsplit(self._url).netloc.rpartition('@')[2]} answered a request without credentials with "
@@ -258,8 +251,8 @@ class Flow:
                     "with a key.",
                 )
         else:
-            issuer = await find_issuer(self._fetcher, self._url, await self._chosen(resource))
-        before = self._means.trusted.issuer((self.resource, self.account, auth.client_id))
+            issuer = await find_issuer(self.fetcher, self._url, await self._chosen(resource))
+        before = self.accounts.trusted.issuer((self.resource, self.account, auth.client_id))
         if (auth.client_id or auth.alone) and not auth.issuer and before not in ("", issuer.issuer):
             raise AuthFailed(
                 f"The server now names the authorization server {said(issuer.issuer)}; the configured client was used "
@@ -273,7 +266,7 @@ class Flow:
         return issuer
 
     async def _chosen(self, resource: Resource) -> str:
-        wanted = self._config.auth.issuer
+        wanted = self.config.auth.issuer
         if resource.metadata is None:
             return wanted
         servers = tuple(dict.fromkeys(resource.metadata.servers))
@@ -281,30 +274,28 @@ class Flow:
             return resource.metadata.chosen(wanted)
         if len(servers) == 1:
             return servers[0]
-        before = self._store.issuer(self.resource, self.account)
-        return before if before in servers else await self._person.choose_issuer(servers)
+        before = self.store.issuer(self.resource, self.account)
+        return before if before in servers else await self.person.choose_issuer(servers)
 
     async def _alone(self, audience: str, issuer: IssuerMetadata, asked: tuple[str, ...]) -> Grant:
-        with self._person.step("token") as step:
+        with self.person.step("token") as step:
             client, got = await unattended.obtain(
-                self._fetcher, self._config, issuer, resource=audience, scopes=asked, dpop=self._dpop, use=self._use
+                self.fetcher, self.config, issuer, resource=audience, scopes=asked, dpop=self._dpop, use=self._use
             )
             step.detail = tokens.about(got, audience)
         return await self._stored(issuer, client, got, audience)
 
     async def _with_person(self, audience: str, issuer: IssuerMetadata, asked: tuple[str, ...]) -> Grant:
-        redirects, auth = Redirects(self._config.name, self._person.note), self._config.auth
+        redirects, auth = Redirects(self.config.name, self.person.note), self.config.auth
         try:
-            with self._person.step("client") as step:
-                before = await self._store.client(issuer.issuer, self.account)
+            with self.person.step("client") as step:
+                before = await self.store.client(issuer.issuer, self.account)
                 note = await redirects.start(auth.redirect_host, auth.redirect_port, before)
-                client, known, detail = await client_for(
-                    self._means, self._fetcher, self._person, issuer, redirects.uri, asked
-                )
+                client, known, detail = await client_for(self, issuer, redirects.uri, asked)
                 step.detail = f"{detail} {note}".strip()
                 if client.how in ("registered", "typed"):
                     await self._trust(client, issuer)
-            with self._person.step("permission") as step:
+            with self.person.step("permission") as step:
                 pending = self._prepared(issuer, client, redirects.uri, asked, audience)
                 code = await self._permission(pending, issuer, redirects, known)
                 step.detail = f"{issuer.issuer} gave it."
@@ -317,9 +308,9 @@ class Flow:
     ) -> Pending:
         proof, state = authorize.make(), authorize.state()
         for secret in (proof.verifier, state):
-            self._means.redactor.learn(secret)
+            self.accounts.redactor.learn(secret)
         url = authorization_url(
-            issuer.for_code(assume_pkce=self._config.auth.assume_pkce),
+            issuer.for_code(assume_pkce=self.config.auth.assume_pkce),
             client_id=client.client_id,
             redirect_uri=redirect_uri,
             state=state,
@@ -349,21 +340,21 @@ class Flow:
         self.pending = pending
         expected = Expected(pending.state, issuer.issuer, issuer.sends_issuer)
         try:
-            return await self._person.permit(pending.authorization_url, expected, redirects)
+            return await self.person.permit(pending.authorization_url, expected, redirects)
         except BaseException as problem:
-            await forget_unknown(self._means, pending.client, problem)
+            await forget_unknown(self, pending.client, problem)
             if known and not self.aside:
                 # Nobody came back: the page may have said that it does not know us any more.
                 with suppress(StudioError, OSError):
-                    await asyncio.shield(self._store.remove_client(issuer.issuer, self.account))
+                    await asyncio.shield(self.store.remove_client(issuer.issuer, self.account))
             raise
         finally:
             self.pending = None
 
     async def _redeem(self, issuer: IssuerMetadata, pending: Pending, code: str) -> Grant:
         client = pending.client
-        with self._person.step("token") as step:
-            self._means.redactor.learn(code)
+        with self.person.step("token") as step:
+            self.accounts.redactor.learn(code)
             form = tokens.form(
                 "authorization_code",
                 pending.audience,
@@ -371,10 +362,10 @@ class Flow:
                 redirect_uri=pending.redirect_uri,
                 code_verifier=pending.verifier,
             )
-            prove = partial(unattended.client_proof, self._config.auth, client, issuer.issuer, issuer.signing_algs)
+            prove = partial(unattended.client_proof, self.config.auth, client, issuer.issuer, issuer.signing_algs)
             try:
                 got = await redeem(
-                    self._fetcher,
+                    self.fetcher,
                     issuer.token_endpoint,
                     client,
                     form,
@@ -385,7 +376,7 @@ class Flow:
                     use=self._use,
                 )
             except AuthFailed as problem:
-                await forget_unknown(self._means, client, problem)
+                await forget_unknown(self, client, problem)
                 raise
             step.detail = tokens.about(got, pending.audience)
         return await self._stored(issuer, client, got, pending.audience)
@@ -404,8 +395,8 @@ class Flow:
             metadata=issuer.essence(),
         )
         grant = with_tokens(grant, got)
-        with self._person.step("stored") as step:
-            async with self._store.lock(self.resource, self.account):
+        with self.person.step("stored") as step:
+            async with self.store.lock(self.resource, self.account):
                 await asyncio.sleep(0)  # whoever cancelled it was in time
                 self.storing = True
                 step.detail = await self._save(grant)
@@ -420,15 +411,15 @@ class Flow:
             StudioError, OSError: it is not stored, and of no use without.
         """
         try:
-            await self._store.save(grant, self._config.name)
+            await self.store.save(grant, self.config.name)
         except VaultRefused as problem:
-            if not self._means.stays:
+            if not self.accounts.stays:
                 problem.message = f"The token that was given is lost, as it cannot be kept: {problem.message}"
                 raise
             return f"Not kept, it holds until the studio ends: {problem.message} {problem.hint}".strip()
-        return f"In {await self._store.place()}."
+        return f"In {await self.store.place()}."
 
     async def _trust(self, client: Client, issuer: IssuerMetadata) -> None:
         """Remember where a client belongs: no other authorization server gets it just because a server says so."""
-        key = (self.resource, self.account, self._config.auth.client_id or client.client_id)
-        await beside(self._means.trusted.put, key, issuer.issuer)
+        key = (self.resource, self.account, self.config.auth.client_id or client.client_id)
+        await beside(self.accounts.trusted.put, key, issuer.issuer)

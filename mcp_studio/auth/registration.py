@@ -22,8 +22,7 @@ from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, mapping
 
 if TYPE_CHECKING:
-    from mcp_studio.auth.flow import Means
-    from mcp_studio.auth.signin import SignIn
+    from mcp_studio.auth.flow import Flow
 
 LONGEST = 4_096
 """Characters of a client id or secret."""
@@ -284,7 +283,7 @@ _HINT = (
 
 
 async def client_for(
-    means: Means, fetcher: Fetcher, person: SignIn, issuer: IssuerMetadata, redirect_uri: str, asked: Sequence[str]
+    flow: Flow, issuer: IssuerMetadata, redirect_uri: str, asked: Sequence[str]
 ) -> tuple[Client, bool, str]:
     """Who we are at an authorization server, whether that was so before, and a sentence about it.
 
@@ -292,10 +291,10 @@ async def client_for(
         AuthFailed: nobody, and why.
         StudioError: as `Fetcher.send`; or a new client cannot be stored.
     """
-    auth = means.config.auth
-    if means.anew:
-        await means.store.remove_client(issuer.issuer, auth.whose)
-    known = await means.store.client(issuer.issuer, auth.whose)
+    auth = flow.config.auth
+    if flow.anew:
+        await flow.store.remove_client(issuer.issuer, auth.whose)
+    known = await flow.store.client(issuer.issuer, auth.whose)
     # Where its port is taken, whether another one will do (RFC 8252 7.3) would show in the browser alone.
     moved = known and known.how == "registered" and known.redirect_uri != redirect_uri and issuer.registration_endpoint
     choice = choose(
@@ -303,7 +302,7 @@ async def client_for(
         client_id=auth.client_id,
         client_secret=auth.client_secret,
         method=auth.method,
-        document=auth.client_metadata_url or means.document,
+        document=auth.client_metadata_url or flow.accounts.document,
         known=None if moved else known,
         redirect_uri=redirect_uri,
         asked=asked,
@@ -312,25 +311,27 @@ async def client_for(
         return replace(choice.client, redirect_uri=redirect_uri), choice.how == "registered", choice.why
     if choice.how == "register":
         # Other servers with this authorization server go on with the client that is replaced.
-        client = await register(fetcher, issuer, redirect_uri, discovery.union(known.asked if known else (), asked))
+        client = await register(
+            flow.fetcher, issuer, redirect_uri, discovery.union(known.asked if known else (), asked)
+        )
         detail = f"Registered there as {client.client_id}."
     else:
-        client_id, secret = await person.client(choice.why, redirect_uri)
-        means.redactor.learn(secret)
+        client_id, secret = await flow.person.client(choice.why, redirect_uri)
+        flow.accounts.redactor.learn(secret)
         shown = method_for(issuer, secret, auth.method)
         client = Client(issuer.issuer, client_id, secret, shown, "typed", redirect_uri)
         detail = "A person named the client."
-    await means.store.save_client(client, auth.whose)
+    await flow.store.save_client(client, auth.whose)
     return client, False, detail
 
 
-async def forget_unknown(means: Means, client: Client, problem: BaseException) -> None:
+async def forget_unknown(flow: Flow, client: Client, problem: BaseException) -> None:
     """Where an authorization server does not know the client any more: forget it, and say how there is another."""
     if not isinstance(problem, AuthFailed) or problem.error not in ("invalid_client", "unauthorized_client"):
         return
     if client.how in ("registered", "typed"):
         with suppress(StudioError, OSError):
-            await means.store.remove_client(client.issuer, means.config.auth.whose)
+            await flow.store.remove_client(client.issuer, flow.config.auth.whose)
         problem.hint += " What was known of the client was forgotten: sign in again, and another one is registered."
     elif client.how == "configured":
         problem.hint += " The entry names the client: register another there, and change client_id in its auth table."

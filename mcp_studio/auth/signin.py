@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp_studio.auth import model
 from mcp_studio.auth.authorize import Expected
 from mcp_studio.auth.callback import Redirects
 from mcp_studio.auth.fetch import Fetcher
-from mcp_studio.auth.flow import Flow, Means
-from mcp_studio.auth.model import Account, AuthExchange, AuthFailed, AuthStep, Grant, NextRequest, SignInState, StepName
+from mcp_studio.auth.flow import Flow
+from mcp_studio.auth.model import Account, AuthExchange, AuthFailed, AuthStep, NextRequest, SignInState, StepName
+from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
-from mcp_studio.limits import Limits
 from mcp_studio.signal import Signal
 from mcp_studio.transport.base import Tap
 from mcp_studio.urls import judge
+
+if TYPE_CHECKING:
+    from mcp_studio.auth.accounts import Accounts
 
 TITLES: dict[StepName, str] = {
     "resource": "What protects the server",
@@ -32,8 +35,6 @@ TITLES: dict[StepName, str] = {
 FINAL: tuple[SignInState, ...] = ("done", "failed", "cancelled")
 LONGEST = 4_096
 """Characters of a client id or secret that a person types."""
-Browser = Callable[[str], Awaitable[bool]]
-"""Opens a page for a person; False where there is no browser. It gets only addresses that `urls.judge` allows."""
 
 
 class SignIn:
@@ -41,19 +42,18 @@ class SignIn:
 
     def __init__(
         self,
-        means: Means,
-        limits: Limits,
+        accounts: Accounts,
+        config: ServerConfig,
         tap: Tap,
-        browser: Browser,
-        stored: Callable[[Grant], Awaitable[Account]],
         *,
         scopes: Sequence[str] = (),
         challenge: str = "",
         step_by_step: bool = False,
         redirect_url: str = "",
+        anew: bool = False,
     ) -> None:
-        """Made by `Accounts`. `stored` gets what came; `redirect_url` goes on with what was set aside."""
-        self.server = means.config.name
+        """Made by `Accounts.sign_in`, which says what its arguments are."""
+        self.server = config.name
         """The name of the server."""
         self.state: SignInState = "running"
         self.steps = tuple(AuthStep(name, title) for name, title in TITLES.items())
@@ -85,14 +85,12 @@ class SignIn:
         """Why the page must not be opened, or empty."""
         self.warnings: tuple[str, ...] = ()
         """What a person should know of the page's address before going there."""
-        self._limits = limits
-        self._browser = browser
-        self._stored = stored
-        self._store = means.store
+        self._accounts = accounts
+        self._config = config
         self._redirect_url = redirect_url
         self._step: AuthStep | None = None
-        fetcher = Fetcher(means.config, limits, tap, means.redactor, gate=self._gate, record=self._record)
-        self._flow = Flow(means, fetcher, self, asked=scopes, challenge=challenge)
+        fetcher = Fetcher(config, accounts.limits, tap, accounts.redactor, gate=self._gate, record=self._record)
+        self._flow = Flow(accounts, config, fetcher, self, asked=scopes, challenge=challenge, anew=anew)
         self._task: asyncio.Task[None] | None = None
         self._answer: asyncio.Future[Any] | None = None
         self._redirects: Redirects | None = None
@@ -121,7 +119,7 @@ class SignIn:
     async def _work(self) -> None:
         try:
             grant = await (self._flow.resume(self._redirect_url) if self._redirect_url else self._flow.run())
-            self.account = await self._stored(grant)
+            self.account = await self._accounts.signed_in(self._config, grant)
         except StudioError as problem:
             self._end("failed", problem)
         except OSError as problem:
@@ -196,7 +194,7 @@ class SignIn:
         if not url or judge(url).refusal or self.over:
             return False
         try:
-            self.opened = await self._browser(url) or self.opened
+            self.opened = await self._accounts.browser(url) or self.opened
         except (StudioError, OSError):
             return False
         self.changed.emit(self)
@@ -211,15 +209,15 @@ class SignIn:
         pending = self._flow.pending
         if pending is None or self.state != "browser":
             raise UsageError("There is nothing to set aside.")
-        if not self._store.lasting:
+        if not self._flow.store.lasting:
             raise SignInNeeded(
                 f"Nobody is here who could sign in to {self.server}, and another run cannot finish it: secrets are "
                 "kept in memory only.",
                 hint='Sign in on a terminal or in the studio, or set [secrets] store to "keyring" or "file".',
             )
-        await self._store.save_pending(pending)
+        await self._flow.store.save_pending(pending)
         if self.state != "browser":
-            await self._store.take_pending(pending)
+            await self._flow.store.take_pending(pending)
             raise UsageError("The browser has come back meanwhile.")
         self._flow.aside = True
         self._stop(SignInNeeded(f"Signing in to {self.server} waits for the address that the browser ends at."))
@@ -317,7 +315,7 @@ class SignIn:
         """Wait for a person, for as long as `limits.sign_in`."""
         if answer is None:
             answer = self._answer = asyncio.get_running_loop().create_future()
-        step, seconds = self._step, self._limits.sign_in
+        step, seconds = self._step, self._accounts.limits.sign_in
         assert step is not None
         self.state, step.state, self.until = state, "asking", time.monotonic() + seconds
         self.changed.emit(self)
