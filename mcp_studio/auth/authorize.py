@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from mcp_studio.auth import discovery
 from mcp_studio.auth.model import AuthFailed, said
-from mcp_studio.errors import UsageError
+from mcp_studio.errors import SignInNeeded, UsageError
 from mcp_studio.record import record
 
 METHOD = "S256"
@@ -116,7 +116,7 @@ _HELP: Mapping[str, str] = {
 }
 
 
-class NotOurs(AuthFailed):
+class NotOurs(SignInNeeded):
     """A redirect that belongs to no flow that waits, or to another one: to be turned away, while waiting goes on."""
 
 

@@ -269,8 +269,6 @@ class Redirects:
             raise NotOurs("A redirect came before anybody was sent to the browser.", hint="Go back to the terminal.")
         try:
             code = authorize.judge(query, self._expected)
-        except NotOurs:
-            raise
         except AuthFailed as problem:
             if not self._code.done():
                 self._code.set_exception(problem)
