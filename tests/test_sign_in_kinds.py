@@ -221,7 +221,7 @@ def test_a_public_server_cannot_name_this_machine(monkeypatch: pytest.MonkeyPatc
     async def public(self: object) -> str:
         return "public"
 
-    monkeypatch.setattr(fetch.Pools, "reach", public)
+    monkeypatch.setattr(fetch.Network, "reach", public)
 
     async def go() -> None:
         for name in ("", "token-private", "prm-private"):

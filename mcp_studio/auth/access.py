@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from mcp_studio.auth import discovery, tokens, unattended
+from mcp_studio.auth import discovery, tokens
 from mcp_studio.auth.discovery import Challenge, same_origin
 from mcp_studio.auth.dpop import Dpop, nonce_wanted
 from mcp_studio.auth.fetch import Fetcher
 from mcp_studio.auth.model import AuthFailed, Grant, said
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.auth.store import GrantStore
-from mcp_studio.auth.tokens import id_wanted, redeem, signed
-from mcp_studio.auth.unattended import meant_for
+from mcp_studio.auth.tokens import meant_for
+from mcp_studio.auth.unattended import client_proof
 from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import Auth, ServerConfig
 from mcp_studio.errors import HttpAnswer, StudioError
 from mcp_studio.jsontext import JsonProblem, items_of, loads, mapping
-from mcp_studio.limits import Limits
 from mcp_studio.transport.base import HeaderList, Headers, Refused, Tap
 from mcp_studio.transport.http_errors import HttpSignIn
 
+if TYPE_CHECKING:
+    from mcp_studio.auth.accounts import Accounts
+
+T = TypeVar("T")
 SKEW = 30.0
 """Seconds before its end from which on a token is renewed; less for one that does not live long."""
 DEAD = ("invalid_grant", "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_target")
@@ -41,11 +45,6 @@ def expiring(grant: Grant, now: float | None = None) -> bool:
     return (time.time() if now is None else now) >= grant.expires - min(SKEW, max(0.0, life) / 4)
 
 
-def expired(grant: Grant) -> bool:
-    """Whether a token is of no use any more, by our clock."""
-    return bool(grant.expires) and time.time() >= grant.expires
-
-
 async def refresh(fetcher: Fetcher, auth: Auth, grant: Grant) -> Grant:
     """The grant with new tokens.
 
@@ -56,73 +55,49 @@ async def refresh(fetcher: Fetcher, auth: Auth, grant: Grant) -> Grant:
     dpop = await asyncio.to_thread(Dpop.load, grant.dpop_key) if grant.dpop_key else None
     offered = items_of(mapping(grant.metadata).get("token_endpoint_auth_signing_alg_values_supported"))
     algorithms = tuple(one for one in offered if isinstance(one, str)) or None
-    prove = partial(unattended.client_proof, auth, grant.client, grant.issuer, algorithms)
-    form = tokens.refresh_form(grant.refresh_token, grant.audience)
-    make = signed(grant.token_endpoint, grant.client, form, prove)
-    use = "must" if dpop else "no"
-    got = await redeem(fetcher, make, "renewed token", asked=grant.scopes, dpop=dpop, use=use)
-    now = time.time()
-    return replace(
-        grant,
-        access_token=got.access_token,
-        token_type=got.token_type,
-        # An answer without one leaves the old one in force (RFC 6749 6).
-        refresh_token=got.refresh_token or grant.refresh_token,
-        id_token=got.id_token or grant.id_token,
-        scopes=got.scopes,
-        obtained=now,
-        expires=unattended.expiry(got, now),
+    form = tokens.form("refresh_token", grant.audience, refresh_token=grant.refresh_token)
+    got = await tokens.redeem(
+        fetcher,
+        grant.token_endpoint,
+        grant.client,
+        form,
+        "renewed token",
+        prove=partial(client_proof, auth, grant.client, grant.issuer, algorithms),
+        asked=grant.scopes,
+        dpop=dpop,
+        use="must" if dpop else "no",
     )
+    return tokens.with_tokens(grant, got)
 
 
 async def revoke(fetcher: Fetcher, auth: Auth, grant: Grant) -> str:
-    """Take the tokens back where that is offered; what came of it, in a sentence. Never raises a `StudioError`."""
+    """Take the tokens back where that is offered; what came of it, as a sentence. Never raises a `StudioError`."""
     if not grant.revocation_endpoint:
         return f"{grant.issuer} offers no revocation: the tokens stay valid there until they expire."
-    tokens_held = (("refresh token", grant.refresh_token), ("access token", grant.access_token))
-    names = [name for name, token in tokens_held if token]
+    left = {name: token for name, token in (("refresh", grant.refresh_token), ("access", grant.access_token)) if token}
     done: list[str] = []
     why = ""
-    for name, token in tokens_held:
-        if not token:
-            continue
+    for name, token in [*left.items()]:
         try:
-            await _revoke_one(fetcher, auth, grant, name.replace(" ", "_"), token)
+            proof = await client_proof(auth, grant.client, grant.issuer)
+            await tokens.revoke(fetcher, grant, f"{name}_token", token, proof)
         except AuthFailed as problem:
-            why = why or problem.message  # Some revoke one kind alone.
+            why = why or problem.message  # some revoke one kind alone
         except StudioError as problem:
             why = why or problem.message
-            break  # Nobody answers: to wait once is enough.
+            break  # nobody answers: to wait once is enough
         else:
-            done.append(name)
-    told = [f"{grant.issuer} revoked the {' and the '.join(done)}."] if done else []
-    if left := [name for name in names if name not in done]:
-        told.append(f"The {' and the '.join(left)} could not be revoked, and can be used until expired: {why}")
-    return " ".join(told)
-
-
-async def _revoke_one(fetcher: Fetcher, auth: Auth, grant: Grant, kind: str, token: str) -> None:
-    shown = await unattended.client_proof(auth, grant.client, grant.issuer, None)
-    form = tokens.revocation_form(token, kind)
-    request = tokens.post(grant.revocation_endpoint, grant.client, form, assertion=shown)
-    purpose, headers = f"revocation of the {kind.replace('_', ' ')}", list(request.headers)
-    answer = await fetcher.send(
-        purpose, "POST", request.url, headers=headers, body=request.body, secrets=request.secrets
-    )
-    if request.named and id_wanted(answer):
-        body = request.named
-        answer = await fetcher.send(purpose, "POST", request.url, headers=headers, body=body, secrets=request.secrets)
-    # 200 also for a token that was not known (RFC 7009 2.2).
-    if not 200 <= answer.status < 300:
-        raise AuthFailed(f"the revocation endpoint {grant.revocation_endpoint} answered with status {answer.status}.")
-
-
-T = TypeVar("T")
-Note = Callable[[str], None]
+            done.append(f"{name} token")
+            del left[name]
+    words = [f"{grant.issuer} revoked the {' and the '.join(done)}."] if done else []
+    if left:
+        names = " and the ".join(f"{name} token" for name in left)
+        words.append(f"The {names} could not be revoked, and can be used until expired: {why}")
+    return " ".join(words)
 
 
 class Holder:
-    """Whatever changes a grant goes through here."""
+    """The grant of one server and account: whatever changes it goes through here."""
 
     def __init__(self, store: GrantStore, resource: str, account: str) -> None:
         self.store = store
@@ -131,14 +106,12 @@ class Holder:
         self.grant: Grant | None = None
         self.turn = asyncio.Lock()
         """For whoever gets a new token, one at a time; nobody holds it during a request to the server."""
-        self.note: Note = lambda text: None
-        self._dpop: tuple[str, Dpop] | None = None
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._wanted: dict[str, asyncio.Task[Any]] = {}
-        """What is under way, by what it is."""
-        self._missing = ""
+        self.note: Callable[[str], None] = lambda text: None
         self.unkept = ""
-        """Why the grant is here alone, in a sentence: it could not be kept; empty where it was."""
+        """Why the grant is here alone, as a sentence: it could not be stored; empty where it was."""
+        self._dpop: tuple[str, Dpop] | None = None
+        self._tasks: dict[str, asyncio.Task[Any]] = {}
+        self._missing = ""
 
     @property
     def known(self) -> bool:
@@ -166,15 +139,11 @@ class Holder:
         """What signing in brought, or that there is nothing any more."""
         self.grant, self.unkept = grant, unkept
 
-    def renewable(self, grant: Grant) -> bool:
-        """Whether there may be another token without a person: by refreshing, or as another process has one. Cheap."""
-        return bool(grant.refresh_token) or not self.stamped(grant)
-
-    def stamped(self, grant: Grant) -> bool:
-        """Whether what was kept last is this one. Cheap."""
+    def stored(self, grant: Grant) -> bool:
+        """Whether what was stored last is this one. Cheap."""
         return self.store.stamp(self.resource, self.account).startswith(f"{grant.obtained} {grant.expires} ")
 
-    async def proofs(self, grant: Grant) -> Dpop | None:
+    async def dpop(self, grant: Grant) -> Dpop | None:
         """The key that a token is bound to, with the nonces that servers want; None for a token without one."""
         if not grant.dpop_key:
             return None
@@ -187,9 +156,7 @@ class Holder:
         if self._dpop is not None:
             self._dpop[1].seen(url, headers)
 
-    async def renew(
-        self, config: ServerConfig, fetchers: Callable[[], Fetcher], sent: str, *, force: bool = False
-    ) -> Grant | None:
+    async def renew(self, config: ServerConfig, fetcher: Fetcher, sent: str, *, force: bool = False) -> Grant | None:
         """Another token than `sent`, got by refreshing; None where that takes a person.
 
         All who want one for the same token at the same time share what becomes of it, a failure too: an authorization
@@ -198,39 +165,27 @@ class Holder:
         Raises:
             AuthFailed, StudioError: the authorization server cannot be asked right now.
         """
-        return await self.together(
-            f"renew {sent}", lambda: self._renew(config, fetchers, sent, force=force), anew=force
-        )
+        return await self.together(f"renew {sent} {force}", lambda: self._renew(config, fetcher, sent, force=force))
 
-    async def together(self, what: str, begin: Callable[[], Coroutine[Any, Any, T]], *, anew: bool = False) -> T:
-        """Do something once for all who want it at the same time; to its end, also when whoever wanted it leaves.
-
-        Args:
-            what: what it is: who wants the same shares what becomes of it, a failure too.
-            anew: do it once more, beside what may be under way.
-        """
-        task = self._wanted.get(what)
-        if task is None or anew:
-            task = self._wanted[what] = asyncio.create_task(begin())
-            self._tasks.add(task)
+    async def together(self, what: str, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Do something (`what`) once for all who want it at the same time; to its end, also when they leave."""
+        task = self._tasks.get(what)
+        if task is None:
+            task = self._tasks[what] = asyncio.create_task(begin())
             task.add_done_callback(partial(self._done, what))
         return await asyncio.shield(task)
 
-    async def settle(self, seconds: float) -> None:
-        """Wait for what is under way: a refresh token that is used up while the new one is not kept ends a sign-in."""
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=seconds)
-
     def _done(self, what: str, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if self._wanted.get(what) is task:
-            del self._wanted[what]
+        del self._tasks[what]
         if not task.cancelled():
-            task.exception()  # Nobody may be there any more to be told.
+            task.exception()  # nobody may be there any more to hear it
 
-    async def _renew(
-        self, config: ServerConfig, fetchers: Callable[[], Fetcher], sent: str, *, force: bool
-    ) -> Grant | None:
+    async def settle(self, seconds: float) -> None:
+        """Wait for what is under way: a refresh token that is used up before the new one is stored ends a sign-in."""
+        if self._tasks:
+            await asyncio.wait(self._tasks.values(), timeout=seconds)
+
+    async def _renew(self, config: ServerConfig, fetcher: Fetcher, sent: str, *, force: bool) -> Grant | None:
         async with self.turn:
             if self.grant is not None and self.grant.access_token != sent:
                 return self.grant
@@ -238,25 +193,25 @@ class Holder:
                 found = await self._newest()
                 if found is None or (found.access_token != sent and not expiring(found) and not force):
                     return found
-                async with fetchers() as fetcher:
-                    return await self._refreshed(config, fetcher, found)
+                return await self._refreshed(config, fetcher, found)
 
     async def _newest(self) -> Grant | None:
-        """What the vault has; what we have where it cannot be read, or could not be kept."""
+        """What the vault has; what we have where it cannot be read, or could not be stored."""
         try:
-            kept = await self.store.load(self.resource, self.account)
+            found = await self.store.load(self.resource, self.account)
         except StudioError as problem:
             self.note(problem.message)
             return self.grant
-        if kept is None and not self.unkept and not self.store.known(self.resource, self.account):
-            self.grant = None  # Somebody has signed out, in another process.
-        elif kept is not None and not (self.unkept and self.grant and kept.obtained < self.grant.obtained):
-            self.grant = kept
+        if found is None and not self.unkept and not self.store.known(self.resource, self.account):
+            self.grant = None  # somebody has signed out, in another process
+        elif found is not None and not (self.unkept and self.grant and found.obtained < self.grant.obtained):
+            self.grant = found
         return self.grant
 
     async def _refreshed(self, config: ServerConfig, fetcher: Fetcher, found: Grant) -> Grant | None:
         if not found.refresh_token:
             return None
+        new: Grant | None = None
         try:
             new = await refresh(fetcher, config.auth, found)
         except AuthFailed as problem:
@@ -265,25 +220,19 @@ class Holder:
             self.note(f"The refresh token is of no use any more. {problem.message}")
             if problem.error == "invalid_client" and found.client.how in ("registered", "typed"):
                 await self.store.remove_client(found.issuer, self.account)
-            await self._keep(replace(found, refresh_token=""), config)
-            return None
-        await self._keep(new, config)
-        return new
-
-    async def _keep(self, grant: Grant, config: ServerConfig) -> None:
-        self.grant = grant
+        self.grant = new or replace(found, refresh_token="")
         try:
-            await self.store.save(grant, config.name)
+            await self.store.save(self.grant, config.name)
             self.unkept = ""
         except (StudioError, OSError) as problem:
-            said = problem.message if isinstance(problem, StudioError) else str(problem)
-            self.unkept = f"The renewed token of {config.name} is used, and could not be kept: {said}"
+            reason = problem.message if isinstance(problem, StudioError) else str(problem)
+            self.unkept = f"The renewed token of {config.name} is used, and could not be kept: {reason}"
             self.note(self.unkept)
+        return new
 
 
 _NONCES = 2
 """Times that one request is sent anew with another nonce."""
-_REMEMBERED = 64
 _JUST = 60.0
 """Seconds for which a token is a new one, in what is said."""
 
@@ -293,7 +242,7 @@ class SignInRequest(NamedTuple):
 
     server: str
     reason: str
-    """What the server said to it, in a sentence; quotes foreign text."""
+    """What the server said to it, as a sentence; quotes foreign text."""
     scopes: tuple[str, ...]
     """All that would be asked for: what there is already and what is missing."""
     challenge: str
@@ -307,30 +256,18 @@ Ask = Callable[[SignInRequest], Awaitable[bool]]
 
 
 class Access:
-    """Implements `transport.credentials.Credentials` for one connection."""
+    """Implements `transport.base.Credentials` for one connection."""
 
-    def __init__(
-        self,
-        config: ServerConfig,
-        holder: Holder,
-        limits: Limits,
-        tap: Tap,
-        ask: Ask | None,
-        *,
-        fetchers: Callable[[], Fetcher],
-        sign_ins: Callable[[Sequence[str], str, bool], SignIn],
-    ) -> None:
-        """Made by `Accounts`. `sign_ins` makes a sign-in for scopes and a challenge, step by step or not."""
+    def __init__(self, accounts: Accounts, config: ServerConfig, holder: Holder, tap: Tap, ask: Ask | None) -> None:
+        """Made by `Accounts`."""
+        self._accounts = accounts
         self._config = config
         self._holder = holder
-        self._limits = limits
         self._tap = tap
         self._ask = ask
-        self._fetchers = fetchers
-        self._sign_ins = sign_ins
         self._place = urlsplit(config.url).netloc.rpartition("@")[2]
-        self._renewed: dict[str, None] = {}
-        self._given: dict[str, None] = {}
+        self._renewed: deque[str] = deque(maxlen=64)
+        self._signed_in: deque[str] = deque(maxlen=64)
         self._wanted: set[str] = set()
         holder.note = tap.note
 
@@ -346,12 +283,13 @@ class Access:
         grant = await self._holder.current()
         if grant is None:
             return []
-        if expiring(grant) and self._holder.renewable(grant):
+        # There may be another token without a person: by refreshing, or as another process has one.
+        if expiring(grant) and (grant.refresh_token or not self._holder.stored(grant)):
             grant = await self._in_time(grant)
-        proofs = await self._holder.proofs(grant)
-        if proofs is None:
+        dpop = await self._holder.dpop(grant)
+        if dpop is None:
             return [("Authorization", f"Bearer {grant.access_token}")]
-        proof = proofs.proof(method, url, grant.access_token)
+        proof = dpop.proof(method, url, grant.access_token)
         return [("Authorization", f"DPoP {grant.access_token}"), ("DPoP", proof)]
 
     async def _in_time(self, grant: Grant) -> Grant:
@@ -359,13 +297,13 @@ class Access:
         try:
             return await self._renew(grant.access_token) or grant
         except StudioError as problem:
-            if expired(grant):
+            if time.time() >= grant.expires:
                 raise
             self._tap.note(f"The token expires soon, and could not be renewed: {problem.message}")
             return grant
 
     async def _renew(self, sent: str) -> Grant | None:
-        return await self._holder.renew(self._config, self._fetchers, sent)
+        return await self._holder.renew(self._config, self._accounts.fetcher(self._config, self._tap), sent)
 
     def seen(self, url: str, headers: Headers) -> None:
         """See `Credentials.seen`."""
@@ -376,133 +314,119 @@ class Access:
         """See `Credentials.refused`."""
         if not same_origin(refused.url, self._config.url):
             return False
-        sent = _token(refused.sent)
-        header = refused.header("www-authenticate")
+        sent, header = _token(refused), _challenge(refused)
         if sent and nonce_wanted(refused.status, _error(refused.body), header) and refused.tries <= _NONCES:
             return bool(refused.header("dpop-nonce"))
-        if refused.status == 401 and _about_tokens(header):
-            return await self._unauthorized(refused, sent, header)
-        if refused.status == 403 and Challenge.find(header).error == "insufficient_scope":
-            return await self._forbidden(refused, sent, header)
-        return False
-
-    async def _unauthorized(self, refused: Refused, sent: str, header: str) -> bool:
+        unauthorized = refused.status == 401 and _about_tokens(header)
+        if not unauthorized and not (refused.status == 403 and Challenge.find(header).error == "insufficient_scope"):
+            return False
         grant = await self._holder.current()
         if grant is not None and grant.access_token != sent:
             return True
-        again = refused.tries > 1
-        if again and sent in self._given:
-            raise self._needed(refused, header, self._not_accepted(sent, header))
+        return await (self._unauthorized if unauthorized else self._forbidden)(refused, grant)
+
+    async def _unauthorized(self, refused: Refused, grant: Grant | None) -> bool:
+        sent, again = _token(refused), refused.tries > 1
+        rejected = f"{self._place} does not accept the token that it was just given"
+        if grant is not None and (other := meant_for(sent, grant.audience)):
+            rejected += f", which is meant for {other} and not for {said(grant.audience)}"
+        rejected += _why(refused)
+        if again and sent in self._signed_in:  # asking for another one would not end
+            raise self._needed(refused, rejected)
         if sent and not (again and sent in self._renewed):
             # Asked of the vault too: another process may have a newer one, which is renewed if it is refused as well.
             began = time.time()
             found = await self._renew(sent)
             if found is not None and found.access_token != sent:
                 if found.obtained >= began:
-                    _remember(self._renewed, found.access_token)
+                    self._renewed.append(found.access_token)
                 return True
-        old = grant.scopes if grant is not None else ()
-        wanted = discovery.union(old, Challenge.find(header).scope) if old else ()
-        return await self._anew(refused, sent, header, wanted, self._wanting(sent, header))
+        wanted = discovery.union(grant.scopes, Challenge.find(_challenge(refused)).scope) if grant else ()
+        reason = f"{self._place} does not accept the sign-in any more{_why(refused)}"
+        if not sent:
+            reason = f"{self._place} wants you to sign in."
+        elif grant is not None and time.time() - grant.obtained < _JUST:
+            reason = rejected
+        return await self._anew(refused, wanted if grant and grant.scopes else (), reason)
 
-    async def _forbidden(self, refused: Refused, sent: str, header: str) -> bool:
+    async def _forbidden(self, refused: Refused, grant: Grant | None) -> bool:
         """A token that is good, and not for this (RFC 6750 3.1): the union of what it has and what is missing."""
-        grant = await self._holder.current()
-        if grant is not None and grant.access_token != sent:
-            return True
-        wanted = discovery.parse(Challenge.find(header).scope)
-        missing = discovery.missing(grant.scopes if grant else (), wanted)
-        named = f"the scope{'s' if len(missing or wanted) > 1 else ''} {discovery.brief(missing or wanted)}"
+        old = grant.scopes if grant else ()
+        wanted = discovery.parse(Challenge.find(_challenge(refused)).scope)
         if not wanted:
             return False
+        missing = discovery.missing(old, wanted)
+        named = f"the scope{'s' if len(missing or wanted) > 1 else ''} {discovery.brief(missing or wanted)}"
+        reason, problem = f"{self._place} wants {named} for this", ""
         if not missing:
-            raise self._needed(refused, header, f"{self._place} wants {named} for this, which the token already has.")
-        if refused.tries > 1 and self._wanted.issuperset(missing):
-            told = f"{self._place} wants {named} for this; that was asked for, and not granted."
-            raise self._needed(refused, header, told)
-        if refused.tries > self._limits.step_ups:
-            told = f"{self._place} has asked for further scopes {self._limits.step_ups} times for one request."
-            raise self._needed(refused, header, told)
+            problem = f"{reason}, which the token already has."
+        elif refused.tries > 1 and self._wanted.issuperset(missing):
+            problem = f"{reason}; that was asked for, and not granted."
+        elif refused.tries > (most := self._accounts.limits.step_ups):
+            problem = f"{self._place} has asked for further scopes {most} times for one request."
+        if problem:
+            raise self._needed(refused, problem)
         self._wanted.update(missing)
-        old = grant.scopes if grant else ()
-        return await self._anew(
-            refused, sent, header, discovery.union(old, wanted), f"{self._place} wants {named} for this."
-        )
+        return await self._anew(refused, discovery.union(old, wanted), f"{reason}.")
 
-    async def _anew(self, refused: Refused, sent: str, header: str, wanted: tuple[str, ...], reason: str) -> bool:
+    async def _anew(self, refused: Refused, scopes: tuple[str, ...], reason: str) -> bool:
         """Another token by signing in, without a person where the configuration says how."""
+        sent, header = _token(refused), _challenge(refused)
+
+        def begin(step_by_step: bool = False) -> SignIn:
+            return self._accounts.sign_in(
+                self._config, self._tap, scopes=scopes, challenge=header, step_by_step=step_by_step
+            )
+
+        async def alone() -> None:
+            async with self._holder.turn:
+                if self._holder.grant is None or self._holder.grant.access_token == sent:
+                    run = begin()
+                    await run.run()
+                    if run.error is not None:
+                        raise run.error
+
         if self._config.auth.alone:
-            asked = f"{sent} for {discovery.text(wanted)}"
-            await self._holder.together(asked, lambda: self._alone(sent, wanted, header))
+            await self._holder.together(f"{sent} for {discovery.text(scopes)}", alone)
         else:
-
-            def begin(step_by_step: bool = False) -> SignIn:
-                return self._sign_ins(wanted, header, step_by_step)
-
-            request = SignInRequest(self._config.name, reason, wanted, header, begin)
+            request = SignInRequest(self._config.name, reason, scopes, header, begin)
             if self._ask is None or not await self._ask(request):
-                raise self._needed(refused, header, reason)
+                raise self._needed(refused, reason)
         grant = await self._holder.current()
         if grant is None or grant.access_token == sent:
-            raise self._needed(refused, header, reason)
-        _remember(self._given, grant.access_token)
+            raise self._needed(refused, reason)
+        self._signed_in.append(grant.access_token)
         return True
 
-    async def _alone(self, sent: str, wanted: tuple[str, ...], header: str) -> None:
-        async with self._holder.turn:
-            if self._holder.grant is not None and self._holder.grant.access_token != sent:
-                return
-            run = self._sign_ins(wanted, header, False)
-            await run.run()
-            if run.error is not None:
-                raise run.error
-
-    def _needed(self, refused: Refused, header: str, message: str) -> HttpSignIn:
+    def _needed(self, refused: Refused, message: str) -> HttpSignIn:
         alone = self._config.auth.alone
         error = HttpSignIn(
             message,
             hint=see_to(self._config) if alone else f"Sign in: mcp-studio auth login {self._config.name}",
             http=HttpAnswer(refused.status, "", tuple(refused.headers), refused.body),
-            challenge=header,
+            challenge=_challenge(refused),
         )
         error.by_login = not alone
         return error
 
-    def _wanting(self, sent: str, header: str) -> str:
-        """A 401 in a sentence."""
-        if not sent:
-            return f"{self._place} wants you to sign in."
-        grant = self._holder.grant
-        if grant is not None and grant.access_token == sent and time.time() - grant.obtained < _JUST:
-            return self._not_accepted(sent, header)
-        return f"{self._place} does not accept the sign-in any more{_why(header)}"
 
-    def _not_accepted(self, sent: str, header: str) -> str:
-        """It was got a moment ago: asking for another one would not end."""
-        grant = self._holder.grant
-        words = [f"{self._place} does not accept the token that it was just given"]
-        if grant is not None and (other := meant_for(sent, grant.audience)):
-            words.append(f", which is meant for {other} and not for {said(grant.audience)}")
-        return "".join((*words, _why(header)))
-
-
-def _remember(known: dict[str, None], token: str) -> None:
-    known[token] = None
-    if len(known) > _REMEMBERED:
-        del known[next(iter(known))]
-
-
-def _token(sent: Headers) -> str:
+def _token(refused: Refused) -> str:
+    sent = refused.sent
     return next((value.partition(" ")[2] for name, value in sent if name.lower() == "authorization"), "")
 
 
-def _why(header: str) -> str:
+def _challenge(refused: Refused) -> str:
+    return refused.header("www-authenticate")
+
+
+def _why(refused: Refused) -> str:
     """The end of a sentence: the error of a challenge in the server's words."""
-    found = Challenge.find(header)
-    words = [found.error[:80]] if found.error else []
-    words += [said(found.error_description)] if found.error_description else []
-    ends = words[-1].endswith(('."', '!"', '?"')) if words else False  # a quoted sentence has its full stop
-    return f": {', '.join(words)}{'' if ends else '.'}" if words else "."
+    found = Challenge.find(_challenge(refused))
+    words = [found.error[:80], said(found.error_description) if found.error_description else ""]
+    reason = ", ".join(word for word in words if word)
+    if not reason:
+        return "."
+    return f": {reason}" + ("" if reason.endswith(('."', '!"', '?"')) else ".")  # a quoted sentence has its full stop
 
 
 def _about_tokens(header: str) -> bool:

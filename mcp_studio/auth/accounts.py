@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from mcp_studio import urls
@@ -12,8 +12,7 @@ from mcp_studio.auth.access import Access, Ask, Holder, expiring, revoke
 from mcp_studio.auth.discovery import resource_of, tidy, usable
 from mcp_studio.auth.fetch import Fetcher
 from mcp_studio.auth.model import Account, AuthFailed, Grant
-from mcp_studio.auth.person import Means
-from mcp_studio.auth.signin import Browser, SignIn
+from mcp_studio.auth.signin import SignIn
 from mcp_studio.auth.store import TRUSTED_FILE, GrantStore, Trusted
 from mcp_studio.config.model import Auth, Keeping, ServerConfig, Settings
 from mcp_studio.errors import SignInNeeded, StudioError
@@ -28,41 +27,29 @@ from mcp_studio.vault.keyring import open_vault
 class Accounts:
     """The sign-ins of one person: made, used, renewed, shown and ended."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        paths: Paths,
-        limits: Limits,
-        redactor: Redactor,
-        *,
-        passphrase: Callable[[bool], str] | None = None,
-    ) -> None:
-        """`passphrase` asks for the one of the encrypted file (True: a new one), in a thread."""
-        self._settings = settings
-        self._limits = limits
-        self._redactor = redactor
-        self.browser: Browser = partial(urls.open_page, browser=settings.browser)
-        """Opens pages; a front end may put its own here."""
+    def __init__(self, settings: Settings, paths: Paths, limits: Limits, redactor: Redactor) -> None:
+        self.document = settings.client_metadata_url
+        """Our client id metadata document, or empty."""
+        self.limits = limits
+        self.redactor = redactor
+        self.browser: Callable[[str], Awaitable[bool]] = partial(urls.open_page, browser=settings.browser)
+        """Opens a page for a person, False where there is no browser; a front end may put its own here. It gets only
+        addresses that `urls.judge` allows."""
         self._state = paths.state
-        self._passphrase = passphrase
         self.keeping: Keeping = settings.secrets
         """Where what a person got is kept."""
         self._kept = self._place_for(settings.secrets)
         # What can be had again without a person is kept by nobody: machines without a keyring do well without one.
         # Nor do entries share it: each has the tokens, and the failures, of whom its table names.
         self._held: dict[Auth, GrantStore] = {}
-        self._trusted = Trusted(self._state / TRUSTED_FILE)
+        self.trusted = Trusted(self._state / TRUSTED_FILE)
         self.stays = True
         """Whether what cannot be kept is used until this process ends, rather than refused."""
         self._holders: dict[tuple[str, str, Auth | None], Holder] = {}
 
     def _place_for(self, keeping: Keeping) -> GrantStore:
-        return GrantStore(
-            lambda: open_vault(keeping, self._state, passphrase=self._passphrase),
-            self._state,
-            self._redactor.learn,
-            memory=keeping == "memory",
-        )
+        memory = keeping == "memory"
+        return GrantStore(lambda: open_vault(keeping, self._state), self._state, self.redactor.learn, memory=memory)
 
     def keep_in(self, keeping: Keeping) -> None:
         """Keep sign-ins in another place until this ends; what is kept elsewhere stays there."""
@@ -78,7 +65,7 @@ class Accounts:
         Raises:
             VaultRefused: nowhere: why, and how to get a place.
         """
-        return await self._store(config).place()
+        return await self.store(config).place()
 
     async def unlock(self) -> None:
         """Have what keeps sign-ins opened now, and not when one is done, where what cannot be kept is of no use.
@@ -93,17 +80,7 @@ class Accounts:
         """The credentials for a connection; None where nobody signs in to it. Nothing is read or sent yet."""
         if not config.signs_in or not usable(config):
             return None
-        return Access(
-            tidy(config),
-            self._holder(config),
-            self._limits,
-            tap,
-            ask,
-            fetchers=lambda: self._fetcher(config, tap),
-            sign_ins=lambda scopes, challenge, step_by_step: self.sign_in(
-                config, tap, scopes=scopes, challenge=challenge, step_by_step=step_by_step
-            ),
-        )
+        return Access(self, tidy(config), self._holder(config), tap, ask)
 
     def sign_in(
         self,
@@ -122,32 +99,23 @@ class Accounts:
         client is registered, whatever is known of one.
         """
 
-        async def stored(grant: Grant) -> Account:
-            holder = self._holder(config)
-            lost = self.stays and not holder.stamped(grant)
-            holder.put(grant, f"The token of {config.name} could not be kept." if lost else "")
-            return await self._account(config, grant)
-
-        means = Means(
-            tidy(config),
-            self._store(config),
-            self._redactor,
-            self._settings.client_metadata_url,
-            self._trusted,
-            self.stays,
-            anew,
-        )
         return SignIn(
-            means,
-            self._limits,
+            self,
+            tidy(config),
             tap,
-            lambda url: self.browser(url),
-            stored,
             scopes=scopes,
             challenge=challenge,
             step_by_step=step_by_step,
             redirect_url=redirect_url,
+            anew=anew,
         )
+
+    async def signed_in(self, config: ServerConfig, grant: Grant) -> Account:
+        """Use what a sign-in brought."""
+        holder = self._holder(config)
+        lost = self.stays and not holder.stored(grant)
+        holder.put(grant, f"The token of {config.name} could not be kept." if lost else "")
+        return await self._account(config, grant)
 
     async def account(self, config: ServerConfig) -> Account | None:
         """What is known of a server's sign-in; None where there is none.
@@ -172,7 +140,7 @@ class Accounts:
         grant = await self._existing(config)
         if tap is not None and expiring(grant):
             holder = self._holder(config)
-            grant = await holder.renew(config, lambda: self._fetcher(config, tap), grant.access_token) or grant
+            grant = await holder.renew(config, self.fetcher(config, tap), grant.access_token) or grant
         return grant.access_token
 
     async def refresh(self, config: ServerConfig, tap: Tap) -> Account:
@@ -189,7 +157,7 @@ class Accounts:
                 raise run.error
             return await self._account(config, await self._existing(config))
         holder = self._holder(config)
-        new = await holder.renew(config, lambda: self._fetcher(config, tap), grant.access_token, force=True)
+        new = await holder.renew(config, self.fetcher(config, tap), grant.access_token, force=True)
         if new is None:
             why = "has no refresh token" if not grant.refresh_token else "is not renewed by its authorization server"
             raise AuthFailed(
@@ -213,8 +181,8 @@ class Accounts:
             await self.forget(config)
             raise SignInNeeded(f"Nobody is signed in to {config.name}.")
         async with holder.turn:
-            async with self._fetcher(config, tap) as fetcher:  # What came while it waited for its turn.
-                told = await revoke(fetcher, config.auth, holder.grant or grant)
+            fetcher = self.fetcher(config, tap)
+            told = await revoke(fetcher, config.auth, holder.grant or grant)
         await self.forget(config)
         return f"{told} They were forgotten here."
 
@@ -226,16 +194,16 @@ class Accounts:
         Raises:
             StudioError: they cannot be deleted where they are kept.
         """
-        holder, store = self._holder(config), self._store(config)
+        holder, store = self._holder(config), self.store(config)
         issuer = holder.grant.issuer if holder.grant else store.issuer(holder.resource, holder.account)
         async with holder.turn, store.lock(holder.resource, holder.account):
             holder.put(None)
             there = await store.remove(holder.resource, holder.account)
             if not client:
                 return there, False
-            known = {issuer, config.auth.issuer, *self._trusted.issuers(holder.resource, holder.account)}
+            known = {issuer, config.auth.issuer, *self.trusted.issuers(holder.resource, holder.account)}
             gone = [await store.remove_client(one, holder.account) for one in known if one]
-            self._trusted.forget(holder.resource, holder.account)
+            self.trusted.forget(holder.resource, holder.account)
             return there, any(gone)
 
     @property
@@ -247,48 +215,36 @@ class Accounts:
         """Wait for tokens that are being renewed, at the end of a studio."""
         await asyncio.gather(*(holder.settle(seconds) for holder in self._holders.values()))
 
-    def _store(self, config: ServerConfig) -> GrantStore:
+    def store(self, config: ServerConfig) -> GrantStore:
+        """Where the sign-in of a server is stored."""
         if not config.auth.alone:
             return self._kept
         if config.auth not in self._held:
             vault = MemoryVault()
-            self._held[config.auth] = GrantStore(lambda: vault, self._state, self._redactor.learn, memory=True)
+            self._held[config.auth] = GrantStore(lambda: vault, self._state, self.redactor.learn, memory=True)
         return self._held[config.auth]
 
     def _holder(self, config: ServerConfig) -> Holder:
-        store = self._store(config)
+        store = self.store(config)
         key = (resource_of(config), config.auth.whose, None if store is self._kept else config.auth)
         if key not in self._holders:
             self._holders[key] = Holder(store, *key[:2])
         return self._holders[key]
 
-    def _fetcher(self, config: ServerConfig, tap: Tap) -> Fetcher:
-        return Fetcher(tidy(config), self._limits, tap, self._redactor)
+    def fetcher(self, config: ServerConfig, tap: Tap) -> Fetcher:
+        """Requests on behalf of a server's sign-in."""
+        return Fetcher(tidy(config), self.limits, tap, self.redactor)
 
     async def _existing(self, config: ServerConfig) -> Grant:
         grant = await self._holder(config).current()
         if grant is None:
-            why = self._store(config).problem
+            why = self.store(config).problem
             raise SignInNeeded(
                 why or f"Nobody is signed in to {config.name}.", hint=f"Sign in: mcp-studio auth login {config.name}"
             )
         return grant
 
     async def _account(self, config: ServerConfig, grant: Grant) -> Account:
-        return Account(
-            server=config.name,
-            resource=grant.resource,
-            account=grant.account,
-            issuer=grant.issuer,
-            scopes=grant.scopes,
-            obtained=grant.obtained,
-            expires=grant.expires,
-            refreshable=bool(grant.refresh_token),
-            kept=MemoryVault.place if self._holder(config).unkept else await self._store(config).place(),
-            client_id=grant.client.client_id,
-            client_how=grant.client.how,
-            token_type=grant.token_type,
-            revocable=bool(grant.revocation_endpoint),
-            claims=model.payload(grant.access_token),
-            id_claims=model.payload(grant.id_token),
-        )
+        unkept = self._holder(config).unkept
+        account = Account.of(grant, config.name, MemoryVault.place if unkept else await self.store(config).place())
+        return account._replace(claims=model.payload(grant.access_token), id_claims=model.payload(grant.id_token))

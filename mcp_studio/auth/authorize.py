@@ -6,13 +6,13 @@ import base64
 import hashlib
 import hmac
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
-from mcp_studio.auth import discovery as scope_words
+from mcp_studio.auth import discovery
 from mcp_studio.auth.model import AuthFailed, said
-from mcp_studio.errors import UsageError
+from mcp_studio.errors import SignInNeeded, UsageError
 from mcp_studio.record import record
 
 METHOD = "S256"
@@ -74,31 +74,25 @@ def authorization_url(
         "state": state,
         "code_challenge": challenge,
         "code_challenge_method": METHOD,
-        "scope": scope_words.text(scopes),
+        "scope": discovery.text(scopes),
         "resource": resource,
         # Without it a refresh token is not given out (OpenID Connect Core 11).
-        "prompt": "consent" if scope_words.OFFLINE in scopes else "",
+        "prompt": "consent" if discovery.OFFLINE in scopes else "",
         "dpop_jkt": dpop_jkt,
     }
     parts = urlsplit(endpoint)
-    _check_query(endpoint, parts.query, asked)
-    query = urlencode({name: value for name, value in asked.items() if value}, quote_via=quote)
-    return urlunsplit(parts._replace(query=f"{parts.query}&{query}" if parts.query else query))
-
-
-def _check_query(endpoint: str, query: str, asked: Collection[str]) -> None:
-    for name, _ in parse_qsl(query, keep_blank_values=True):
+    for name, _ in parse_qsl(parts.query, keep_blank_values=True):
         if name in asked:
             raise AuthFailed(
                 f"authorization_endpoint is {said(endpoint)}: it sets {name} itself.",
                 hint="Its query must not have what the client has to say (RFC 6749 3.1: no parameter twice).",
             )
+    query = urlencode({name: value for name, value in asked.items() if value}, quote_via=quote)
+    return urlunsplit(parts._replace(query=f"{parts.query}&{query}" if parts.query else query))
 
 
 LONGEST = 16_384
 """Characters that the query of a redirect may have."""
-_READ = 8 * LONGEST
-"""Characters of one that are looked through for its state."""
 _ONCE = ("code", "state", "iss", "error", "error_description", "error_uri")
 _ERRORS: Mapping[str, str] = {
     "access_denied": "The permission was refused, by the person or by the authorization server",
@@ -113,7 +107,6 @@ _ERRORS: Mapping[str, str] = {
     "consent_required": "The authorization server wants a person to agree",
     "interaction_required": "The authorization server wants to ask a person",
 }
-
 _HELP: Mapping[str, str] = {
     "invalid_scope": "The server names them in its challenge or metadata: its authorization server has to know them.",
     "invalid_target": "`resource` in the metadata of the server has to be known at its authorization server.",
@@ -123,7 +116,7 @@ _HELP: Mapping[str, str] = {
 }
 
 
-class NotOurs(AuthFailed):
+class NotOurs(SignInNeeded):
     """A redirect that belongs to no flow that waits, or to another one: to be turned away, while waiting goes on."""
 
 
@@ -146,16 +139,19 @@ def judge(query: str, expected: Expected) -> str:
         NotOurs: it has nothing to do with this flow: no or another `state`, or the flow has its redirect already.
         AuthFailed: it is of this flow, and brings no code that may be used; the flow is over.
     """
-    pairs = _pairs(query)
+    try:
+        pairs = parse_qsl(query[: 8 * LONGEST], keep_blank_values=True, max_num_fields=100, errors="replace")
+    except ValueError:
+        raise NotOurs("A redirect came with more than 100 parameters.", hint="It has a few.") from None
+    if not pairs:
+        raise NotOurs(
+            "A redirect came without anything in it.",
+            hint="The authorization server has to send its answer after a ?. What stands after a # stays in the "
+            "browser: if it is there, paste the whole address.",
+        )
     states = [value for name, value in pairs if name == "state"]
     # Whoever knows the state has it from the authorization server: what else is wrong is a failure of that one.
     if not any(hmac.compare_digest(one.encode("utf-8", "replace"), expected.state.encode()) for one in states[:10]):
-        if not pairs:
-            raise NotOurs(
-                "A redirect came without anything in it.",
-                hint="The authorization server has to send its answer after a ?. What stands after a # stays in the "
-                "browser: if it is there, paste the whole address.",
-            )
         came = "another state than was sent" if any(states) else "no state"
         raise NotOurs(
             f"A redirect came with {came}: it does not belong to this sign-in.",
@@ -164,28 +160,6 @@ def judge(query: str, expected: Expected) -> str:
     if expected.used:
         raise NotOurs("A second redirect came for a sign-in that had its redirect already.", hint="Sign in again.")
     expected.used = True
-    values = _values(query, pairs)
-    _check_issuer(values.get("iss"), expected)
-    if "error" in values:
-        raise _refused(values)
-    code = values.get("code", "")
-    if not code:
-        raise AuthFailed(
-            "The redirect brought neither a code nor an error.",
-            hint="The authorization server has to send `code` or `error` (RFC 6749 4.1.2).",
-        )
-    return code
-
-
-def _pairs(query: str) -> list[tuple[str, str]]:
-    try:
-        return parse_qsl(query[:_READ], keep_blank_values=True, max_num_fields=100, errors="replace")
-    except ValueError:
-        raise NotOurs("A redirect came with more than 100 parameters.", hint="It has a few.") from None
-
-
-def _values(query: str, pairs: list[tuple[str, str]]) -> dict[str, str]:
-    values = dict(pairs)
     if len(query) > LONGEST:
         raise AuthFailed(
             f"The redirect has {len(query):,} characters.",
@@ -197,7 +171,16 @@ def _values(query: str, pairs: list[tuple[str, str]]) -> dict[str, str]:
                 f"The redirect has {name} more than once.",
                 hint="The authorization server has to send every parameter once (RFC 6749 3.1). The code was not used.",
             )
-    return values
+    values = dict(pairs)
+    _check_issuer(values.get("iss"), expected)
+    if "error" in values:
+        raise _refused(values)
+    if not values.get("code"):
+        raise AuthFailed(
+            "The redirect brought neither a code nor an error.",
+            hint="The authorization server has to send `code` or `error` (RFC 6749 4.1.2).",
+        )
+    return values["code"]
 
 
 def _check_issuer(iss: str | None, expected: Expected) -> None:
@@ -219,15 +202,12 @@ def _check_issuer(iss: str | None, expected: Expected) -> None:
 
 
 def _refused(values: Mapping[str, str]) -> AuthFailed:
-    error = values["error"]
+    error, reason, page = (values.get(name, "") for name in ("error", "error_description", "error_uri"))
     words = _ERRORS.get(error, "The authorization server refused")
-    error = error or "without an error code"
-    said_so = values.get("error_description", "")
-    page = values.get("error_uri", "")
-    more = f"It tells more at {said(page)}." if page.startswith(("https://", "http://")) else ""
+    more = f" It tells more at {said(page)}." if page.startswith(("https://", "http://")) else ""
     return AuthFailed(
-        f"{words} ({error[:60]})" + (f": {said(said_so)}." if said_so else "."),
-        hint=f"{_HELP.get(error, '')} {more}".strip(),
+        f"{words} ({error[:60] or 'without an error code'})" + (f": {said(reason)}." if reason else "."),
+        hint=f"{_HELP.get(error, '')}{more}".strip(),
         error=error[:60],
     )
 
@@ -248,8 +228,7 @@ def query_of(text: str, redirect_uri: str) -> str:
         if "state=" in query:
             return query
         raise UsageError(
-            "That is no address of a redirect.",
-            hint=f"It begins with {redirect_uri}? and holds code=… and state=….",
+            "That is no address of a redirect.", hint=f"It begins with {redirect_uri}? and holds code=… and state=…."
         )
     try:
         came, ours = urlsplit(text), urlsplit(redirect_uri)
@@ -265,8 +244,7 @@ def query_of(text: str, redirect_uri: str) -> str:
         raise UsageError(
             "That is not the address that the browser is sent back to.", hint=f"It begins with {redirect_uri}?…"
         )
-    if not came.query and "state=" in came.fragment:
-        return came.fragment
-    if not came.query:
+    query = came.query or (came.fragment if "state=" in came.fragment else "")
+    if not query:
         raise UsageError("That address has no query.", hint="It holds code=… and state=… after a ?.")
-    return came.query
+    return query

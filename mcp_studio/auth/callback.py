@@ -53,13 +53,16 @@ PATH = "/callback"
 PORT = 7338
 """The port where it is free and none is configured: pages of authorization servers can be told one."""
 _LONGEST = 24 * 1024
-"""Bytes of a request; the query of a redirect may have 16 KB (`redirect.LONGEST`)."""
+"""Bytes of a request; the query of a redirect may have 16 KB (`authorize.LONGEST`)."""
 _PATIENCE = 5.0
 """Seconds that one connection may take."""
 _OPEN = 32
 """Connections open at a time; the oldest makes room for a new one."""
 _LINE = re.compile(rb"([A-Z]{1,20}) ([\x21-\x7e]+) HTTP/1\.[01]\Z")
 _LINGER = 0.5
+_AHEAD = (b"sec-purpose", b"purpose", b"x-purpose", b"x-moz")
+_NOTES = 3
+"""Redirects of somebody else that are noted."""
 
 
 class Reception(NamedTuple):
@@ -76,7 +79,7 @@ class Callback:
     """A listener that is up; `close` it."""
 
     def __init__(self, host: str, receive: Callable[[str], Reception], astray: Callable[[str], None]) -> None:
-        """`receive` is given the query of each redirect to the right place; `astray` is told of others, in words."""
+        """`receive` gets the query of each redirect to the right place; `astray` hears of others, in a sentence."""
         self._host = host
         self._astray = astray
         self._receive = receive
@@ -92,7 +95,7 @@ class Callback:
 
     @staticmethod
     async def start(
-        host: str, port: int, receive: Callable[[str], Reception], astray: Callable[[str], None] = lambda words: None
+        host: str, port: int, receive: Callable[[str], Reception], astray: Callable[[str], None] = lambda note: None
     ) -> Callback:
         """Listen at `127.0.0.1` or `localhost`; port 0 is any that is free.
 
@@ -100,24 +103,23 @@ class Callback:
             OSError: the port is taken.
         """
         made = Callback(host, receive, astray)
-        server = await asyncio.start_server(made._connected, "127.0.0.1", port, limit=_LONGEST, backlog=_OPEN)
-        made._servers.append(server)
-        made.port = server.sockets[0].getsockname()[1]
+        await made._listen("127.0.0.1", port)
+        made.port = made._servers[0].sockets[0].getsockname()[1]
         if host == "localhost":
             # Browsers may try either; where IPv6 is off, they will come by IPv4.
             with suppress(OSError):
-                made._servers.append(
-                    await asyncio.start_server(made._connected, "::1", made.port, limit=_LONGEST, backlog=_OPEN)
-                )
+                await made._listen("::1", made.port)
         return made
+
+    async def _listen(self, address: str, port: int) -> None:
+        self._servers.append(await asyncio.start_server(self._connected, address, port, limit=_LONGEST, backlog=_OPEN))
 
     async def close(self) -> None:
         """Stop listening; who is connected is cut off. Any number of times."""
         self._stop()
         tasks = [task for task in self._open if task is not asyncio.current_task()]
         for task in tasks:
-            self._open[task].transport.abort()
-            task.cancel()
+            self._cut(task)
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _stop(self) -> None:
@@ -125,15 +127,17 @@ class Callback:
         for server in self._servers:
             server.close()
 
+    def _cut(self, task: asyncio.Task[None]) -> None:
+        self._open[task].transport.abort()
+        task.cancel()
+
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # No coroutine: one that is cancelled before it begins would leave its connection open.
         task = asyncio.create_task(self._serve(reader, writer))
         self._open[task] = writer
         task.add_done_callback(lambda done: self._open.pop(done, None))
         if len(self._open) > _OPEN:
-            oldest = next(iter(self._open))
-            self._open[oldest].transport.abort()
-            oldest.cancel()
+            self._cut(next(iter(self._open)))
         if self._over:
             writer.transport.abort()
 
@@ -147,9 +151,9 @@ class Callback:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(_LINGER):
                         while await reader.read(_LONGEST):
-                            pass  # Never all of it at once: nobody bounds what comes.
+                            pass  # never all of it at once: nobody bounds what comes
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # Whoever that was has not said anything.
+            pass  # whoever that was has not said anything
         finally:
             writer.transport.abort()
 
@@ -161,7 +165,7 @@ class Callback:
             return page(400, "Not understood", "This is no request that is expected here.")
         headers = [(name.strip().lower(), value.strip()) for name, _, value in (one.partition(b":") for one in lines)]
         hosts = [value.decode("latin-1").lower() for name, value in headers if name == b"host"]
-        if hosts not in ([f"127.0.0.1:{self.port}"], [f"localhost:{self.port}"], [f"[::1]:{self.port}"]):
+        if hosts not in ([f"{own}:{self.port}"] for own in ("127.0.0.1", "localhost", "[::1]")):
             # A page elsewhere whose name was made to lead here (DNS rebinding).
             return page(421, "Wrong host", "This address is not served here.")
         path, _, query = found[2].decode("ascii").partition("?")
@@ -185,58 +189,20 @@ class Callback:
         return page(200 if reception.over else 400, reception.title, reception.text)
 
 
-_AHEAD = (b"sec-purpose", b"purpose", b"x-purpose", b"x-moz")
-
-
-async def listen(
-    host: str,
-    wanted: int,
-    receive: Callable[[str], Reception],
-    *,
-    rather: int = 0,
-    astray: Callable[[str], None] = lambda words: None,
-) -> tuple[Callback | None, str]:
-    """A listener at the port that is configured, else at the usual one or any; and what is to be said about that.
-
-    `astray`: see `Callback`. `rather` is tried in place of the usual one: a client was registered with it.
-    """
-    first = wanted or rather or PORT
-    try:
-        return await Callback.start(host, first, receive, astray), ""
-    except OSError as problem:
-        why = (problem.strerror or str(problem)).lower()
-        if wanted:
-            # Whoever listens there gets the code, which is of no use without the verifier.
-            return None, (
-                f"Port {wanted} on this machine cannot be listened at ({why}), and it is the configured one: "
-                "paste the address that the browser ends at."
-            )
-    try:
-        made = await Callback.start(host, 0, receive, astray)
-    except OSError as problem:
-        why = (problem.strerror or str(problem)).lower()
-        return None, f"No port on this machine can be listened at ({why}): paste the address that the browser ends at."
-    return made, f"Port {first} is taken; the browser is sent back to port {made.port}."
-
-
 def port_kept(uri: str) -> str:
-    """How a redirect that somebody registers by hand stays the same, in words; empty where it does by itself."""
+    """How a redirect that somebody registers by hand stays the same, for people; empty where it does by itself."""
     port = urlsplit(uri).port if uri else PORT
     return "" if port in (PORT, None) else f"redirect_port = {port} in its auth table keeps that port"
-
-
-_NOTED = 3
-"""Redirects of somebody else that are told about."""
 
 
 class Redirects:
     """Waits for the redirect; `close` it."""
 
     def __init__(self, server: str, note: Callable[[str], None]) -> None:
-        """`note` is told of redirects that belong to no flow of ours."""
+        """`note` hears of redirects that belong to no flow of ours."""
         self._server = server
         self._note = note
-        self._noted = 0
+        self._notes = 0
         self._callback: Callback | None = None
         self._expected: Expected | None = None
         self._code: asyncio.Future[str] | None = None
@@ -248,14 +214,24 @@ class Redirects:
         return self._callback is not None
 
     async def start(self, host: str, port: int, known: Client | None = None) -> str:
-        """Listen where that is possible; what is to be said about it, or an empty string.
+        """Listen at the port that is configured, else at the usual one or any; what is to be said about that.
 
         `known` is the client that was registered before: some authorization servers take no other port than its own.
         """
-        rather = registered_port(known.redirect_uri, host) if known is not None and known.how == "registered" else 0
-        self._callback, told = await listen(host, port, self._receive, rather=rather, astray=self._tell)
-        self.uri = self._callback.uri if self._callback else f"http://{host}:{port or PORT}{PATH}"
-        return told
+        first = port or _registered_port(known, host) or PORT
+        self.uri, note = f"http://{host}:{port or PORT}{PATH}", ""
+        for wanted in (first,) if port else (first, 0):
+            try:
+                self._callback = await Callback.start(host, wanted, self._receive, self._astray)
+            except OSError as problem:
+                # Whoever listens there gets the code, which is of no use without the verifier.
+                why = (problem.strerror or str(problem)).lower()
+                what = f"Port {wanted} on this machine" if wanted else "Every port on this machine"
+                note = f"{what} refuses to be listened at ({why}): paste the address that the browser ends at."
+            else:
+                self.uri = self._callback.uri
+                return note and f"Port {first} is taken; the browser is sent back to port {self._callback.port}."
+        return note
 
     def expect(self, expected: Expected) -> asyncio.Future[str]:
         """From now on a redirect can come; its code, or why there is none."""
@@ -278,12 +254,12 @@ class Redirects:
                 hint="It may be of an earlier sign-in, or not be whole: paste what this page ends at, as it stands.",
             ) from None
         except AuthFailed:
-            pass  # Whoever waits says it.
+            pass  # whoever waits says it
 
     async def close(self) -> None:
         """Stop listening."""
         if self._code is not None and self._code.done() and not self._code.cancelled():
-            self._code.exception()  # Nobody may have waited for it.
+            self._code.exception()  # nobody may have waited for it
         if self._callback is not None:
             await self._callback.close()
 
@@ -293,8 +269,6 @@ class Redirects:
             raise NotOurs("A redirect came before anybody was sent to the browser.", hint="Go back to the terminal.")
         try:
             code = authorize.judge(query, self._expected)
-        except NotOurs:
-            raise
         except AuthFailed as problem:
             if not self._code.done():
                 self._code.set_exception(problem)
@@ -302,16 +276,16 @@ class Redirects:
         if not self._code.done():
             self._code.set_result(code)
 
-    def _tell(self, words: str) -> None:
-        if self._noted < _NOTED:
-            self._noted += 1
-            self._note(words)
+    def _astray(self, note: str) -> None:
+        if self._notes < _NOTES:
+            self._notes += 1
+            self._note(note)
 
     def _receive(self, query: str) -> Reception:
         try:
             self._settle(query)
         except NotOurs as problem:
-            self._tell(problem.message)
+            self._astray(problem.message)
             return Reception(False, "Not this one", f"{problem.message} {problem.hint} Nothing was done with it.")
         except AuthFailed as problem:
             text = f"{problem.message} {problem.hint} You can close this page and go back to the terminal."
@@ -320,10 +294,10 @@ class Redirects:
         return Reception(True, "Back to the terminal", text)
 
 
-def registered_port(redirect_uri: str, host: str) -> int:
-    """The port of a redirect to this machine under this name; 0 where it is another one."""
+def _registered_port(known: Client | None, host: str) -> int:
+    """The port of a registered client's redirect to this machine under this name; 0 where there is none."""
     try:
-        parts = urlsplit(redirect_uri)
+        parts = urlsplit(known.redirect_uri if known and known.how == "registered" else "")
         return (parts.port or 0) if parts.hostname == host else 0
     except ValueError:
         return 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
@@ -142,10 +142,9 @@ def origin(url: str) -> Origin:
     Raises:
         AuthFailed: it is no address with a host.
     """
-    parts = _split(url, "The address")
+    parts = _split(url, "The address", 1 << 20)
     scheme = _WEB.get(parts.scheme, parts.scheme)
-    port = _PORTS.get(scheme, 0) if parts.port is None else parts.port
-    return Origin(scheme, _host(parts, url, "The address"), port)
+    return Origin(scheme, parts.hostname or "", _PORTS.get(scheme, 0) if parts.port is None else parts.port)
 
 
 def same_origin(one: str, other: str) -> bool:
@@ -153,20 +152,14 @@ def same_origin(one: str, other: str) -> bool:
     return origin(one) == origin(other)
 
 
-def address(host: str) -> IPv4Address | IPv6Address | None:
-    """The IP address that a host name is, or None where it is a name."""
-    try:
-        found = ip_address(host.strip("[]").partition("%")[0])
-    except ValueError:
-        return None
-    return (found.ipv4_mapped or found) if isinstance(found, IPv6Address) else found
-
-
 def is_loopback(url: str) -> bool:
     """Whether an address is on this machine: 127.0.0.0/8, ::1, `localhost` and names below it (RFC 6761 6.3)."""
-    host = (_split(url, "The address").hostname or "").rstrip(".").lower()
-    found = address(host)
-    return found.is_loopback if found else host == "localhost" or host.endswith(".localhost")
+    host = (_split(url, "The address").hostname or "").rstrip(".")
+    try:
+        found = ip_address(host.partition("%")[0])
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+    return (getattr(found, "ipv4_mapped", None) or found).is_loopback
 
 
 def check_url(url: str, server: str, what: str) -> str:
@@ -181,73 +174,60 @@ def check_url(url: str, server: str, what: str) -> str:
     Raises:
         AuthFailed: it may not.
     """
-    parts = _bounded(url, what)
+    parts = _split(url, what)
+    came, hint = f"{what} is {said(url)}", ""
     if parts.scheme not in ("https", "http"):
-        raise AuthFailed(f"{what} is {said(url)}: that is no web address.", hint="It has to begin with https://.")
-    _host(parts, url, what)
-    if parts.scheme == "http":
-        if not is_loopback(url):
-            raise AuthFailed(
-                f"{what} is {said(url)}: without TLS anybody on the way can read and change what is sent.",
-                hint="It has to begin with https://; http:// is for servers on this machine.",
-            )
-        if not is_loopback(server):
-            raise AuthFailed(
-                f"{what} is {said(url)}, an address on this machine, but the server at {origin(server)} is not.",
-                hint="A server elsewhere has to name an https:// address that others can reach too.",
-            )
-    if parts.username is not None or parts.password is not None:
-        raise AuthFailed(
-            f"{what} has a user name or password before the host {said(parts.hostname)}.",
-            hint="It has to be the plain address, without anything before an @.",
-        )
-    if parts.fragment or url.endswith("#"):
-        raise AuthFailed(f"{what} is {said(url)}: it has a fragment (#…).", hint="It has to end before the #.")
+        came, hint = f"{came}: that is no web address.", "It has to begin with https://."
+    elif parts.scheme == "http" and not is_loopback(url):
+        came = f"{came}: without TLS anybody on the way can read and change what is sent."
+        hint = "It has to begin with https://; http:// is for servers on this machine."
+    elif parts.scheme == "http" and not is_loopback(server):
+        came = f"{came}, an address on this machine, but the server at {origin(server)} is not."
+        hint = "A server elsewhere has to name an https:// address that others can reach too."
+    elif parts.username is not None or parts.password is not None:
+        came = f"{what} has a user name or password before the host {said(parts.hostname)}."
+        hint = "It has to be the plain address, without anything before an @."
+    elif parts.fragment or url.endswith("#"):
+        came, hint = f"{came}: it has a fragment (#…).", "It has to end before the #."
+    if hint:
+        raise AuthFailed(came, hint=hint)
     return url
 
 
-def _bounded(url: str, what: str) -> SplitResult:
-    """An address that is kept and shown."""
-    if len(url) > LONGEST_ADDRESS:
-        raise AuthFailed(f"{what} has {len(url):,} characters.", hint=f"Addresses have {LONGEST_ADDRESS:,} at most.")
-    return _split(url, what)
-
-
-def _split(url: str, what: str) -> SplitResult:
-    if not _BARE.match(url) or "\\" in url:
-        raise AuthFailed(
-            f"{what} is {said(url)}: that is no address.",
-            hint="It has to be an absolute https:// URL of ASCII characters without spaces.",
-        )
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError as problem:
-        raise AuthFailed(f"{what} is {said(url)}: {problem}.", hint="It has to be an absolute https:// URL.") from None
-    return parts
-
-
-def _host(parts: SplitResult, url: str, what: str) -> str:
-    if not parts.hostname:
-        raise AuthFailed(f"{what} is {said(url)}: it names no host.", hint="It has to be an absolute https:// URL.")
-    return parts.hostname.lower()
+def _split(url: str, what: str, most: int = LONGEST_ADDRESS) -> SplitResult:
+    """The parts of an absolute address of bounded length."""
+    problem = "that is no address"
+    if len(url) > most:
+        raise AuthFailed(f"{what} has {len(url):,} characters.", hint=f"Addresses have {most:,} at most.")
+    if _BARE.match(url) and "\\" not in url:
+        try:
+            parts = urlsplit(url)
+            _ = parts.port
+            if parts.hostname:
+                return parts
+            problem = "it names no host" if parts.scheme in _PORTS else "that is no web address"
+        except ValueError as wrong:
+            problem = str(wrong)
+    raise AuthFailed(
+        f"{what} is {said(url)}: {problem}.",
+        hint="It has to be an absolute https:// URL of ASCII characters without spaces.",
+    )
 
 
 def canonical(url: str) -> str:
     """A server's address as a resource is called (RFC 8707 2): without query and fragment, host in lower case."""
-    parts = _bounded(url, "The address of the server")
+    parts = _split(url, "The address of the server")
     scheme = _WEB.get(parts.scheme, parts.scheme)
     path = "" if parts.path == "/" else parts.path
     return f"{scheme}://{parts.netloc.rpartition('@')[2].lower()}{path}"
 
 
-def resource_urls(challenge: Challenge, url: str) -> tuple[str, ...]:
+def resource_urls(named: str, url: str) -> tuple[str, ...]:
     """Where the protected resource metadata of the server at `url` is to be looked for, in this order.
 
-    The place that the challenge names, if it may be used (`resource_place_problem` says why not); where nothing is
-    there, the well-known place with the server's path, then the one without (RFC 9728 3.1).
+    The place that a challenge names, if it may be used (`resource_place_problem`); where nothing is there, the
+    well-known place with the server's path, then the one without (RFC 9728 3.1).
     """
-    named = "" if resource_place_problem(challenge, url) else challenge.resource_metadata
     base, path = f"{origin(url)}{_RESOURCE}", urlsplit(url).path
     # A slash at the end belongs to the path; many servers know themselves without it.
     places = (named, f"{base}{path}" if path.strip("/") else "", f"{base}{path.rstrip('/')}", base)
@@ -280,11 +260,6 @@ def issuer_urls(issuer: str) -> tuple[str, ...]:
 def legacy_issuer(url: str) -> str:
     """What gives tokens for a server without protected resource metadata: its own origin (specification 2025-03-26)."""
     return str(origin(url))
-
-
-def legacy_urls(url: str) -> tuple[str, ...]:
-    """Where such a server's metadata is (specification 2025-03-26, basic/authorization 2.3.2)."""
-    return (f"{legacy_issuer(url)}{_ISSUER}",)
 
 
 def legacy_metadata(url: str) -> dict[str, str]:

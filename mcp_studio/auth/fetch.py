@@ -1,4 +1,4 @@
-"""The only way to the network for signing in: every request bounded in time, size and reach, and told to the tap."""
+"""The only way to the network for signing in: every request is bounded in time, size and reach, and is traced."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ import itertools
 import re
 import socket
 import ssl
-import threading
 import time
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import suppress
-from io import BytesIO
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from mcp_studio import __version__
+from mcp_studio.auth import discovery
 from mcp_studio.auth.metadata import body_of
 from mcp_studio.auth.model import AuthExchange, AuthFailed, NextRequest
 from mcp_studio.config.model import ServerConfig, Tls
@@ -31,10 +28,12 @@ from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable, netwo
 from mcp_studio.transport.http_response import Breather, decoder
 from mcp_studio.transport.lines import size_text
 from mcp_studio.urls import judge
+from mcp_studio.vault.base import beside
 
 if TYPE_CHECKING:
     import httpcore2
 
+Address = IPv4Address | IPv6Address
 Reach = Literal["loopback", "private", "public"]
 """Where an MCP server is, and with that how near an authorization server of it may be."""
 _WHERE: dict[Reach, str] = {"loopback": "on this machine", "private": "in a private network", "public": "public"}
@@ -42,68 +41,36 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 
 
 def reach_of(addresses: list[str]) -> Reach:
-    """Where a host with these addresses is; `public` where nothing is known of it, the strictest."""
-    found = [ip_address(one.partition("%")[0]) for one in addresses]
-    if found and all(_embedded(one).is_loopback for one in found):
+    """Where a host with these addresses is; `public`, the strictest, where nothing is known of it."""
+    found = [_embedded(ip_address(one.partition("%")[0])) for one in addresses]
+    if found and all(one.is_loopback for one in found):
         return "loopback"
     return "private" if found and not any(_is_global(one) for one in found) else "public"
 
 
-def on_this_machine(host: str) -> bool:
-    """Whether a host as written means this machine, whatever names resolve to."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def check_url(url: str, what: str, reach: Reach, *, plain: bool = False) -> None:
-    """Whether a request may be sent to an address, by its looks.
-
-    Args:
-        what: what the request is for, for the sentence.
-        plain: whether http is allowed to this machine, as the MCP server is on it by its very address.
+def check_url(url: str, what: str, server: str) -> None:
+    """Check the looks of an address that a request (`what`) is for; `server` is the MCP server's address.
 
     Raises:
         AuthFailed: it is no https address, or one that hides where it leads.
     """
-    try:
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-    except ValueError:
-        raise AuthFailed(
-            f"Nothing can be sent for this ({what}): the address cannot be read.", hint="It should be an https:// URL."
-        ) from None
-    said = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"[:300]  # in the rest may be secrets
-    if plain and parts.scheme == "http" and on_this_machine(host):
-        pass
-    elif parts.scheme != "https":
-        local = " (http:// only where both are on this machine)" if parts.scheme == "http" else ""
-        raise AuthFailed(
-            f"Nothing is sent to {said} ({what}): it is not https.",
-            hint=f"Authorization servers have to be reached over https://{local}.",
-        )
-    if page := judge(url).refusal:
-        raise AuthFailed(f"Nothing is sent to {said} ({what}). {page}")
-    with suppress(ValueError):
-        check_address(str(ip_address(host)), host, what, reach)
+    if refusal := judge(url).refusal:
+        raise AuthFailed(f"Nothing is sent for this ({what}). {refusal}", hint="It should be an https:// URL.")
+    # In its query may be secrets, which are not quoted.
+    discovery.check_url(url.partition("?")[0], server, f"The address ({what})")
 
 
 def check_address(address: str, host: str, what: str, reach: Reach) -> None:
-    """Whether an address may be connected to.
+    """Check whether an address may be connected to.
 
     Raises:
         AuthFailed: it is nearer to us than the MCP server.
     """
-    found = ip_address(address.partition("%")[0])
-    near = _embedded(found)
+    near = _embedded(ip_address(address.partition("%")[0]))
     # Where the machines of clouds tell their secrets there is no authorization server, however near the MCP server is.
-    if _is_global(found) or (reach == "loopback" and not near.is_link_local):
+    if _is_global(near) or (reach == "loopback" and not near.is_link_local):
         return
-    elsewhere = near.is_loopback or near.is_link_local or near.is_unspecified or near.is_multicast
-    if reach == "private" and not elsewhere:
+    if reach == "private" and not (near.is_loopback or near.is_link_local or near.is_unspecified or near.is_multicast):
         return
     kind = "of this machine" if near.is_loopback or near.is_unspecified else "of a private network"
     raise AuthFailed(
@@ -113,42 +80,11 @@ def check_address(address: str, host: str, what: str, reach: Reach) -> None:
     )
 
 
-async def resolve(host: str) -> list[str]:
-    """The addresses of a host; looked up in a thread that nobody waits for when the program ends.
-
-    Raises:
-        OSError, UnicodeError: it has none.
-    """
-    loop = asyncio.get_running_loop()
-    found: asyncio.Future[list[str] | Exception] = loop.create_future()
-
-    def tell(result: list[str] | Exception) -> None:
-        if not found.done():
-            found.set_result(result)
-
-    def look() -> None:
-        result: list[str] | Exception
-        try:
-            infos = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-            result = list(dict.fromkeys(str(info[4][0]) for info in infos))
-        except (OSError, UnicodeError) as problem:
-            result = problem
-        with suppress(RuntimeError):  # The loop may have ended meanwhile.
-            loop.call_soon_threadsafe(tell, result)
-
-    threading.Thread(target=look, name=f"look up {host}", daemon=True).start()
-    result = await found
-    if isinstance(result, Exception):
-        raise result
-    return result
+def _is_global(address: Address) -> bool:
+    return address.is_global and not address.is_multicast
 
 
-def _is_global(address: IPv4Address | IPv6Address) -> bool:
-    inner = _embedded(address)
-    return inner.is_global and not inner.is_multicast
-
-
-def _embedded(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+def _embedded(address: Address) -> Address:
     """The IPv4 address that an IPv6 one leads to (mapped, 6to4, Teredo, NAT64), or the address itself."""
     if isinstance(address, IPv4Address):
         return address
@@ -158,102 +94,81 @@ def _embedded(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
     return address.ipv4_mapped or address.sixtofour or (teredo[1] if teredo else address)
 
 
-_CONNECTIONS = 4
+async def resolve(host: str) -> list[str]:
+    """The addresses of a host.
+
+    Raises:
+        OSError, UnicodeError: it has none.
+    """
+    found = await beside(socket.getaddrinfo, host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(info[4][0]) for info in found))
 
 
-class Pools:
-    """A pool of connections per kind of peer: only the MCP server's own host is shown its client certificate."""
+class Network:
+    """Connections on behalf of one MCP server. A name is resolved once, and what was checked is connected to: a name
+    that means something else a moment later (DNS rebinding) leads nowhere."""
 
     def __init__(self, config: ServerConfig, seconds: float) -> None:
         """`seconds` are for looking up a name."""
         self._config = config
-        self._others = Tls(ca=config.tls.ca)
         self._host = urlsplit(config.url).hostname or ""
-        self.plain = on_this_machine(self._host)
-        """Whether http may be spoken, on this machine. A name that somebody made lead here is no reason for that."""
         self._seconds = seconds
-        self._reach: Reach | None = None
-        self._pools: dict[tuple[bool, bool, http_client.Route | None], httpcore2.AsyncConnectionPool] = {}
+        self._addresses: dict[str, list[str]] = {}
 
     async def reach(self) -> Reach:
         """Where the MCP server is."""
-        if self._reach is None:
-            self._reach = "loopback" if self.plain else await self._far()
-        return self._reach
-
-    async def _far(self) -> Reach:
+        if discovery.is_loopback(self._config.url):
+            return "loopback"
         if http_client.route_to(self._config.url):
-            return "public"  # Names may mean something else to the proxy, or nothing here.
+            return "public"  # names may mean something else to the proxy, or nothing here
         try:
             async with asyncio.timeout(self._seconds):
-                return reach_of(await resolve(self._host))
-        except (OSError, UnicodeError):  # A TimeoutError is one.
+                return reach_of(await self._resolve(self._host))
+        except (OSError, UnicodeError):  # a TimeoutError is one
             return "public"
 
-    async def get(self, url: str, what: str) -> httpcore2.AsyncConnectionPool:
-        """A pool for an address that `check_url` has allowed.
+    async def _resolve(self, host: str) -> list[str]:
+        if host not in self._addresses:
+            self._addresses[host] = await resolve(host)
+        return self._addresses[host]
+
+    async def pool(self, url: str, what: str) -> httpcore2.AsyncConnectionPool:
+        """A pool for one request.
 
         Raises:
-            AuthFailed: its name leads nearer than the MCP server is.
+            AuthFailed: nothing may be sent there.
             HttpUnreachable: the name does not resolve.
             ConfigError: certificates or a proxy that cannot be used.
         """
-        parts = urlsplit(url)
-        host, route = parts.hostname or "", http_client.route_to(url)
-        if route is None:
-            await self._check(host, what)
-        # Through a proxy only it knows where the name leads: what is private to it has to be closed there.
-        key = (host == self._host, parts.scheme == "https", route)
-        if key not in self._pools:
-            await self.reach()
-            self._pools[key] = await asyncio.to_thread(self._made, *key)
-        return self._pools[key]
-
-    async def _check(self, host: str, what: str) -> None:
+        host, route = urlsplit(url).hostname or "", http_client.route_to(url)
+        addresses: list[str] = []
         try:
-            addresses = await resolve(host)
+            # Through a proxy only it knows where a name leads: what is private to it has to be closed there.
+            addresses = [str(ip_address(host))] if route else await self._resolve(host)
         except (OSError, UnicodeError) as problem:
             raise no_such_host(host) from problem
+        except ValueError:
+            pass
         reach = await self.reach()
         for address in addresses:
             check_address(address, host, what, reach)
+        return await asyncio.to_thread(self._pool, url, route, addresses)
 
-    def look(self, peer: object, host: str) -> None:
-        """Whether a connected socket's peer may be talked to; `peer` is what `getpeername` says.
-
-        Whoever made the name of the MCP server resolve to something near, and answers from afar, gains nothing.
-
-        Raises:
-            AuthFailed: it may not, or nobody knows who it is.
-        """
-        if host == self._host and reach_of([_address(peer, host)]) == "public":
-            self._reach = "public"
-        check_address(_address(peer, host), host, "an authorization server", self._reach or "public")
-
-    def _made(self, own: bool, secure: bool, route: http_client.Route | None) -> httpcore2.AsyncConnectionPool:
+    def _pool(self, url: str, route: http_client.Route | None, addresses: list[str]) -> httpcore2.AsyncConnectionPool:
         import httpcore2
 
+        parts = urlsplit(url)
+        # The server's own host alone is shown its client certificate.
+        others = Tls(ca=self._config.tls.ca)
+        trust = self._config.tls if parts.hostname == self._host else others
         return httpcore2.AsyncConnectionPool(
-            ssl_context=self._context(self._config.tls if own else self._others) if secure else http_client.plain(),
-            # A proxy is not the server: it is verified always, and is shown no certificate of ours.
-            proxy=_proxy(route, lambda: self._context(self._others)) if route else None,
-            max_connections=_CONNECTIONS,
-            max_keepalive_connections=0,
-            network_backend=None if route else guarded(self.look),
+            ssl_context=self._context(trust) if parts.scheme == "https" else http_client.plain(),
+            proxy=_proxy(route, lambda: self._context(others)) if route else None,
+            network_backend=None if route else _pinned(addresses),
         )
 
     def _context(self, trust: Tls) -> ssl.SSLContext:
         return http_client.context(trust, server=self._config.name, file=self._config.source.file)
-
-    async def close(self, seconds: float) -> None:
-        """Close all connections, or drop them after so many seconds."""
-        pools, self._pools = list(self._pools.values()), {}
-        try:
-            async with asyncio.timeout(seconds):
-                for pool in pools:
-                    await pool.aclose()
-        except TimeoutError:
-            pass  # Nothing waits for them.
 
 
 def _proxy(route: http_client.Route, context: Callable[[], ssl.SSLContext]) -> httpcore2.Proxy:
@@ -266,16 +181,13 @@ def _proxy(route: http_client.Route, context: Callable[[], ssl.SSLContext]) -> h
     return httpcore2.Proxy(url, auth=made.raw_auth, headers=made.headers.raw, ssl_context=made.ssl_context)
 
 
-def guarded(look: Callable[[object, str], None]) -> httpcore2.AsyncNetworkBackend:
-    """A network that gives out no connection to a peer of a host that `look` refuses."""
+def _pinned(addresses: list[str]) -> httpcore2.AsyncNetworkBackend:
+    """A network that connects to these addresses, whatever the host is called."""
     import httpcore2
 
-    class Guarded(httpcore2.AsyncNetworkBackend):
-        """Opens connections and looks where they lead."""
+    inner = cast("httpcore2.AsyncNetworkBackend", httpcore2.AnyIOBackend())
 
-        def __init__(self) -> None:
-            self._inner = cast("httpcore2.AsyncNetworkBackend", httpcore2.AnyIOBackend())
-
+    class Pinned(httpcore2.AsyncNetworkBackend):
         async def connect_tcp(
             self,
             host: str,
@@ -284,44 +196,31 @@ def guarded(look: Callable[[object, str], None]) -> httpcore2.AsyncNetworkBacken
             local_address: str | None = None,
             socket_options: Iterable[Any] | None = None,
         ) -> httpcore2.AsyncNetworkStream:
-            """Connect, and close again what is not allowed, before a byte is sent."""
-            stream = await self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
-            peer: object = stream.get_extra_info("server_addr")
-            try:
-                look(peer, host)
-            except AuthFailed:
-                await stream.aclose()
-                raise
-            return stream
+            failure: Exception = httpcore2.ConnectError(f"{host} has no address")
+            for address in addresses:
+                try:
+                    return await inner.connect_tcp(address, port, timeout, local_address, socket_options)
+                except httpcore2.NetworkError as problem:
+                    failure = problem
+            raise failure
 
-    return Guarded()
-
-
-def _address(peer: object, host: str) -> str:
-    if not (isinstance(peer, tuple) and peer and isinstance(peer[0], str)):
-        raise AuthFailed(f"It cannot be seen where the connection to {host} leads; nothing was sent there.")
-    return peer[0]
+    return Pinned()
 
 
 _SHOWN = 64 * 1024
-"""Characters of a body that are kept for showing."""
+"""Characters of a body that are shown."""
+_BEYOND = 4 * 1024
 _SECRET = frozenset(
     "access_token refresh_token id_token client_secret registration_access_token assertion client_assertion code"
     " device_code user_code subject_token actor_token code_verifier".split()
 )
-_NAMED = re.compile(
-    r"(?:access|refresh|id|registration_access)_token|client_secret|(?:client_)?assertion|code_verifier", re.IGNORECASE
-)
-_WRITTEN = re.compile(r"""[\s\\"'=:>]{1,12}([^\s\\"'&,;<>{}\[\]]{8,})""")
-"""What stands behind the name of a secret, however that is written: in quotes of any kind, in XML."""
-_BEYOND = 4 * 1024
 _LONGEST = 64 * 1024
-"""Of a secret that is learned; tokens that are longer are not taken (`answers.LONGEST`)."""
-_DEPTH = 4
+"""Characters of a secret that is learned; longer tokens are not taken."""
+_ODD = 200
+"""Characters of a secret that no header can carry: the redactor stores those whole, in many forms."""
 _MANY = 16
 """Secrets that are learned of one answer: a flood of them would make the redactor slow and large."""
-_ODD = 200
-"""Characters of one that is none of a header: those are stored whole, in many forms."""
+_DEPTH = 4
 _FIELDS = re.compile(rb"\s*+[\w.~%+*\[\]-]{1,80}+=[^\s&=<>\"']*+(?:&[\w.~%+*\[\]-]{1,80}+=[^\s&=<>\"']*+)*+\s*+\Z")
 """A form; a value that is not quoted as it should be makes none of it."""
 _BARE = re.compile(r"[\x21-\x7e]+\Z")
@@ -329,29 +228,18 @@ _WORD = re.compile(r"[A-Za-z_ -]{1,40}\Z")
 
 
 def shown(headers: Headers, body: str, clean: Callable[[str], str] = str) -> str:
-    """Headers and body as one text. `clean` takes out of the body what is secret, which takes its time."""
+    """Headers and body as one text. `clean` takes secrets out of the body, which takes its time."""
     lines = "\n".join(f"{name}: {value}" for name, value in headers)
     if len(body) > _SHOWN + _BEYOND:
-        # What the cut leaves of a secret cannot be known for one: it goes with the end.
+        # What the cut leaves of a secret cannot be recognized: it goes with the end.
         begin = clean(body[: _SHOWN + _BEYOND])[:-_BEYOND]
         return f"{lines}\n\n{begin}\n… {len(body) - _SHOWN:,} characters more"
     return f"{lines}\n\n{clean(body)}" if body else lines
 
 
-def readable(body: bytes) -> bytes:
-    """An answer in UTF-8: one in UTF-16, which nobody takes, could be read by people, secrets and all."""
-    marked = body[:2] in (BOM_UTF16_LE, BOM_UTF16_BE)
-    if not marked and b"\0" not in body[:2]:
-        return body
-    kind = "utf-16" if marked else "utf-16-be" if body[:1] == b"\0" else "utf-16-le"
-    return body.decode(kind, "replace").replace("\0", "").encode("utf-8", "replace")  # UTF-32 has twice as many NULs
-
-
 def tellable(method: str, media_type: str, body: bytes) -> bytes:
-    """The body as it may be told on: one that was posted, or answers that, is masked whole unless it is understood.
-
-    What is neither a JSON object nor a form (a page of HTML, half an answer) may repeat a secret in any shape.
-    """
+    """The body as it may be traced. One that was posted, or answers that, is masked whole unless it is understood:
+    a page of HTML or half an answer may repeat a secret in any shape."""
     if method == "GET" or not body.strip():
         return body
     try:
@@ -364,32 +252,16 @@ def tellable(method: str, media_type: str, body: bytes) -> bytes:
 
 
 def secrets_in(body: bytes) -> list[str]:
-    """The values in an answer that must not be shown: tokens, codes, client secrets, also where it is wrong."""
-    if not body:
-        return []
+    """The values in an answer that must not be shown: tokens, codes, client secrets."""
     try:
-        value = body_of(body, most=64, values=10_000)
+        value: object = body_of(body, most=64, values=10_000) if body else None
     except (JsonProblem, LimitExceeded):
-        value = None
-    found = list(_values(value, _DEPTH))
-    if not isinstance(value, (dict, list)):
-        text = body.removeprefix(BOM_UTF8)[: _SHOWN + _BEYOND].decode("utf-8", "replace")
-        found += [value for name, value in _form(body) if name in _SECRET]
-        found += [at[1] for name in _NAMED.finditer(text) if (at := _WRITTEN.match(text, name.end()))]
-    return [one for one in dict.fromkeys(found) if len(one) <= (_LONGEST if _BARE.match(one) else _ODD)][:_MANY]
-
-
-def learn(redactor: Redactor, body: bytes, server: str) -> None:
-    """Have the redactor know what in an answer must not be shown; what is kept of it is learned once more then."""
-    for secret in secrets_in(body):
-        redactor.learn(secret, f"answers about {server}")
-
-
-def _form(body: bytes) -> list[tuple[str, str]]:
-    try:
-        return parse_qsl(body.decode("utf-8", "replace"), max_num_fields=100)
-    except ValueError:
-        return []
+        try:
+            value = dict(parse_qsl(body.decode("utf-8", "replace"), max_num_fields=100))
+        except ValueError:
+            value = None
+    found = dict.fromkeys(_values(value, _DEPTH))
+    return [one for one in found if len(one) <= (_LONGEST if _BARE.match(one) else _ODD)][:_MANY]
 
 
 def _values(value: object, depth: int, *, secret: bool = False) -> Iterator[str]:
@@ -397,27 +269,19 @@ def _values(value: object, depth: int, *, secret: bool = False) -> Iterator[str]
     if isinstance(value, str):
         if secret:
             yield value
-    elif depth == 0:
-        return
-    elif isinstance(value, dict):
+    elif depth and isinstance(value, dict):
         for name, inner in cast("dict[str, object]", value).items():
             word = name == "code" and isinstance(inner, str) and _WORD.match(inner)  # an error has one, too
             yield from _values(inner, depth - 1, secret=secret or (name.lower() in _SECRET and not word))
-    elif isinstance(value, list):
+    elif depth and isinstance(value, list):
         for inner in cast("list[object]", value):
             yield from _values(inner, depth - 1, secret=secret)
 
 
 FIRST = 1 << 20
-"""Numbers of exchanges from here on are those of signing in; the HTTP edge counts from 1."""
+"""The number of the first exchange of signing in; those of the HTTP transport count from 1."""
 _numbers = itertools.count(FIRST)
 _REDIRECTS = 3
-_LONGER = "Try again later; [limits] sign_in_request is how many seconds are waited."
-
-Gate = Callable[[NextRequest], Awaitable[None]]
-"""Awaited before each request, for as long as a person likes."""
-Record = Callable[[AuthExchange], None]
-"""Told of each exchange twice: when it goes out, and when its answer is there."""
 
 
 class Fetched(NamedTuple):
@@ -440,7 +304,7 @@ class Fetched(NamedTuple):
 
 
 class Fetcher:
-    """Requests on behalf of one server's sign-in; an async context manager that closes what it opened."""
+    """Requests on behalf of one server's sign-in."""
 
     def __init__(
         self,
@@ -449,27 +313,17 @@ class Fetcher:
         tap: Tap,
         redactor: Redactor,
         *,
-        gate: Gate | None = None,
-        record: Record | None = None,
+        gate: Callable[[NextRequest], Awaitable[None]] | None = None,
+        record: Callable[[AuthExchange], None] = lambda exchange: None,
     ) -> None:
-        self._server = config.name
+        """`gate` is awaited before each request; `record` gets each exchange when it goes out, and when it is over."""
+        self._config = config
         self._limits = limits
         self._tap = tap
         self._redactor = redactor
-        self._pools = Pools(config, limits.sign_in_request)
-        self.gate = gate
-        self.record = record
-
-    async def __aenter__(self) -> Fetcher:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        closing = asyncio.ensure_future(self._pools.close(self._limits.close))
-        try:
-            await asyncio.shield(closing)
-        except asyncio.CancelledError:
-            await closing  # Bounded; cut short it would leave connections open.
-            raise
+        self._network = Network(config, limits.sign_in_request)
+        self._gate = gate
+        self._record = record
 
     async def send(
         self,
@@ -487,7 +341,7 @@ class Fetcher:
         Redirects are followed for GET alone, within the origin, at most three times; others are failures.
 
         Args:
-            purpose: what it is for, in words: `metadata of the authorization server`.
+            purpose: what it is for: `metadata of the authorization server`.
             secrets: what of headers and body must not be shown.
             follow: False gives a redirect back as the answer.
 
@@ -497,7 +351,7 @@ class Fetcher:
             LimitExceeded: the answer is too large.
         """
         for secret in secrets:
-            self._redactor.learn(secret, f"requests about {self._server}")
+            self._redactor.learn(secret, f"requests about {self._config.name}")
         seen = {url}
         while True:
             fetched = await self._once(purpose, method, url, headers or [], body)
@@ -511,39 +365,39 @@ class Fetcher:
         here, location = fetched.url, fetched.header("location")
         try:
             onward = urljoin(here, location).partition("#")[0]
-            same = _origin(onward) == _origin(here)
-        except ValueError:
+            same = discovery.same_origin(onward, here)
+        except (ValueError, AuthFailed):
             onward, same = location, False
-        here = self._redactor.url(here)
-        said = f"The {purpose} ({here}) is redirected to {self._redactor.url(onward)[:300]}"
-        hint = "The answer should come from the address that was asked."
         if not location:
-            raise AuthFailed(
-                f"The {purpose} ({here}) is redirected to nowhere: HTTP status {fetched.status}.", hint=hint
-            )
-        if method != "GET":
-            raise AuthFailed(f"{said}; a {method} with secrets in it is not sent on.", hint=hint)
-        if not same:
-            raise AuthFailed(f"{said}, on another origin; it was not followed.", hint=hint)
-        if onward in seen:
-            raise AuthFailed(f"{said}, where it came from: a circle.", hint=hint)
-        if len(seen) > _REDIRECTS:
-            raise AuthFailed(f"The {purpose} is redirected more than {_REDIRECTS} times.", hint=hint)
-        return onward
+            why = f"to nowhere: HTTP status {fetched.status}."
+        elif method != "GET":
+            why = f"to {self._redactor.url(onward)[:300]}; a {method} with secrets in it is not sent on."
+        elif not same:
+            why = f"to {self._redactor.url(onward)[:300]}, on another origin; it was not followed."
+        elif onward in seen:
+            why = "in a circle."
+        elif len(seen) > _REDIRECTS:
+            why = f"more than {_REDIRECTS} times."
+        else:
+            return onward
+        raise AuthFailed(
+            f"The {purpose} ({self._redactor.url(here)}) is redirected {why}",
+            hint="The answer should come from the address that was asked.",
+        )
 
     async def _once(self, purpose: str, method: str, url: str, headers: HeaderList, body: bytes) -> Fetched:
-        check_url(url, purpose, await self._pools.reach(), plain=self._pools.plain)
+        check_url(url, purpose, self._config.url)
         lines = _lines(url, method, headers, body)
         clean = tuple(self._redactor.headers(lines))
         kind = next((value for name, value in lines if name.lower() == "content-type"), "")
-        told = tellable(method, kind, body)
-        text = self._redactor.body(kind, told).decode("utf-8", "replace")
-        if self.gate is not None:
-            await self.gate(NextRequest(purpose, method, self._redactor.url(url), clean, text))
-        number, began = next(_numbers), time.monotonic()
-        pending = AuthExchange(number, purpose, method, self._redactor.url(url), shown(clean, text), 0, "", 0.0)
-        self._note(pending)
-        self._tap.http_request(HttpRequest(number, method, url, lines, told, purpose))
+        traced = tellable(method, kind, body)
+        text, place = self._redactor.body(kind, traced).decode("utf-8", "replace"), self._redactor.url(url)
+        if self._gate is not None:
+            await self._gate(NextRequest(purpose, method, place, clean, text))
+        began = time.monotonic()
+        pending = AuthExchange(next(_numbers), purpose, method, place, shown(clean, text), 0, "", 0.0)
+        self._record(pending)
+        self._tap.http_request(HttpRequest(pending.number, method, url, lines, traced, purpose))
         answer: Fetched | str = "abandoned before its end"
         try:
             answer = fetched = await self._exchange(purpose, method, url, lines, body)
@@ -552,61 +406,48 @@ class Fetcher:
             answer = problem.message
             raise
         finally:
-            self._told(pending, answer, (time.monotonic() - began) * 1000)
+            self._trace(pending, answer, (time.monotonic() - began) * 1000)
 
-    def _told(self, pending: AuthExchange, fetched: Fetched | str, ms: float) -> None:
-        """Tell everybody how it ended, what is secret in it before all."""
+    def _trace(self, pending: AuthExchange, answer: Fetched | str, ms: float) -> None:
+        """Show how it ended; the redactor learns its secrets before."""
         number, purpose = pending.number, pending.purpose
-        if isinstance(fetched, str):
-            self._tap.http_response(HttpResponse(number, 0, "", (), error=fetched, purpose=purpose))
-            self._note(pending._replace(response=self._redactor.text(fetched), ms=ms))
+        if isinstance(answer, str):
+            self._tap.http_response(HttpResponse(number, 0, "", (), error=answer, purpose=purpose))
+            self._record(pending._replace(response=self._redactor.text(answer), ms=ms))
             return
-        body = readable(fetched.body)
-        learn(self._redactor, body, self._server)
-        body = tellable(pending.method, fetched.media_type, body)
-        self._tap.http_response(HttpResponse(number, fetched.status, "", fetched.headers, body=body, purpose=purpose))
+        for secret in secrets_in(answer.body):
+            self._redactor.learn(secret, f"answers about {self._config.name}")
+        body = tellable(pending.method, answer.media_type, answer.body)
+        self._tap.http_response(HttpResponse(number, answer.status, "", answer.headers, body=body, purpose=purpose))
         text = shown(
-            tuple(self._redactor.headers(fetched.headers)),
+            tuple(self._redactor.headers(answer.headers)),
             body.decode("utf-8", "replace"),
-            lambda text: self._redactor.body(fetched.media_type, text.encode("utf-8", "replace")).decode(),
+            lambda text: self._redactor.body(answer.media_type, text.encode("utf-8", "replace")).decode(),
         )
-        self._note(pending._replace(status=fetched.status, response=text, ms=ms))
-
-    def _note(self, exchange: AuthExchange) -> None:
-        if self.record is not None:
-            self.record(exchange)
+        self._record(pending._replace(status=answer.status, response=text, ms=ms))
 
     async def _exchange(self, purpose: str, method: str, url: str, lines: Headers, body: bytes) -> Fetched:
         import httpcore2
 
-        place, seconds = urlsplit(url).netloc, self._limits.sign_in_request
+        parts, seconds = urlsplit(url), self._limits.sign_in_request
+        place, came = parts.netloc, ""
         problems = (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError, httpcore2.ProxyError)
         raw = [(name.encode("ascii"), value.encode()) for name, value in lines]
         whole = httpcore2.URL(url)
-        whole.target = _target(url)  # What follows a semicolon of the path is lost there.
-        came = silent = "did not answer"
+        # What follows a semicolon of the path is lost in `URL`.
+        whole.target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}".encode("ascii")
         try:
-            async with asyncio.timeout(seconds):
-                pool = await self._pools.get(url, purpose)
-                async with pool.stream(
-                    method, whole, headers=raw, content=body, extensions={"timeout": {"pool": seconds}}
-                ) as response:
+            async with asyncio.timeout(seconds), await self._network.pool(url, purpose) as pool:
+                async with pool.stream(method, whole, headers=raw, content=body) as response:
                     came = f"began its answer, with status {response.status}, and did not end it"
                     return await self._read(response, url, purpose)
         except TimeoutError:
-            raise HttpUnreachable(f"{place} {came} within {seconds:g} seconds ({purpose}).", hint=_LONGER) from None
+            raise HttpUnreachable(
+                f"{place} {came or 'did not answer'} within {seconds:g} seconds ({purpose}).",
+                hint="Try again later; [limits] sign_in_request is how many seconds are waited.",
+            ) from None
         except (*problems, httpcore2.UnsupportedProtocol, OSError, UnicodeError) as problem:
-            raise self._failure(problem, place, purpose, begun=came is not silent) from problem
-
-    def _failure(self, problem: BaseException, place: str, purpose: str, *, begun: bool) -> StudioError:
-        if isinstance(problem.__context__, AuthFailed):
-            return problem.__context__
-        if "buffer too long" in str(problem) and not begun:
-            return _large_headers(purpose)
-        under_way = type(problem).__name__ in ("ReadError", "RemoteProtocolError", "WriteError", "LocalProtocolError")
-        failure = network_failure(problem, place, under_way=under_way)
-        failure.message = f"{failure.message.removesuffix('.')} ({purpose})."
-        return failure
+            raise _failure(problem, place, purpose, begun=bool(came)) from problem
 
     async def _read(self, response: httpcore2.Response, url: str, purpose: str) -> Fetched:
         headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers)
@@ -614,41 +455,40 @@ class Fetcher:
             raise _large_headers(purpose)
         fetched, bound = Fetched(url, response.status, headers, b""), self._limits.metadata
         if fetched.media_type == "text/event-stream":
-            return fetched  # It may never end, and nothing of signing in is told so.
-        breathe, whole = Breather(), BytesIO()
+            return fetched  # it may never end, and says nothing about signing in
+        breathe, whole = Breather(), bytearray()
         try:
             content = decoder(fetched.header("content-encoding"))
             async for raw in response.aiter_stream():
                 for piece in content.feed(raw):
                     await breathe()
-                    if whole.tell() + len(piece) > bound:
+                    whole += piece
+                    if len(whole) > bound:
                         raise LimitExceeded(f"The {purpose} is larger than {size_text(bound)}.", limit="metadata")
-                    whole.write(piece)
         except HttpFailure as problem:
-            words = f"The {purpose} cannot be read. {problem.message}"
-            raise HttpFailure(words, hint=problem.hint, status=response.status) from None
-        return fetched._replace(body=whole.getvalue())
+            message = f"The {purpose} cannot be read. {problem.message}"
+            raise HttpFailure(message, hint=problem.hint, status=response.status) from None
+        return fetched._replace(body=bytes(whole))
+
+
+def _failure(problem: BaseException, place: str, purpose: str, *, begun: bool) -> StudioError:
+    if "buffer too long" in str(problem) and not begun:
+        return _large_headers(purpose)
+    under_way = type(problem).__name__ in ("ReadError", "RemoteProtocolError", "WriteError", "LocalProtocolError")
+    failure = network_failure(problem, place, under_way=under_way)
+    failure.message = f"{failure.message.removesuffix('.')} ({purpose})."
+    return failure
 
 
 def _large_headers(purpose: str) -> LimitExceeded:
     return LimitExceeded(f"The response headers ({purpose}) are larger than allowed.", limit="headers")
 
 
-def _origin(url: str) -> tuple[str, str, int]:
-    parts = urlsplit(url)
-    return parts.scheme, parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
-
-
-def _target(url: str) -> bytes:
-    parts = urlsplit(url)
-    return f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}".encode("ascii")
-
-
 def _lines(url: str, method: str, headers: HeaderList, body: bytes) -> Headers:
-    """The header lines of a request: those that are given, and those that HTTP itself needs."""
+    """The header lines of a request: those of the caller, and those that HTTP itself needs."""
     own = [("Host", urlsplit(url).netloc), ("User-Agent", f"mcp-studio/{__version__}"), ("Accept", "application/json")]
     # A connection for each: what a server sends beyond its answer is no answer to anything else.
     own += [("Accept-Encoding", "identity"), ("Connection", "close")]
-    given = {name.lower() for name, _ in headers}
-    lines = [line for line in own if line[0].lower() not in given] + headers
+    names = {name.lower() for name, _ in headers}
+    lines = [line for line in own if line[0].lower() not in names] + headers
     return (*lines, ("Content-Length", str(len(body)))) if body or method == "POST" else tuple(lines)

@@ -23,7 +23,6 @@ MOST = 200
 """Entries of a list that are read."""
 LONGEST = 2_000
 """Characters of a text that are read."""
-_MISSING = object()
 
 
 def body_of(data: bytes, *, most: int, values: int) -> Json:
@@ -59,24 +58,16 @@ class Fields:
         Raises:
             AuthFailed: it is not, or is too long.
         """
-        value = self.raw.get(name, _MISSING)
+        value = self.raw.get(name)
         if isinstance(value, str) and 0 < len(value) <= LONGEST:
             return value
         raise self.wrong(name, should)
 
     def wrong(self, name: str, should: str) -> AuthFailed:
         """What is raised for a field."""
-        return AuthFailed(f"{self._came(name)}.", hint=f"{name} has to be {should}.")
-
-    def note(self, name: str, should: str) -> None:
-        """Remember that a field is wrong, and left out."""
-        self.notes[name] = f"{self._came(name)}; it has to be {should}, and was left out."
-
-    def _came(self, name: str) -> str:
-        value = self.raw.get(name, _MISSING)
-        if value is _MISSING:
-            return f"{name} is missing in {self.what}"
-        return f"{name} in {self.what} is {said(value)}"
+        if name not in self.raw:
+            return AuthFailed(f"{name} is missing in {self.what}.", hint=f"{name} has to be {should}.")
+        return AuthFailed(f"{name} in {self.what} is {said(self.raw[name])}.", hint=f"{name} has to be {should}.")
 
     def url(self, name: str, should: str) -> str:
         """An address that may be used for signing in and has to be there (`discovery.check_url`).
@@ -88,14 +79,10 @@ class Fields:
 
     def maybe_url(self, name: str) -> str:
         """An address that may be missing: empty where it is, or may not be used."""
-        value = self.raw.get(name)
-        if value is None or value == "":
-            return ""
-        if not isinstance(value, str):
-            self.note(name, "an https:// URL")
+        if self.raw.get(name) in (None, ""):
             return ""
         try:
-            return check_url(value, self.server, f"{name} in {self.what}")
+            return self.url(name, "an https:// URL")
         except AuthFailed as problem:
             self.notes[name] = f"{problem.message} {problem.hint}"
             return ""
@@ -105,17 +92,15 @@ class Fields:
         value = self.raw.get(name)
         if value is None:
             return None
-        if not isinstance(value, list):
-            self.note(name, "a list of strings")
-            return None
         found = items_of(value)
-        kept = tuple(dict.fromkeys(one for one in found[:MOST] if isinstance(one, str) and 0 < len(one) <= LONGEST))
+        if not isinstance(value, list):
+            self.notes[name] = f"{self.wrong(name, '').message[:-1]}; it has to be a list of strings, and was left out."
+            return None
         if len(found) > MOST:
             self.notes[name] = f"{name} in {self.what} has {len(found):,} entries; the first {MOST} were read."
-        elif any(not isinstance(one, str) for one in found):
-            wrong = next(one for one in found if not isinstance(one, str))
-            self.notes[name] = f"{name} in {self.what} holds {said(wrong)}; it has to be a list of strings."
-        return kept
+        elif wrong := next((said(one) for one in found if not isinstance(one, str)), ""):
+            self.notes[name] = f"{name} in {self.what} holds {wrong}; it has to be a list of strings."
+        return tuple(dict.fromkeys(one for one in found[:MOST] if isinstance(one, str) and 0 < len(one) <= LONGEST))
 
     def flag(self, name: str) -> bool:
         """True or false; missing is false.
@@ -159,18 +144,18 @@ def document(status: int, body: bytes, place: str) -> Document:
         return Document(None, f"{place} is not open (status {status}); everybody has to be able to read it.")
     if not 200 <= status < 300:
         return Document(None, f"Nothing is at {place} (status {status}).")
-    if not body.strip():
-        return Document(None, f"At {place} is an empty answer (status {status}); it has to be a JSON object.")
     try:
         raw = body_of(body, most=DEPTH, values=VALUES)
-    except JsonProblem as problem:
-        kind = "HTML" if body.lstrip()[:1] == b"<" else f"no JSON ({problem.reason})"
-        return Document(None, f"At {place} is {kind}; it has to be a JSON object.")
+        if isinstance(raw, dict):
+            return Document(mapping(raw))
+        came = said(raw)
     except LimitExceeded as problem:
         return Document(None, f"At {place} is no such document. {problem.message}")
-    if not isinstance(raw, dict):
-        return Document(None, f"At {place} is {said(raw)}; it has to be a JSON object.")
-    return Document(mapping(raw))
+    except JsonProblem as problem:
+        came = "HTML" if body.lstrip()[:1] == b"<" else f"no JSON ({problem.reason})"
+        if not body.strip():
+            came = f"an empty answer (status {status})"
+    return Document(None, f"At {place} is {came}; it has to be a JSON object.")
 
 
 @record(frozen=True)
@@ -245,22 +230,22 @@ def _resource(fields: Fields) -> str:
 
 
 def _servers(fields: Fields) -> tuple[str, ...]:
-    servers = fields.texts("authorization_servers")
+    name = "authorization_servers"
+    servers = fields.texts(name)
     if not servers:
-        wrong = fields.wrong("authorization_servers", "a list of the issuers (https:// URLs) of one server at least")
-        if fields.raw.get("authorization_servers"):
-            wrong.message = fields.notes.get("authorization_servers", wrong.message)  # what is wrong in the list
+        wrong = fields.wrong(name, "a list of the issuers (https:// URLs) of one server at least")
+        wrong.message = fields.notes.get(name, wrong.message)  # what is wrong in the list
         raise wrong
     good: list[str] = []
     for one in servers:
         try:
-            good.append(check_issuer(one, fields.server, f"An entry of authorization_servers in {fields.what}"))
+            good.append(check_issuer(one, fields.server, f"An entry of {name} in {fields.what}"))
         except AuthFailed as problem:
             if len(servers) == 1:
                 raise
-            fields.notes["authorization_servers"] = f"{problem.message} {problem.hint}"
+            fields.notes[name] = f"{problem.message} {problem.hint}"
     if not good:
-        raise AuthFailed(fields.notes["authorization_servers"])
+        raise AuthFailed(fields.notes[name])
     return tuple(good)
 
 
@@ -359,6 +344,24 @@ class IssuerMetadata:
                 + (" If the server knows PKCE all the same: assume_pkce = true." if self.pkce is None else ""),
             )
         return self.authorization_endpoint
+
+    def essence(self) -> dict[str, Json]:
+        """What of it is needed later: keyrings hold little, and a document may have a megabyte."""
+        return {name: _few(self.raw[name]) for name in _ESSENCE if isinstance(self.raw.get(name), (str, bool, list))}
+
+
+_ESSENCE = (
+    "issuer token_endpoint authorization_endpoint registration_endpoint revocation_endpoint "
+    "code_challenge_methods_supported token_endpoint_auth_methods_supported grant_types_supported "
+    "token_endpoint_auth_signing_alg_values_supported dpop_signing_alg_values_supported "
+    "authorization_response_iss_parameter_supported client_id_metadata_document_supported"
+).split()
+
+
+def _few(value: Json) -> Json:
+    if isinstance(value, list):
+        return [one for one in items_of(value)[:50] if isinstance(one, str) and len(one) <= 100]
+    return value[: discovery.LONGEST_ADDRESS] if isinstance(value, str) else value  # what is longer was not taken
 
 
 def _other_issuer(fields: Fields, named: str, issuer: str) -> AuthFailed:

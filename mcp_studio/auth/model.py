@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, fields
+from collections.abc import Iterable
+from dataclasses import asdict, field, fields
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from mcp_studio.errors import LimitExceeded, SignInNeeded
@@ -138,6 +138,49 @@ class Account(NamedTuple):
     """The payload of the access token where it is a JWT, as it stands there: its signature is not checked by us."""
     id_claims: dict[str, Json]
 
+    @staticmethod
+    def of(grant: Grant, server: str, kept: str) -> Account:
+        """What may be told of a grant that is stored in a place (`kept`)."""
+        return Account(
+            server=server,
+            resource=grant.resource,
+            account=grant.account,
+            issuer=grant.issuer,
+            scopes=grant.scopes,
+            obtained=grant.obtained,
+            expires=grant.expires,
+            refreshable=bool(grant.refresh_token),
+            kept=kept,
+            client_id=grant.client.client_id,
+            client_how=grant.client.how,
+            token_type=grant.token_type,
+            revocable=bool(grant.revocation_endpoint),
+            claims={},
+            id_claims={},
+        )
+
+    @staticmethod
+    def read(raw: dict[str, Json]) -> Account:
+        """What `as_json` made; fields that are wrong count as empty."""
+        values: dict[str, Any] = {}
+        for name, empty in _NOBODY._asdict().items():
+            value: Any = raw.get(name)
+            if name == "scopes":
+                value = tuple(one for one in items_of(value) if isinstance(one, str))
+            if isinstance(empty, float) and type(value) is int:
+                value = float(value)
+            values[name] = value if type(value) is type(empty) else empty
+        return Account(**values)
+
+    def as_json(self) -> dict[str, Json]:
+        """All but the claims."""
+        values = {**self._asdict(), "scopes": list(self.scopes)}
+        del values["claims"], values["id_claims"]
+        return values
+
+
+_NOBODY = Account("", "", "", "", (), 0.0, 0.0, False, "", "", "", "", False, {}, {})
+
 
 QUOTED = 160
 """Characters of a foreign value that are quoted in a sentence."""
@@ -168,23 +211,14 @@ def said(value: object) -> str:
         case str():
             return f'"{value}"' if len(value) <= QUOTED else f'"{value[:QUOTED]}…" ({len(value):,} characters)'
         case int() | float():
-            text = _number(value)
-            return f"the number {text}" if len(text) <= QUOTED else "a number of absurd length"
-        case list():
-            return _counted("a list", value, "entry", "entries")
-        case dict():
-            return _counted("an object", value, "field", "fields")
+            # CPython refuses to write more than 4,300 digits (int_max_str_digits).
+            absurd = isinstance(value, int) and value.bit_length() > 3 * QUOTED
+            return "a number of absurd length" if absurd else f"the number {value!r}"
+        case list() | dict():
+            count = f"{len(value):,}" if value else "nothing"  # pyright: ignore[reportUnknownArgumentType]
+            return f"{'a list' if isinstance(value, list) else 'an object'} with {count} in it"
         case _:
             return f"a {type(value).__name__}"
-
-
-def _number(value: float) -> str:
-    # CPython refuses to write more than 4,300 digits (int_max_str_digits).
-    return "9" * (QUOTED + 1) if isinstance(value, int) and value.bit_length() > 10_000 else repr(value)
-
-
-def _counted(kind: str, value: Any, one: str, many: str) -> str:
-    return f"{kind} with {len(value):,} {one if len(value) == 1 else many}" if value else f"{kind} with nothing in it"
 
 
 def without(text: str, secrets: Iterable[str]) -> str:
@@ -196,8 +230,6 @@ def without(text: str, secrets: Iterable[str]) -> str:
 
 
 VERSION = 1
-LADDER: Mapping[int, Callable[[dict[str, Json]], dict[str, Json]]] = {}
-"""What turns a value of one version into that of the next."""
 PENDING = 15 * 60.0
 """Seconds that a sign-in that was set aside can be gone on with."""
 _SECRETS = frozenset("access_token refresh_token id_token secret dpop_key verifier state".split())
@@ -239,7 +271,7 @@ class Damaged(ValueError):
 
 def encode(value: Grant | Client | Pending) -> str:
     """As it is kept."""
-    return dumps({"version": VERSION, "kind": type(value).__name__, **_plain(value)}).decode()
+    return dumps({"version": VERSION, "kind": type(value).__name__, **asdict(value)}).decode()
 
 
 def decode(kind: type[T], text: str) -> T:
@@ -255,12 +287,8 @@ def decode(kind: type[T], text: str) -> T:
     version = raw.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or raw.get("kind") != kind.__name__:
         raise Damaged("it is not what was written")
-    if version > VERSION:
-        raise Damaged("a newer mcp-studio has written it")
-    for step in range(version, VERSION):
-        if step not in LADDER:
-            raise Damaged(f"it has the unknown version {version}")
-        raw = LADDER[step](raw)
+    if version != VERSION:
+        raise Damaged("a newer mcp-studio has written it" if version > VERSION else f"it has the version {version}")
     return _made(kind, raw)
 
 
@@ -269,11 +297,6 @@ def secrets(value: Grant | Client | Pending) -> list[str]:
     found = [getattr(value, one.name) for one in fields(value) if one.name in _SECRETS]
     inner = secrets(value.client) if isinstance(value, Grant | Pending) else []
     return [one for one in (*found, *inner) if one]
-
-
-def _plain(value: Grant | Client | Pending) -> dict[str, Json]:
-    named = {one.name: getattr(value, one.name) for one in fields(value)}
-    return {name: _plain(one) if isinstance(one, Client) else one for name, one in named.items()}
 
 
 def _made(kind: type[T], raw: dict[str, Json]) -> T:

@@ -10,19 +10,22 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from mcp_studio.auth import discovery
-from mcp_studio.auth import discovery as scope_words
 from mcp_studio.auth.discovery import is_loopback
 from mcp_studio.auth.fetch import Fetched, Fetcher
 from mcp_studio.auth.metadata import IssuerMetadata, body_of
 from mcp_studio.auth.model import AuthFailed, Client, said, without
-from mcp_studio.auth.person import LONGEST, Means, Person
 from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, mapping
 
+if TYPE_CHECKING:
+    from mcp_studio.auth.flow import Flow
+
+LONGEST = 4_096
+"""Characters of a client id or secret."""
 How = Literal["configured", "document", "registered", "register", "ask"]
 METHODS = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
 """How we can show ourselves at a token endpoint."""
@@ -72,21 +75,19 @@ def choose(
     Raises:
         AuthFailed: there is a client that cannot show itself in a way that the authorization server takes.
     """
+    issuer, endpoint = metadata.issuer, metadata.registration_endpoint
     if client_id:
         shown = method_for(metadata, client_secret, method)
-        client = Client(metadata.issuer, client_id, client_secret, shown, "configured", redirect_uri)
+        client = Client(issuer, client_id, client_secret, shown, "configured", redirect_uri)
         return Choice("configured", client, "The configuration names a client that was registered beforehand.")
     if metadata.reads_documents and is_document_url(document):
-        client = Client(metadata.issuer, document, "", "none", "document", redirect_uri)
+        client = Client(issuer, document, "", "none", "document", redirect_uri)
         return Choice("document", client, "The authorization server reads client id metadata documents.")
-    if known and known.issuer == metadata.issuer and not problem_with(known, redirect_uri, asked, now):
+    if known and known.issuer == issuer and not problem_with(known, redirect_uri, asked, now):
         return Choice("registered", known, "A client was registered there before.")
-    if metadata.registration_endpoint:
+    if endpoint:
         return Choice("register", None, "The authorization server registers clients dynamically (RFC 7591).")
-    why = metadata.notes.get("registration_endpoint") or (
-        "The authorization server has no registration_endpoint"
-        + ("." if metadata.reads_documents else ", and reads no client id metadata documents.")
-    )
+    why = metadata.notes.get("registration_endpoint", "The authorization server has no registration_endpoint.")
     return Choice("ask", None, why)
 
 
@@ -98,8 +99,8 @@ def problem_with(client: Client, redirect_uri: str = "", asked: Sequence[str] = 
         return f"The client that was registered before is sent back to {client.redirect_uri}."
     if client.how == "registered" and (held := mapping(client.registration).get("scope")) and isinstance(held, str):
         # It may ask for these alone (RFC 7591 2). What was asked for then and left out would be left out again.
-        if less := scope_words.missing((*scope_words.parse(held), *client.asked, scope_words.OFFLINE), asked):
-            return f"The client that was registered before may not ask for {scope_words.brief(less)}."
+        if less := discovery.missing((*discovery.parse(held), *client.asked, discovery.OFFLINE), asked):
+            return f"The client that was registered before may not ask for {discovery.brief(less)}."
     return ""
 
 
@@ -168,7 +169,7 @@ def request(metadata: IssuerMetadata, redirect_uri: str, scopes: Sequence[str] =
         "token_endpoint_auth_method": method,
     }
     if scopes:
-        asked["scope"] = scope_words.text(scopes)
+        asked["scope"] = discovery.text(scopes)
     return asked
 
 
@@ -183,10 +184,11 @@ def read(raw: Json, *, asked: dict[str, Json], metadata: IssuerMetadata, now: fl
         raise AuthFailed(f"The answer to the registration is {said(raw)}.", hint="It has to be a JSON object.")
     client_id, secret = _text(answer, "client_id"), _text(answer, "client_secret")
     if not client_id:
-        raise AuthFailed("client_id is missing in the answer to the registration.", hint="It has to be a string.")
-    _same_redirects(answer, asked)
-    _same_list(answer, "grant_types", asked, "authorization_code")
-    _same_list(answer, "response_types", asked, "code")
+        raise _wrong("client_id", "missing", "a string")
+    _check_redirects(answer, str(items_of(asked["redirect_uris"])[0]))
+    for name, needed in (("grant_types", "authorization_code"), ("response_types", "code")):
+        _check_list(answer, name, asked, needed)
+    scope = answer.get("scope")
     return Client(
         issuer=metadata.issuer,
         client_id=client_id,
@@ -195,25 +197,21 @@ def read(raw: Json, *, asked: dict[str, Json], metadata: IssuerMetadata, now: fl
         how="registered",
         redirect_uri=str(items_of(asked["redirect_uris"])[0]),
         secret_expires=_expires(answer, secret, time.time() if now is None else now),
-        registration=_kept(answer),
+        # The rest of the answer may have a megabyte, and keyrings hold little.
+        registration={"scope": scope[: 2 * discovery.LONGEST_SCOPES]} if isinstance(scope, str) else {},
     )
 
 
-def _kept(answer: dict[str, Json]) -> Json:
-    """What of an answer is needed later; it may have a megabyte, and keyrings hold little."""
-    scope = answer.get("scope")
-    return {"scope": scope[: 2 * scope_words.LONGEST_SCOPES]} if isinstance(scope, str) else {}
+def _wrong(name: str, came: str, should: str) -> AuthFailed:
+    return AuthFailed(f"{name} in the answer to the registration is {came}.", hint=f"It has to be {should}.")
 
 
 def _text(answer: dict[str, Json], name: str) -> str:
     value = answer.get(name, "")
-    if not isinstance(value, str) or len(value) > LONGEST or not (value.isascii() and value.isprintable()):
-        came = said(value) if name not in SECRET_NAMES else "no plain text"
-        raise AuthFailed(
-            f"{name} in the answer to the registration is {came}.",
-            hint=f"It has to be a string of at most {LONGEST:,} printable ASCII characters (RFC 6749 appendix A).",
-        )
-    return value
+    if isinstance(value, str) and len(value) <= LONGEST and value.isascii() and value.isprintable():
+        return value
+    came = said(value) if name not in SECRET_NAMES else "no plain text"
+    raise _wrong(name, came, f"a string of at most {LONGEST:,} printable ASCII characters (RFC 6749 appendix A)")
 
 
 def same_redirect(one: str, other: str) -> bool:
@@ -228,72 +226,53 @@ def same_redirect(one: str, other: str) -> bool:
     return loopback and (ours.scheme, ours.path, ours.query) == (theirs.scheme, theirs.path, theirs.query)
 
 
-def _same_redirects(answer: dict[str, Json], asked: dict[str, Json]) -> None:
-    if "redirect_uris" not in answer:
-        return
-    ours, came = str(items_of(asked["redirect_uris"])[0]), answer["redirect_uris"]
+def _check_redirects(answer: dict[str, Json], ours: str) -> None:
+    came = answer.get("redirect_uris", [ours])
     if not isinstance(came, list) or not came:
-        raise AuthFailed(
-            f"redirect_uris in the answer to the registration is {said(came)}.", hint=f"It has to be [{said(ours)}]."
-        )
+        raise _wrong("redirect_uris", said(came), f"[{said(ours)}]")
     for one in items_of(came):
         if not isinstance(one, str) or not same_redirect(ours, one):
-            raise AuthFailed(
-                f"The registration sends codes to {said(one)}, which nobody asked for.",
-                hint=f"redirect_uris in the answer has to be what was sent: [{said(ours)}].",
-            )
+            raise _wrong("redirect_uris", f"for codes to {said(one)}, which nobody asked for", f"[{said(ours)}]")
 
 
-def _same_list(answer: dict[str, Json], name: str, asked: dict[str, Json], needed: str) -> None:
-    if name not in answer:
-        return
+def _check_list(answer: dict[str, Json], name: str, asked: dict[str, Json], needed: str) -> None:
     wanted = [str(one) for one in items_of(asked[name])]
-    should = f"{name} has to be what was sent: {', '.join(wanted)}."
-    came = answer[name]
+    came = answer.get(name, wanted)
+    should = f"what was sent: {', '.join(wanted)}"
     if not isinstance(came, list):
-        raise AuthFailed(f"{name} in the answer to the registration is {said(came)}.", hint=should)
+        raise _wrong(name, said(came), should)
     if needed not in came:
-        raise AuthFailed(f"{name} in the answer to the registration is without {needed}.", hint=should)
+        raise _wrong(name, f"without {needed}", should)
     for one in items_of(came):
         if one not in wanted and one not in _HARMLESS:
-            raise AuthFailed(f"{name} in the answer to the registration has {said(one)} besides.", hint=should)
+            raise _wrong(name, f"with {said(one)} besides", should)
 
 
 def _method(answer: dict[str, Json], asked: dict[str, Json], metadata: IssuerMetadata, secret: str) -> str:
-    wanted = str(asked["token_endpoint_auth_method"])
-    came = answer.get("token_endpoint_auth_method", "")
+    name = "token_endpoint_auth_method"
+    wanted = str(asked[name])
+    came = answer.get(name, "")
     if not came and not secret:
         came = "none"
     elif not came and wanted == "none":
         came = "none" if "none" in (metadata.methods or ()) else method_for(metadata, secret)
     came = came or wanted
     if came not in METHODS[:3]:
-        raise AuthFailed(
-            f"token_endpoint_auth_method in the answer to the registration is {said(came)}.",
-            hint=f"It has to be {wanted}, as was sent, or another one of {', '.join(METHODS[:3])}.",
-        )
+        raise _wrong(name, said(came), f"{wanted}, as was sent, or another one of {', '.join(METHODS[:3])}")
     if came != "none" and not secret:
-        raise AuthFailed(
-            f"The registration wants the client to show itself by {came}, and gave it no client_secret.",
-            hint="client_secret has to be in the answer; or token_endpoint_auth_method has to be none.",
-        )
+        raise _wrong(name, f"{came}, and it gave no client_secret", "none; or client_secret has to be in the answer")
     return str(came)
 
 
 def _expires(answer: dict[str, Json], secret: str, now: float) -> float:
-    value = answer.get("client_secret_expires_at", 0)
+    name = "client_secret_expires_at"
+    value = answer.get(name, 0)
     if not secret:
         return 0.0
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e12:
-        raise AuthFailed(
-            f"client_secret_expires_at in the answer to the registration is {said(value)}.",
-            hint="It has to be the time in seconds since 1970, or 0 for never (RFC 7591 3.2.1).",
-        )
+        raise _wrong(name, said(value), "the time in seconds since 1970, or 0 for never (RFC 7591 3.2.1)")
     if value and value <= now:
-        raise AuthFailed(
-            "client_secret_expires_at in the answer to the registration is in the past: the secret is of no use.",
-            hint=f"It has to be later than now, {now:.0f}, or 0 for never; or a clock is wrong.",
-        )
+        raise _wrong(name, "in the past", f"later than now, {now:.0f}, or 0 for never; or a clock is wrong")
     return float(value)
 
 
@@ -303,19 +282,19 @@ _HINT = (
 )
 
 
-async def who(
-    means: Means, fetcher: Fetcher, person: Person, issuer: IssuerMetadata, redirect_uri: str, asked: Sequence[str]
+async def client_for(
+    flow: Flow, issuer: IssuerMetadata, redirect_uri: str, asked: Sequence[str]
 ) -> tuple[Client, bool, str]:
-    """Who we are at an authorization server, whether that was so before, and what is to be said about it.
+    """Who we are at an authorization server, whether that was so before, and a sentence about it.
 
     Raises:
         AuthFailed: nobody, and why.
-        StudioError: as `Fetcher.send`; or a new client cannot be kept.
+        StudioError: as `Fetcher.send`; or a new client cannot be stored.
     """
-    auth = means.config.auth
-    if means.anew:
-        await means.store.remove_client(issuer.issuer, auth.whose)
-    known = await means.store.client(issuer.issuer, auth.whose)
+    auth = flow.config.auth
+    if flow.anew:
+        await flow.store.remove_client(issuer.issuer, auth.whose)
+    known = await flow.store.client(issuer.issuer, auth.whose)
     # Where its port is taken, whether another one will do (RFC 8252 7.3) would show in the browser alone.
     moved = known and known.how == "registered" and known.redirect_uri != redirect_uri and issuer.registration_endpoint
     choice = choose(
@@ -323,7 +302,7 @@ async def who(
         client_id=auth.client_id,
         client_secret=auth.client_secret,
         method=auth.method,
-        document=auth.client_metadata_url or means.document,
+        document=auth.client_metadata_url or flow.accounts.document,
         known=None if moved else known,
         redirect_uri=redirect_uri,
         asked=asked,
@@ -332,25 +311,27 @@ async def who(
         return replace(choice.client, redirect_uri=redirect_uri), choice.how == "registered", choice.why
     if choice.how == "register":
         # Other servers with this authorization server go on with the client that is replaced.
-        client = await register(fetcher, issuer, redirect_uri, discovery.union(known.asked if known else (), asked))
+        client = await register(
+            flow.fetcher, issuer, redirect_uri, discovery.union(known.asked if known else (), asked)
+        )
         detail = f"Registered there as {client.client_id}."
     else:
-        client_id, secret = await person.client(choice.why, redirect_uri)
-        means.redactor.learn(secret)
+        client_id, secret = await flow.person.client(choice.why, redirect_uri)
+        flow.accounts.redactor.learn(secret)
         shown = method_for(issuer, secret, auth.method)
         client = Client(issuer.issuer, client_id, secret, shown, "typed", redirect_uri)
         detail = "A person named the client."
-    await means.store.save_client(client, auth.whose)
+    await flow.store.save_client(client, auth.whose)
     return client, False, detail
 
 
-async def forget_unknown(means: Means, client: Client, problem: BaseException) -> None:
+async def forget_unknown(flow: Flow, client: Client, problem: BaseException) -> None:
     """Where an authorization server does not know the client any more: forget it, and say how there is another."""
     if not isinstance(problem, AuthFailed) or problem.error not in ("invalid_client", "unauthorized_client"):
         return
     if client.how in ("registered", "typed"):
         with suppress(StudioError, OSError):
-            await means.store.remove_client(client.issuer, means.config.auth.whose)
+            await flow.store.remove_client(client.issuer, flow.config.auth.whose)
         problem.hint += " What was known of the client was forgotten: sign in again, and another one is registered."
     elif client.how == "configured":
         problem.hint += " The entry names the client: register another there, and change client_id in its auth table."
@@ -392,15 +373,15 @@ async def _post(fetcher: Fetcher, issuer: IssuerMetadata, asked: dict[str, Json]
 
 
 def _refused(answer: Fetched, raw: dict[str, object], issuer: IssuerMetadata) -> AuthFailed:
-    error, told = raw.get("error"), raw.get("error_description")
-    words = [f"status {answer.status}"]
-    if isinstance(error, str) and error:
-        words.append(without(error[:80], ()))
-    said_so = f": {said(without(told, ()))}" if isinstance(told, str) and told else ""
+    error, reason = raw.get("error"), raw.get("error_description")
+    code = error[:80] if isinstance(error, str) else ""
+    words = f"status {answer.status}" + (f", {without(code, ())}" if code else "")
+    if isinstance(reason, str) and reason:
+        words += f": {said(without(reason, ()))}"
     known = "" if issuer.place else " Nothing says that this server signs people in by OAuth at all."
     return AuthFailed(
-        f"The registration endpoint {issuer.registration_endpoint} refused, with {', '.join(words)}{said_so}.{known}",
+        f"The registration endpoint {issuer.registration_endpoint} refused, with {words}.{known}",
         hint=_HINT if issuer.place else f"It may want a header with a key instead of a sign-in. {_HINT}",
-        error=error[:80] if isinstance(error, str) else "",
+        error=code,
         status=answer.status,
     )

@@ -1,6 +1,6 @@
-"""Requests to token and revocation endpoints: their form, and how the client shows itself there.
+"""Requests to token and revocation endpoints, how the client shows itself there, and their answers.
 
-RFC 6749 2.3.1, 4.1.3, 4.4.2, 6; RFC 7009 2.1; RFC 7523 2; RFC 8693 2.1; RFC 8707 2. The answers are read in `answers`.
+RFC 6749 2.3.1, 4.1.3, 4.4.2, 5, 6; RFC 7009 2.1; RFC 7523 2; RFC 8693 2.1; RFC 8707 2.
 """
 
 from __future__ import annotations
@@ -8,19 +8,20 @@ from __future__ import annotations
 import base64
 import math
 import re
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import field
-from typing import Literal, NamedTuple, Protocol
+from dataclasses import field, replace
+from typing import NamedTuple
 from urllib.parse import quote_plus, urlencode
 
-from mcp_studio.auth import discovery as scope_words
+from mcp_studio.auth import discovery, model
 from mcp_studio.auth.dpop import Dpop, Use, nonce_wanted
+from mcp_studio.auth.fetch import Fetched, Fetcher
 from mcp_studio.auth.metadata import body_of
-from mcp_studio.auth.model import AuthFailed, Client, said, without
+from mcp_studio.auth.model import AuthFailed, Client, Grant, said, without
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, items_of, mapping
 from mcp_studio.record import record
-from mcp_studio.transport.base import HeaderList, Headers
 
 JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -95,58 +96,9 @@ def _secret(client: Client) -> str:
     return client.secret
 
 
-def code_form(code: str, verifier: str, redirect_uri: str, resource: str) -> Form:
-    """Redeem a code (RFC 6749 4.1.3, RFC 7636 4.5)."""
-    return [
-        ("grant_type", "authorization_code"),
-        ("code", code),
-        ("redirect_uri", redirect_uri),
-        ("code_verifier", verifier),
-        ("resource", resource),
-    ]
-
-
-def refresh_form(refresh_token: str, resource: str, scopes: Sequence[str] = ()) -> Form:
-    """A new access token for a refresh token (RFC 6749 6); without scopes it is for what was granted."""
-    return [
-        ("grant_type", "refresh_token"),
-        ("refresh_token", refresh_token),
-        ("scope", scope_words.text(scopes)),
-        ("resource", resource),
-    ]
-
-
-def credentials_form(resource: str, scopes: Sequence[str] = ()) -> Form:
-    """A token for the client itself (RFC 6749 4.4.2)."""
-    return [("grant_type", "client_credentials"), ("scope", scope_words.text(scopes)), ("resource", resource)]
-
-
-def bearer_form(assertion: str, resource: str, scopes: Sequence[str] = ()) -> Form:
-    """A token for a JWT that somebody else gave (RFC 7523 2.1)."""
-    return [
-        ("grant_type", JWT_BEARER),
-        ("assertion", assertion),
-        ("scope", scope_words.text(scopes)),
-        ("resource", resource),
-    ]
-
-
-def exchange_form(id_token: str, audience: str, resource: str, scopes: Sequence[str] = ()) -> Form:
-    """An identity assertion grant for an id token (RFC 8693 2.1; MCP enterprise-managed authorization)."""
-    return [
-        ("grant_type", TOKEN_EXCHANGE),
-        ("requested_token_type", ID_JAG),
-        ("subject_token", id_token),
-        ("subject_token_type", ID_TOKEN),
-        ("audience", audience),
-        ("resource", resource),
-        ("scope", scope_words.text(scopes)),
-    ]
-
-
-def revocation_form(token: str, kind: str) -> Form:
-    """Take a token back (RFC 7009 2.1). `kind` is `access_token` or `refresh_token`."""
-    return [("token", token), ("token_type_hint", kind)]
+def form(grant_type: str, resource: str = "", scopes: Sequence[str] = (), **fields: str) -> Form:
+    """What a token request says; `resource` is the server as its metadata calls it (RFC 8707)."""
+    return [("grant_type", grant_type), *fields.items(), ("scope", discovery.text(scopes)), ("resource", resource)]
 
 
 LONGEST_TOKEN = 65_536
@@ -202,7 +154,7 @@ def read(
     who: str,
     asked: Iterable[str] = (),
     secrets: Iterable[str] = (),
-    dpop: Literal["no", "may", "must"] = "no",
+    dpop: Use = "no",
     exchange: bool = False,
 ) -> Tokens:
     """Read the answer of a token endpoint.
@@ -237,7 +189,7 @@ def read(
 
 
 def _object(status: int, body: bytes, who: str, secrets: Iterable[str]) -> dict[str, Json]:
-    should = "It has to be a JSON object with access_token and token_type, or with error (RFC 6749 5)."
+    hint = "It has to be a JSON object with access_token and token_type, or with error (RFC 6749 5)."
     if 300 <= status < 400:
         raise AuthFailed(
             f"{who} sends elsewhere (status {status}), which is not followed with secrets in the request.",
@@ -246,24 +198,20 @@ def _object(status: int, body: bytes, who: str, secrets: Iterable[str]) -> dict[
         )
     try:
         raw = body_of(body, most=64, values=10_000)
-    except JsonProblem as problem:
-        raise _no_json(status, body, who, f"no JSON ({without(problem.reason, secrets)})", should) from None
+        if isinstance(raw, dict):
+            return mapping(raw)
+        came = "a string" if isinstance(raw, str) else said(raw)
     except LimitExceeded as problem:
-        raise AuthFailed(f"{who} answered with status {status}. {problem.message}", hint=should) from None
-    if not isinstance(raw, dict):
-        came = said(raw) if not isinstance(raw, str) else "a string"
-        raise AuthFailed(f"{who} answered with status {status} and {came}.", hint=should, status=status)
-    return mapping(raw)
-
-
-def _no_json(status: int, body: bytes, who: str, came: str, should: str) -> AuthFailed:
-    if plain := _by_status(status, who):
-        return plain
-    if not body.strip():
-        came = "nothing"
-    elif body.lstrip()[:1] == b"<":
-        came = "HTML instead of JSON"
-    return AuthFailed(f"{who} answered with status {status} and {came}.", hint=should, status=status)
+        raise AuthFailed(f"{who} answered with status {status}. {problem.message}", hint=hint) from None
+    except JsonProblem as problem:
+        if plain := _by_status(status, who):
+            raise plain from None
+        came = f"no JSON ({without(problem.reason, secrets)})"
+        if not body.strip():
+            came = "nothing"
+        elif body.lstrip()[:1] == b"<":
+            came = "HTML instead of JSON"
+    raise AuthFailed(f"{who} answered with status {status} and {came}.", hint=hint, status=status)
 
 
 def _by_status(status: int, who: str) -> AuthFailed | None:
@@ -272,38 +220,35 @@ def _by_status(status: int, who: str) -> AuthFailed | None:
         busy = "wants fewer requests" if status == 429 else "failed"
         return AuthFailed(f"{who} {busy} (status {status}).", hint="Try again later.", status=status)
     if status in (404, 405):
-        place = "token_endpoint in the metadata has to be the address where tokens are given out, by POST."
-        return AuthFailed(f"{who} is none (status {status}).", hint=place, status=status)
+        hint = "token_endpoint in the metadata has to be the address where tokens are given out, by POST."
+        return AuthFailed(f"{who} is none (status {status}).", hint=hint, status=status)
     return None
 
 
 def _refused(status: int, answer: dict[str, Json], who: str, secrets: Iterable[str]) -> AuthFailed:
     secrets = (*secrets, *(str(value) for name, value in answer.items() if name in SECRETS))
     error = answer.get("error")
-    if not isinstance(error, str) and (plain := _by_status(status, who)):
-        return plain
     if not isinstance(error, str) or not error:
+        if not isinstance(error, str) and (plain := _by_status(status, who)):
+            return plain
         came = "no error" if error is None else f"the error {said(error)}"
         return AuthFailed(
             f"{who} answered with status {status} and {came}.",
             hint="With an error status it has to send error, as a string (RFC 6749 5.2).",
             status=status,
         )
-    told = answer.get("error_description")
-    words = f": {said(without(told, secrets))}" if isinstance(told, str) and told else ""
+    reason, page = answer.get("error_description"), str(answer.get("error_uri"))
+    words = f": {said(without(reason, secrets))}" if isinstance(reason, str) and reason else ""
     code = without(error if len(error) <= 80 else f"{error[:80]}…", secrets)
-    page = str(answer.get("error_uri"))
-    more = f" It tells more at {said(without(page, secrets))}." if page.startswith(("https://", "http://")) else ""
-    odd = "" if status >= 400 else f" With an error the status has to be 400, and not {status}."
-    return AuthFailed(
-        f"{who} refused with {code} (status {status}){words}.",
-        hint=_HINTS.get(code, "Try again later." if status == 429 or status >= 500 else _UNKNOWN) + more + odd,
-        error=code,
-        status=status,
-    )
+    hint = _HINTS.get(code, "Try again later." if status == 429 or status >= 500 else _UNKNOWN)
+    if page.startswith(("https://", "http://")):
+        hint += f" It tells more at {said(without(page, secrets))}."
+    if status < 400:
+        hint += f" With an error the status has to be 400, and not {status}."
+    return AuthFailed(f"{who} refused with {code} (status {status}){words}.", hint=hint, error=code, status=status)
 
 
-def _kind(answer: dict[str, Json], who: str, dpop: str, exchange: bool, notes: dict[str, str]) -> str:
+def _kind(answer: dict[str, Json], who: str, dpop: Use, exchange: bool, notes: dict[str, str]) -> str:
     value = answer.get("token_type")
     kind = value.strip().lower() if isinstance(value, str) else ""
     if exchange:
@@ -315,18 +260,14 @@ def _kind(answer: dict[str, Json], who: str, dpop: str, exchange: bool, notes: d
         return "DPoP"
     if kind == "bearer" and dpop != "must":
         return "Bearer"
+    came, hint = f"a token of the type {said(value)}.", "token_type has to be Bearer or DPoP."
     if kind == "bearer":
-        raise AuthFailed(
-            f"{who} gave a Bearer token, which anybody who gets hold of it can use; one that is bound to our key was "
-            "asked for.",
-            hint="token_type has to be DPoP (RFC 9449 5).",
-        )
-    if kind == "dpop":
-        raise AuthFailed(
-            f"{who} gave a token that is bound to a key, though none was shown.",
-            hint="token_type has to be Bearer; or set dpop = true in the [servers.NAME.auth] table.",
-        )
-    raise AuthFailed(f"{who} gave a token of the type {said(value)}.", hint="token_type has to be Bearer or DPoP.")
+        came = "a Bearer token, which anybody who gets hold of it can use; one bound to our key was asked for."
+        hint = "token_type has to be DPoP (RFC 9449 5)."
+    elif kind == "dpop":
+        came = "a token that is bound to a key, though none was shown."
+        hint = "token_type has to be Bearer; or set dpop = true in the [servers.NAME.auth] table."
+    raise AuthFailed(f"{who} gave {came}", hint=hint)
 
 
 def _token(answer: dict[str, Json], name: str, who: str, *, needed: bool = False) -> str:
@@ -337,20 +278,17 @@ def _token(answer: dict[str, Json], name: str, who: str, *, needed: bool = False
         return value
     # A token is never quoted, be it as wrong as it may.
     if value is None:
-        came = f"is missing in the answer of {_lower(who)}"
+        came = "is missing"
     elif not isinstance(value, str):
-        came = f"in the answer of {_lower(who)} is no string"
+        came = "is no string"
     elif len(value) > LONGEST_TOKEN:
-        came = f"in the answer of {_lower(who)} has {len(value):,} characters"
+        came = f"has {len(value):,} characters"
     else:
-        came = f"in the answer of {_lower(who)} is empty, or has characters that no header can carry"
+        came = "is empty, or has characters that no header can carry"
     raise AuthFailed(
-        f"{name} {came}.", hint=f"It has to be a string of at most {LONGEST_TOKEN:,} ASCII characters without spaces."
+        f"{name} {came} in the answer of {who[:1].lower()}{who[1:]}.",
+        hint=f"It has to be a string of at most {LONGEST_TOKEN:,} ASCII characters without spaces.",
     )
-
-
-def _lower(who: str) -> str:
-    return who[:1].lower() + who[1:]
 
 
 def _scopes(answer: dict[str, Json], asked: tuple[str, ...], notes: dict[str, str]) -> tuple[str, ...]:
@@ -363,13 +301,13 @@ def _scopes(answer: dict[str, Json], asked: tuple[str, ...], notes: dict[str, st
     if not isinstance(value, str):
         notes["scope"] = f"scope is {said(value)}; it has to be a string (RFC 6749 3.3), and was left out."
         return asked
-    granted = scope_words.parse(value)
+    granted = discovery.parse(value)
     # Some give the refresh token that it stands for, and do not count it among the scopes.
-    given = (scope_words.OFFLINE,) if answer.get("refresh_token") else ()
-    if less := scope_words.missing((*granted, *given), asked):
-        notes["scopes"] = f"Asked for and not granted: {scope_words.brief(less)}."
-    elif asked and (more := scope_words.missing(asked, granted)):
-        notes["scopes"] = f"Granted though nobody asked for it: {scope_words.brief(more)}."
+    given = (discovery.OFFLINE,) if answer.get("refresh_token") else ()
+    if less := discovery.missing((*granted, *given), asked):
+        notes["scopes"] = f"Asked for and not granted: {discovery.brief(less)}."
+    elif asked and (more := discovery.missing(asked, granted)):
+        notes["scopes"] = f"Granted though nobody asked for it: {discovery.brief(more)}."
     return granted
 
 
@@ -393,52 +331,14 @@ def _expires(answer: dict[str, Json], notes: dict[str, str]) -> float:
     return min(number, float(LATEST))
 
 
-Make = Callable[[], Awaitable[TokenRequest]]
-"""Makes a request anew for each time that it is sent: a client's assertion is good for one (RFC 7523 3)."""
-
-
-def signed(url: str, client: Client, form: Form, prove: Callable[[], Awaitable[str]]) -> Make:
-    """Makes the requests of a client. `prove` gives its assertion, or nothing where it has other ways."""
-
-    async def make() -> TokenRequest:
-        return post(url, client, form, assertion=await prove())
-
-    return make
-
-
-class Answer(Protocol):
-    """What `Sender.send` brings."""
-
-    @property
-    def status(self) -> int: ...
-    @property
-    def headers(self) -> Headers: ...
-    @property
-    def body(self) -> bytes: ...
-
-
-class Sender(Protocol):
-    """What is used of `auth.fetch.Fetcher`."""
-
-    async def send(
-        self,
-        purpose: str,
-        method: str,
-        url: str,
-        *,
-        headers: HeaderList | None = None,
-        body: bytes = b"",
-        secrets: Iterable[str] = (),
-    ) -> Answer:
-        """Send one request and read its whole answer."""
-        ...
-
-
 async def redeem(
-    sender: Sender,
-    make: Make,
+    fetcher: Fetcher,
+    url: str,
+    client: Client,
+    form: Form,
     purpose: str,
     *,
+    prove: Callable[[], Awaitable[str]] | None = None,
     asked: Iterable[str] = (),
     dpop: Dpop | None = None,
     use: Use = "no",
@@ -447,7 +347,8 @@ async def redeem(
     """Send a token request and read what comes; once more where only a nonce (RFC 9449 8) or the client's id is wanted.
 
     Args:
-        purpose: what it is for, in words: `token for the code`.
+        purpose: what it is for: `token for the code`.
+        prove: gives the client's assertion, where it has one: it is good for one request (RFC 7523 3).
         asked: the scopes that are asked for.
         dpop: the key to bind the token to; `use` says whether it has to be.
         exchange: an assertion is asked for (RFC 8693).
@@ -457,50 +358,109 @@ async def redeem(
         AuthFailed: no tokens, or none of use; `error` is the OAuth error code where one came.
         StudioError: as `Fetcher.send`.
     """
-    proven = dpop if use != "no" else None
-    request = await make()
-    answer = await _send(sender, request, purpose, proven)
-    if proven and proven.seen(request.url, answer.headers) and _nonce(answer):
-        request = await make()
-        answer = await _send(sender, request, purpose, proven)
-        proven.seen(request.url, answer.headers)
-    if request.named and id_wanted(answer):
-        answer = await _send(sender, request._replace(body=request.named), purpose, proven)
+    key = dpop if use != "no" else None
+
+    async def send(request: TokenRequest) -> Fetched:
+        proof = [("DPoP", key.proof("POST", url))] if key else []
+        return await _send(fetcher, request, purpose, proof)
+
+    request = post(url, client, form, assertion=await prove() if prove else "")
+    answer = await send(request)
+    if key and key.seen(url, answer.headers) and _nonce_wanted(answer):
+        request = post(url, client, form, assertion=await prove() if prove else "")
+        answer = await send(request)
+        key.seen(url, answer.headers)
+    if request.named and _id_wanted(answer):
+        answer = await send(request._replace(body=request.named))
     return read(
         answer.status,
         answer.body,
-        who=f"The token endpoint {request.url.partition('?')[0]}",
+        who=f"The token endpoint {url.partition('?')[0]}",
         asked=asked,
         secrets=request.secrets,
-        dpop=use if proven else "no",
+        dpop=use if key else "no",
         exchange=exchange,
     )
 
 
-async def _send(sender: Sender, request: TokenRequest, purpose: str, dpop: Dpop | None) -> Answer:
-    headers = list(request.headers)
-    if dpop:
-        headers.append(("DPoP", dpop.proof("POST", request.url)))
-    return await sender.send(purpose, "POST", request.url, headers=headers, body=request.body, secrets=request.secrets)
+async def revoke(fetcher: Fetcher, grant: Grant, kind: str, token: str, assertion: str) -> None:
+    """Take one token back; `kind` is `access_token` or `refresh_token`.
+
+    Raises:
+        AuthFailed: it was not.
+        StudioError: as `Fetcher.send`.
+    """
+    purpose = f"revocation of the {kind.replace('_', ' ')}"
+    request = post(
+        grant.revocation_endpoint, grant.client, [("token", token), ("token_type_hint", kind)], assertion=assertion
+    )
+    answer = await _send(fetcher, request, purpose, [])
+    if request.named and _id_wanted(answer):
+        answer = await _send(fetcher, request._replace(body=request.named), purpose, [])
+    # 200 also for a token that was not known (RFC 7009 2.2).
+    if not 200 <= answer.status < 300:
+        raise AuthFailed(f"the revocation endpoint {request.url} answered with status {answer.status}.")
 
 
-def id_wanted(answer: Answer) -> bool:
+async def _send(fetcher: Fetcher, request: TokenRequest, purpose: str, more: list[tuple[str, str]]) -> Fetched:
+    headers = [*request.headers, *more]
+    return await fetcher.send(purpose, "POST", request.url, headers=headers, body=request.body, secrets=request.secrets)
+
+
+def _problem(answer: Fetched) -> AuthFailed | None:
+    if answer.status in (400, 401):
+        try:
+            read(answer.status, answer.body, who="It")
+        except AuthFailed as problem:
+            return problem
+    return None
+
+
+def _id_wanted(answer: Fetched) -> bool:
     """Whether a server overlooks who the header names (the Python SDK's does): its form has to name the client, too."""
-    if answer.status not in (400, 401):
-        return False
-    try:
-        read(answer.status, answer.body, who="It")
-    except AuthFailed as problem:
-        return problem.error in ("invalid_client", "invalid_request") and "client_id" in problem.message
-    return False
+    problem = _problem(answer)
+    return bool(problem and problem.error in ("invalid_client", "invalid_request") and "client_id" in problem.message)
 
 
-def _nonce(answer: Answer) -> bool:
-    if answer.status not in (400, 401):
-        return False
-    try:
-        read(answer.status, answer.body, who="It")
-    except AuthFailed as problem:
-        challenge = ", ".join(value for name, value in answer.headers if name.lower() == "www-authenticate")
-        return nonce_wanted(answer.status, problem.error, challenge)
-    return False
+def _nonce_wanted(answer: Fetched) -> bool:
+    challenge = ", ".join(value for name, value in answer.headers if name.lower() == "www-authenticate")
+    problem = _problem(answer)
+    return bool(problem and nonce_wanted(answer.status, problem.error, challenge))
+
+
+def with_tokens(grant: Grant, got: Tokens) -> Grant:
+    """The grant with new tokens. An answer without a refresh token leaves the old one in force (RFC 6749 6)."""
+    now = time.time()
+    expires = now + got.expires_in if got.expires_in else 0.0
+    claim = model.payload(got.access_token).get("exp")
+    if not expires and isinstance(claim, (int, float)) and now < claim < now + 1e9:
+        expires = float(claim)
+    return replace(
+        grant,
+        access_token=got.access_token,
+        token_type=got.token_type,
+        refresh_token=got.refresh_token or grant.refresh_token,
+        id_token=got.id_token or grant.id_token,
+        scopes=got.scopes,
+        obtained=now,
+        expires=expires,
+    )
+
+
+def about(got: Tokens, audience: str) -> str:
+    """Tokens as a sentence, with what is odd about them; never themselves."""
+    until = f"for {model.span(got.expires_in)}" if got.expires_in else "whose lifetime the answer does not say"
+    words = [f"A {got.token_type} token {until}, {'with' if got.refresh_token else 'without'} a refresh token."]
+    words += [f"Scopes: {discovery.brief(got.scopes)}."] if got.scopes else []
+    if other := meant_for(got.access_token, audience):
+        words.append(f"It is meant for {other}, and {said(audience)} was asked for.")
+    return " ".join((*words, *got.notes.values()))
+
+
+def meant_for(token: str, audience: str) -> str:
+    """Whom a token is for, where it says so and that is somebody else than `audience`; else empty."""
+    aud: Json = model.payload(token).get("aud")
+    meant = [str(one) for one in (items_of(aud) or [aud]) if one]
+    if not meant or not audience or audience.rstrip("/") in [one.rstrip("/") for one in meant]:
+        return ""
+    return said(", ".join(meant[:5]))

@@ -16,7 +16,6 @@ from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.paths import Paths
-from mcp_studio.vault.keyring import passphrase
 
 HOW = {
     "configured": "registered beforehand",
@@ -105,7 +104,7 @@ def configuration(options: Options, out: Output) -> Config:
 
 def accounts(config: Config, out: Output) -> Accounts:
     """The sign-ins of this person, without a studio around them."""
-    return Accounts(config.settings, Paths.default(), config.settings.limits, out.redactor, passphrase=passphrase())
+    return Accounts(config.settings, Paths.default(), config.settings.limits, out.redactor)
 
 
 def named(config: Config, words: list[str], options: Options, out: Output) -> list[ServerConfig]:

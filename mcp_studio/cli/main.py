@@ -78,16 +78,10 @@ def _passphrase(new: bool) -> str:
     return ask(new)
 
 
-def _waiting() -> None:
-    """Tell what is waited for, where that is noticed."""
-    sys.stderr.write("Waiting for the keyring: it may be asking to be unlocked.\n")
-
-
 def _run(options: Options, out: Output) -> int:
-    from mcp_studio.vault.keyring import ask_with, wait_with
+    from mcp_studio.vault.keyring import ask_with
 
     ask_with(_passphrase)
-    wait_with(None if options.quiet or not sys.stderr.isatty() else _waiting)
     if options.verb in ("", "demo"):
         return _studio(options)
     if options.verb == "mock":
@@ -137,7 +131,6 @@ def _studio(options: Options) -> int:
     """The studio itself."""
     from mcp_studio.cli import targets
     from mcp_studio.paths import Paths
-    from mcp_studio.vault.keyring import wait_with
 
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("The studio needs a terminal.", hint="For scripts there are verbs: mcp-studio --help")
@@ -147,7 +140,6 @@ def _studio(options: Options) -> int:
     targets.start_ahead(config)
     from mcp_studio.tui.run import run as open_studio
 
-    wait_with(None)  # from now on the terminal is the studio's
     return open_studio(config, paths)
 
 

@@ -25,7 +25,6 @@ from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.state import Spawn
 from mcp_studio.transport.base import Credentials, HeaderList, Headers, Refused, Transport
 from mcp_studio.transport.make import make
-from mcp_studio.vault import keyring
 
 if TYPE_CHECKING:
     from mcp_studio.auth.access import SignInRequest
@@ -125,7 +124,7 @@ class Signing:
     def __init__(
         self, settings: Settings, paths: Paths, redactor: Redactor, inbox: Inbox, *, can_ask: bool, spawn: Spawn
     ) -> None:
-        self.accounts = Accounts(settings, paths, settings.limits, redactor, passphrase=_passphrase)
+        self.accounts = Accounts(settings, paths, settings.limits, redactor)
         """What is known of sign-ins, and all that can be done with them; studios may share it."""
         self._inbox = inbox
         self._can_ask = can_ask
@@ -317,11 +316,6 @@ class Signing:
 
 def _identity(config: ServerConfig) -> tuple[object, ...]:
     return config.url, config.auth, config.tls
-
-
-def _passphrase(new: bool) -> str:
-    ask = keyring.passphrase()
-    return ask(new) if ask is not None else ""
 
 
 async def _over(sign_in: SignIn) -> bool:

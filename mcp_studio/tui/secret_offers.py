@@ -63,7 +63,7 @@ async def moved(redactor: Redactor, servers: Sequence[ServerConfig]) -> tuple[li
     Raises:
         ConfigError: they cannot be kept: why, and what else there is; those before stay kept.
     """
-    taken = {one.name for one in await beside(lambda: names().list())}
+    taken = set(await beside(names))
     done: list[ServerConfig] = []
     place = ""
     for server in servers:

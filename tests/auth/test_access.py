@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.auth import access
 from mcp_studio.auth.access import SignInRequest
 from mcp_studio.auth.model import AuthFailed
 from mcp_studio.config.model import ServerConfig
@@ -324,7 +323,7 @@ def test_a_grant_without_a_person_is_had_silently_and_kept_nowhere(tmp_path: Pat
             world.expire()
             assert await caller.call() == 200
             assert await caller.call("read_notes") == 200
-            assert desk.vault._kept == {}  # type: ignore[attr-defined]
+            assert desk.vault.secrets == {}  # type: ignore[attr-defined]
             await caller.edge.close(1)
             wrong = Caller(
                 desk, replace(config, auth=replace(config.auth, client_secret="other", account="x")), agrees=None
@@ -397,11 +396,3 @@ def test_the_token_itself_is_given_to_who_asks_and_renewed_when_wanted(tmp_path:
                 await desk.accounts.token(server(world.url, account="other"))
 
     run(main())
-
-
-@pytest.mark.parametrize(
-    "challenge, words",
-    [("Bearer", "."), ('Bearer error="x"', ": x."), ('Bearer error="x", error_description="Gone."', ': x, "Gone."')],
-)
-def test_a_refusal_in_the_words_of_the_server_ends_as_sentences_do(challenge: str, words: str) -> None:
-    assert access._why(challenge) == words

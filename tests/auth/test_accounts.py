@@ -64,7 +64,7 @@ def test_who_signs_out_elsewhere_is_signed_out_here(tmp_path: Path) -> None:
             await two.accounts.sign_out(config, two.tap)
             with pytest.raises(SignInNeeded):
                 await caller.call()
-            assert await one.accounts.accounts() == [] and not [name for name in vault._kept if "grant" in name]
+            assert await one.accounts.accounts() == [] and not [name for name in vault.secrets if "grant" in name]
             assert (await two.done(config)).state == "done"
             assert await caller.call() == 200  # And who signs in there, is signed in here.
             await caller.edge.close(1)
@@ -85,7 +85,7 @@ def test_a_vault_that_lost_its_secrets_is_not_asked_each_time(tmp_path: Path) ->
         async with AuthServer() as world:
             config = server(world.url)
             assert (await Desk(tmp_path, vault).done(config)).state == "done"
-            vault._kept.clear()
+            vault.secrets.clear()
             vault.asked = 0
             desk = Desk(tmp_path, vault)
             caller = Caller(desk, config, agrees=None)

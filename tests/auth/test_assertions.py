@@ -93,8 +93,8 @@ def test_the_jwt_of_a_workload_is_read_anew(tmp_path: Path) -> None:
     for number in range(2):
         token = made({"sub": f"w{number}", "exp": time.time() + 60})
         file.write_text(f"{token}\n")
-        assert unattended.workload_assertion(str(file)) == token == unattended.workload_assertion(token)
-    assert unattended.identity_token(made({"sub": "x"}))
+        assert unattended.assertion(str(file), "assertion") == token == unattended.assertion(token, "assertion")
+    assert unattended.assertion(made({"sub": "x"}), "idp_id_token")
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_the_jwt_of_a_workload_is_read_anew(tmp_path: Path) -> None:
 )
 def test_what_is_no_jwt_is_said_without_it(value: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        unattended.workload_assertion(value)
+        unattended.assertion(value, "assertion")
     assert caught.value.key == "assertion" and "SECRET" not in f"{caught.value.message}{caught.value.hint}"
 
 
@@ -110,17 +110,17 @@ def test_a_file_that_holds_something_else_is_said(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_bytes(b"SECRET \xff no jwt")
     with pytest.raises(ConfigError, match="no JWT") as caught:
-        unattended.identity_token(str(file))
+        unattended.assertion(str(file), "idp_id_token")
     assert "SECRET" not in str(caught.value)
     file.write_bytes(b"x" * 70_000)
     with pytest.raises(ConfigError, match="larger"):
-        unattended.identity_token(str(file))
+        unattended.assertion(str(file), "idp_id_token")
     with pytest.raises(StudioError, match="cannot be read"):
-        unattended.identity_token(str(tmp_path))
+        unattended.assertion(str(tmp_path), "idp_id_token")
 
 
 def test_a_jwt_that_has_expired_is_not_sent() -> None:
     token = made({"exp": time.time() - 3600})
     with pytest.raises(AuthFailed, match="expired") as caught:
-        unattended.workload_assertion(token)
+        unattended.assertion(token, "assertion")
     assert token not in f"{caught.value}{caught.value.hint}" and "ago" in caught.value.message

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from mcp_studio.auth import callback
-from mcp_studio.auth.callback import Callback, Reception, listen, port_kept
+from mcp_studio.auth.callback import Callback, Reception, Redirects, port_kept
 from tests.support import run, wait_until
 
 GOOD = "code=right&state=s"
@@ -194,17 +194,16 @@ def test_localhost_is_listened_at_with_both_addresses() -> None:
     run(main())
 
 
-def test_a_port_that_is_taken_is_left_for_another_unless_it_was_configured() -> None:
+def test_a_port_that_is_taken_is_left_for_another_unless_it_was_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         async with listening() as (taken, _):
-            made, why = await listen("127.0.0.1", taken.port, lambda query: Reception(True, "", ""))
-            assert made is None and "paste" in why
-            monkey = pytest.MonkeyPatch()
-            monkey.setattr("mcp_studio.auth.callback.PORT", taken.port)
-            made, why = await listen("127.0.0.1", 0, lambda query: Reception(True, "", ""))
-            monkey.undo()
-            assert made is not None and made.port != taken.port and str(made.port) in why
-            await made.close()
+            redirects = Redirects("one", lambda note: None)
+            assert "paste" in await redirects.start("127.0.0.1", taken.port) and not redirects.listening
+            monkeypatch.setattr(callback, "PORT", taken.port)
+            note = await redirects.start("127.0.0.1", 0)
+            port = redirects.uri.partition("1:")[2].partition("/")[0]
+            assert redirects.listening and port != str(taken.port) and port in note
+            await redirects.close()
 
     run(main())
 

@@ -33,7 +33,8 @@ LOCAL = "http://localhost:3000/mcp"
     ],
 )
 def test_the_resource_metadata_is_looked_for(named: str, url: str, places: list[str]) -> None:
-    assert list(discovery.resource_urls(Challenge("bearer", {"resource_metadata": named}), url)) == places
+    refused = discovery.resource_place_problem(Challenge("bearer", {"resource_metadata": named}), url)
+    assert list(discovery.resource_urls("" if refused else named, url)) == places
 
 
 def test_a_place_that_may_not_be_used_is_said() -> None:
@@ -56,7 +57,6 @@ def test_the_issuer_metadata_is_looked_for_in_the_fixed_order(issuer: str, place
 
 
 def test_a_server_of_the_first_specification_has_all_at_its_root() -> None:
-    assert discovery.legacy_urls("https://h/a/mcp") == (f"https://h{AS}",)
     assert discovery.legacy_metadata("https://h/a/mcp") == {
         "issuer": "https://h",
         "authorization_endpoint": "https://h/authorize",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+from urllib.parse import urlsplit
 
 import pytest
 
-from mcp_studio.auth.fetch import FIRST, Fetcher, Pools, check_address, check_url, reach_of
+from mcp_studio.auth.fetch import FIRST, Fetcher, check_address, check_url, reach_of
 from mcp_studio.auth.model import AuthExchange, AuthFailed, NextRequest
 from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.limits import Limits
@@ -22,8 +23,8 @@ def small(**more: float) -> Limits:
 
 
 async def get(web: Web, path: str = "/x", limits: Limits | None = None, tap: FakeTap | None = None) -> bytes:
-    async with Fetcher(config(web.url + "/mcp"), limits or small(), tap or FakeTap(), Redactor()) as fetcher:
-        return (await fetcher.send("metadata", "GET", web.url + path)).body
+    fetcher = Fetcher(config(web.url + "/mcp"), limits or small(), tap or FakeTap(), Redactor())
+    return (await fetcher.send("metadata", "GET", web.url + path)).body
 
 
 def refuses(answer: Reply | bytes, kind: type[StudioError], *words: str, path: str = "/x") -> None:
@@ -45,7 +46,8 @@ def test_an_answer_is_read_and_told_to_the_tap_with_its_purpose() -> None:
             assert "planted" not in redactor.text("planted-code-1")  # learned before anything was told
             return 200, [("Content-Type", "application/json")], b'{"access_token": "planted-token-1"}'
 
-        async with Web(answer) as web, Fetcher(config(web.url), small(), tap, redactor, record=noted.append) as one:
+        async with Web(answer) as web:
+            one = Fetcher(config(web.url), small(), tap, redactor, record=noted.append)
             sent = b"code=planted-code-1&grant_type=authorization_code"
             form = [("Content-Type", "application/x-www-form-urlencoded")]
             found = await one.send(
@@ -93,9 +95,9 @@ def test_a_posted_body_and_its_answer_are_masked_whole_where_they_are_not_unders
             asked.append(request)
 
         async with Web(lambda _: (400, line, body.encode())) as web:
-            async with Fetcher(config(web.url), small(), tap, Redactor(), gate=gate, record=noted.append) as fetcher:
-                sent = body.encode() if method != "GET" else b""
-                answer = await fetcher.send("token", method, f"{web.url}/token", headers=line, body=sent)
+            fetcher = Fetcher(config(web.url), small(), tap, Redactor(), gate=gate, record=noted.append)
+            sent = body.encode() if method != "GET" else b""
+            answer = await fetcher.send("token", method, f"{web.url}/token", headers=line, body=sent)
         assert answer.body == body.encode(), "whoever asked gets it as it is"
         texts = [noted[-1].response, tap.responses[0].body.decode()]
         texts += [noted[-1].request, tap.requests[0].body.decode(), asked[0].body] * bool(sent)
@@ -114,8 +116,8 @@ def test_the_gate_sees_each_request_before_it_is_sent() -> None:
             seen.append(request)
 
         async with Web(lambda _: (200, [], b"{}")) as web:
-            async with Fetcher(config(web.url), small(), FakeTap(), Redactor(), gate=gate) as fetcher:
-                await fetcher.send("token", "POST", web.url + "/t", body=b"code_verifier=abcdefghijklmnop")
+            fetcher = Fetcher(config(web.url), small(), FakeTap(), Redactor(), gate=gate)
+            await fetcher.send("token", "POST", web.url + "/t", body=b"code_verifier=abcdefghijklmnop")
         assert seen[0].purpose == "token" and seen[0].method == "POST" and "abcdefgh" not in seen[0].body
 
     run(main())
@@ -146,7 +148,8 @@ def test_what_comes_beyond_an_answer_answers_nothing_else() -> None:
             smuggled = b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nsmuggled"
             return b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst" + smuggled
 
-        async with Web(answer) as web, Fetcher(config(web.url), small(), FakeTap(), Redactor()) as one:
+        async with Web(answer) as web:
+            one = Fetcher(config(web.url), small(), FakeTap(), Redactor())
             for path, body in (("/first", b"first"), ("/second", b"its own"), ("/second", b"its own")):
                 assert (await one.send("metadata", "GET", web.url + path)).body == body
             assert web.connections == 3
@@ -207,9 +210,9 @@ def test_redirects_elsewhere_and_in_circles_are_refused() -> None:
 def test_what_is_posted_is_never_sent_on() -> None:
     async def main() -> None:
         async with Web(lambda _: (307, [("Location", "/other")], b"")) as web:
-            async with Fetcher(config(web.url), small(), FakeTap(), Redactor()) as fetcher:
-                with pytest.raises(AuthFailed, match="not sent on"):
-                    await fetcher.send("token", "POST", web.url + "/token", body=b"code=1")
+            fetcher = Fetcher(config(web.url), small(), FakeTap(), Redactor())
+            with pytest.raises(AuthFailed, match="not sent on"):
+                await fetcher.send("token", "POST", web.url + "/token", body=b"code=1")
             assert [one.path for one in web.asked] == ["/token"]
 
     run(main())
@@ -243,7 +246,8 @@ def test_what_is_posted_is_never_sent_on() -> None:
 )
 def test_addresses_that_are_never_asked(url: str, reach: str) -> None:
     with pytest.raises(AuthFailed) as found:
-        check_url(url, "token endpoint", reach, plain=reach == "loopback")  # type: ignore[arg-type]
+        check_url(url, "token endpoint", "http://localhost/mcp" if reach == "loopback" else "https://mcp.example/mcp")
+        check_address(urlsplit(url).hostname or "", "as.example", "token endpoint", reach)  # type: ignore[arg-type]
     assert "planted" not in found.value.message
 
 
@@ -255,14 +259,6 @@ def test_addresses_that_are_never_asked(url: str, reach: str) -> None:
 def test_a_public_server_cannot_lead_to_addresses_that_only_we_reach(address: str) -> None:
     with pytest.raises(AuthFailed):
         check_address(address, "as.example", "authorization server", "public")
-    with pytest.raises(AuthFailed):
-        Pools(config("https://mcp.example/mcp"), 1).look((address, 443), "as.example")
-
-
-def test_a_peer_that_nobody_knows_is_refused() -> None:
-    for peer in (None, "socket", ()):
-        with pytest.raises(AuthFailed):
-            Pools(config("https://mcp.example/mcp"), 1).look(peer, "as.example")
 
 
 def test_how_near_a_server_is() -> None:
@@ -279,32 +275,12 @@ def test_how_near_a_server_is() -> None:
     check_address("127.0.0.1", "localhost", "authorization server", "loopback")
 
 
-def test_a_server_that_only_seems_to_be_near_leads_nowhere_near(monkeypatch: pytest.MonkeyPatch) -> None:
-    """DNS rebinding the other way round: its name resolves to something near, and it answers from afar."""
-
-    async def near(host: str) -> list[str]:
-        return ["10.0.0.5"]
-
-    monkeypatch.setattr("mcp_studio.auth.fetch.resolve", near)
-
-    async def main() -> None:
-        pools = Pools(config("https://mcp.example/mcp"), 1)
-        assert await pools.reach() == "private"
-        pools.look(("10.0.0.6", 443), "intranet.example")
-        pools.look(("8.8.8.8", 443), "mcp.example")
-        with pytest.raises(AuthFailed, match="public"):
-            pools.look(("10.0.0.6", 443), "intranet.example")
-        with pytest.raises(AuthFailed, match="public"):
-            await pools.get("https://intranet.example/token", "token endpoint")
-
-    run(main())
-
-
 def test_a_public_name_that_leads_here_is_refused_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """DNS rebinding: the name resolved to something public when it was looked up, and leads here when connecting."""
+    """DNS rebinding: the server's own name is looked up once, whatever it means a moment later."""
+    answers = {"mcp.example": ["8.8.8.8", "127.0.0.1"]}
 
     async def lie(host: str) -> list[str]:
-        return ["8.8.8.8"]
+        return [answers[host].pop(0)] if host in answers else ["127.0.0.1"]
 
     monkeypatch.setattr("mcp_studio.auth.fetch.resolve", lie)
 
@@ -312,9 +288,9 @@ def test_a_public_name_that_leads_here_is_refused_before_anything_is_sent(monkey
         async with Web(lambda _: (200, [], b"secret")) as web:
             port = web.url.rpartition(":")[2]
             server = config("https://mcp.example/mcp")
-            async with Fetcher(server, small(), FakeTap(), Redactor()) as fetcher:
-                with pytest.raises(AuthFailed, match=r"has the address 127\.0\.0\.1"):
-                    await fetcher.send("metadata", "GET", f"https://localhost:{port}/x")
+            fetcher = Fetcher(server, small(), FakeTap(), Redactor())
+            with pytest.raises(AuthFailed, match=r"has the address 127\.0\.0\.1"):
+                await fetcher.send("metadata", "GET", f"https://localhost:{port}/x")
             assert web.asked == []
 
     run(main())
@@ -324,11 +300,11 @@ def test_a_redirect_that_repeats_what_was_sent_is_told_without_it() -> None:
     async def main() -> None:
         async with Web(lambda ask: (307, [("Location", f"/again?{ask.body.decode()}")], b"")) as web:
             redactor = Redactor()
-            async with Fetcher(config(web.url), small(), FakeTap(), redactor) as fetcher:
-                with pytest.raises(AuthFailed) as caught:
-                    await fetcher.send(
-                        "token", "POST", f"{web.url}/x", body=b"c=planted-secret", secrets=["planted-secret"]
-                    )
+            fetcher = Fetcher(config(web.url), small(), FakeTap(), redactor)
+            with pytest.raises(AuthFailed) as caught:
+                await fetcher.send(
+                    "token", "POST", f"{web.url}/x", body=b"c=planted-secret", secrets=["planted-secret"]
+                )
             assert "/again" in caught.value.message and "planted" not in caught.value.message
 
     run(main())
@@ -343,8 +319,8 @@ def test_a_large_answer_holds_nobody_up_for_what_is_not_shown(monkeypatch: pytes
 
     async def main() -> None:
         async with Web(lambda _: (200, [], b"x" * 900_000)) as web:
-            async with Fetcher(config(web.url), Limits(), FakeTap(), Redactor(), record=shown.append) as fetcher:
-                await fetcher.send("metadata", "GET", f"{web.url}/x")
+            fetcher = Fetcher(config(web.url), Limits(), FakeTap(), Redactor(), record=shown.append)
+            await fetcher.send("metadata", "GET", f"{web.url}/x")
 
     run(main())
     assert max(lengths) < 100_000 and "834,464 characters more" in shown[-1].response
@@ -361,8 +337,8 @@ def test_a_stream_that_goes_on_is_not_read() -> None:
 
     async def main() -> None:
         async with Web(lambda _: b"", raw=endless) as web:
-            async with Fetcher(config(web.url), small(sign_in_request=0.8), FakeTap(), Redactor()) as fetcher:
-                answer = await fetcher.send("challenge", "POST", f"{web.url}/mcp")
-                assert answer.status == 200 and answer.body == b""
+            fetcher = Fetcher(config(web.url), small(sign_in_request=0.8), FakeTap(), Redactor())
+            answer = await fetcher.send("challenge", "POST", f"{web.url}/mcp")
+            assert answer.status == 200 and answer.body == b""
 
     run(main())

@@ -33,8 +33,8 @@ async def fine(got: Request, reply: Reply) -> None:
 
 async def fetched(server: str, url: str, tls: Tls) -> int:
     config = replace(ServerConfig("one", url=server), tls=tls)
-    async with Fetcher(config, Limits(sign_in_request=5), FakeTap(), Redactor()) as fetcher:
-        return (await fetcher.send("metadata", "GET", url)).status
+    fetcher = Fetcher(config, Limits(sign_in_request=5), FakeTap(), Redactor())
+    return (await fetcher.send("metadata", "GET", url)).status
 
 
 def test_a_further_authority_counts_for_authorization_servers_too(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from mcp_studio.auth.metadata import IssuerMetadata, ResourceMetadata, document
 from mcp_studio.auth.model import AuthFailed
-from mcp_studio.auth.unattended import essence
 from mcp_studio.jsontext import Json
 
 SERVER = "https://mcp.example/a/mcp"
@@ -187,10 +186,10 @@ def test_what_is_kept_of_metadata_is_small_and_as_good() -> None:
     flags = {"authorization_response_iss_parameter_supported": True, "client_id_metadata_document_supported": False}
     lists = ("token_endpoint_auth_signing_alg_values_supported", "dpop_signing_alg_values_supported")
     full = issuer(**flags, **{one: ["ES256"] for one in lists}, revocation_endpoint=f"{ISSUER}/revoke")  # type: ignore
-    assert issuer(**essence(full)) == replace(full, raw=essence(full))  # type: ignore[arg-type]
+    assert issuer(**full.essence()) == replace(full, raw=full.essence())  # type: ignore[arg-type]
     large = issuer(x="x" * 500_000, scopes_supported=["s" * 50] * 5_000, grant_types_supported=["g" * 90] * 5_000)
-    assert len(json.dumps(essence(large))) < 20_000
-    assert len(json.dumps(essence(issuer(revocation_endpoint="r" * 500_000)))) < 20_000
+    assert len(json.dumps(large.essence())) < 20_000
+    assert len(json.dumps(issuer(revocation_endpoint="r" * 500_000).essence())) < 20_000
 
 
 def test_placeholders_are_as_good_as_nothing() -> None:

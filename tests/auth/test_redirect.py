@@ -163,7 +163,7 @@ def test_whatever_comes_only_a_code_of_ours_gets_through(pairs: list[tuple[str, 
     text = "&".join(urlencode({name: value.encode("utf-8", "replace")}) for name, value in pairs)
     try:
         code = judge(text, expected(sends_issuer=promised))
-    except AuthFailed:
+    except (AuthFailed, NotOurs):
         return
     values = dict(pairs)
     assert len(values) == len(pairs) or [name for name, _ in pairs].count("x") > 1

@@ -226,7 +226,10 @@ BAD: dict[str, tuple[Json, str]] = {
     "another response": ({**GOOD, "response_types": ["token"]}, "without code"),
     "a key wanted": ({**GOOD, "token_endpoint_auth_method": "private_key_jwt"}, "private_key_jwt"),
     "a method that is a number": ({**GOOD, "token_endpoint_auth_method": 1}, "the number 1"),
-    "a secret wanted, none given": ({"client_id": "new", "token_endpoint_auth_method": "client_secret_post"}, "gave"),
+    "a secret wanted, none given": (
+        {"client_id": "new", "token_endpoint_auth_method": "client_secret_post"},
+        "no client_secret",
+    ),
     "a secret that has expired": ({**GOOD, "client_secret_expires_at": NOW - 1}, "past"),
     "an expiry that is text": ({**GOOD, "client_secret_expires_at": "soon"}, "client_secret_expires_at"),
     "an expiry before time": ({**GOOD, "client_secret_expires_at": -1}, "client_secret_expires_at"),

@@ -122,7 +122,7 @@ def test_a_mistake_of_ours_leaves_nobody_waiting(tmp_path: Path, monkeypatch: py
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("mcp_studio.auth.flow.pkce.make", broken)
+    monkeypatch.setattr("mcp_studio.auth.authorize.make", broken)
 
     async def main() -> None:
         async with AuthServer() as world:

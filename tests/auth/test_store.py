@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mcp_studio.auth import store as index
 from mcp_studio.auth.model import Client, Damaged, Grant, Pending, decode, encode, secrets
 from mcp_studio.auth.store import GrantStore
 from mcp_studio.errors import StudioError
@@ -104,7 +101,7 @@ def test_forgetting(tmp_path: Path) -> None:
         await made.save_client(CLIENT, "work")
         assert await made.remove(GRANT.resource, "work") and await made.remove_client(CLIENT.issuer, "work")
         assert await made.load(GRANT.resource, "work") is None and await made.client(CLIENT.issuer, "work") is None
-        assert not vault._kept
+        assert not vault.secrets
 
     run(main())
 
@@ -129,7 +126,7 @@ def test_what_is_damaged_counts_as_absent_and_says_why(tmp_path: Path) -> None:
         vault = MemoryVault()
         made = store(tmp_path, vault)
         await made.save(GRANT, "one")
-        (name,) = vault._kept
+        (name,) = vault.secrets
         for text in (
             "",
             "{",
@@ -138,7 +135,7 @@ def test_what_is_damaged_counts_as_absent_and_says_why(tmp_path: Path) -> None:
             encode(CLIENT),
             encode(replace(GRANT, account="x")),
         ):
-            vault._kept[name] = text
+            vault.secrets[name] = text
             assert await made.load(GRANT.resource, "work") is None and made.problem
         (tmp_path / "sign-ins.json").write_text("{broken")
         assert await made.list() == []
@@ -182,7 +179,7 @@ def test_what_was_set_aside_is_there_once_and_not_for_long(tmp_path: Path) -> No
         assert len(found) == 5 and found[0].state == "state-8"
         for one in found:
             assert await made.take_pending(one)
-        assert not vault._kept
+        assert not vault.secrets
 
     run(main())
 
@@ -223,40 +220,6 @@ def test_two_stores_do_not_lose_each_others_entries(tmp_path: Path) -> None:
     run(main())
 
 
-def test_reading_the_list_does_not_undo_what_is_written_to_it_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is read by the event loop and changed in a thread."""
-    made, reading, put, read = store(tmp_path), threading.Event(), threading.Event(), threading.Event()
-    run(store(tmp_path).save(replace(GRANT, account="home"), "one"))
-    loads, save = index.loads, index.Index.save
-
-    def slow(data: bytes, **how: Any) -> object:
-        value = loads(data, **how)
-        if threading.current_thread() is threading.main_thread():
-            reading.set()
-            assert put.wait(10)
-        return value
-
-    def late(self: index.Index) -> None:
-        put.set()
-        assert read.wait(10)
-        save(self)
-
-    def write() -> None:
-        assert reading.wait(10)
-        run(made.save(GRANT, "one"))
-
-    monkeypatch.setattr(index, "loads", slow)
-    monkeypatch.setattr(index.Index, "save", late)
-    writer = threading.Thread(target=write)
-    writer.start()
-    assert made.known(GRANT.resource, "home")
-    read.set()
-    writer.join(10)
-    assert made.known(GRANT.resource, "work") and made.known(GRANT.resource, "home")
-
-
 def test_what_a_newer_version_wrote_is_not_overwritten(tmp_path: Path) -> None:
     file = tmp_path / "sign-ins.json"
     newer = json.dumps({"version": 2, "sign_ins": [{"what": "nobody knows yet"}]})
@@ -271,4 +234,4 @@ def test_what_a_newer_version_wrote_is_not_overwritten(tmp_path: Path) -> None:
         assert not await made.remove(GRANT.resource, "work")
 
     run(main())
-    assert file.read_text() == newer and vault._kept == {}
+    assert file.read_text() == newer and vault.secrets == {}

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 from urllib.parse import parse_qsl
 
 import jwt
@@ -281,10 +281,9 @@ def test_a_nonce_is_known_from_the_challenge_too() -> None:
 def test_without_use_there_is_no_proof() -> None:
     wire = Wire(GOOD)
 
-    async def make() -> tokens.TokenRequest:
-        return tokens.post(f"{ISSUER}/token", Client(ISSUER, "me"), tokens.refresh_form("r", ""))
-
-    got = run(redeem(wire, make, "new token", dpop=Dpop.make(), use="no"))
+    client, form = Client(ISSUER, "me"), tokens.form("refresh_token", refresh_token="r")
+    fetcher = cast("Any", wire)
+    got = run(redeem(fetcher, f"{ISSUER}/token", client, form, "new token", dpop=Dpop.make(), use="no"))
     assert got.token_type == "Bearer" and "DPoP" not in wire.sent[0].headers
 
 

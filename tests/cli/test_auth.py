@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -276,7 +277,7 @@ def test_a_token_that_cannot_be_kept_is_used_and_said_to_be_lost(cli: Cli, monke
         assert renewed.code == 1 and "could not be kept" in renewed.err and "auth login mine" in renewed.err
         # Named by hand, so that nothing has to be kept before the token.
         known = next(iter(world.issuer.clients))
-        monkeypatch.setattr(GrantStore, "_try", lambda _: None)
+        monkeypatch.setattr(GrantStore, "unlock", AsyncMock())
         again = cli("auth", "login", "mine", "--client-id", known)
         assert again.code == 2 and "is lost, as it cannot be kept: The disk is full." in again.err
         assert not any(secrets_in(world, done) for done in (called, renewed, again))
@@ -370,7 +371,7 @@ def test_doctor_tells_of_sign_in_and_of_certificates_that_are_not_checked(world:
     cli("auth", "login", "mine")
     after = cli("doctor", "mine")
     assert after.code == 0 and f"signed in    at {world.issuer.url}, scopes mcp:tools" in after.out
-    assert "encrypted under a passphrase" in after.out and secrets_in(world, after) == []
+    assert "the encrypted file" in after.out and secrets_in(world, after) == []
     configured(world, more="[servers.mine.tls]\ninsecure = true\n")
     assert cli("doctor", "mine", "--json").json["result"][0]["insecure"] is True
     assert "INSECURE" in cli("list", "servers").out and "INSECURE" in cli("config").out

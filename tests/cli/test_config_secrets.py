@@ -113,18 +113,18 @@ def test_mistakes_are_told_and_keep_nothing(kept: KeyringSession, words: list[st
 
 def test_without_a_keyring_it_is_said_why_and_names_are_listed_all_the_same(home: Path) -> None:
     done = secrets("set", "x", given=SECRET)
-    assert done.code == 2 and "There is no keyring here: there is no D-Bus session" in done.err
+    assert done.code == 2 and "There is no keyring here:" in done.err
     assert '`[secrets] store = "file"` in config.toml' in done.err
     (home / "state").mkdir()
     (home / "state" / "secret-names.json").write_text('{"version": 1, "names": {"x": "keyring"}}')
     done = secrets("list")
-    assert done.code == 0 and "no D-Bus session" in done.err
+    assert done.code == 0 and "DBUS_SESSION_BUS_ADDRESS is unset" in done.err
     assert done.out == "x  maybe in the keyring  not used\n"
 
 
 def test_a_plaintext_keyring_is_refused_by_name(kept: KeyringSession) -> None:
-    done = secrets("set", "x", given=SECRET, PYTHON_KEYRING_BACKEND="keyrings.alt.file.PlaintextKeyring")
-    assert done.code == 2 and "keyrings.alt.file.PlaintextKeyring, which keeps secrets in clear text" in done.err
+    done = secrets("set", "x", given=SECRET, PYTHON_KEYRING_BACKEND="keyring.backends.null.Keyring")
+    assert done.code == 2 and "The configured keyring, keyring.backends.null.Keyring, is refused" in done.err
 
 
 def test_the_encrypted_file_and_memory_are_the_other_choices(home: Path) -> None:

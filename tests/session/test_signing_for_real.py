@@ -9,11 +9,10 @@ from collections.abc import Generator
 
 import pytest
 
-from mcp_studio.auth.model import Grant
-from mcp_studio.auth.store import GrantStore
 from mcp_studio.call.call import Succeeded
 from mcp_studio.config.model import Auth, Settings, Timeouts
 from mcp_studio.vault import keyring
+from mcp_studio.vault.file import FileVault
 from tests.servers.auth_server import AuthServer
 from tests.sign_in_kit import signed_in, signing
 from tests.studio_support import call, http
@@ -84,14 +83,15 @@ def test_a_token_that_is_being_renewed_when_the_studio_ends_is_kept() -> None:
 
 
 def test_a_sign_in_that_is_being_kept_when_the_studio_ends_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    keeping, save = threading.Event(), GrantStore._save
+    keeping, save = threading.Event(), FileVault.set
 
-    def slowly(store: GrantStore, grant: Grant, server: str) -> None:
-        keeping.set()
-        time.sleep(0.9)
-        save(store, grant, server)
+    def slowly(vault: FileVault, name: str, value: str) -> None:
+        if name.startswith("grant"):
+            keeping.set()
+            time.sleep(0.9)
+        save(vault, name, value)
 
-    monkeypatch.setattr(GrantStore, "_save", slowly)
+    monkeypatch.setattr(FileVault, "set", slowly)
 
     async def go() -> None:
         async with AuthServer() as world:

@@ -230,7 +230,7 @@ def test_without_a_usable_keyring_another_place_is_chosen_before_anything_is_sen
             await stage.shows("Nothing has been sent yet.")
             assert "Signed in to" not in stage.screen_text()
             await stage.press("escape", "f12")
-            await stage.shows("nowhere: they last as long", "(tokens of", "github is insecure")
+            await stage.shows("memory, until the studio ends", "(tokens of", "github is insecure")
         assert "unlock" in stage.accounts.told
 
     run(main())

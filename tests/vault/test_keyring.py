@@ -12,7 +12,7 @@ from mcp_studio.errors import ConfigError
 from mcp_studio.paths import Paths
 from mcp_studio.vault import keyring
 from mcp_studio.vault.base import MemoryVault, VaultDamaged, VaultRefused
-from mcp_studio.vault.keyring import Names, names_file, open_vault
+from mcp_studio.vault.keyring import open_vault
 
 
 class Counting(MemoryVault):
@@ -46,19 +46,9 @@ def test_memory_is_one_for_the_whole_process_and_has_two_drawers(home: Path) -> 
 
 def test_memory_says_why_it_is_empty(home: Path) -> None:
     keyring.use("memory", home)
-    with pytest.raises(ConfigError, match="The memory of this studio holds nothing under `x`") as raised:
+    with pytest.raises(ConfigError, match="nothing under `x` in memory") as raised:
         keyring.lookup("x")
     assert 'store = "keyring"' in raised.value.hint
-
-
-def test_in_one_session_each_name_is_asked_for_once(vault: Counting) -> None:
-    vault.set("a", "1")
-    ask = keyring.session()
-    assert ask("a") == ask("a") == "1"
-    for _ in range(2):
-        with pytest.raises(ConfigError, match="nothing under `b`"):
-            ask("b")
-    assert vault.asked == ["a", "b"]
 
 
 def test_a_store_that_refuses_is_asked_once_for_all_names(vault: Counting) -> None:
@@ -128,20 +118,14 @@ def test_names_are_remembered_without_values_and_only_by_their_owner(vault: Coun
     keyring.keep("b", "Pl4nted")
     keyring.keep("a", "Pl4nted")
     keyring.keep("b", "Pl4nted2")
-    file = names_file(home)
-    assert [one.name for one in keyring.names().list()] == ["a", "b"]
+    file = home / "secret-names.json"
+    assert list(keyring.names()) == ["a", "b"]
     assert b"Pl4nted" not in file.read_bytes() and file.stat().st_mode & 0o077 == 0
     assert keyring.remove("a") and not keyring.remove("a")
-    assert [tuple(one) for one in Names(file).list()] == [("b", "memory")]
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"version": 2}', '{"version": 1, "names": {"a": "elsewhere"}}'])
-def test_a_damaged_list_of_names_counts_as_empty(home: Path, text: str) -> None:
-    (home / "n.json").write_text(text)
-    names = Names(home / "n.json")
-    assert names.list() == ()
-    names.add("x", "file")
-    assert [one.name for one in names.list()] == ["x"]
+    assert keyring.names() == {"b": "memory"}
+    for text in ("", "[]", "{", '{"version": 2}', '{"version": 1, "names": {"a": "elsewhere"}}'):
+        file.write_text(text)
+        assert keyring.names() == {}
 
 
 @pytest.mark.parametrize("name", ["", " a", "a ", "a:b", "a}", "{", "$", "a\n", "a#a1", "é" * 101, "../x", "-x"])
@@ -152,7 +136,7 @@ def test_what_no_reference_could_name_is_no_name(name: str, vault: Counting) -> 
 
 @pytest.mark.parametrize("name", ["a", "github-authorization", "My key 2", "_x.y@z", "schlüssel"])
 def test_names_that_references_can_say(name: str) -> None:
-    assert keyring.names().check(name) == name
+    assert keyring.check_name(name) == name
 
 
 def test_nothing_is_not_kept(vault: Counting) -> None:

@@ -1,39 +1,40 @@
-"""A lock between processes: one holder at a time, a bound for waiting, and it goes with its process."""
+"""A lock between processes: one holder at a time, a bound for waiting, and it goes with its process. And `beside`."""
 
 from __future__ import annotations
 
 import asyncio
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
-from mcp_studio.vault.base import FileLock, LockHeld, beside
+from mcp_studio.vault.base import LockHeld, beside, file_lock
 from tests.support import ROOT, run
 
 HOLDER = """
 import sys
 from pathlib import Path
-from mcp_studio.vault.base import FileLock
-FileLock(Path(sys.argv[1])).acquire()
-print("held", flush=True)
-sys.stdin.read()
+from mcp_studio.vault.base import file_lock
+with file_lock(Path(sys.argv[1]), "it"):
+    print("held", flush=True)
+    sys.stdin.read()
 """
 
 
 def test_one_holds_it_at_a_time_also_within_a_process(tmp_path: Path) -> None:
-    first, second = FileLock(tmp_path / "new" / "a.lock", "the tokens of h"), FileLock(tmp_path / "new" / "a.lock")
-    first.acquire()
-    with pytest.raises(LockHeld, match=r"busy with a\.lock for more than 0 s"):
-        second.acquire(0)
-    first.release()
-    first.release()
-    with second, pytest.raises(LockHeld, match=r"busy with the tokens of h for more than 0\.05 s") as raised:
-        first.acquire(0.05)
-    assert str(tmp_path / "new" / "a.lock") in raised.value.hint
-    first.acquire(0)
-    first.release()
+    file = tmp_path / "new" / "a.lock"
+    for patience in (0, 0.05):
+        with (
+            file_lock(file, "it"),
+            pytest.raises(LockHeld, match=rf"busy with the tokens of h for more than {patience:g} s") as raised,
+            file_lock(file, "the tokens of h", patience),
+        ):
+            pytest.fail("two hold it")
+        assert str(file) in raised.value.hint
+    with file_lock(file, "it", 0):
+        assert file.stat().st_mode & 0o077 == 0
 
 
 def test_it_goes_with_its_process_however_that_ends(tmp_path: Path) -> None:
@@ -44,34 +45,36 @@ def test_it_goes_with_its_process_however_that_ends(tmp_path: Path) -> None:
     assert holder.stdin is not None and holder.stdout is not None
     with holder:
         assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(LockHeld):
-            FileLock(file).acquire(0)
+        with pytest.raises(LockHeld), file_lock(file, "it", 0):
+            pytest.fail("two hold it")
         holder.kill()
-    with FileLock(file):
+    with file_lock(file, "it"):
         assert file.exists()
 
 
-def test_waiting_for_it_beside_the_loop_holds_up_nothing(tmp_path: Path) -> None:
-    async def go() -> None:
-        held, wanted = FileLock(tmp_path / "a.lock"), FileLock(tmp_path / "a.lock")
-        await beside(held.acquire)
-        task = asyncio.ensure_future(beside(wanted.acquire, 20.0))
+def test_what_is_raised_beside_the_loop_comes_back_whatever_it_is() -> None:
+    """A library of the system may raise anything: nobody waits for an answer that never comes."""
+
+    def fails(kind: type[Exception]) -> None:
+        raise kind("no")
+
+    async def main() -> None:
+        assert await beside(lambda: 1) == 1
+        for kind in (OSError, ValueError, KeyError, MemoryError):
+            with pytest.raises(kind):
+                await beside(fails, kind)
+
+    run(main())
+
+
+def test_whoever_leaves_is_not_held_up() -> None:
+    async def main() -> None:
+        done = threading.Event()
+        task = asyncio.create_task(beside(done.wait, 10))
         await asyncio.sleep(0)
-        assert not task.done()
-        held.release()
-        await task
-        wanted.release()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        done.set()
 
-    run(go())
-
-
-def test_what_it_raises_beside_the_loop_arrives_there(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-
-    async def go() -> None:
-        with pytest.raises(OSError):
-            await beside(FileLock(tmp_path / "file" / "a.lock").acquire)
-        with FileLock(tmp_path / "a.lock"), pytest.raises(LockHeld):
-            await beside(FileLock(tmp_path / "a.lock").acquire, patience=0)
-
-    run(go())
+    run(main(), timeout=2)

@@ -10,9 +10,8 @@ import pytest
 from keyring.backends import Windows
 
 from mcp_studio.vault import oskeyring
-from mcp_studio.vault import oskeyring as backends
 from mcp_studio.vault.base import VaultRefused
-from mcp_studio.vault.oskeyring import KNOWN, Found, KeyringVault
+from mcp_studio.vault.oskeyring import KeyringVault
 
 
 class CredentialError(Exception):
@@ -53,9 +52,8 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> Iterator[Credentials]:
     made = Credentials()
     monkeypatch.setattr(Windows, "win32cred", made, raising=False)
     monkeypatch.setattr(Windows, "pywintypes", SimpleNamespace(error=CredentialError), raising=False)
-    known = KNOWN[-1]
-    assert known.path.endswith("WinVaultKeyring")
-    monkeypatch.setattr(backends, "find", lambda: Found(Windows.WinVaultKeyring(), known, 5.0))
+    monkeypatch.setattr("keyring.core.load_env", lambda: Windows.WinVaultKeyring())
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.Windows.WinVaultKeyring")
     oskeyring.forget()
     yield made
     oskeyring.forget()

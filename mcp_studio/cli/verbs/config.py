@@ -38,7 +38,7 @@ def without_secrets(servers: Sequence[ServerConfig], options: Options, out: Outp
     if keeping == "memory" and options.flag("--keyring"):
         hint = '[secrets] store = "keyring" or "file" in config.toml keeps them.'
         raise UsageError("Secrets are kept in memory only: they would be gone when this command ends.", hint=hint)
-    taken = {one.name for one in keyring.names().list()}
+    taken = set(keyring.names())
     done: list[ServerConfig] = []
     for server in servers:
         found = offers(server, taken)

@@ -82,7 +82,7 @@ def _list(config: Config, out: Output) -> int:
     """Names that were kept, and names that are used."""
     for problem in config.problems:
         out.warn(problem)
-    kept: dict[str, Keeping] = {one.name: one.kept for one in keyring.names().list()}
+    kept = keyring.names()
     used = _uses(config)
     vault: Vault | None = None
     present: dict[str, bool] = {}
@@ -111,7 +111,7 @@ def _list(config: Config, out: Output) -> int:
 
 def _set(name: str, config: Config, options: Options, out: Output) -> int:
     """Keep a secret under a name."""
-    keyring.names().check(name)
+    keyring.check_name(name)
     if config.settings.secrets == "memory":
         hint = (
             '[secrets] store = "keyring" or "file" in config.toml keeps it. For one run, use an environment variable.'
@@ -170,7 +170,7 @@ def _filled(value: str, otherwise: str) -> str:
 
 def _remove(name: str, config: Config, options: Options, out: Output) -> int:
     """Forget a secret and its name."""
-    known = [one.name for one in keyring.names().list()]
+    known = list(keyring.names())
     if not keyring.remove(name) and name not in known:
         raise ConfigError(f"There is no secret `{name}`.", hint=nearest(name, known))
     out.note(f"removed {name}")
