@@ -15,7 +15,6 @@ from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.limits import MB
 from mcp_studio.protocol.events import Answered, RequestId, refusal
-from mcp_studio.protocol.message import hint_at
 from mcp_studio.protocol.versions import MISSING_CAPABILITY, Cached, Hint
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.record import record
@@ -204,7 +203,7 @@ def _resource(result: dict[str, Json]) -> list[str]:
     for index, item in enumerate(cast("list[Json]", contents)):
         if not isinstance(item, dict) or not isinstance(item.get("uri"), str):
             found.append(f"contents[{index}] has no uri.")
-        elif not any(isinstance(hint_at(cast("dict[str, Json]", item), key), str) for key in ("text", "blob")):
+        elif not any(isinstance(item.get(key), str) for key in ("text", "blob")):
             found.append(f"contents[{index}] has neither text nor blob.")
     return found
 

@@ -11,17 +11,13 @@ from typing import Any, NamedTuple, Protocol
 from mcp_studio.config.model import Kind
 from mcp_studio.errors import StudioError
 from mcp_studio.protocol.events import Outgoing
-from mcp_studio.protocol.message import Node
 
 
 class Sink(Protocol):
     """Where a transport delivers. Every method is synchronous, cheap, and does not raise."""
 
-    def frame(self, data: bytes, root: Node | None = None) -> None:
-        """One frame came in: a JSON text, valid or not; of a large one `root` may be known.
-
-        Stray output is never delivered here.
-        """
+    def frame(self, data: bytes) -> None:
+        """One frame came in: a JSON text, valid or not; never stray output."""
         ...
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:

@@ -15,8 +15,6 @@ from contextlib import asynccontextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
-import httpx2
-
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, LimitExceeded, StudioError
 from mcp_studio.limits import Limits

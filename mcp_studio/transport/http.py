@@ -189,8 +189,7 @@ async def _json(wire: Wire, waiting: Waiting, answer: Answer) -> None:
     body = await answer.read(wire.limits.message)
     if not body.strip() or (not media_type and body.lstrip()[:1] not in b"{["):
         raise wrong_type(answer, place, body)
-    marked = body.startswith(BOM_UTF8)  # It may be overlooked (RFC 8259 8.1).
-    wire.deliver(body.removeprefix(BOM_UTF8), answer.exchange, None if marked else answer.root)
+    wire.deliver(body.removeprefix(BOM_UTF8), answer.exchange)
     if not waiting.answered:
         raise HttpBroken(
             f"What {place} sent does not answer the request: {excerpt(body)}",

@@ -9,7 +9,6 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.protocol.message import BEGIN, Node, Skim
 from mcp_studio.transport.base import Headers
 from mcp_studio.transport.http_errors import HttpBroken, HttpFailure
 from mcp_studio.transport.lines import size_text
@@ -144,8 +143,6 @@ class Answer:
         """Bytes of the body so far, as they came."""
         self.settled = False
         """Its connection was given back; what was read of the body is still there."""
-        self.root: Node | None = None
-        """The outer structure of a large body that was read and is an object."""
         self.breathe = Breather()
         """Lets other tasks run; called for every chunk."""
 
@@ -216,16 +213,11 @@ class Answer:
         declared = self.header("content-length")
         if declared.isdecimal() and int(declared[:20]) > limit:
             raise _too_large(limit)
-        skim = Skim()
         while part := await self.chunk():
             body.write(part)
             size += len(part)
             if size > limit:
                 raise _too_large(limit)
-            if size >= BEGIN:
-                with body.getbuffer() as data:
-                    skim.advance(data)
-        self.root = skim.known(size)
         return body.getvalue()
 
     async def close(self) -> None:

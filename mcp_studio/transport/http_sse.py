@@ -13,7 +13,6 @@ from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import ConfigError, ConnectionLost, SignInNeeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing, RequestId
-from mcp_studio.protocol.message import Node
 from mcp_studio.protocol.versions import MODERN_VERSIONS
 from mcp_studio.transport import http as http_post
 from mcp_studio.transport.base import Opened, Sink, Tap, Tasks
@@ -22,7 +21,7 @@ from mcp_studio.transport.http import HttpTransport
 from mcp_studio.transport.http_errors import HttpFailure, HttpLost, HttpUnreachable, SessionLost, excerpt
 from mcp_studio.transport.http_response import Answer
 from mcp_studio.transport.http_status import refused, wants_sign_in, wrong_type
-from mcp_studio.transport.http_wire import Wire, look
+from mcp_studio.transport.http_wire import Wire
 from mcp_studio.transport.sse import SseEvent, SseParser
 
 if TYPE_CHECKING:
@@ -209,13 +208,12 @@ class SseTransport:
         parser = SseParser(self._limits.message, self._wire.too_long)
         while chunk := await answer.chunk():
             for event in parser.feed(chunk):
-                root = await look(event.data)
-                self._event(event, answer, root)
+                self._event(event, answer)
                 await answer.breathe()
 
-    def _event(self, event: SseEvent, answer: Answer, root: Node | None) -> None:
+    def _event(self, event: SseEvent, answer: Answer) -> None:
         if event.kind == "message":
-            self._wire.deliver(event.data, answer.exchange, root)
+            self._wire.deliver(event.data, answer.exchange)
         elif event.kind == "endpoint" and self._named is not None and not self._named.done():
             reference = event.data.decode("utf-8", "replace").strip()
             self._named.set_result(self._wire.edge.within(answer.url, reference))
@@ -330,10 +328,10 @@ class FallbackTransport:
 
     # ------------------------------------------------------------------ as the sink of the newer one
 
-    def frame(self, data: bytes, root: Node | None = None) -> None:
+    def frame(self, data: bytes) -> None:
         """One frame came in."""
         if self._sink is not None:
-            self._sink.frame(data, root)
+            self._sink.frame(data)
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:
         """A message got no answer; for the handshake that may mean that the server is an older one."""

@@ -13,7 +13,6 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.limits import MB, Limits
 from mcp_studio.protocol.events import Outgoing, RequestId
-from mcp_studio.protocol.message import LARGE, Node, Skim
 from mcp_studio.protocol.versions import MODERN_VERSIONS
 from mcp_studio.protocol.versions import NAMED as NAME_KEYS
 from mcp_studio.record import record
@@ -171,7 +170,6 @@ def resumable(event_id: str) -> bool:
 
 FIRST_MODERN = MODERN_VERSIONS[0]
 """The first version without sessions."""
-_SLICE = 1 << 18
 _LINGER = 1.0
 """Seconds a server gets to end the stream after its answer, so that the connection can be used again."""
 _RETRY = 1.0
@@ -258,12 +256,12 @@ class Wire:
         resume = [("Last-Event-ID", cursor.last_id)] if cursor.last_id else []
         return merged([("Accept", "text/event-stream")], legacy_headers(self.session, self.version), resume)
 
-    def deliver(self, frame: bytes, exchange: int, root: Node | None = None) -> None:
-        """Tell the tap of a frame, then hand it over; of a large one `root` may be known."""
+    def deliver(self, frame: bytes, exchange: int) -> None:
+        """Tell the tap of a frame, then hand it over."""
         self.tap.received(frame, exchange)
-        self.hand_over(frame, root)
+        self.hand_over(frame)
 
-    def hand_over(self, frame: bytes, root: Node | None = None) -> None:
+    def hand_over(self, frame: bytes) -> None:
         """Note which requests a frame answers, and give it to the sink."""
         for request_id in answered(frame):
             found = self.waiting.get(request_id)
@@ -272,7 +270,7 @@ class Wire:
             if found is not None:
                 found.answered = True
         if self.sink is not None:
-            self.sink.frame(frame, root)
+            self.sink.frame(frame)
 
     async def pump(self, answer: Answer, cursor: Cursor, waiting: Waiting | None = None) -> None:
         """Deliver the events of a stream until it ends, or until shortly after `waiting` was answered.
@@ -290,7 +288,7 @@ class Wire:
                     for event in parser.feed(chunk):
                         cursor.messages += 1
                         if event.kind == "message":
-                            self.deliver(event.data, answer.exchange, await look(event.data))
+                            self.deliver(event.data, answer.exchange)
                         else:
                             self.tap.received(event.data, answer.exchange)  # Not for us; shown all the same.
                         await answer.breathe()
@@ -340,15 +338,3 @@ class Wire:
 def is_json(media_type: str) -> bool:
     """Whether a content type says JSON."""
     return media_type == "application/json" or media_type.endswith("+json")
-
-
-async def look(data: bytes) -> Node | None:
-    """The outer structure of a large event, found in slices between which others have their turn."""
-    if len(data) < LARGE:
-        return None
-    skim, size = Skim(), len(data)
-    with memoryview(data) as view:
-        for end in range(_SLICE, size + _SLICE, _SLICE):
-            skim.advance(view[:end])
-            await asyncio.sleep(0)
-    return skim.known(size)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.record import record
-from mcp_studio.transport.lines import KEPT, Oversize, size_text
+from mcp_studio.transport.lines import EDGE, Oversize, size_text
 
 _BOM = b"\xef\xbb\xbf"
 _DIGITS = re.compile(rb"[0-9]{1,9}")
@@ -164,8 +164,8 @@ class SseParser:
         if self._dropped is None:
             raise LimitExceeded(f"A server-sent event is larger than {size_text(self._limit)}.", limit="message")
         before = bytes(self._many) if self._one is None else self._one
-        data = before + line.removeprefix(b"data:") if len(before) < KEPT else before
-        self._over = Oversize(data[:KEPT].lstrip(), line[-KEPT:], self._size + self._held)
+        data = before + line.removeprefix(b"data:") if len(before) < EDGE else before
+        self._over = Oversize(data[:EDGE].lstrip(), line[-EDGE:], self._size + self._held)
         self._rest = bytearray()
         self._clear(self._id)
 
@@ -178,4 +178,4 @@ class SseParser:
                 self._dropped(over)
             return
         self._held = 0 if whole else self._held + len(part)
-        self._over = Oversize(over.head, (over.tail + part[-KEPT:])[-KEPT:], over.size + len(part))
+        self._over = Oversize(over.head, (over.tail + part[-EDGE:])[-EDGE:], over.size + len(part))

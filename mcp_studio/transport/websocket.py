@@ -16,7 +16,6 @@ from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing, RequestId
-from mcp_studio.protocol.message import Skimmed
 from mcp_studio.transport.base import Opened, Sink, Tap, Tasks
 from mcp_studio.transport.edge import Edge, Standing
 from mcp_studio.transport.http_errors import HttpBroken, HttpFailure, HttpLost, HttpUnreachable, excerpt
@@ -108,7 +107,7 @@ class Peer:
         self._take = take
         self._stream: Any = answer.upgraded
         self._socket = Connection(ConnectionType.CLIENT)
-        self._text, self._binary = Joiner(limits.message, skim=True), Joiner(limits.message)
+        self._text, self._binary = Joiner(limits.message), Joiner(limits.message)
         self._tasks = tasks
         self._turn = asyncio.Lock()
         self._clock = asyncio.get_running_loop().time
@@ -413,9 +412,6 @@ class WebSocketTransport:
         """One message came in."""
         if isinstance(message, Oversize):
             self._wire.too_long(message)
-            return
-        if isinstance(message, Skimmed):
-            self._wire.deliver(message.data, 0, message.root)
             return
         if binary:
             if message.lstrip()[:1] not in (b"{", b"["):

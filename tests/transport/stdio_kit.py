@@ -27,7 +27,7 @@ class Ear:
         self.frames: list[bytes] = []
         self.ends: list[StudioError | None] = []
 
-    def frame(self, data: bytes, root: object = None) -> None:
+    def frame(self, data: bytes) -> None:
         self.frames.append(data)
         self.heard.append(("frame", data))
 

@@ -6,7 +6,6 @@ import re
 from typing import NamedTuple, cast
 
 from mcp_studio.jsontext import Json, mapping
-from mcp_studio.protocol.message import hint_at
 from mcp_studio.protocol.versions import META_SERVER, RESULT_TYPES, VERSIONS, at_least
 from mcp_studio.protocol.views import header_problem
 from mcp_studio.trace.lint.methods import check_asking, has_tasks
@@ -363,7 +362,7 @@ def _call(look: Look, version: str) -> None:
     if "structuredContent" not in look.raw:
         return
     section = "server/tools#structured-content"
-    structured = hint_at(look.raw, "structuredContent")
+    structured = look.raw["structuredContent"]
     if not at_least(version, "2026-07-28") and not isinstance(structured, dict):
         what = kind_of(structured)
         look.say(

@@ -6,7 +6,6 @@ import json
 from typing import Literal, NamedTuple, cast
 
 from mcp_studio.jsontext import Json
-from mcp_studio.protocol.message import hint_at
 
 Severity = Literal["error", "warning", "hint"]
 """`error`: the specification forbids it. `warning`: it should not be. `hint`: allowed, and worth a look."""
@@ -244,7 +243,7 @@ class Look:
         """Whether a member is there and of its type."""
         if key not in self.raw:
             return False
-        value = hint_at(self.raw, key)
+        value = self.raw[key]
         wanted = _TYPES[kind]
         if isinstance(value, wanted) and (kind == "true or false" or not isinstance(value, bool)):
             return True
