@@ -14,11 +14,23 @@ from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing, RequestId
-from mcp_studio.transport.base import Opened, Sink, Tap, Tasks
-from mcp_studio.transport.edge import Edge, HeaderList, Standing, merged
-from mcp_studio.transport.http_errors import HttpBroken, HttpFailure, HttpLost, HttpUnreachable, SessionLost, excerpt
+from mcp_studio.transport.base import HeaderList, Opened, Sink, Tap, Tasks
+from mcp_studio.transport.edge import Edge, Standing, merged
+from mcp_studio.transport.http_errors import (
+    HttpBroken,
+    HttpFailure,
+    HttpLost,
+    HttpUnreachable,
+    SessionLost,
+    endpoint_lost,
+    excerpt,
+    refused,
+    session_lost,
+    told,
+    wants_sign_in,
+    wrong_type,
+)
 from mcp_studio.transport.http_response import Answer
-from mcp_studio.transport.http_status import endpoint_lost, refused, session_lost, told, wants_sign_in, wrong_type
 from mcp_studio.transport.http_wire import (
     ACCEPT,
     FIRST_MODERN,
@@ -36,9 +48,9 @@ from mcp_studio.transport.http_wire import (
 
 _STEADY = 5.0
 """A stream that was open for this many seconds was of use, whatever came on it."""
-_SHORT = 2
-"""How often the pause is doubled for a listening stream that ends at once, though it brings something each time."""
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+_METHOD_NOT_FOUND = re.compile(rb'"code"\s*:\s*-32601\b')
+_SESSION = re.compile(rb"session", re.IGNORECASE)
 
 
 async def follow(wire: Wire, cursor: Cursor, waiting: Waiting | None) -> None:
@@ -52,18 +64,13 @@ async def follow(wire: Wire, cursor: Cursor, waiting: Waiting | None) -> None:
         LimitExceeded: an event is too large.
     """
     clock = asyncio.get_running_loop().time
-    tries = short = 0
+    standing = waiting.standing if waiting is not None else None
     established = waiting is not None
-    pause = waiting is not None
-    asked = 0.0
+    tries, pause = 0, cursor.delay(0, wire.limits) if waiting is not None else 0.0
     while True:
-        if pause:
-            again = tries if waiting is not None else max(tries, short)
-            await asyncio.sleep(max(cursor.delay(again, wire.limits), min(asked, wire.limits.retry_max)))
-        pause = True
-        began, seen, asked = clock(), _progress(cursor, waiting), 0.0
+        await asyncio.sleep(pause)
+        began, seen, wish = clock(), _progress(cursor, waiting), 0.0
         try:
-            standing = waiting.standing if waiting is not None else None
             async with wire.edge.exchange("GET", wire.stream_headers(cursor), head=None, standing=standing) as answer:
                 await _accept(wire, answer, established=established)
                 established = True
@@ -75,15 +82,15 @@ async def follow(wire: Wire, cursor: Cursor, waiting: Waiting | None) -> None:
                 error.http = None  # It is about the stream: the request itself was not turned away.
             if not _passing(error):
                 raise
-            problem, asked = error, error.retry_after
+            problem, wish = error, error.retry_after
         if waiting is not None and waiting.answered:
             return
-        held = clock() - began > _STEADY
-        tries = 0 if held or _progress(cursor, waiting) > seen else tries + 1
-        short = 0 if held else min(short + 1, _SHORT)
+        useful = clock() - began > _STEADY or _progress(cursor, waiting) > seen
+        tries = 0 if useful else tries + 1
         if tries > wire.limits.reconnects:
             problem.hint = problem.hint or f"It was opened {tries} times in a row, and nothing new came."
             raise problem
+        pause = max(cursor.delay(tries, wire.limits), min(wish, wire.limits.retry_max))
 
 
 def _progress(cursor: Cursor, waiting: Waiting | None) -> int:
@@ -104,29 +111,21 @@ def _passing(error: HttpFailure) -> bool:
 
 async def _accept(wire: Wire, answer: Answer, *, established: bool) -> None:
     """Return if this is an event stream, raise what it is otherwise."""
-    if answer.status == 200 and answer.media_type == "text/event-stream":
+    body = await wire.expect_stream(answer)
+    if body is None:
         return
-    body = await wire.error_body(answer)
     place = wire.edge.place
     if answer.status == 404 and wire.session and established:
         raise session_lost(answer, place, body)
-    if wants_sign_in(answer):
-        raise wire.sign_in(answer, body)
+    if answer.status == 405 and not established:
+        raise HttpFailure("it answers GET with status 405, which is its right", http=told(answer, body))
     if answer.status == 405:
-        if not established:
-            raise HttpFailure("it answers GET with status 405, which is its right", http=told(answer, body))
         raise HttpFailure(
             f"{place} ended the stream early, and does not let it be taken up again: it answers GET with status 405.",
             hint="A stream whose events have ids has to be resumed by a GET with Last-Event-ID.",
             http=told(answer, body),
         )
-    if 200 <= answer.status < 300:
-        raise wrong_type(answer, place, body, wanted="an event stream")
     raise refused(answer, place, body)
-
-
-_METHOD_NOT_FOUND = re.compile(rb'"code"\s*:\s*-32601\b')
-_SESSION = re.compile(rb"session", re.IGNORECASE)
 
 
 async def ask(wire: Wire, waiting: Waiting) -> None:
@@ -137,7 +136,6 @@ async def ask(wire: Wire, waiting: Waiting) -> None:
     Raises:
         StudioError: it will not be answered; see `http_errors`.
     """
-    out = waiting.out
     cursor = Cursor()
     problem = HttpLost(
         f"{wire.edge.place} ended the stream without answering the request.",
@@ -145,15 +143,17 @@ async def ask(wire: Wire, waiting: Waiting) -> None:
     )
     try:
         await _post(wire, waiting, cursor)
+    except SessionLost:
+        raise
     except HttpLost as error:
-        if not cursor.last_id or out.modern or isinstance(error, SessionLost):
-            raise
         problem = error
-    if waiting.answered:
-        return
-    if not cursor.last_id or out.modern:
+    else:
+        if waiting.answered:
+            return
+    if not cursor.last_id or waiting.out.modern:
         raise problem
-    await follow(wire, cursor, waiting)
+    if not waiting.answered:
+        await follow(wire, cursor, waiting)
 
 
 async def _post(wire: Wire, waiting: Waiting, cursor: Cursor) -> None:
@@ -177,8 +177,8 @@ async def _post(wire: Wire, waiting: Waiting, cursor: Cursor) -> None:
             )
         if answer.media_type == "text/event-stream":
             await wire.pump(answer, cursor, waiting)
-            return
-        await _json(wire, waiting, answer)
+        else:
+            await _json(wire, waiting, answer)
 
 
 async def _json(wire: Wire, waiting: Waiting, answer: Answer) -> None:
@@ -189,7 +189,7 @@ async def _json(wire: Wire, waiting: Waiting, answer: Answer) -> None:
     body = await answer.read(wire.limits.message)
     if not body.strip() or (not media_type and body.lstrip()[:1] not in b"{["):
         raise wrong_type(answer, place, body)
-    wire.deliver(body.removeprefix(BOM_UTF8), answer.exchange)
+    wire.deliver(body.removeprefix(BOM_UTF8), answer.exchange)  # A mark may be overlooked (RFC 8259 8.1).
     if not waiting.answered:
         raise HttpBroken(
             f"What {place} sent does not answer the request: {excerpt(body)}",
@@ -244,24 +244,17 @@ async def _raw(wire: Wire, data: bytes, lines: HeaderList, begun: asyncio.Future
             if not wire.session and named(data)[0] == "initialize":
                 # A handshake that is made by hand begins a session too; one that there is stays.
                 _session(wire, Outgoing(data, "request", None, "initialize"), answer)
-            await _hear(wire, answer)
+            if answer.media_type == "text/event-stream":
+                await wire.pump(answer, Cursor())
+            elif body := await answer.read(wire.limits.message):
+                wire.tap.received(body, answer.exchange)
+                if readable(body):
+                    wire.hand_over(body)
     except StudioError as error:
         if begun.done():
             wire.tap.note(f"The answer to the frame written by hand broke off: {error.message}")
         else:
             begun.set_exception(error)
-
-
-async def _hear(wire: Wire, answer: Answer) -> None:
-    """Take what answers a body that was written by hand, whatever it is."""
-    if answer.media_type == "text/event-stream":
-        await wire.pump(answer, Cursor())
-        return
-    body = await answer.read(wire.limits.message)
-    if body:
-        wire.tap.received(body, answer.exchange)
-    if readable(body):
-        wire.hand_over(body)
 
 
 def _session(wire: Wire, out: Outgoing, answer: Answer) -> None:
@@ -345,8 +338,7 @@ class HttpTransport:
         Raises:
             ConnectionLost: the transport is not open, or has ended.
         """
-        if self._wire.sink is None:
-            raise ConnectionLost("The connection to the server has ended.")
+        self._check()
         if out.modern and out.method == "notifications/cancelled":
             return  # Cancelling is closing the response stream there: see `abandon`.
         if out.kind == "request" and out.id is not None:
@@ -358,8 +350,7 @@ class HttpTransport:
 
     async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
         """Post a body as it is; see `Transport.send_raw`."""
-        if self._wire.sink is None:
-            raise ConnectionLost("The connection to the server has ended.")
+        self._check()
         await raw(self._wire, self._tasks, data, list(headers))
         if named(data)[0] == "notifications/initialized":
             self._initialized = True
@@ -387,20 +378,21 @@ class HttpTransport:
             self._closing = asyncio.create_task(self._close())
         await asyncio.shield(self._closing)
 
+    def _check(self) -> None:
+        if self._wire.sink is None:
+            raise ConnectionLost("The connection to the server has ended.")
+
     def _ask(self, out: Outgoing, request_id: RequestId) -> None:
         if out.method == "initialize":
-            self._start_anew()
+            self._wire.session = self._wire.version = ""
+            self._initialized = self._listenable = False
+            if self._listening is not None:
+                self._listening.cancel()
+                self._listening = None
         self.abandon(request_id)
         waiting = Waiting(out)
         self._wire.waiting[request_id] = waiting
         waiting.task = self._tasks.spawn(self._run(waiting, request_id), out)
-
-    def _start_anew(self) -> None:
-        self._wire.session = self._wire.version = ""
-        self._initialized = self._listenable = False
-        if self._listening is not None:
-            self._listening.cancel()
-            self._listening = None
 
     async def _run(self, waiting: Waiting, request_id: RequestId) -> None:
         try:
@@ -458,19 +450,14 @@ class HttpTransport:
 
     async def _close(self) -> None:
         self._wire.sink = None
-        share = self._limits.close / 3
+        wire, share = self._wire, self._limits.close / 3
         await self._tasks.end(share)
-        try:
-            async with asyncio.timeout(share):
-                await self._end_session()
-        except (TimeoutError, StudioError):
-            pass  # The server may refuse or be gone; the session ends with us all the same.
-        await self._wire.edge.close(share)
-
-    async def _end_session(self) -> None:
-        """Tell the server that the session is over (specification 2025-11-25, basic/transports, Session Management)."""
-        wire = self._wire
         if wire.session and not self._keep_session:
+            # Specification 2025-11-25, basic/transports, Session Management.
             headers = merged([("Accept", ACCEPT)], legacy_headers(wire.session, wire.version))
-            async with wire.edge.exchange("DELETE", headers, head=None):
-                wire.session = ""
+            try:
+                async with asyncio.timeout(share), wire.edge.exchange("DELETE", headers, head=None):
+                    wire.session = ""
+            except (TimeoutError, StudioError):
+                pass  # The server may refuse or be gone; the session ends with us all the same.
+        await wire.edge.close(share)

@@ -18,10 +18,18 @@ from mcp_studio.transport import http as http_post
 from mcp_studio.transport.base import Opened, Sink, Tap, Tasks
 from mcp_studio.transport.edge import Edge, Standing
 from mcp_studio.transport.http import HttpTransport
-from mcp_studio.transport.http_errors import HttpFailure, HttpLost, HttpUnreachable, SessionLost, excerpt
+from mcp_studio.transport.http_errors import (
+    HttpBroken,
+    HttpFailure,
+    HttpLost,
+    HttpUnreachable,
+    SessionLost,
+    excerpt,
+    refused,
+)
 from mcp_studio.transport.http_response import Answer
-from mcp_studio.transport.http_status import refused, wants_sign_in, wrong_type
 from mcp_studio.transport.http_wire import Wire
+from mcp_studio.transport.lines import Oversize
 from mcp_studio.transport.sse import SseEvent, SseParser
 
 if TYPE_CHECKING:
@@ -82,8 +90,7 @@ class SseTransport:
         named = self._named = asyncio.get_running_loop().create_future()
         stream = self._tasks.spawn(self._listen())
         try:
-            endpoint = await asyncio.shield(named)
-            self._wire.endpoint = endpoint
+            endpoint = self._wire.endpoint = await asyncio.shield(named)
         finally:
             if self._wire.endpoint is None:
                 self._wire.sink = None
@@ -92,17 +99,22 @@ class SseTransport:
         self._tap.note(f"messages go to {endpoint.copy_with(query=None)}")
         return Opened(self._wire.edge.target)
 
-    async def send(self, out: Outgoing) -> None:
+    async def send(self, out: Outgoing, *, again: bool = False) -> None:
         """Post one message in its own task; only `notifications/initialized` is waited for, so that it arrives first.
+
+        Args:
+            again: it was sent in vain by another transport: the tap knows it already.
 
         Raises:
             ConnectionLost: the transport is not open, or the stream has ended.
         """
-        await self._send(out, again=False)
-
-    async def repeat(self, out: Outgoing) -> None:
-        """The same for a message that was sent in vain by another transport: the tap knows it already."""
-        await self._send(out, again=True)
+        self._check()
+        task = self._tasks.spawn(self._post(out, again), out)
+        if out.kind == "request" and out.id is not None:
+            self.abandon(out.id)
+            self._posts[out.id] = task
+        elif out.method == "notifications/initialized":
+            await asyncio.wait((task,), timeout=self._limits.write)
 
     async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
         """Post a body as it is; see `Transport.send_raw`."""
@@ -136,27 +148,16 @@ class SseTransport:
             self._closing = asyncio.create_task(self._close())
         await asyncio.shield(self._closing)
 
-    # ------------------------------------------------------------------ out
-
     def _check(self) -> None:
         if self._wire.sink is None or self._wire.endpoint is None:
             raise self._why or ConnectionLost("The connection to the server has ended.")
-
-    async def _send(self, out: Outgoing, *, again: bool) -> None:
-        self._check()
-        task = self._tasks.spawn(self._post(out, again), out)
-        if out.kind == "request" and out.id is not None:
-            self.abandon(out.id)
-            self._posts[out.id] = task
-        elif out.method == "notifications/initialized":
-            await asyncio.wait((task,), timeout=self._limits.write)
 
     async def _post(self, out: Outgoing, again: bool) -> None:
         own = out.kind == "request" and bool(self._wire.version)
         head, standing = None if own else self._wire.edge.connect, Standing()
         if out.kind == "request" and out.id is not None:
             self._standing[out.id] = standing
-            while len(self._standing) > _STANDING:
+            if len(self._standing) > _STANDING:
                 del self._standing[next(iter(self._standing))]
         try:
             await http_post.tell(self._wire, out, head=head, again=again, standing=standing)
@@ -169,8 +170,6 @@ class SseTransport:
             if out.id is not None and self._posts.get(out.id) is asyncio.current_task():
                 del self._posts[out.id]
 
-    # ------------------------------------------------------------------ in
-
     async def _listen(self) -> None:
         edge, loop = self._wire.edge, asyncio.get_running_loop()
         lines = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
@@ -181,7 +180,11 @@ class SseTransport:
                 # Counted from here: before, the server may have asked to wait, or a token may have been renewed.
                 naming = loop.call_later(self._patience, self._mute)
                 try:
-                    await self._read(answer)
+                    parser = SseParser(self._limits.message)
+                    while chunk := await answer.chunk():
+                        for event in parser.feed(chunk):
+                            self._event(event, answer)
+                            await answer.breathe()
                 finally:
                     naming.cancel()
             raise HttpLost(f"{edge.place} ended the stream of events; the session is lost with it.", hint=_STAY)
@@ -190,29 +193,21 @@ class SseTransport:
 
     async def _accept(self, answer: Answer) -> None:
         """Return if this is an event stream, raise what it is otherwise."""
-        if answer.status == 200 and answer.media_type == "text/event-stream":
-            return
-        body = await self._wire.error_body(answer)
-        if wants_sign_in(answer):
-            raise self._wire.sign_in(answer, body)
-        place = self._wire.edge.place
-        if 200 <= answer.status < 300:
-            problem = wrong_type(answer, place, body, wanted="an event stream")
-        else:
-            problem = refused(answer, place, body)
-        hint = problem.hint if answer.status not in (400, 404, 405, 406) and answer.status >= 300 else _HINT
+        try:
+            body = await self._wire.expect_stream(answer)
+            if body is None:
+                return
+            problem: HttpFailure = refused(answer, self._wire.edge.place, body)
+        except HttpBroken as broken:
+            problem = broken
+        hint = _HINT if answer.status < 300 or answer.status in (400, 404, 405, 406) else problem.hint
         message = f"There is no HTTP+SSE stream: {problem.message}"
         raise HttpUnreachable(message, hint=hint, http=problem.http, retry_after=problem.retry_after)
 
-    async def _read(self, answer: Answer) -> None:
-        parser = SseParser(self._limits.message, self._wire.too_long)
-        while chunk := await answer.chunk():
-            for event in parser.feed(chunk):
-                self._event(event, answer)
-                await answer.breathe()
-
     def _event(self, event: SseEvent, answer: Answer) -> None:
-        if event.kind == "message":
+        if isinstance(event.data, Oversize):
+            self._wire.too_long(event.data)
+        elif event.kind == "message":
             self._wire.deliver(event.data, answer.exchange)
         elif event.kind == "endpoint" and self._named is not None and not self._named.done():
             reference = event.data.decode("utf-8", "replace").strip()
@@ -220,8 +215,6 @@ class SseTransport:
         elif self._strange < _NOTES:
             self._strange += 1
             self._tap.note(f"ignored an event of kind {excerpt(event.kind.encode())!r}: {excerpt(event.data)}")
-
-    # ------------------------------------------------------------------ ends
 
     def _mute(self) -> None:
         """The stream is open, and nothing on it says where messages go."""
@@ -275,8 +268,6 @@ class FallbackTransport:
         self._tasks = Tasks(self._unforeseen)
         self._tried = False
 
-    # ------------------------------------------------------------------ as a transport
-
     @property
     def kind(self) -> Kind:
         """What the server turned out to speak."""
@@ -326,8 +317,6 @@ class FallbackTransport:
         for transport in (self._active, self._older, self._newer):
             await transport.close()
 
-    # ------------------------------------------------------------------ as the sink of the newer one
-
     def frame(self, data: bytes) -> None:
         """One frame came in."""
         if self._sink is not None:
@@ -335,8 +324,8 @@ class FallbackTransport:
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:
         """A message got no answer; for the handshake that may mean that the server is an older one."""
-        refused = isinstance(error, HttpFailure) and error.status in _REFUSALS
-        if out.method == "initialize" and refused and not self._tried and self._sink is not None:
+        refusal = isinstance(error, HttpFailure) and error.status in _REFUSALS
+        if out.method == "initialize" and refusal and not self._tried and self._sink is not None:
             self._tried = True
             self._tasks.spawn(self._try(out, error, self._sink), out)
         elif self._sink is not None:
@@ -358,7 +347,7 @@ class FallbackTransport:
         self._tap.note("the handshake was refused, but there is HTTP+SSE (2024-11-05) at this address: using that")
         self._active = self._older
         try:
-            await self._older.repeat(out)
+            await self._older.send(out, again=True)
         except ConnectionLost as problem:
             sink.undelivered(out, problem)
 

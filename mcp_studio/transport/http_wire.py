@@ -1,106 +1,64 @@
-"""What the HTTP exchanges of one connection share: where frames go, the session, and how a body becomes frames."""
+"""What the HTTP exchanges of one connection share: headers, the session, and how a body becomes frames."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
 import re
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from mcp_studio import jsontext
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import LimitExceeded
+from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.limits import MB, Limits
 from mcp_studio.protocol.events import Outgoing, RequestId
+from mcp_studio.protocol.message import Failure, Malformed, Response, parse
 from mcp_studio.protocol.versions import MODERN_VERSIONS
 from mcp_studio.protocol.versions import NAMED as NAME_KEYS
+from mcp_studio.protocol.views import encode_value
 from mcp_studio.record import record
-from mcp_studio.transport.base import Sink, Tap
-from mcp_studio.transport.edge import _VALUE, Edge, HeaderList, Standing, merged
-from mcp_studio.transport.http_errors import HttpFailure
+from mcp_studio.transport.base import HeaderList, Sink, Tap
+from mcp_studio.transport.edge import HEADER_VALUE, Edge, Standing, merged
+from mcp_studio.transport.http_errors import sign_in, wants_sign_in, wrong_type
 from mcp_studio.transport.http_response import Answer
-from mcp_studio.transport.http_status import sign_in
-from mcp_studio.transport.lines import Oversize, answer_for, size_text
+from mcp_studio.transport.lines import Oversize, answered_request, dropped_text, too_large
 from mcp_studio.transport.sse import SseParser
 
 if TYPE_CHECKING:
     import httpx2
 
-_ID = rb'(-?[0-9]{1,18}|"[^"\\\x00-\x1f]{0,200}")'
-_WS = rb"[ \t\r\n]*"
-_VERSION = rb'"jsonrpc"' + _WS + rb":" + _WS + rb'"2\.0"' + _WS + rb"," + _WS
-_KEY = rb'"id"' + _WS + rb":" + _WS + _ID + _WS
-_AHEAD = re.compile(
-    _WS
-    + rb"\{"
-    + _WS
-    + rb"(?:"
-    + _VERSION
-    + rb")?"
-    + _KEY
-    + rb","
-    + _WS
-    + rb"(?:"
-    + _VERSION
-    + rb')?"(?:result|error)"'
-)
-_VERSION_LAST = _WS + rb"," + _WS + rb'"jsonrpc"' + _WS + rb":" + _WS + rb'"2\.0"'
-_BEHIND = re.compile(rb"(?<=[{, \t\r\n])" + _KEY + rb"(?:" + _VERSION_LAST + rb")?" + _WS + rb"\}" + _WS + rb"\Z")
-_RESULT_FIRST = re.compile(_WS + rb"\{" + _WS + rb"(?:" + _VERSION + rb')?"(?:result|error)"')
-_TAIL = 300
+ACCEPT = "application/json, text/event-stream"
+NAMED = frozenset({"tools/call", "prompts/get", "resources/read"})
+"""Methods whose requests carry `Mcp-Name` (specification 2026-07-28, basic/transports/streamable-http)."""
+FIRST_MODERN = MODERN_VERSIONS[0]
+"""The first version without sessions."""
+_LINGER = 1.0
+"""Seconds a server gets to end the stream after its answer, so that the connection can be used again."""
+_RETRY = 1.0
+_ERROR_BODY, _ERROR_WAIT = MB, 5.0
+_LONGEST_ID = 4096
+_SESSION = re.compile(r"[\x21-\x7e]+")
 
 
 def answered(frame: bytes) -> tuple[RequestId, ...]:
-    """Ids of the requests that this frame holds responses to; empty for anything else, also for broken JSON.
-
-    A large frame is usually a response with its id at one of its ends: it is read there, so that only the core parses
-    the whole.
-    """
-    found = _AHEAD.match(frame)
-    if found is None and _RESULT_FIRST.match(frame):
-        found = _BEHIND.search(frame, max(0, len(frame) - _TAIL))
-    if found is not None:
-        return (cast(RequestId, jsontext.loads(found[1])),)
-    try:
-        value = jsontext.loads(frame)
-    except (jsontext.JsonProblem, LimitExceeded):
-        return ()
-    items = cast(list[Any], value) if isinstance(value, list) else [value]
-    return tuple(found for item in items if (found := _response_id(item)) is not None)
-
-
-def _response_id(item: Any) -> RequestId | None:
-    if not isinstance(item, dict):
-        return None
-    message = cast(dict[str, Any], item)
-    if "method" in message or not ("result" in message or "error" in message):
-        return None
-    found = message.get("id")
-    return found if isinstance(found, int | str) and not isinstance(found, bool) else None
+    """Ids of the requests that this frame answers, also where it cannot be read: the core says what is wrong then."""
+    found = (one.id for one in parse(frame).messages if isinstance(one, Response | Failure | Malformed))
+    return tuple(identity for identity in found if identity is not None)
 
 
 def named(body: bytes) -> tuple[str, str]:
     """The method of a message, and its subject where it has one (`Mcp-Name`); empty where they cannot be read."""
-    try:
-        value = jsontext.loads(body)
-    except (jsontext.JsonProblem, LimitExceeded):
-        return "", ""
-    message = jsontext.mapping(value)
-    method, params = message.get("method"), message.get("params")
+    message = jsontext.mapping(parse(body).value)
+    method, params = message.get("method"), jsontext.mapping(message.get("params"))
     if not isinstance(method, str):
         return "", ""
-    target = cast(dict[str, Any], params).get(NAME_KEYS.get(method, "")) if isinstance(params, dict) else ""
+    target = params.get(NAME_KEYS.get(method, ""))
     return method, target if isinstance(target, str) else ""
 
 
 def readable(body: bytes) -> bool:
     """Whether a body is one JSON text."""
-    try:
-        jsontext.loads(body)
-    except (jsontext.JsonProblem, LimitExceeded):
-        return False
-    return True
+    return not any(isinstance(one, Malformed) and one.unread for one in parse(body).messages)
 
 
 def error_frame(body: bytes, request_id: RequestId) -> bytes | None:
@@ -110,12 +68,9 @@ def error_frame(body: bytes, request_id: RequestId) -> bytes | None:
     which request it is about.
     """
     try:
-        value = jsontext.loads(body, exact=True)
+        message = jsontext.mapping(jsontext.loads(body, exact=True))
     except (jsontext.JsonProblem, LimitExceeded):
         return None
-    if not isinstance(value, dict):
-        return None
-    message = cast(dict[str, Any], value)
     if "jsonrpc" not in message or not isinstance(message.get("error"), dict) or "method" in message:
         return None
     if message.get("id") == request_id and type(message.get("id")) is type(request_id):
@@ -123,28 +78,7 @@ def error_frame(body: bytes, request_id: RequestId) -> bytes | None:
     return jsontext.dumps({**message, "id": request_id})
 
 
-ACCEPT = "application/json, text/event-stream"
-NAMED = frozenset({"tools/call", "prompts/get", "resources/read"})
-"""Methods whose requests carry `Mcp-Name` (specification 2026-07-28, basic/transports/streamable-http)."""
-
-_PLAIN = re.compile(r"[\x20-\x7e]*")
-_SENTINEL = re.compile(r"=\?base64\?.*\?=")
-_LONGEST_ID = 4096
-_SESSION = re.compile(r"[\x21-\x7e]+")
-
-
-def encode_value(value: str) -> str:
-    """A header value that says `value` exactly.
-
-    Printable ASCII without blanks at its ends goes as it is, everything else as `=?base64?…?=`, also what looks like
-    that form already (specification 2026-07-28, basic/transports/streamable-http, "Encoding of header values").
-    """
-    if _PLAIN.fullmatch(value) and value == value.strip(" ") and not _SENTINEL.fullmatch(value):
-        return value
-    return f"=?base64?{base64.b64encode(value.encode('utf-8', 'surrogatepass')).decode('ascii')}?="
-
-
-def modern_headers(out: Outgoing) -> list[tuple[str, str]]:
+def modern_headers(out: Outgoing) -> HeaderList:
     """What a message of the stateless era says in headers besides its content type."""
     headers = [("MCP-Protocol-Version", out.version), ("Mcp-Method", encode_value(out.method))]
     if out.method in NAMED or (out.target and out.method.startswith("tasks/")):
@@ -152,7 +86,7 @@ def modern_headers(out: Outgoing) -> list[tuple[str, str]]:
     return headers + list(out.headers)
 
 
-def legacy_headers(session: str, version: str) -> list[tuple[str, str]]:
+def legacy_headers(session: str, version: str) -> HeaderList:
     """Session and version, as every message of an older era after `initialize` says them; empty ones are left out."""
     headers = (("Mcp-Session-Id", session), ("MCP-Protocol-Version", version))
     return [(name, value) for name, value in headers if value]
@@ -165,16 +99,12 @@ def valid_session(value: str) -> bool:
 
 def resumable(event_id: str) -> bool:
     """Whether an event id can be sent back in `Last-Event-ID`."""
-    return len(event_id) <= _LONGEST_ID and event_id == event_id.strip() and _VALUE.fullmatch(event_id) is not None
+    return len(event_id) <= _LONGEST_ID and event_id == event_id.strip() and bool(HEADER_VALUE.fullmatch(event_id))
 
 
-FIRST_MODERN = MODERN_VERSIONS[0]
-"""The first version without sessions."""
-_LINGER = 1.0
-"""Seconds a server gets to end the stream after its answer, so that the connection can be used again."""
-_RETRY = 1.0
-_ERROR_BODY = MB
-_ERROR_WAIT = 5.0
+def is_json(media_type: str) -> bool:
+    """Whether a content type says JSON."""
+    return media_type == "application/json" or media_type.endswith("+json")
 
 
 @record()
@@ -212,7 +142,7 @@ class Cursor:
 
 
 class Wire:
-    """One connection's HTTP traffic, below the decisions that `http.HttpTransport` takes."""
+    """One connection's HTTP traffic, below the decisions that the transports take."""
 
     def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
         self.edge = edge or Edge(config, limits, tap)
@@ -229,27 +159,20 @@ class Wire:
 
     def headers(self, out: Outgoing) -> HeaderList:
         """Headers of the POST that carries `out`."""
-        base = self._base()
+        # In HTTP+SSE nothing is answered here; that we do not accept a stream tells those exchanges from the others.
+        accept = ACCEPT if self.endpoint is None else "application/json"
+        base = [("Accept", accept), ("Content-Type", "application/json")]
         if out.modern:
             return merged(base, modern_headers(out))
         if out.method == "initialize":
             return base
         return merged(base, legacy_headers(self.session, out.version or self.version), list(out.headers))
 
-    def _base(self) -> HeaderList:
-        # In HTTP+SSE nothing is answered here; that we do not accept a stream tells those exchanges from the others.
-        return [
-            ("Accept", ACCEPT if self.endpoint is None else "application/json"),
-            ("Content-Type", "application/json"),
-        ]
-
     def raw_headers(self, data: bytes) -> HeaderList:
         """Headers of the POST that carries a hand-written body: what a message of this kind would have, now."""
-        base = self._base()
-        if self.version < FIRST_MODERN:
-            return merged(base, legacy_headers(self.session, self.version))
         method, target = named(data)
-        return merged(base, modern_headers(Outgoing(data, "request", None, method, target, self.version, True)))
+        modern = self.version >= FIRST_MODERN
+        return self.headers(Outgoing(data, "request", None, method if modern else "", target, self.version, modern))
 
     def stream_headers(self, cursor: Cursor) -> HeaderList:
         """Headers of a GET that opens or resumes a stream."""
@@ -263,7 +186,7 @@ class Wire:
 
     def hand_over(self, frame: bytes) -> None:
         """Note which requests a frame answers, and give it to the sink."""
-        for request_id in answered(frame):
+        for request_id in answered(frame) if self.waiting else ():
             found = self.waiting.get(request_id)
             if found is None and isinstance(request_id, str) and request_id.isdecimal() and len(request_id) < 19:
                 found = self.waiting.get(int(request_id))  # As tolerant as the core, which names the fault.
@@ -279,47 +202,63 @@ class Wire:
             HttpLost: the connection ended before the body did.
             LimitExceeded: an event on the stream of `waiting` is too large.
         """
-        # What comes on the stream of one request is that request's alone; on the other, the rest has to go on.
-        parser = SseParser(self.limits.message, self.too_long if waiting is None else None)
+        parser = SseParser(self.limits.message)
         parser.last_id = cursor.last_id
         try:
             async with asyncio.timeout(None) as linger:
                 while chunk := await answer.chunk():
                     for event in parser.feed(chunk):
                         cursor.messages += 1
-                        if event.kind == "message":
+                        if isinstance(event.data, Oversize):
+                            self.too_long(event.data, waiting)
+                        elif event.kind == "message":
                             self.deliver(event.data, answer.exchange)
                         else:
                             self.tap.received(event.data, answer.exchange)  # Not for us; shown all the same.
                         await answer.breathe()
                     cursor.follow(parser)
+                    if parser.held > self.limits.message and waiting is not None:
+                        self.too_long(Oversize(b"", b"", parser.held), waiting)
                     if waiting is not None and waiting.answered and linger.when() is None:
                         linger.reschedule(asyncio.get_running_loop().time() + _LINGER)
         except TimeoutError:
             return
 
-    def too_long(self, message: Oversize) -> None:
-        """A message was dropped for its size; where its ends show whose answer it was, that request hears of it."""
-        limit = self.limits.message
-        size = size_text(message.size)
-        self.tap.note(f"dropped a message of {size}: longer than {size_text(limit)}, the limit called message")
-        if self.sink is not None and (frame := answer_for(message, limit)):
-            self.sink.frame(frame)
+    def too_long(self, message: Oversize, waiting: Waiting | None = None) -> None:
+        """A message was dropped for its size; where its ends show whose answer it was, that request hears of it.
+
+        Raises:
+            LimitExceeded: it came on the stream of `waiting`, so it is that request's.
+        """
+        self.tap.note(dropped_text(message, self.limits.message))
+        if waiting is not None:
+            raise too_large(message, self.limits.message)
+        if self.sink is not None and (out := answered_request(message)):
+            self.sink.undelivered(out, too_large(message, self.limits.message))
 
     async def error_body(self, answer: Answer) -> bytes:
         """The body of a failure, as much as comes in a short time and is bearable."""
-        body = bytearray()
-        try:
-            async with asyncio.timeout(_ERROR_WAIT):
-                while len(body) < _ERROR_BODY and (part := await answer.chunk()):
-                    body += part
-        except (TimeoutError, HttpFailure):
-            self.tap.note("The body of the failure did not come to its end.")
-        return bytes(body)
+        return await answer.beginning(_ERROR_BODY, _ERROR_WAIT)
 
-    def sign_in(self, answer: Answer, body: bytes) -> HttpFailure:
+    def sign_in(self, answer: Answer, body: bytes) -> StudioError:
         """The error for an answer that wants a sign-in."""
         return sign_in(answer, self.edge.place, body, had_credentials=self.edge.credentials)
+
+    async def expect_stream(self, answer: Answer) -> bytes | None:
+        """None if this is an event stream, else the body of what it is instead.
+
+        Raises:
+            HttpSignIn: the server wants other credentials.
+            HttpBroken: it is a success of another type.
+        """
+        if answer.status == 200 and answer.media_type == "text/event-stream":
+            return None
+        body = await self.error_body(answer)
+        if wants_sign_in(answer):
+            raise self.sign_in(answer, body)
+        if 200 <= answer.status < 300:
+            raise wrong_type(answer, self.edge.place, body, wanted="an event stream")
+        return body
 
     @property
     def patience(self) -> float:
@@ -333,8 +272,3 @@ class Wire:
             request_id = next(reversed(self.waiting), 0)
         found = self.waiting.get(request_id)
         return found.standing.words if found is not None else ""
-
-
-def is_json(media_type: str) -> bool:
-    """Whether a content type says JSON."""
-    return media_type == "application/json" or media_type.endswith("+json")

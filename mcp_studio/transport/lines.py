@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from io import BytesIO
 
-from mcp_studio import jsontext
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import id_at_an_end
 from mcp_studio.record import record
 
@@ -77,13 +78,16 @@ class LineSplitter:
             self._begun.hold(rest)
         return lines
 
+    @property
+    def held(self) -> int:
+        """Bytes of the line that has begun."""
+        return self._begun.size
+
     def finish(self) -> list[Line]:
         """What came after the last newline, if anything did; the stream has ended."""
         return [self._begun.take()] if self._begun.size else []
 
 
-DROPPED = -32000
-"""Error code of the answer made here: from the range that JSON-RPC leaves to implementations."""
 _CALL = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?(?:"id"\s*:[^,]{0,1000},\s*)?"method"')
 
 
@@ -100,11 +104,16 @@ def dropped_text(line: Oversize, limit: int) -> str:
     return f"dropped a message of {size_text(line.size)}: longer than {size_text(limit)}, the limit called message"
 
 
-def answer_for(line: Oversize, limit: int) -> bytes | None:
-    """The JSON-RPC error frame that stands in for a dropped response; None if it is not known to be one."""
+def too_large(line: Oversize, limit: int) -> LimitExceeded:
+    """The same as the error of whoever waits for the message."""
+    return LimitExceeded(
+        f"The answer of {size_text(line.size)} is longer than {size_text(limit)}, the limit called message: it was "
+        "dropped.",
+        limit="message",
+    )
+
+
+def answered_request(line: Oversize) -> Outgoing | None:
+    """The request whose response was dropped; None where it is not known to be one. Only its id is known."""
     request_id = None if _CALL.match(line.head) else id_at_an_end(line.head, line.tail)
-    if request_id is None:
-        return None
-    text = f"The answer of {size_text(line.size)} is longer than the limit of {size_text(limit)} and was dropped."
-    error = {"code": DROPPED, "message": text, "data": {"limit": "message", "size": line.size, "local": True}}
-    return jsontext.dumps({"jsonrpc": "2.0", "id": request_id, "error": error})
+    return None if request_id is None else Outgoing(b"", "request", request_id)

@@ -19,7 +19,7 @@ from mcp_studio.protocol.events import Outgoing
 from mcp_studio.transport import guard_start
 from mcp_studio.transport.base import Opened, Sink, Tap
 from mcp_studio.transport.guard_start import GuardProcess, Launched, child_environment
-from mcp_studio.transport.lines import Line, Oversize, answer_for, dropped_text, size_text
+from mcp_studio.transport.lines import Line, Oversize, answered_request, dropped_text, size_text, too_large
 from mcp_studio.transport.pipes import LineReader, PipeWriter, WriterClosed
 
 
@@ -322,8 +322,9 @@ class StdioTransport:
     def _on_stdout(self, line: Line) -> None:
         if isinstance(line, Oversize):
             self._tap.note(dropped_text(line, self._limits.message))
-            if frame := answer_for(line, self._limits.message):
-                self._deliver(frame)
+            out = answered_request(line)
+            if out is not None and self._listens:
+                self._listens.undelivered(out, too_large(line, self._limits.message))
             return
         if not line.startswith(b'{"'):
             text = line.strip()
@@ -337,11 +338,12 @@ class StdioTransport:
         if line.endswith(b"\r"):
             line = line[:-1]
         self._tap.received(line)
-        self._deliver(line)
+        if self._listens:
+            self._listens.frame(line)
 
-    def _deliver(self, frame: bytes) -> None:
-        if self._sink and self._closing is None and self._lost is None:
-            self._sink.frame(frame)
+    @property
+    def _listens(self) -> Sink | None:
+        return self._sink if self._closing is None and self._lost is None else None
 
     def _on_stderr(self, line: Line) -> None:
         if isinstance(line, Oversize):

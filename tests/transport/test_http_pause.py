@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from mcp_studio.config.model import Timeouts
 from mcp_studio.limits import Limits
-from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable
-from mcp_studio.transport.http_status import asked, in_words, pause_of
+from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable, asked, in_words, pause_of
 from mcp_studio.transport.make import make
 from tests.servers.http_kit import modern, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request

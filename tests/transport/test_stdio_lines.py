@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.transport.lines import EDGE, LineSplitter, Oversize, answer_for, size_text
+from mcp_studio.transport.lines import EDGE, LineSplitter, Oversize, answered_request, size_text, too_large
 
 
 def split(chunks: list[bytes], limit: int = 1_000) -> list[bytes | Oversize]:
@@ -67,12 +66,11 @@ BULK = "x" * 3 * EDGE
     ],
 )
 def test_a_dropped_answer_is_answered_for_its_id(line: str, identity: object) -> None:
-    frame = answer_for(over(line % BULK), 64)
-    assert frame is not None
-    answer = json.loads(frame)
-    assert answer["id"] == identity
-    assert answer["error"]["data"]["limit"] == "message"
-    assert "64 bytes" in answer["error"]["message"]
+    dropped = over(line % BULK)
+    out = answered_request(dropped)
+    assert out is not None and out.id == identity
+    error = too_large(dropped, 64)
+    assert error.limit == "message" and "64 bytes" in error.message
 
 
 @pytest.mark.parametrize(
@@ -89,7 +87,7 @@ def test_a_dropped_answer_is_answered_for_its_id(line: str, identity: object) ->
     ],
 )
 def test_what_is_not_surely_an_answer_is_answered_by_nobody(line: str) -> None:
-    assert answer_for(over(line % BULK), 64) is None
+    assert answered_request(over(line % BULK)) is None
 
 
 def test_sizes_read_well() -> None:
