@@ -116,23 +116,17 @@ def onward_of(client: Client, answer: Answer) -> httpx2.URL | None:
     if answer.status not in (301, 302, 303, 307, 308) or not location:
         return None
     onward = client.join(answer.url, location)
-    if onward is None:
-        why, hint = "something that is no address", ""
-    else:
-        where = excerpt(str(onward.copy_with(query=None)).encode())
-        same, hint = client.same_origin(onward), f"If that is the server you mean, use its address: {where}"
-        if same and answer.status in (307, 308):
-            return onward
-        if onward.scheme not in ("http", "https", "ws", "wss"):
-            why, hint = f"{where}, which is no web address", ""
-        elif same:
-            why = f"{where} with status {answer.status}, which drops the message (307 and 308 keep it)"
-        elif (client.url.host, f"{client.url.scheme}s") == (onward.host, onward.scheme):
-            why, hint = f"{where}, the same server over TLS", f"Use {onward.scheme}:// in the address of this server."
-        else:
-            why = f"{where}, on another origin"
-    text = f"{client.place} redirects to {why}; it was not followed."
-    raise HttpUnreachable(text, hint=hint, http=told(answer, b""))
+    same = onward is not None and client.same_origin(onward)
+    if same and answer.status in (307, 308):
+        return onward
+    # Its query may hold what is secret.
+    where = "something that is no address" if onward is None else excerpt(str(onward.copy_with(query=None)).encode())
+    why = "which drops the message (307 and 308 keep it)" if same else "which is another origin"
+    raise HttpUnreachable(
+        f"{client.place} redirects to {where} with status {answer.status}, {why}; it was not followed.",
+        hint=f"If that is the server you mean, use its address: {where}",
+        http=told(answer, b""),
+    )
 
 
 _REDIRECTS = 5

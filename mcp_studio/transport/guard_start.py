@@ -63,7 +63,7 @@ class GuardProcess:
             try:
                 self._process = subprocess.Popen(
                     [sys.executable, "-I", "-S", PROGRAM],
-                    stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/",
+                    stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/",
                     start_new_session=True,
                 )  # fmt: skip
             except OSError as error:

@@ -93,7 +93,6 @@ _VERIFY = {
     18: ("it is signed by itself", _TRUST),
     19: ("it comes from an authority that is signed by itself and not trusted here", _TRUST),
     20: ("it comes from an authority that is not known here", _TRUST),
-    21: ("its authority is not among what the server sent", "The server should send the certificates in between too."),
     62: ("it is for another host name", _NAME),
     64: ("it is for another address", _NAME),
 }
@@ -109,16 +108,16 @@ _OURS = {
     "CERTIFICATE_REVOKED": ("refuses the client certificate: it was revoked", "Get a new one for tls.cert."),
 }
 """Alerts about ourselves (RFC 8446 6.2), without the version that OpenSSL puts before them."""
+_OLD = ("knows none of the versions of TLS that are accepted here", "Its TLS may be too old to be safe.")
+_NO_TLS = ("does not speak TLS", "Try http:// instead of https://.")
 _THEIRS = {
-    "PROTOCOL_VERSION": ("knows none of the versions of TLS that are offered", "Its TLS may be too old to be safe."),
-    "UNSUPPORTED_PROTOCOL": ("wants a version of TLS that is not accepted here", "Its TLS may be too old to be safe."),
-    "UNRECOGNIZED_NAME": ("does not know the host name that it is asked for", "Check the name in the URL."),
-    "UNEXPECTED_EOF_WHILE_READING": (
-        "hung up in the TLS handshake",
-        f"Does this port speak TLS (https://)? Or does it want a client certificate: {_SHOW}",
+    **dict.fromkeys(("PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL", "NO_PROTOCOLS_AVAILABLE"), _OLD),
+    **dict.fromkeys(
+        ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG"), _NO_TLS
     ),
+    "UNRECOGNIZED_NAME": ("does not know the host name that it is asked for", "Check the name in the URL."),
+    "UNEXPECTED_EOF_WHILE_READING": ("hung up in the TLS handshake", f"Does it speak TLS (https://)? {_SHOW}"),
 }
-_PLAIN = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG")
 
 
 def tls_failure(problem: ssl.SSLError, place: str, *, under_way: bool) -> HttpFailure | None:
@@ -133,8 +132,6 @@ def tls_failure(problem: ssl.SSLError, place: str, *, under_way: bool) -> HttpFa
     # Of TLS 1.3 a server tells its mind of our certificate only when the request is on its way: nothing of it was read.
     if alert not in _OURS and under_way:
         return None
-    if reason in _PLAIN:
-        return HttpUnreachable(f"{place} does not speak TLS.", hint="Try http:// instead of https://.")
     if known := _OURS.get(alert) or _THEIRS.get(alert):
         return HttpUnreachable(f"{place} {known[0]}.", hint=known[1])
     said = (reason or str(problem)).replace("_", " ").lower() or "no reason given"
@@ -417,22 +414,13 @@ def refused(answer: Answer, place: str, body: bytes) -> HttpFailure:
 
 def session_lost(answer: Answer, place: str, body: bytes) -> SessionLost:
     """The session is unknown (specification 2025-11-25, basic/transports, Session Management): begin another."""
+    said = "" if answer.media_type == "text/html" else excerpt(body)
+    quoted = f" It says: {said}" if said else ""
     return SessionLost(
         f"{place} no longer knows the session (HTTP status {answer.status}): it was ended there, or the server was "
-        "started anew.",
-        hint="A new session begins with the next connection.",
-        http=told(answer, body),
-    )
-
-
-def endpoint_lost(answer: Answer, place: str, body: bytes) -> SessionLost:
-    """The endpoint that an event of HTTP+SSE named is unknown: the session in its address is (2024-11-05)."""
-    said = excerpt(body)
-    quoted = f" It says: {said}" if said and answer.media_type != "text/html" else ""
-    return SessionLost(
-        f"{place} does not know the endpoint for messages that it named itself (HTTP status {answer.status}).{quoted}",
-        hint="Its stream and its messages may reach different instances: what stands before them has to keep a "
-        "session with one.",
+        f"started anew.{quoted}",
+        hint="A new session begins with the next connection. Where several instances serve it, what stands before them "
+        "has to keep a session with one.",
         http=told(answer, body),
     )
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import field
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
 from mcp_studio import jsontext
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import LimitExceeded, StudioError
+from mcp_studio.errors import ConnectionLost, LimitExceeded, StudioError
 from mcp_studio.limits import MB, Limits
 from mcp_studio.protocol.events import Outgoing, RequestId
 from mcp_studio.protocol.message import Failure, Malformed, Response, parse
@@ -17,9 +17,16 @@ from mcp_studio.protocol.versions import MODERN_VERSIONS
 from mcp_studio.protocol.versions import NAMED as NAME_KEYS
 from mcp_studio.protocol.views import encode_value
 from mcp_studio.record import record
-from mcp_studio.transport.base import HeaderList, Sink, Tap
+from mcp_studio.transport.base import HeaderList, Sink, Tap, Tasks
 from mcp_studio.transport.edge import HEADER_VALUE, Edge, Standing, merged
-from mcp_studio.transport.http_errors import sign_in, wants_sign_in, wrong_type
+from mcp_studio.transport.http_errors import (
+    SessionLost,
+    refused,
+    session_lost,
+    sign_in,
+    wants_sign_in,
+    wrong_type,
+)
 from mcp_studio.transport.http_response import Answer
 from mcp_studio.transport.lines import Oversize, answered_request, dropped_text, too_large
 from mcp_studio.transport.sse import SseParser
@@ -37,7 +44,9 @@ _LINGER = 1.0
 _RETRY = 1.0
 _ERROR_BODY, _ERROR_WAIT = MB, 5.0
 _LONGEST_ID = 4096
-_SESSION = re.compile(r"[\x21-\x7e]+")
+_VISIBLE = re.compile(r"[\x21-\x7e]+")
+_METHOD_NOT_FOUND = re.compile(rb'"code"\s*:\s*-32601\b')
+_SESSION = re.compile(rb"session", re.IGNORECASE)
 
 
 def answered(frame: bytes) -> tuple[RequestId, ...]:
@@ -94,7 +103,7 @@ def legacy_headers(session: str, version: str) -> HeaderList:
 
 def valid_session(value: str) -> bool:
     """Whether a session id consists of visible ASCII (specification 2025-06-18, basic/transports)."""
-    return _SESSION.fullmatch(value) is not None
+    return _VISIBLE.fullmatch(value) is not None
 
 
 def resumable(event_id: str) -> bool:
@@ -107,14 +116,16 @@ def is_json(media_type: str) -> bool:
     return media_type == "application/json" or media_type.endswith("+json")
 
 
-@record()
 class Waiting:
     """A request that has not been answered."""
 
-    out: Outgoing
-    answered: bool = False
-    task: asyncio.Task[None] | None = None
-    standing: Standing = field(default_factory=Standing)
+    def __init__(self, out: Outgoing, request_id: RequestId) -> None:
+        self.out = out
+        self.id = request_id
+        self.answered = False
+        self.standing = Standing()
+        self.task: asyncio.Task[None]
+        """What sends it."""
 
 
 @record()
@@ -141,14 +152,15 @@ class Cursor:
         return min(wait * 2 ** min(tries, 10), limits.retry_max)
 
 
-class Wire:
-    """One connection's HTTP traffic, below the decisions that the transports take."""
+class HttpConnection:
+    """What the transports over HTTP have in common: where frames go, the session, and the ends."""
 
     def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
+        self.name = config.name
         self.edge = edge or Edge(config, limits, tap)
-        self._idle = config.timeouts.idle or limits.call_idle
         self.limits = limits
         self.tap = tap
+        self.tasks = Tasks(self.unforeseen)
         self.sink: Sink | None = None
         """Where frames go; None before opening and after the end."""
         self.session = ""
@@ -156,6 +168,75 @@ class Wire:
         self.endpoint: httpx2.URL | None = None
         """Where messages are posted to, if it is not the configured address (HTTP+SSE)."""
         self.waiting: dict[RequestId, Waiting] = {}
+        self.lost: StudioError | None = None
+        """Why the connection has ended by itself."""
+        self._idle = config.timeouts.idle or limits.call_idle
+        self._closing: asyncio.Task[None] | None = None
+
+    # ------------------------------------------------------------------ as a transport
+
+    def negotiated(self, version: str) -> None:
+        """The version is settled: from now on requests have their own deadlines."""
+        self.version = version
+
+    def abandon(self, request_id: RequestId) -> None:
+        """Nobody waits for this request any more: its exchange is closed."""
+        waiting = self.waiting.get(request_id)
+        if waiting is not None:
+            waiting.task.cancel()
+
+    def standing(self, request_id: RequestId | None) -> str:
+        """How far a request has got, in words; None is for the newest."""
+        if request_id is None:
+            request_id = next(reversed(self.waiting), 0)
+        found = self.waiting.get(request_id)
+        return found.standing.words if found is not None else ""
+
+    async def close(self) -> None:
+        """End everything within `limits.close`; any number of times."""
+        if self._closing is None:
+            self.sink = None
+            self._closing = asyncio.create_task(self.finish(self.limits.close / 3))
+        await asyncio.shield(self._closing)
+
+    async def finish(self, share: float) -> None:
+        """End all tasks and connections; there are `share` seconds for each step."""
+        await self.tasks.end(share)
+        await self.edge.close(share)
+
+    def check(self) -> None:
+        """Raises ConnectionLost where nothing can be sent."""
+        if self.sink is None:
+            raise self.gone()
+
+    def gone(self) -> ConnectionLost:
+        """The error of whoever wants to send now."""
+        if isinstance(self.lost, ConnectionLost):
+            return self.lost
+        return ConnectionLost(self.lost.message if self.lost else f"The connection to {self.name} has ended.")
+
+    def end(self, error: StudioError) -> None:
+        """The connection ends by itself: say so once, and stop everything."""
+        sink, self.sink = self.sink, None
+        self.session, self.lost = "", self.lost or error
+        self.tasks.cancel()
+        if sink is not None:
+            sink.closed(error)
+
+    def failed(self, out: Outgoing, error: StudioError) -> None:
+        """A message got no answer."""
+        if self.sink is not None:
+            self.sink.undelivered(out, error)
+        if isinstance(error, SessionLost):
+            self.end(error)
+
+    def unforeseen(self, out: Outgoing | None, error: StudioError) -> None:
+        """A task has failed: see `Tasks`."""
+        self.tap.note(error.message)
+        if out is not None:
+            self.failed(out, error)
+
+    # ------------------------------------------------------------------ out
 
     def headers(self, out: Outgoing) -> HeaderList:
         """Headers of the POST that carries `out`."""
@@ -179,6 +260,105 @@ class Wire:
         resume = [("Last-Event-ID", cursor.last_id)] if cursor.last_id else []
         return merged([("Accept", "text/event-stream")], legacy_headers(self.session, self.version), resume)
 
+    async def post(self, out: Outgoing, work: Coroutine[Any, Any, None], waiting: Waiting | None = None) -> None:
+        """Have one message sent in its own task; a request takes the place of an earlier one with its id.
+
+        Only `notifications/initialized` is waited for, so that it arrives first.
+        """
+        if waiting is not None:
+            self.abandon(waiting.id)
+            self.waiting[waiting.id] = waiting
+        task = self.tasks.spawn(work, out)
+        if waiting is not None:
+            waiting.task = task
+        elif out.method == "notifications/initialized":
+            await asyncio.wait((task,), timeout=self.limits.write)
+
+    async def tell(
+        self, out: Outgoing, *, head: float | None, again: bool = False, standing: Standing | None = None
+    ) -> None:
+        """Post a message to which nothing comes back here but a status; with `again` the tap knows it already.
+
+        Raises:
+            StudioError: the server did not take it; see `http_errors`.
+        """
+        post = self.edge.exchange(
+            "POST", self.headers(out), out.frame,
+            head=head, url=self.endpoint, again=again, patience=self.patience, standing=standing,
+        )  # fmt: skip
+        async with post as answer:
+            if not 200 <= answer.status < 300:
+                await self.refusal(out, answer)
+            elif answer.status != 204 and (body := await self.error_body(answer)) and is_json(answer.media_type):
+                # There should be none (202). It is shown; and taken, where it answers the request.
+                self.tap.received(body, answer.exchange)
+                if out.kind == "request" and out.id in answered(body):
+                    self.hand_over(body)
+
+    async def raw(self, data: bytes, headers: HeaderList) -> None:
+        """Post a body that somebody wrote by hand; what comes back is told to the tap, and what is JSON to the sink.
+
+        Returns when the response has begun, or after `limits.write` seconds; the rest goes on in a task.
+
+        Raises:
+            StudioError: no response came; see `http_errors`.
+        """
+        begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        task = self.tasks.spawn(self._raw(data, merged(self.raw_headers(data), headers), begun))
+        await asyncio.wait((begun, task), timeout=self.limits.write, return_when=asyncio.FIRST_COMPLETED)
+        if begun.done():
+            begun.result()
+        begun.cancel()
+
+    async def _raw(self, data: bytes, lines: HeaderList, begun: asyncio.Future[None]) -> None:
+        try:
+            async with self.edge.exchange("POST", lines, data, head=None, url=self.endpoint) as answer:
+                if not begun.done():
+                    begun.set_result(None)
+                if not self.session and named(data)[0] == "initialize":
+                    # A handshake that is made by hand begins a session too; one that there is stays.
+                    self.begin_session(Outgoing(data, "request", None, "initialize"), answer)
+                if answer.media_type == "text/event-stream":
+                    await self.pump(answer, Cursor())
+                elif body := await answer.read(self.limits.message):
+                    self.tap.received(body, answer.exchange)
+                    if readable(body):
+                        self.hand_over(body)
+        except StudioError as error:
+            if begun.done():
+                self.tap.note(f"The answer to the frame written by hand broke off: {error.message}")
+            else:
+                begun.set_exception(error)
+
+    def begin_session(self, out: Outgoing, answer: Answer) -> None:
+        """Take the session that the answer to a handshake names."""
+        if out.method != "initialize" or out.modern:
+            return
+        found = answer.header("mcp-session-id")
+        if found and not valid_session(found):
+            self.tap.note("The session id that the server gave has characters that are not allowed; it is ignored.")
+            return
+        self.session = found
+
+    async def refusal(self, out: Outgoing, answer: Answer) -> None:
+        """Deliver the JSON-RPC error that a failure carries, or raise what the status means."""
+        body = await self.error_body(answer)
+        status, place = answer.status, self.edge.place
+        if wants_sign_in(answer):
+            raise self.sign_in(answer, body)
+        if status == 403:
+            raise refused(answer, place, body)  # Access is refused by HTTP, whatever JSON-RPC error comes with it.
+        gone = self.session and not out.modern and _session_gone(status, body)
+        if gone or (self.endpoint is not None and status in (400, 404, 410) and _SESSION.search(body)):
+            raise session_lost(answer, place, body)
+        if out.kind == "request" and out.id is not None and (frame := error_frame(body, out.id)) is not None:
+            self.tap.received(body, answer.exchange)
+            self.hand_over(frame)
+            return
+        raise refused(answer, place, body)
+
+    # ------------------------------------------------------------------ in
+
     def deliver(self, frame: bytes, exchange: int) -> None:
         """Tell the tap of a frame, then hand it over."""
         self.tap.received(frame, exchange)
@@ -192,6 +372,8 @@ class Wire:
                 found = self.waiting.get(int(request_id))  # As tolerant as the core, which names the fault.
             if found is not None:
                 found.answered = True
+                if found.task.done():  # HTTP+SSE: the answer comes elsewhere than on the response
+                    del self.waiting[found.id]
         if self.sink is not None:
             self.sink.frame(frame)
 
@@ -266,9 +448,13 @@ class Wire:
         own = self._idle if self.version else self.edge.connect
         return min(self.limits.retry_max, own / 2)
 
-    def standing(self, request_id: RequestId | None) -> str:
-        """How far a request has got, in words; None is for the newest."""
-        if request_id is None:
-            request_id = next(reversed(self.waiting), 0)
-        found = self.waiting.get(request_id)
-        return found.standing.words if found is not None else ""
+
+def _session_gone(status: int, body: bytes) -> bool:
+    """Whether a failure means that the session is unknown.
+
+    404 says so by the specification, but a gateway also answers an unknown method with it. Servers built on the
+    TypeScript examples say 400 and put it into words; 410 says the same more strongly.
+    """
+    if status in (404, 410):
+        return _METHOD_NOT_FOUND.search(body) is None
+    return status == 400 and b'"error"' in body and _SESSION.search(body) is not None

@@ -56,6 +56,8 @@ class SseParser:
 
     def feed(self, chunk: bytes) -> Iterator[SseEvent]:
         """Take the next bytes; iterate to the end before the next call."""
+        if not chunk:
+            return
         if self._after_cr:
             chunk = chunk.removeprefix(b"\n")
         self._after_cr = chunk.endswith(b"\r")

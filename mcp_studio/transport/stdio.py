@@ -10,6 +10,7 @@ import shlex
 import signal
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 
 from mcp_studio.config.model import Kind, ServerConfig
@@ -140,40 +141,36 @@ _LAST_CHARACTERS = 1_000
 
 def cannot_start(failure: StartFailure, argv: Sequence[str], env: Mapping[str, str], cwd: str) -> Unreachable:
     """The sentence, and what to try, for a program that did not start."""
-    reason = os.strerror(failure.errno)
-    if failure.step == "cwd":
-        what = {errno.ENOENT: "does not exist", errno.ENOTDIR: "is not a folder"}.get(failure.errno)
-        text = f"The working folder {cwd} {what}." if what else f"The working folder {cwd} cannot be entered: {reason}."
-        return Unreachable(text, hint="Correct cwd in the server's entry.")
-    if failure.step == "fork":
-        return Unreachable(f"No process could be made for {argv[0]}: {reason}.", hint="Too many processes are running.")
-    if failure.step == "guard":
-        return Unreachable(f"The guard process ended while {argv[0]} was being started.", hint="Connect again.")
-    return _cannot_exec(failure.errno, argv, env, cwd)
-
-
-def _cannot_exec(number: int, argv: Sequence[str], env: Mapping[str, str], cwd: str) -> Unreachable:
-    command = argv[0]
-    path = env.get("PATH", os.defpath)
+    command, path, reason = argv[0], env.get("PATH", os.defpath), os.strerror(failure.errno)
     found = _find(command, path, cwd)
-    if number in (errno.ENOENT, errno.ENOTDIR):
-        if found:
+    hint = ""
+    match failure.step, failure.errno:
+        case "cwd", number:
+            what = {errno.ENOENT: "does not exist", errno.ENOTDIR: "is not a folder"}
+            text = f"The working folder {cwd} {what.get(number, f'cannot be entered: {reason}')}."
+            hint = "Correct cwd in the server's entry."
+        case "fork", _:
+            text, hint = f"No process could be made for {command}: {reason}.", "Too many processes are running."
+        case "guard", _:
+            text, hint = f"The guard process ended while {command} was being started.", "Connect again."
+        case _, errno.ENOENT | errno.ENOTDIR if found:
+            text = f"{found} cannot be run: the interpreter that it names does not exist."
             hint = "Its first line, or its loader, names a program that is not installed."
-            return Unreachable(f"{found} cannot be run: the interpreter that it names does not exist.", hint=hint)
-        what = f"file {command}" if "/" in command else f"command {command} on the PATH"
-        return Unreachable(f"There is no {what}.", hint=_name_hint(command, path))
-    if number == errno.EACCES:
-        if found and os.path.isdir(found):
-            return Unreachable(f"{found} is a folder, not a program.")
-        return Unreachable(f"{found or command} is not executable.", hint=f"Try: chmod +x {found or command}")
-    if number == errno.ENOEXEC:
-        hint = "Name its interpreter as the command and the file as first argument."
-        return Unreachable(
-            f"{found or command} is neither a program nor a script that names its interpreter.", hint=hint
-        )
-    if number == errno.E2BIG:
-        return Unreachable(f"The arguments or the environment of {command} are too long for this system.")
-    return Unreachable(f"{command} cannot be run: {os.strerror(number)}.")
+        case _, errno.ENOENT | errno.ENOTDIR:
+            what = f"file {command}" if "/" in command else f"command {command} on the PATH"
+            text, hint = f"There is no {what}.", _name_hint(command, path)
+        case _, errno.EACCES if os.path.isdir(found):
+            text = f"{found} is a folder, not a program."
+        case _, errno.EACCES:
+            text, hint = f"{found or command} is not executable.", f"Try: chmod +x {found or command}"
+        case _, errno.ENOEXEC:
+            text = f"{found or command} is neither a program nor a script that names its interpreter."
+            hint = "Name its interpreter as the command and the file as first argument."
+        case _, errno.E2BIG:
+            text = f"The arguments or the environment of {command} are too long for this system."
+        case _:
+            text = f"{command} cannot be run: {reason}."
+    return Unreachable(text, hint=hint)
 
 
 def _find(command: str, path: str, cwd: str) -> str:
@@ -190,8 +187,8 @@ def _name_hint(command: str, path: str) -> str:
         return _FROM.get(command, "")
     names: list[str] = list(_FROM)
     for place in path.split(os.pathsep):
-        if os.path.isdir(place) and len(names) < _NAMES_READ:
-            names += os.listdir(place)
+        with suppress(OSError):
+            names += os.listdir(place or ".")
     near = get_close_matches(command, names[:_NAMES_READ], n=1, cutoff=0.7)
     return f"Did you mean {near[0]}?" if near else ""
 

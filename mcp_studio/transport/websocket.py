@@ -13,10 +13,10 @@ import os
 from typing import Any
 
 from mcp_studio.config.model import Kind, ServerConfig
-from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
+from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing, RequestId
-from mcp_studio.transport.base import Opened, Sink, Tap, Tasks
+from mcp_studio.transport.base import Opened, Sink, Tap
 from mcp_studio.transport.edge import Edge, Standing
 from mcp_studio.transport.http_errors import (
     HttpBroken,
@@ -29,7 +29,7 @@ from mcp_studio.transport.http_errors import (
     wants_sign_in,
 )
 from mcp_studio.transport.http_response import PIECE, Answer
-from mcp_studio.transport.http_wire import Wire
+from mcp_studio.transport.http_wire import HttpConnection
 from mcp_studio.transport.lines import Joiner, Line, Oversize, size_text
 
 _TEXT = 0x81
@@ -86,17 +86,13 @@ def text_frame(payload: bytes) -> bytes:
     return head + key + masked.to_bytes(size, "big")
 
 
-class WebSocketTransport:
+class WebSocketTransport(HttpConnection):
     """The transport of one server at a `ws://` or `wss://` URL; implements `base.Transport`."""
 
     kind: Kind = "websocket"
 
     def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
-        self._name = config.name
-        self._wire = Wire(config, limits, tap, edge)
-        self._limits = limits
-        self._tap = tap
-        self._tasks = Tasks(self._unforeseen)
+        super().__init__(config, limits, tap, edge)
         self._opened: asyncio.Future[None] | None = None
         self._run: asyncio.Task[None] | None = None
         self._answer: Answer | None = None
@@ -109,9 +105,7 @@ class WebSocketTransport:
         """The newest ping or pong that has not left yet."""
         self._leaving = False
         self._shaking = Standing()
-        self._lost: StudioError | None = None
         self._strange = 0
-        self._closing: asyncio.Task[None] | None = None
 
     async def open(self, sink: Sink) -> Opened:
         """Shake hands.
@@ -127,18 +121,18 @@ class WebSocketTransport:
             raise Unreachable(
                 "WebSocket needs one more package, which is not installed.", hint="Try: pip install 'mcp-studio[ws]'"
             )
-        await self._wire.edge.open()
-        self._wire.sink = sink
+        await self.edge.open()
+        self.sink = sink
         self._opened = asyncio.get_running_loop().create_future()
-        self._run = self._tasks.spawn(self._serve(self._opened))
+        self._run = self.tasks.spawn(self._serve(self._opened))
         try:
             await asyncio.shield(self._opened)
         except (StudioError, asyncio.CancelledError):
-            self._wire.sink = None
+            self.sink = None
             self._run.cancel()
             raise
-        self._tasks.spawn(self._keep())
-        return Opened(self._wire.edge.target)
+        self.tasks.spawn(self._keep())
+        return Opened(self.edge.target)
 
     async def send(self, out: Outgoing) -> None:
         """Write one message as a text frame.
@@ -150,29 +144,15 @@ class WebSocketTransport:
 
     async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
         """Write one text frame as it is; see `Transport.send_raw`."""
-        if self._socket is None or self._wire.sink is None:
-            raise self._gone()
-        self._tap.sent(data)
+        self.check()
+        self.tap.sent(data)
         # In a task of its own: a caller that is cancelled must not leave half a frame behind.
-        await asyncio.wait((self._tasks.spawn(self._put(text_frame(data))),))
-        if self._wire.sink is None:
-            raise self._gone()
-
-    def negotiated(self, version: str) -> None:
-        """Nothing depends on the version here."""
-
-    def abandon(self, request_id: RequestId) -> None:
-        """Nothing belongs to one request here."""
+        await asyncio.wait((self.tasks.spawn(self._put(text_frame(data))),))
+        self.check()
 
     def standing(self, request_id: RequestId | None) -> str:
         """How far the handshake has got; nothing is known of one request here. See `Transport.standing`."""
         return self._shaking.words if self._socket is None else ""
-
-    async def close(self) -> None:
-        """Take leave and end the connection within `limits.close`; any number of times."""
-        if self._closing is None:
-            self._closing = asyncio.create_task(self._close())
-        await asyncio.shield(self._closing)
 
     # ------------------------------------------------------------------ the handshake
 
@@ -180,30 +160,27 @@ class WebSocketTransport:
         """Hold the connection from the handshake to its end."""
         from wsproto.connection import Connection, ConnectionType
 
-        edge, key = self._wire.edge, base64.b64encode(os.urandom(16)).decode("ascii")
+        edge, key = self.edge, base64.b64encode(os.urandom(16)).decode("ascii")
         lines = [("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")]
         lines += [("Sec-WebSocket-Key", key), ("Sec-WebSocket-Protocol", "mcp")]
         try:
             async with edge.exchange(
-                "GET", lines, head=edge.connect, patience=self._wire.patience, standing=self._shaking
+                "GET", lines, head=edge.connect, patience=self.patience, standing=self._shaking
             ) as answer:
                 await self._accept(answer, key)
                 self._answer, self._socket = answer, Connection(ConnectionType.CLIENT)
                 opened.set_result(None)
                 await self._read(answer)
         except StudioError as error:
-            if opened.done():
-                self._end(error)
-            else:
-                opened.set_exception(error)
+            self.end(error)
 
     async def _accept(self, answer: Answer, key: str) -> None:
         """Return if the connection is a WebSocket now, raise what it is otherwise (RFC 6455 4.1)."""
-        place, status = self._wire.edge.place, answer.status
+        place, status = self.edge.place, answer.status
         if status != 101:
-            body = await self._wire.error_body(answer)
+            body = await self.error_body(answer)
             if wants_sign_in(answer):
-                raise self._wire.sign_in(answer, body)
+                raise self.sign_in(answer, body)
             problem = refused(answer, place, body)
             hint = "Is this the address of a WebSocket? http:// and https:// are for MCP over HTTP."
             if status in (403, 407) or status >= 429:
@@ -220,7 +197,7 @@ class WebSocketTransport:
         if wrong:
             raise HttpUnreachable(f"{place} answers the WebSocket handshake wrongly: {wrong}.", http=told(answer, b""))
         if not chosen:
-            self._tap.note("the server did not confirm the subprotocol mcp")
+            self.tap.note("the server did not confirm the subprotocol mcp")
 
     # ------------------------------------------------------------------ out
 
@@ -228,7 +205,7 @@ class WebSocketTransport:
         try:
             await self._write(frame)
         except StudioError as error:
-            self._end(error)
+            self.end(error)
 
     async def _write(self, frame: bytes) -> None:
         """Write one whole frame, after those that are being written.
@@ -240,7 +217,7 @@ class WebSocketTransport:
         async with self._turn:
             try:
                 for start in range(0, len(frame), _WRITE):
-                    await self._answer.upgraded.write(frame[start : start + _WRITE], timeout=self._limits.write)
+                    await self._answer.upgraded.write(frame[start : start + _WRITE], timeout=self.limits.write)
             except self._answer.problems as problem:
                 raise self._answer.broken(problem) from problem
 
@@ -256,7 +233,7 @@ class WebSocketTransport:
     def _send_control(self, event: Any) -> None:
         """Send a ping or pong; a newer one takes the place of one that has not left."""
         if self._control is None:
-            self._tasks.spawn(self._write_control())
+            self.tasks.spawn(self._write_control())
         self._control = event
 
     async def _write_control(self) -> None:
@@ -282,7 +259,7 @@ class WebSocketTransport:
             if not data:
                 if self._leaving:
                     return
-                raise HttpLost(f"{self._wire.edge.place} hung up without closing the WebSocket.")
+                raise HttpLost(f"{self.edge.place} hung up without closing the WebSocket.")
             self._socket.receive_data(data)
             for event in self._socket.events():
                 if await self._event(event):
@@ -310,10 +287,10 @@ class WebSocketTransport:
 
     def _take(self, message: Line) -> None:
         if isinstance(message, Oversize):
-            self._wire.too_long(message)
+            self.too_long(message)
         else:
             # The handshake was an HTTP exchange; what follows is as little part of one as a line on stdio is.
-            self._wire.deliver(message, 0)
+            self.deliver(message, 0)
 
     def _take_binary(self, message: Line) -> None:
         if isinstance(message, Oversize) or message.lstrip()[:1] in (b"{", b"["):
@@ -325,7 +302,7 @@ class WebSocketTransport:
     def _odd(self, text: str) -> None:
         self._strange += 1
         if self._strange <= _NOTES:
-            self._tap.note(text)
+            self.tap.note(text)
 
     # ------------------------------------------------------------------ ends
 
@@ -333,7 +310,7 @@ class WebSocketTransport:
         """The server has closed the connection, or wsproto ends it for a broken rule; True if we wanted it."""
         from wsproto.connection import ConnectionState
 
-        place, words = self._wire.edge.place, excerpt(reason.encode())
+        place, words = self.edge.place, excerpt(reason.encode())
         # wsproto reports a broken rule as if the server had closed the connection, and leaves its state as it was.
         if self._socket.state in (ConnectionState.OPEN, ConnectionState.LOCAL_CLOSING):
             await self._leave(code)
@@ -358,31 +335,21 @@ class WebSocketTransport:
         except (LocalProtocolError, HttpFailure, TimeoutError):
             return
 
-    def _gone(self) -> ConnectionLost:
-        if isinstance(self._lost, ConnectionLost):
-            return self._lost
-        return ConnectionLost(self._lost.message if self._lost else f"The connection to {self._name} has ended.")
-
-    def _end(self, error: StudioError) -> None:
-        """The connection ended by itself: say so once, and stop everything."""
-        sink, self._wire.sink = self._wire.sink, None
-        self._lost = self._lost or error
-        self._tasks.cancel()
-        if sink is not None:
-            sink.closed(error)
-
-    def _unforeseen(self, out: Outgoing | None, error: StudioError) -> None:
-        self._tap.note(error.message)
+    def end(self, error: StudioError) -> None:
+        """The connection is over: a failure of opening, or the end of the transport."""
         if self._opened is not None and not self._opened.done():
             self._opened.set_exception(error)
         else:
-            self._end(error)
+            super().end(error)
 
-    async def _close(self) -> None:
-        self._wire.sink = None
-        share = self._limits.close / 3
+    def unforeseen(self, out: Outgoing | None, error: StudioError) -> None:
+        """A task has failed, and the connection with it."""
+        self.tap.note(error.message)
+        self.end(error)
+
+    async def finish(self, share: float) -> None:
+        """Take leave and end the connection."""
         if self._socket is not None and self._run is not None and not self._run.done():
             await self._leave(1000)
             await asyncio.wait((self._run,), timeout=share)
-        await self._tasks.end(share)
-        await self._wire.edge.close(share)
+        await super().finish(share)

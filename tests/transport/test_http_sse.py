@@ -396,7 +396,7 @@ def test_an_endpoint_that_is_not_known_any_more_is_a_lost_session(status: str) -
             await line.shake_hands("2024-11-05")
             error = await line.ask(request(1))
             assert isinstance(error, SessionLost) and "Could not find session" in error.message
-            assert "different instances" in error.hint and line.box.ends == [error]
+            assert "several instances" in error.hint and line.box.ends == [error]
             with pytest.raises(ConnectionLost):
                 await line.transport.send(request(2))
 

@@ -160,7 +160,7 @@ def test_every_reason_of_verification_has_words_and_a_hint(code: int) -> None:
         ("TLSV1_ALERT_UNKNOWN_CA", "does not know the authority"),
         ("SSLV3_ALERT_CERTIFICATE_REVOKED", "revoked"),
         ("TLSV1_ALERT_PROTOCOL_VERSION", "none of the versions"),
-        ("UNSUPPORTED_PROTOCOL", "version of TLS"),
+        ("UNSUPPORTED_PROTOCOL", "versions of TLS"),
         ("TLSV1_UNRECOGNIZED_NAME", "host name"),
         ("WRONG_VERSION_NUMBER", "does not speak TLS"),
         ("UNEXPECTED_EOF_WHILE_READING", "hung up"),
