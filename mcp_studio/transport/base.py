@@ -18,15 +18,12 @@ class Sink(Protocol):
 
     def frame(self, data: bytes) -> None:
         """One frame came in: a JSON text, valid or not; never stray output."""
-        ...
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:
         """`out` got no answer on the transport's level (HTTP status, refused, timed out): only it is affected."""
-        ...
 
     def closed(self, error: StudioError | None) -> None:
         """The transport ended by itself; called once at most, and never after `close` was called."""
-        ...
 
 
 class Opened(NamedTuple):
@@ -43,7 +40,6 @@ class Transport(Protocol):
     @property
     def kind(self) -> Kind:
         """How the server is spoken to; where that is found out, it holds once the handshake is done."""
-        ...
 
     async def open(self, sink: Sink) -> Opened:
         """Start or reach the server.
@@ -52,7 +48,6 @@ class Transport(Protocol):
             Unreachable: with a sentence that says what to try.
             SignInNeeded: the server wants credentials.
         """
-        ...
 
     async def send(self, out: Outgoing) -> None:
         """Hand over one message; returns when it is written (stdio) or under way (HTTP).
@@ -60,7 +55,6 @@ class Transport(Protocol):
         Raises:
             ConnectionLost: the transport has ended, or the peer has not read for `limits.write` seconds.
         """
-        ...
 
     async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
         """Send a hand-written frame exactly as it is, be it well-formed or not, and tell the tap of it as sent.
@@ -79,23 +73,18 @@ class Transport(Protocol):
             StudioError: HTTP has brought no response.
             ConnectionLost: as `send` does.
         """
-        ...
 
     def negotiated(self, version: str) -> None:
         """The protocol version is settled: HTTP sends it in headers and opens its stream for older eras."""
-        ...
 
     def abandon(self, request_id: int | str) -> None:
         """Nobody waits for this request any more: HTTP closes its response stream."""
-        ...
 
     def standing(self, request_id: int | str | None) -> str:
         """How far a request without an answer has got, in words; None is for the newest."""
-        ...
 
     async def close(self) -> None:
         """End it in a bounded time, with all that was started; any number of times."""
-        ...
 
 
 Headers = Sequence[tuple[str, str]]
@@ -139,31 +128,24 @@ class Tap(Protocol):
 
     def sent(self, frame: bytes, exchange: int = 0) -> None:
         """A JSON-RPC frame goes out (without its newline)."""
-        ...
 
     def received(self, frame: bytes, exchange: int = 0) -> None:
         """A frame came in that looks like JSON, valid or not."""
-        ...
 
     def stray(self, line: bytes) -> None:
         """A line on a child's standard output that is no JSON."""
-        ...
 
     def stderr(self, line: bytes) -> None:
         """A line of a child's standard error."""
-        ...
 
     def http_request(self, request: HttpRequest) -> None:
         """An HTTP request goes out."""
-        ...
 
     def http_response(self, response: HttpResponse) -> None:
         """An HTTP response head came in, or the exchange failed."""
-        ...
 
     def note(self, text: str) -> None:
         """Something happened to the connection: started, exited, killed, reconnected."""
-        ...
 
 
 HeaderList = list[tuple[str, str]]
@@ -195,7 +177,6 @@ class Credentials(Protocol):
     @property
     def present(self) -> bool:
         """Whether there is anything to send."""
-        ...
 
     async def lines(self, method: str, url: str) -> HeaderList:
         """Headers for one request to the server's own origin; they replace configured ones of the same name.
@@ -205,11 +186,9 @@ class Credentials(Protocol):
         Raises:
             StudioError: what is there cannot be used and cannot be renewed without a person.
         """
-        ...
 
     def seen(self, url: str, headers: Headers) -> None:
         """The headers of every response (DPoP nonces, RFC 9449 8.2); synchronous and cheap."""
-        ...
 
     async def refused(self, refused: Refused) -> bool:
         """Whether to send the request once more, with what `lines` gives then; may refresh, or ask a person.
@@ -217,7 +196,6 @@ class Credentials(Protocol):
         Raises:
             StudioError: why there is nothing better to send, in words; a `SignInNeeded` where a person could help.
         """
-        ...
 
 
 log = logging.getLogger(__name__)

@@ -122,9 +122,10 @@ def onward_of(client: Client, answer: Answer) -> httpx2.URL | None:
     # Its query may hold what is secret.
     where = "something that is no address" if onward is None else excerpt(str(onward.copy_with(query=None)).encode())
     why = "which drops the message (307 and 308 keep it)" if same else "which is another origin"
+    web = onward is not None and onward.scheme in ("http", "https", "ws", "wss")
     raise HttpUnreachable(
         f"{client.place} redirects to {where} with status {answer.status}, {why}; it was not followed.",
-        hint=f"If that is the server you mean, use its address: {where}",
+        hint=f"If that is the server you mean, use its address: {where}" if web else "Check the URL.",
         http=told(answer, b""),
     )
 
