@@ -40,6 +40,7 @@ class Transport(Protocol):
     @property
     def kind(self) -> Kind:
         """How the server is spoken to; where that is found out, it holds once the handshake is done."""
+        ...
 
     async def open(self, sink: Sink) -> Opened:
         """Start or reach the server.
@@ -48,6 +49,7 @@ class Transport(Protocol):
             Unreachable: with a sentence that says what to try.
             SignInNeeded: the server wants credentials.
         """
+        ...
 
     async def send(self, out: Outgoing) -> None:
         """Hand over one message; returns when it is written (stdio) or under way (HTTP).
@@ -82,6 +84,7 @@ class Transport(Protocol):
 
     def standing(self, request_id: int | str | None) -> str:
         """How far a request without an answer has got, in words; None is for the newest."""
+        ...
 
     async def close(self) -> None:
         """End it in a bounded time, with all that was started; any number of times."""
@@ -177,6 +180,7 @@ class Credentials(Protocol):
     @property
     def present(self) -> bool:
         """Whether there is anything to send."""
+        ...
 
     async def lines(self, method: str, url: str) -> HeaderList:
         """Headers for one request to the server's own origin; they replace configured ones of the same name.
@@ -186,6 +190,7 @@ class Credentials(Protocol):
         Raises:
             StudioError: what is there cannot be used and cannot be renewed without a person.
         """
+        ...
 
     def seen(self, url: str, headers: Headers) -> None:
         """The headers of every response (DPoP nonces, RFC 9449 8.2); synchronous and cheap."""
@@ -196,6 +201,7 @@ class Credentials(Protocol):
         Raises:
             StudioError: why there is nothing better to send, in words; a `SignInNeeded` where a person could help.
         """
+        ...
 
 
 log = logging.getLogger(__name__)
