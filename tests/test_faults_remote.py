@@ -11,6 +11,7 @@ import pytest
 
 from mcp_studio.call.call import CallOutcome, Lost, Rejected, Succeeded, TimedOut
 from mcp_studio.config.model import Settings, Timeouts
+from mcp_studio.errors import LimitExceeded
 from mcp_studio.limits import DEFAULT
 from mcp_studio.studio import Studio
 from tests.servers.bridge import bridged
@@ -72,7 +73,7 @@ def test_an_unusable_answer_ends_the_call_at_once_with_a_reason(kind: str, fault
 @pytest.mark.parametrize("fault", ["big-result", "big-result-id-last"])
 def test_an_answer_beyond_the_limit_is_told_as_that(kind: str, fault: str) -> None:
     outcome, _ = answer_to(kind, fault, "--size", "3000000")
-    assert isinstance(outcome, Rejected) and "limit" in outcome.message, outcome
+    assert isinstance(outcome, Lost) and isinstance(outcome.error, LimitExceeded), outcome
 
 
 @KINDS

@@ -15,7 +15,6 @@ from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.protocol.events import Answered, RequestId, refusal
-from mcp_studio.protocol.message import hint_at
 from mcp_studio.protocol.versions import MISSING_CAPABILITY, Cached, Hint
 from mcp_studio.record import record
 from mcp_studio.schema.field import SchemaProblem
@@ -181,7 +180,7 @@ def _problems(method: str, result: dict[str, Json]) -> Iterator[str]:
                 yield f"{where} has no role user or assistant."
         elif not isinstance(known.get("uri"), str):
             yield f"{where} has no uri."
-        elif not any(isinstance(hint_at(known, key), str) for key in ("text", "blob")):
+        elif not any(isinstance(known.get(key), str) for key in ("text", "blob")):
             yield f"{where} has neither text nor blob."
 
 

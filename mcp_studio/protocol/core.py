@@ -6,7 +6,7 @@ import math
 from collections import deque
 from typing import cast
 
-from mcp_studio.errors import ConnectionLost, ProtocolError, StudioError
+from mcp_studio.errors import ConnectionLost, LimitExceeded, ProtocolError, StudioError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.events import Outgoing, RequestId, request_out
@@ -393,10 +393,12 @@ class ClientCore:
         if identity is None:
             return [ev.Fault(f"sent something that is no message: {message.reason}")]
         fault = ev.Fault(f"sent an answer that cannot be read: {message.reason}")
-        return [
-            fault,
-            *self._settle(ev.Broken(identity, ProtocolError(f"The answer cannot be read: {message.reason}."))),
-        ]
+        error: StudioError = ProtocolError(f"The answer cannot be read: {message.reason}.")
+        if message.unread == "too deep":
+            error = LimitExceeded(f"The answer is beyond a limit of the studio: {message.reason}", limit="depth")
+            if "values" in message.reason:
+                error.hint = "Have the server answer with less at a time."
+        return [fault, *self._settle(ev.Broken(identity, error))]
 
     # ------------------------------------------------------------------ helpers
 

@@ -15,7 +15,7 @@ from mcp_studio.limits import Limits
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.events import Answered, Outgoing, Progressed, Ready, Refused, RequestId
-from mcp_studio.protocol.message import Node, Parsed, parse
+from mcp_studio.protocol.message import Parsed, parse
 from mcp_studio.record import record
 from mcp_studio.session.state import InFlight, Running, Spawn
 from mcp_studio.trace.server_tap import ServerTap
@@ -482,9 +482,9 @@ class Connection:
 
     # ------------------------------------------------------------------ told by the transport
 
-    def frame(self, data: bytes, root: Node | None = None) -> None:
+    def frame(self, data: bytes) -> None:
         """One frame came in."""
-        self._tap.understood(parsed := parse(data, depth=self._limits.depth, root=root))
+        self._tap.understood(parsed := parse(data, depth=self._limits.depth))
         if self.ended.done():
             return
         parsed = self.sift(data, parsed)

@@ -11,26 +11,19 @@ from typing import Any, NamedTuple, Protocol
 from mcp_studio.config.model import Kind
 from mcp_studio.errors import StudioError
 from mcp_studio.protocol.events import Outgoing
-from mcp_studio.protocol.message import Node
 
 
 class Sink(Protocol):
     """Where a transport delivers. Every method is synchronous, cheap, and does not raise."""
 
-    def frame(self, data: bytes, root: Node | None = None) -> None:
-        """One frame came in: a JSON text, valid or not; of a large one `root` may be known.
-
-        Stray output is never delivered here.
-        """
-        ...
+    def frame(self, data: bytes) -> None:
+        """One frame came in: a JSON text, valid or not; never stray output."""
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:
         """`out` got no answer on the transport's level (HTTP status, refused, timed out): only it is affected."""
-        ...
 
     def closed(self, error: StudioError | None) -> None:
         """The transport ended by itself; called once at most, and never after `close` was called."""
-        ...
 
 
 class Opened(NamedTuple):
@@ -64,7 +57,6 @@ class Transport(Protocol):
         Raises:
             ConnectionLost: the transport has ended, or the peer has not read for `limits.write` seconds.
         """
-        ...
 
     async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
         """Send a hand-written frame exactly as it is, be it well-formed or not, and tell the tap of it as sent.
@@ -83,15 +75,12 @@ class Transport(Protocol):
             StudioError: HTTP has brought no response.
             ConnectionLost: as `send` does.
         """
-        ...
 
     def negotiated(self, version: str) -> None:
         """The protocol version is settled: HTTP sends it in headers and opens its stream for older eras."""
-        ...
 
     def abandon(self, request_id: int | str) -> None:
         """Nobody waits for this request any more: HTTP closes its response stream."""
-        ...
 
     def standing(self, request_id: int | str | None) -> str:
         """How far a request without an answer has got, in words; None is for the newest."""
@@ -99,7 +88,6 @@ class Transport(Protocol):
 
     async def close(self) -> None:
         """End it in a bounded time, with all that was started; any number of times."""
-        ...
 
 
 Headers = Sequence[tuple[str, str]]
@@ -143,31 +131,24 @@ class Tap(Protocol):
 
     def sent(self, frame: bytes, exchange: int = 0) -> None:
         """A JSON-RPC frame goes out (without its newline)."""
-        ...
 
     def received(self, frame: bytes, exchange: int = 0) -> None:
         """A frame came in that looks like JSON, valid or not."""
-        ...
 
     def stray(self, line: bytes) -> None:
         """A line on a child's standard output that is no JSON."""
-        ...
 
     def stderr(self, line: bytes) -> None:
         """A line of a child's standard error."""
-        ...
 
     def http_request(self, request: HttpRequest) -> None:
         """An HTTP request goes out."""
-        ...
 
     def http_response(self, response: HttpResponse) -> None:
         """An HTTP response head came in, or the exchange failed."""
-        ...
 
     def note(self, text: str) -> None:
         """Something happened to the connection: started, exited, killed, reconnected."""
-        ...
 
 
 HeaderList = list[tuple[str, str]]
@@ -213,7 +194,6 @@ class Credentials(Protocol):
 
     def seen(self, url: str, headers: Headers) -> None:
         """The headers of every response (DPoP nonces, RFC 9449 8.2); synchronous and cheap."""
-        ...
 
     async def refused(self, refused: Refused) -> bool:
         """Whether to send the request once more, with what `lines` gives then; may refresh, or ask a person.

@@ -15,49 +15,56 @@ from contextlib import asynccontextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
-import httpx2
-
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, LimitExceeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.record import record
 from mcp_studio.transport import http_client
-from mcp_studio.transport.base import Credentials, HttpRequest, HttpResponse, Refused, Tap
-from mcp_studio.transport.http_client import look_up
+from mcp_studio.transport.base import Credentials, HeaderList, HttpRequest, HttpResponse, Refused, Tap
+from mcp_studio.transport.http_client import Client, look_up
 from mcp_studio.transport.http_errors import (
     HttpDown,
     HttpFailure,
     HttpLost,
     HttpUnreachable,
     excerpt,
+    in_words,
     network_failure,
     no_such_host,
+    pause_of,
+    told,
 )
 from mcp_studio.transport.http_response import Answer, text
-from mcp_studio.transport.http_status import in_words, pause_of, told
 from mcp_studio.transport.lines import size_text
 
 if TYPE_CHECKING:
     import httpx2
 
-    from mcp_studio.transport.http_client import Client
 
+class Standing:
+    """How far one request has got: follows it by httpx2's trace events, and moves its deadline along."""
 
-class Phases:
-    """Follows one request by httpx2's trace events, and moves its deadline along.
-
-    Args:
-        head: seconds that the head of the response may take once the request is sent; None is for ever.
-        tunnel: a proxy makes the connection first, by CONNECT.
-    """
-
-    def __init__(self, head: float | None, *, tunnel: bool) -> None:
-        self.head = head
-        self.stage: Literal["name", "queue", "connect", "sent"] = "name"
+    def __init__(self) -> None:
+        self.answer: Answer | None = None
+        """The response whose head came last."""
+        self.says = ""
+        """What is to be told instead of the stage."""
+        self.stage: Literal["", "name", "queue", "connect", "sent"] = ""
         self.beyond = False
         """The proxy has made its connection: what fails now is the server's."""
         self.deadline = asyncio.timeout(None)
-        self._tunnel = tunnel
+        self._head: float | None = None
+        self._tunnel = False
+
+    def begin(self, head: float | None, *, tunnel: bool) -> None:
+        """It goes out, perhaps once more.
+
+        Args:
+            head: seconds that the head of the response may take once the request is sent; None is for ever.
+            tunnel: a proxy makes the connection first, by CONNECT.
+        """
+        self.answer, self.says, self.stage, self.beyond = None, "", "name", False
+        self._head, self._tunnel = head, tunnel
 
     async def __call__(self, event: str, info: dict[str, Any]) -> None:
         """One event of httpx2."""
@@ -68,53 +75,35 @@ class Phases:
         elif event == "http11.send_request_headers.started" and info["request"].method != b"CONNECT":
             self.stage = "sent"
             self.deadline.reschedule(None)
-        elif event == "http11.receive_response_headers.started" and self.stage == "sent" and self.head is not None:
-            self.deadline.reschedule(asyncio.get_running_loop().time() + self.head)
-
-
-class Standing:
-    """How far a request has got over HTTP, for whoever gives up waiting for its answer."""
-
-    def __init__(self) -> None:
-        self.answer: Answer | None = None
-        """The response whose head came last."""
-        self.says = ""
-        """What is to be told instead."""
-        self._phases: Phases | None = None
-
-    def begin(self, phases: Phases) -> Phases:
-        """It goes out, perhaps once more."""
-        self.answer, self.says, self._phases = None, "", phases
-        return phases
+        elif event == "http11.receive_response_headers.started" and self.stage == "sent" and self._head is not None:
+            self.deadline.reschedule(asyncio.get_running_loop().time() + self._head)
 
     @property
     def words(self) -> str:
         """In words, to be put after a sentence about a deadline; empty where there is nothing to tell."""
-        if self.says:
+        if self.says or not self.stage:
             return self.says
         if self.answer is not None:
             return f"HTTP status {self.answer.status} came, with {size_text(self.answer.size)} of its body"
-        if self._phases is None:
-            return ""
-        return "it was sent, and nothing came back" if self._phases.stage == "sent" else "the connection was never made"
+        return "it was sent, and nothing came back" if self.stage == "sent" else "the connection was never made"
 
-
-def too_slow(client: Client, phases: Phases, connect: float) -> HttpFailure:
-    """A deadline passed in one of the phases."""
-    if phases.stage == "sent":
-        return HttpLost(
-            f"{client.place} did not answer within {phases.head:g} seconds.",
-            hint="It took the request, and sends nothing: is it busy, or no HTTP server?",
-        )
-    if phases.stage == "name":
-        return HttpDown(f"The host name {client.peer} did not resolve within {connect:g} seconds.")
-    if phases.stage == "queue":
-        return HttpDown(f"{client.connections} requests to {client.place} are open already.")
-    hint = "Is the server running, and is a firewall in between?"
-    if client.proxy and not phases.beyond:
-        where = f"{client.place} through the proxy {client.proxy}, which {client.proxy_named} names,"
-        return HttpDown(f"No connection to {where} within {connect:g} seconds.", hint="Is the proxy running?")
-    return HttpDown(f"No connection to {client.place} within {connect:g} seconds.", hint=hint)
+    def too_slow(self, client: Client, connect: float) -> HttpFailure:
+        """The deadline has passed."""
+        place, seconds = client.place, f"within {connect:g} seconds"
+        if self.stage == "sent":
+            return HttpLost(
+                f"{place} did not answer within {self._head:g} seconds.",
+                hint="It took the request, and sends nothing: is it busy, or no HTTP server?",
+            )
+        if self.stage == "name":
+            return HttpDown(f"The host name {client.peer} did not resolve {seconds}.")
+        if self.stage == "queue":
+            return HttpDown(f"{http_client.CONNECTIONS} requests to {place} are open already.")
+        hint = "Is the server running, and is a firewall in between?"
+        if client.proxy and not self.beyond:
+            place += f" through the proxy {client.proxy}, which {client.proxy_named} names,"
+            hint = "Is the proxy running?"
+        return HttpDown(f"No connection to {place} {seconds}.", hint=hint)
 
 
 def onward_of(client: Client, answer: Answer) -> httpx2.URL | None:
@@ -126,34 +115,21 @@ def onward_of(client: Client, answer: Answer) -> httpx2.URL | None:
     location = answer.header("location")
     if answer.status not in (301, 302, 303, 307, 308) or not location:
         return None
-    http = told(answer, b"")
     onward = client.join(answer.url, location)
-    if onward is None:
-        raise HttpUnreachable(f"{client.place} redirects to something that is no address.", http=http)
-    here = client.same_origin(onward)
-    if here and answer.status in (307, 308):
+    same = onward is not None and client.same_origin(onward)
+    if same and answer.status in (307, 308):
         return onward
-    where = excerpt(str(onward.copy_with(query=None)).encode())
-    if here:
-        why = f"with status {answer.status}, which drops the message (307 and 308 keep it)"
-    elif client.upgrade(onward):
-        raise HttpUnreachable(
-            f"{client.place} redirects to {where}, the same server over TLS; it was not followed.",
-            hint=f"Use {onward.scheme}:// in the address of this server.",
-            http=http,
-        )
-    elif onward.scheme not in ("http", "https", "ws", "wss"):
-        raise HttpUnreachable(f"{client.place} redirects to {where}, which is no web address.", http=http)
-    else:
-        why = "on another origin"
+    # Its query may hold what is secret.
+    where = "something that is no address" if onward is None else excerpt(str(onward.copy_with(query=None)).encode())
+    why = "which drops the message (307 and 308 keep it)" if same else "which is another origin"
+    web = onward is not None and onward.scheme in ("http", "https", "ws", "wss")
     raise HttpUnreachable(
-        f"{client.place} redirects to {where}, {why}; it was not followed.",
-        hint=f"If that is the server you mean, use its address: {where}",
-        http=http,
+        f"{client.place} redirects to {where} with status {answer.status}, {why}; it was not followed.",
+        hint=f"If that is the server you mean, use its address: {where}" if web else "Check the URL.",
+        http=told(answer, b""),
     )
 
 
-HeaderList = list[tuple[str, str]]
 _REDIRECTS = 5
 _CREDENTIALS = 5
 """How many times one request is sent anew with other credentials, whatever these say."""
@@ -196,7 +172,7 @@ class Edge:
         self._configured = False
         self._numbers = itertools.count(1)
         self._headers: HeaderList = []
-        self._client: http_client.Client | None = None
+        self._client: Client | None = None
         self._known = False
         """Whether the host's name resolved and nothing has failed since."""
 
@@ -207,7 +183,7 @@ class Edge:
             ConfigError: the URL, a header, or a proxy named by the environment cannot be used.
         """
         if self._client is not None:
-            return  # Shared by two transports: see `http_fallback`.
+            return  # Shared by two transports: see `FallbackTransport`.
         headers = configured(self._config)
         client = await asyncio.to_thread(http_client.load, self._config, self._limits, self.connect)
         signed = any(name.lower() == "authorization" for name, _ in headers)
@@ -216,8 +192,8 @@ class Edge:
         self._configured = signed or bool(client.userinfo)
         self._headers = headers
         self._client = client
-        for note in client.notes:
-            self._tap.note(note)
+        if self._config.tls.insecure and client.url.scheme in ("https", "wss"):
+            self._tap.note("the certificate of this server is not checked: insecure is set")
         self.place = client.place
         self.target = str(client.url)
 
@@ -299,9 +275,9 @@ class Edge:
         body = await answer.settle(_REFUSAL, _PATIENCE)
         at.tries += 1
         at.standing.says = f"HTTP status {answer.status} came, and other credentials are being got or asked for"
-        said = Refused(answer.status, at.method, str(answer.url), at.signed, answer.headers, excerpt(body), at.tries)
+        refusal = Refused(answer.status, at.method, str(answer.url), at.signed, answer.headers, excerpt(body), at.tries)
         try:
-            return await access.refused(said)
+            return await access.refused(refusal)
         except StudioError as error:
             error.http = error.http or told(answer, body)
             raise
@@ -335,7 +311,7 @@ class Edge:
         except TimeoutError:
             self._tap.note("The connections did not close in time; they were dropped.")
 
-    def _ready(self) -> http_client.Client:
+    def _ready(self) -> Client:
         if self._client is None:
             raise HttpLost("The connection is closed.")
         return self._client
@@ -352,11 +328,9 @@ class Edge:
             self._tap.sent(body, number)  # Once: a redirect repeats the frame, the request it carries is the same.
         try:
             response = await self._head(client, request, head, at.standing)
-        except StudioError as error:
-            self._tap.http_response(HttpResponse(number, 0, "", (), error=error.message))
-            raise
-        except asyncio.CancelledError:
-            self._tap.http_response(HttpResponse(number, 0, "", (), error=_ABANDONED))
+        except (StudioError, asyncio.CancelledError) as error:
+            why = error.message if isinstance(error, StudioError) else _ABANDONED
+            self._tap.http_response(HttpResponse(number, 0, "", (), error=why))
             raise
         answer = at.standing.answer = Answer(number, response, at.url, client.problems, self._broken)
         self._tap.http_response(HttpResponse(number, answer.status, answer.reason, answer.headers))
@@ -366,33 +340,33 @@ class Edge:
         return answer
 
     async def _head(
-        self, client: http_client.Client, request: httpx2.Request, head: float | None, standing: Standing
+        self, client: Client, request: httpx2.Request, head: float | None, standing: Standing
     ) -> httpx2.Response:
         """Connect, send, wait for the head: connecting has its own deadline, writing that of `limits.write`."""
-        phases = standing.begin(Phases(head, tunnel=client.tunnels))
+        standing.begin(head, tunnel=client.tunnels)
         try:
-            async with asyncio.timeout(self.connect) as phases.deadline:
+            async with asyncio.timeout(self.connect) as standing.deadline:
                 await self._look_up(client)
-                phases.stage = "queue"
-                request.extensions["trace"] = phases
+                standing.stage = "queue"
+                request.extensions["trace"] = standing
                 return await client.transport.handle_async_request(request)
         except TimeoutError:
-            self._known = phases.stage == "sent"
-            raise too_slow(client, phases, self.connect) from None
+            self._known = standing.stage == "sent"
+            raise standing.too_slow(client, self.connect) from None
         except client.problems as problem:
             if "buffer too long" in str(problem):
                 raise self._headers_too_large() from None
-            self._known = phases.stage == "sent"
-            near = bool(client.proxy) and not self._known and not phases.beyond
+            self._known = standing.stage == "sent"
+            near = bool(client.proxy) and not self._known and not standing.beyond
             place, named = (client.proxy, client.proxy_named) if near else (self.place, "")
-            if client.proxy and "ProxyError" in {type(problem).__name__}:
+            if client.proxy and type(problem).__name__ == "ProxyError":
                 place, named = self.place, client.proxy_named
             failure = network_failure(problem, place, under_way=self._known, proxy=named)
             if isinstance(failure, HttpLost) and request.url.scheme in ("https", "wss") and not self._config.tls.cert:
                 failure.hint = f"{failure.hint} {_UNSHOWN}".strip()
             raise failure from problem
 
-    async def _look_up(self, client: http_client.Client) -> None:
+    async def _look_up(self, client: Client) -> None:
         """Resolve the name that connections go to, unless it did and nothing has failed since."""
         if client.peer and not self._known:
             try:
@@ -407,31 +381,30 @@ class Edge:
         return error
 
     def _ended(self, answer: Answer, error: str) -> None:
-        if answer.settled:
-            return
-        self._tap.http_response(HttpResponse(answer.exchange, answer.status, answer.reason, (), error=error))
+        if not answer.settled:
+            self._tap.http_response(HttpResponse(answer.exchange, answer.status, answer.reason, (), error=error))
 
     def _headers_too_large(self) -> LimitExceeded:
-        return LimitExceeded(f"The response headers of {self.place} are larger than allowed.", limit="headers")
+        size = size_text(self._limits.headers)
+        return LimitExceeded(
+            f"The response headers of {self.place} are larger than {size}, the limit called headers.", limit="headers"
+        )
 
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-
-
-_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
-
-
+HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
+"""What a header can carry."""
 _FRAMING = frozenset({"connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade"})
 
 
-def configured(config: ServerConfig) -> list[tuple[str, str]]:
+def configured(config: ServerConfig) -> HeaderList:
     """The headers that the configuration asks for, without those that frame a message: HTTP sets them itself.
 
     Raises:
         ConfigError: a name or value that HTTP cannot carry; the value is not quoted.
     """
     for name, value in config.headers.items():
-        if not _TOKEN.fullmatch(name) or not _VALUE.fullmatch(value):
+        if not _TOKEN.fullmatch(name) or not HEADER_VALUE.fullmatch(value):
             part = "value" if _TOKEN.fullmatch(name) else "name"
             raise ConfigError(
                 f"Server {config.name}: the {part} of header {name!r} has characters that HTTP does not allow.",
@@ -441,7 +414,7 @@ def configured(config: ServerConfig) -> list[tuple[str, str]]:
     return [(name, value.strip(" \t")) for name, value in config.headers.items() if name.lower() not in _FRAMING]
 
 
-def merged(*groups: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def merged(*groups: HeaderList) -> HeaderList:
     """One list of headers in which later groups replace equal names of earlier ones."""
     found: dict[str, tuple[str, str]] = {}
     for group in groups:

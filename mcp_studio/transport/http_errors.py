@@ -1,4 +1,4 @@
-"""What can go wrong with one HTTP exchange, as errors; each keeps what HTTP answered."""
+"""What can go wrong with one HTTP exchange, in words: of the network, of TLS, and what a status means in MCP."""
 
 from __future__ import annotations
 
@@ -6,14 +6,22 @@ import errno
 import re
 import socket
 import ssl
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING
 
 from mcp_studio.errors import ConnectionLost, HttpAnswer, ProtocolError, SignInNeeded, StudioError, Unreachable
 
+if TYPE_CHECKING:
+    from mcp_studio.transport.http_response import Answer
+
 EXCERPT = 300
 """Characters of a body that are quoted in an error."""
-KEPT = 4_000
-"""Characters of a body that are kept with an error."""
+BODY = 4_000
+"""Characters of a body that an error carries."""
 
 
 class HttpFailure(StudioError):
@@ -35,16 +43,6 @@ class HttpFailure(StudioError):
     def status(self) -> int:
         """The HTTP status, or 0 when none came."""
         return self.http.status if self.http is not None else 0
-
-    @property
-    def headers(self) -> tuple[tuple[str, str], ...]:
-        """Of the response; foreign."""
-        return self.http.headers if self.http is not None else ()
-
-    @property
-    def body(self) -> str:
-        """The beginning of the body, as text; foreign."""
-        return self.http.body if self.http is not None else ""
 
 
 class HttpUnreachable(HttpFailure, Unreachable):
@@ -75,27 +73,13 @@ class HttpSignIn(HttpFailure, SignInNeeded):
         self.challenge = challenge
 
 
-def details(error: StudioError) -> list[tuple[str, str]]:
-    """What HTTP answered, as titles with texts for an error card; empty where it was nothing of HTTP."""
-    http = error.http
-    if http is None:
-        return []
-    lines = "\n".join(f"{name}: {value}" for name, value in http.headers)
-    parts = [("status", f"{http.status} {http.reason}".rstrip()), ("headers", lines), ("body", http.body)]
-    return [(title, text) for title, text in parts if text]
-
-
 def excerpt(body: bytes) -> str:
     """The beginning of a body as one line of text."""
     text = " ".join(body[: EXCERPT * 4].decode("utf-8", "replace").split())
     return text if len(text) <= EXCERPT else text[:EXCERPT] + "…"
 
 
-def kept(body: bytes) -> str:
-    """The beginning of a body as text, as much as is kept with an error."""
-    text = body[: KEPT * 4].decode("utf-8", "replace")
-    return text if len(text) <= KEPT and len(body) <= KEPT * 4 else text[:KEPT] + "…"
-
+# ---------------------------------------------------------------------------------------------------- TLS
 
 _TRUST = (
     "If you trust this server, name the certificate of its authority: tls.ca of its entry, --ca FILE, or "
@@ -103,92 +87,62 @@ _TRUST = (
 )
 _NAME = "The certificate is for other names: use the name that it is for, or have the server show another one."
 _RENEW = "Whoever runs the server has to renew it; check the clock of this machine too."
-_CHAIN = "The server should send the certificates in between too; or name them in tls.ca."
 _VERIFY = {
     9: ("it is not valid yet", _RENEW),
     10: ("it has expired", _RENEW),
     18: ("it is signed by itself", _TRUST),
     19: ("it comes from an authority that is signed by itself and not trusted here", _TRUST),
     20: ("it comes from an authority that is not known here", _TRUST),
-    21: ("its authority is not among what the server sent", _CHAIN),
-    23: ("it was revoked", "Whoever runs the server has to replace it."),
     62: ("it is for another host name", _NAME),
     64: ("it is for another address", _NAME),
 }
 """OpenSSL's codes of verification (x509_vfy.h) that people meet."""
-
 _SHOW = "tls.cert and tls.key of its entry (--cert, --cert-key) name a client certificate."
 _OURS = {
     "CERTIFICATE_REQUIRED": ("wants a client certificate, and none was shown", _SHOW),
     "HANDSHAKE_FAILURE": ("refused the TLS handshake without a reason", f"If it wants a client certificate: {_SHOW}"),
     "BAD_CERTIFICATE": ("does not accept the client certificate", _SHOW),
+    "CERTIFICATE_UNKNOWN": ("does not accept the client certificate", _SHOW),
     "UNKNOWN_CA": ("does not know the authority of the client certificate", "It has to be one that it trusts."),
     "CERTIFICATE_EXPIRED": ("refuses the client certificate: it has expired", "Get a new one for tls.cert."),
     "CERTIFICATE_REVOKED": ("refuses the client certificate: it was revoked", "Get a new one for tls.cert."),
-    "CERTIFICATE_UNKNOWN": ("does not accept the client certificate", _SHOW),
-    "UNSUPPORTED_CERTIFICATE": ("cannot use the client certificate", "It may be for another purpose, or of a kind."),
-    "ACCESS_DENIED": ("accepts the client certificate, but refuses whoever it is for", ""),
-    "DECRYPT_ERROR": ("could not check the client certificate", "Does the key in tls.key belong to it?"),
 }
 """Alerts about ourselves (RFC 8446 6.2), without the version that OpenSSL puts before them."""
-_OLD = "It speaks only versions of TLS that are no longer safe, or only newer ones than are known here."
+_OLD = ("knows none of the versions of TLS that are accepted here", "Its TLS may be too old to be safe.")
+_NO_TLS = ("does not speak TLS", "Try http:// instead of https://.")
 _THEIRS = {
-    "PROTOCOL_VERSION": ("knows none of the versions of TLS that are offered", _OLD),
-    "UNSUPPORTED_PROTOCOL": ("wants a version of TLS that is not accepted here", _OLD),
-    "NO_PROTOCOLS_AVAILABLE": ("wants a version of TLS that is not accepted here", _OLD),
-    "UNRECOGNIZED_NAME": ("does not know the host name that it is asked for", "Check the name in the URL."),
-    "NO_APPLICATION_PROTOCOL": ("does not speak HTTP/1.1 on this port", ""),
-    "INSUFFICIENT_SECURITY": ("wants stronger encryption than is offered", ""),
-    "INTERNAL_ERROR": ("failed inside while it was making the TLS connection", "Its log may say why."),
-    "UNEXPECTED_EOF_WHILE_READING": (
-        "hung up in the TLS handshake",
-        f"Does this port speak TLS (https://)? Or does it want a client certificate: {_SHOW}",
+    **dict.fromkeys(("PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL", "NO_PROTOCOLS_AVAILABLE"), _OLD),
+    **dict.fromkeys(
+        ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG"), _NO_TLS
     ),
-    "UNSAFE_LEGACY_RENEGOTIATION_DISABLED": ("wants an unsafe form of renegotiation", "It has to be updated."),
+    "UNRECOGNIZED_NAME": ("does not know the host name that it is asked for", "Check the name in the URL."),
+    "UNEXPECTED_EOF_WHILE_READING": ("hung up in the TLS handshake", f"Does it speak TLS (https://)? {_SHOW}"),
 }
-_PLAIN = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG")
 
 
 def tls_failure(problem: ssl.SSLError, place: str, *, under_way: bool) -> HttpFailure | None:
     """Put an error of TLS into words; None if it came after the handshake and says nothing of certificates."""
     if isinstance(problem, ssl.SSLCertVerificationError):
-        return _not_accepted(problem, place)
+        said = problem.verify_message or str(problem)
+        why, hint = _VERIFY.get(problem.verify_code, ("", _TRUST))
+        words = f"{why} ({said})" if why else said
+        return HttpUnreachable(f"The TLS certificate of {place} is not accepted: {words}.", hint=hint)
     reason = str(getattr(problem, "reason", None) or "")
-    alert = _alert(reason)
+    alert = re.sub(r"^(TLSV13_ALERT|TLSV1_ALERT|SSLV3_ALERT|TLSV1|SSLV3)_", "", reason)
     # Of TLS 1.3 a server tells its mind of our certificate only when the request is on its way: nothing of it was read.
-    if alert in _OURS:
-        said, hint = _OURS[alert]
-        return HttpUnreachable(f"{place} {said}.", hint=hint)
-    if under_way:
+    if alert not in _OURS and under_way:
         return None
-    if reason in _PLAIN:
-        return HttpUnreachable(f"{place} does not speak TLS.", hint="Try http:// instead of https://.")
-    if alert in _THEIRS:
-        said, hint = _THEIRS[alert]
-        return HttpUnreachable(f"{place} {said}.", hint=hint)
+    if known := _OURS.get(alert) or _THEIRS.get(alert):
+        return HttpUnreachable(f"{place} {known[0]}.", hint=known[1])
     said = (reason or str(problem)).replace("_", " ").lower() or "no reason given"
     return HttpUnreachable(f"TLS with {place} failed: {said}.", hint="Does this port speak TLS (https://)?")
 
 
-def _alert(reason: str) -> str:
-    """`TLSV13_ALERT_CERTIFICATE_REQUIRED` → `CERTIFICATE_REQUIRED`."""
-    for begin in ("TLSV13_ALERT_", "TLSV1_ALERT_", "SSLV3_ALERT_", "TLSV1_", "SSLV3_"):
-        if reason.startswith(begin):
-            return reason.removeprefix(begin)
-    return reason
-
-
-def _not_accepted(problem: ssl.SSLCertVerificationError, place: str) -> HttpUnreachable:
-    said = problem.verify_message or str(problem)
-    why, hint = _VERIFY.get(problem.verify_code, ("", _TRUST))
-    words = f"{why} ({said})" if why else said
-    return HttpUnreachable(f"The TLS certificate of {place} is not accepted: {words}.", hint=hint)
-
+# ---------------------------------------------------------------------------------------------------- network
 
 _CUT = ("without sending complete message", "incomplete chunked", "unexpectedly closed")
 _BYTES = re.compile(r"""bytearray\(b(['"].*['"])\)""")
 _CRASHED = "The server, or what stands before it, may have crashed or been restarted: its log says."
-_NO_WAY = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN)
 
 
 def network_failure(problem: BaseException, place: str, *, under_way: bool, proxy: str = "") -> HttpFailure:
@@ -207,7 +161,7 @@ def network_failure(problem: BaseException, place: str, *, under_way: bool, prox
         if isinstance(link, ssl.SSLError) and (failure := tls_failure(link, place, under_way=under_way)):
             return failure
     if "ProxyError" in names:
-        return refused_by_proxy(_reason(chain), place, proxy)
+        return _refused_by_proxy(_reason(chain), place, proxy)
     return _lost(chain, names, place) if under_way else _unmade(chain, place, proxy)
 
 
@@ -221,7 +175,7 @@ def no_such_host(name: str, problem: Exception | None = None, proxy: str = "") -
     return HttpDown(f"The host name {name}{whose} does not resolve.", hint="Check the spelling and the network.")
 
 
-def refused_by_proxy(said: str, place: str, proxy: str) -> HttpUnreachable:
+def _refused_by_proxy(said: str, place: str, proxy: str) -> HttpUnreachable:
     """The proxy does not make a connection to the server; `said` begins with its status."""
     named = f" ({proxy})" if proxy else ""
     if said.startswith("407"):
@@ -248,7 +202,7 @@ def _unmade(chain: tuple[BaseException, ...], place: str, proxy: str) -> HttpFai
                 f"{where} reset the connection while it was being made.",
                 hint="Something in between may forbid it, or this port expects something else than HTTP.",
             )
-        if isinstance(link, OSError) and link.errno in _NO_WAY:
+        if isinstance(link, OSError) and link.errno in (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN):
             return HttpDown(f"There is no way to {where}: {_reason(chain)}.", hint="Check the network, or VPN.")
     return HttpDown(f"No connection to {where}: {_reason(chain)}.", hint="Is the server running?")
 
@@ -275,13 +229,9 @@ def _lost(chain: tuple[BaseException, ...], names: set[str], place: str) -> Http
 def _broken(text: str, reason: str, place: str) -> HttpFailure:
     """An answer that is none; the libraries below name their own parts rather than what came."""
     hint = ""
-    if "\\x15\\x03" in text:
-        hint = "Does this port want https:// instead?"
-    elif "illegal request line" in text:
+    if "\\x15\\x03" in text or "illegal request line" in text:
         reason = "it does not begin with a status line"
         hint = "Does this port want https:// instead, or speak HTTP/2 alone, or something else than HTTP?"
-    elif "bytearray(b'HTTP/2" in text or "bytearray(b'PRI * HTTP/2" in text:
-        hint = "HTTP/2 begins with a handshake; without one HTTP/1.1 is spoken here."
     elif "_SWITCH_" in text:
         reason = "it switches to another protocol, which nobody asked for"
     elif "status_code" in text:
@@ -313,3 +263,223 @@ def _reason(chain: tuple[BaseException, ...]) -> str:
         if text:
             return text[:EXCERPT].rstrip(".")
     return type(chain[0]).__name__
+
+
+# ---------------------------------------------------------------------------------------------------- Retry-After
+
+_LONGEST = 400 * 86_400.0
+
+
+def asked(answer: Answer) -> float | None:
+    """Seconds from now that a refusal asks to wait; None where it asks for nothing that can be understood.
+
+    It comes as a number of seconds, or as a date, which is compared with the server's own clock where it tells that.
+    """
+    value = answer.header("retry-after").strip()
+    if value.isascii() and value.isdecimal():
+        return min(float(value[:12]), _LONGEST)
+    until, now = _date(value), _date(answer.header("date"))
+    if until is None:
+        return None
+    return min(max(until - (time.time() if now is None else now), 0.0), _LONGEST)
+
+
+def pause_of(answer: Answer, patience: float | None) -> float | None:
+    """Seconds after which the same request may be sent once more; None where that is too long, or would not help."""
+    # 429 and 503 say that nothing was done, and that it may be otherwise soon.
+    wait = asked(answer) if answer.status in (429, 503) else None
+    return wait if wait is not None and patience is not None and wait <= patience else None
+
+
+def in_words(seconds: float) -> str:
+    """`7 seconds`; from a few minutes on with the time of day."""
+    rounded = round(seconds)
+    if rounded < 300:
+        return f"{rounded} second{'' if rounded == 1 else 's'}"
+    when = datetime.fromtimestamp(time.time() + seconds, UTC)
+    return f"{rounded / 60:,.0f} minutes, until {when:%Y-%m-%d %H:%M} UTC"
+
+
+def _date(value: str) -> float | None:
+    try:
+        found = parsedate_to_datetime(value)
+        # Without a zone it is universal time (RFC 9110 5.6.7); Python would take it for ours.
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+# ---------------------------------------------------------------------------------------------------- statuses
+
+MEANINGS = {
+    400: (
+        "it could not make sense of the request",
+        "The trace shows what was sent; a missing session id or a protocol version that it does not know are usual.",
+    ),
+    403: (
+        "access is refused",
+        "Check the headers of this server, or what whoever is signed in may do there. Servers that guard against DNS "
+        "rebinding answer so to a host that they do not allow.",
+    ),
+    404: (
+        "there is no MCP endpoint at this address",
+        "Check the path of the URL: it often ends in /mcp, and in /sse for HTTP+SSE.",
+    ),
+    405: (
+        "this address does not take the HTTP method",
+        'Check the path of the URL. A server of HTTP+SSE (2024-11-05) answers so too: transport = "sse".',
+    ),
+    406: (
+        "it cannot answer in any form that was asked for",
+        "A header Accept of this server's entry, or something in between, may have replaced ours.",
+    ),
+    407: (
+        "the proxy in between wants credentials",
+        "They go into its address: HTTP_PROXY=http://USER:PASSWORD@HOST:PORT",
+    ),
+    409: (
+        "the request is at odds with something that is under way",
+        "Many servers allow one listening stream in a session: another client, or an earlier connection, may hold it.",
+    ),
+    413: ("the request is larger than it takes", "Send less, or have the bound raised on the server or its gateway."),
+    415: (
+        "it does not take a body of this type",
+        "A header Content-Type of this server's entry may have replaced ours; or this is no MCP endpoint.",
+    ),
+    421: (
+        "it does not serve the host name that it was asked for",
+        "Servers that guard against DNS rebinding answer so: the host in the URL has to be among those it allows.",
+    ),
+    422: (
+        "it understood the JSON, but not as a message of MCP",
+        "Web frameworks answer so to a body that they do not expect: is this an MCP endpoint?",
+    ),
+    426: ("it wants another protocol", "Is this the address of a WebSocket (ws:// or wss://)?"),
+    429: ("it was asked too often", "Wait, and send less at a time."),
+    500: ("it failed inside", "The server's own log says why."),
+    502: (
+        "what stands before it could not make sense of its answer",
+        "The MCP server behind the gateway may have ended, or speak something else than HTTP.",
+    ),
+    503: ("it cannot serve now", "It may be starting, overloaded, or under maintenance: try again."),
+    504: (
+        "what stands before it waited for its answer in vain",
+        "Work that takes long should be answered as an event stream, which keeps gateways patient.",
+    ),
+}
+"""What the server says with a status, and what to do."""
+_TLS = {
+    b"plain HTTP request was sent to HTTPS port": "Use https:// in the address of this server.",
+    b"HTTP request to an HTTPS server": "Use https:// in the address of this server.",
+    b"No required SSL certificate": "It wants a client certificate: tls.cert and tls.key of its entry.",
+    b"SSL certificate error": "It does not accept the client certificate: check tls.cert and tls.key of its entry.",
+}
+"""What web servers answer to, beneath MCP, by words of theirs (nginx, Go)."""
+
+
+def meaning(status: int) -> tuple[str, str]:
+    """What any status that is no success says, and what to do."""
+    if 300 <= status < 400:
+        return "it is elsewhere, without saying where", "Check the URL."
+    if status >= 500:
+        return MEANINGS.get(status, ("it failed", "The server's own log says why."))
+    return MEANINGS.get(status, ("it does not take the request", "The trace shows what was sent."))
+
+
+def told(answer: Answer, body: bytes) -> HttpAnswer:
+    """What HTTP answered, to go with an error."""
+    text = body[: BODY * 4].decode("utf-8", "replace")
+    beginning = text if len(text) <= BODY and len(body) <= BODY * 4 else text[:BODY] + "…"
+    return HttpAnswer(answer.status, answer.reason, tuple(answer.headers), beginning)
+
+
+def named(status: int, reason: str = "") -> str:
+    """`HTTP status 404 Not Found`, in the server's own words where it has some."""
+    reason = reason or next((one.phrase for one in HTTPStatus if one == status), "")
+    return f"HTTP status {status} {reason[:80]}".rstrip()
+
+
+def refused(answer: Answer, place: str, body: bytes) -> HttpFailure:
+    """A status that is no success, and does not ask for a sign-in."""
+    wait = asked(answer)
+    says, hint = meaning(answer.status)
+    hint = next((instead for words, instead in _TLS.items() if words in body[:4096]), hint)
+    page = f" and an HTML page{_titled(body)}" if answer.media_type == "text/html" else ""
+    quoted = f" It says: {said}" if (said := excerpt(body)) and not page else ""
+    if wait is not None:
+        hint = f"It asks to wait {in_words(wait)}. {hint}"
+    message = f"{place} answered with {named(answer.status, answer.reason)}{page}, which says that {says}.{quoted}"
+    return HttpFailure(message, hint=hint, http=told(answer, body), retry_after=wait or 0.0)
+
+
+def session_lost(answer: Answer, place: str, body: bytes) -> SessionLost:
+    """The session is unknown (specification 2025-11-25, basic/transports, Session Management): begin another."""
+    said = "" if answer.media_type == "text/html" else excerpt(body)
+    quoted = f" It says: {said}" if said else ""
+    return SessionLost(
+        f"{place} no longer knows the session (HTTP status {answer.status}): it was ended there, or the server was "
+        f"started anew.{quoted}",
+        hint="A new session begins with the next connection. Where several instances serve it, what stands before them "
+        "has to keep a session with one.",
+        http=told(answer, body),
+    )
+
+
+def wants_sign_in(answer: Answer) -> bool:
+    """Whether other credentials may help: 401, and 403 that names a scope to get. Any other 403 is a refusal."""
+    insufficient = _param(answer.header("www-authenticate"), "error") == "insufficient_scope"
+    return answer.status == 401 or (answer.status == 403 and insufficient)
+
+
+def sign_in(answer: Answer, place: str, body: bytes, *, had_credentials: bool) -> HttpSignIn:
+    """What the server asked for where it wants a sign-in, from `WWW-Authenticate` (RFC 9110 11.6.1, RFC 6750 3)."""
+    challenge, status = answer.header("www-authenticate"), answer.status
+    scheme = re.split("[ ,]", challenge, maxsplit=1)[0][:40]
+    wants = [f"scheme {scheme}"] if scheme else []
+    wants += [
+        f"{name} {found!r}" for name in ("error", "error_description", "scope") if (found := _param(challenge, name))
+    ]
+    asked_for = f" ({', '.join(wants)})" if wants else ""
+    hint = "Give it a header such as Authorization."
+    if had_credentials:
+        hint = "Check the headers of this server, or what whoever is signed in may do there."
+    if scheme.lower() == "basic":
+        hint = "It wants a name and a password, and no sign-in by OAuth: they go into its address, before the host and "
+        hint += "with an @, or into a header Authorization."
+        if had_credentials:
+            hint = "Check the name and the password, in the address or the header Authorization."
+    if status == 401:
+        verb = "does not accept the credentials it was sent" if had_credentials else "wants you to sign in"
+        message = f"{place} {verb}: HTTP status 401{asked_for}."
+        if not challenge:
+            message += " It does not say how: a WWW-Authenticate header should."
+    else:
+        message = f"{place} refuses access: HTTP status {status}{asked_for}."
+        message += f" It says: {said}" if (said := excerpt(body)) else ""
+    return HttpSignIn(message, hint=hint, http=told(answer, body), challenge=challenge)
+
+
+def _param(challenge: str, name: str) -> str:
+    # Cut: a search for a quote that never closes would start anew at every name.
+    found = re.search(rf'(?:^|[\s,]){name}\s*=\s*(?:"([^"]*)"|([^\s,"]+))', challenge[:4096], re.IGNORECASE)
+    return (found[1] or found[2] or "")[:EXCERPT] if found else ""
+
+
+def wrong_type(answer: Answer, place: str, body: bytes, *, wanted: str = "JSON") -> HttpBroken:
+    """A success whose body is of no type that was asked for."""
+    said, media_type = excerpt(body), answer.media_type
+    if media_type == "text/html":
+        what, hint = f"an HTML page{_titled(body)} instead of {wanted}.", "Is this the address of an MCP endpoint?"
+    elif not said:
+        what = "an empty body."
+        hint = "A request has to be answered in the body of the response, as JSON or as an event stream."
+    else:
+        kind = f"content of type {media_type}" if media_type else "content of no stated type"
+        what = f"{kind} instead of {wanted}: {said}"
+        hint = "A response says what it is: Content-Type: application/json or text/event-stream."
+    return HttpBroken(f"{place} answered with {what}", hint=hint, http=told(answer, body))
+
+
+def _titled(body: bytes) -> str:
+    found = re.search(rb"<title[^<>]{0,100}>([^<]{1,200})", body[:8192], re.IGNORECASE)
+    return f" (“{excerpt(found[1])}”)" if found else ""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.protocol.message import BEGIN, Node, Skim
 from mcp_studio.transport.base import Headers
 from mcp_studio.transport.http_errors import HttpBroken, HttpFailure
 from mcp_studio.transport.lines import size_text
@@ -37,80 +36,45 @@ class Breather:
             self._last = self._loop.time()
 
 
-class Plain:
-    """A body as it is."""
+class Decoder:
+    """Decodes a body that comes as it is, or compressed although that was not asked for."""
+
+    def __init__(self, *, compressed: bool) -> None:
+        self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32) if compressed else None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """The decoded pieces of the next bytes, each of at most `PIECE` bytes."""
-        if len(data) <= PIECE:
-            yield data
-            return
-        for start in range(0, len(data), PIECE):
-            yield data[start : start + PIECE]
-
-
-class Inflated(Plain):
-    """A body that the server compressed although it was asked not to: gzip (several members too) or deflate."""
-
-    def __init__(self, *, deflate: bool) -> None:
-        self._undecided = b"" if deflate else None
-        self._start(zlib.MAX_WBITS | 16)
-
-    def _start(self, bits: int) -> None:
-        self._bits = bits
-        self._inflate = zlib.decompressobj(bits)
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """See `Plain.feed`.
+        """The decoded pieces of the next bytes, each of at most `PIECE` bytes.
 
         Raises:
             HttpBroken: the data is not what its header says.
         """
-        if self._undecided is not None:
-            data = self._undecided + data
-            self._undecided = data if len(data) < 2 else None
-            if len(data) < 2:
-                return
-            self._start(zlib.MAX_WBITS if _has_zlib_header(data) else -zlib.MAX_WBITS)
-        if self._inflate.eof:
-            self._start(self._bits)
-        piece = self._next(data)
-        while True:
-            if piece:
-                yield piece
-            if self._inflate.eof and self._inflate.unused_data:
-                data = self._inflate.unused_data
-                self._start(self._bits)
-            elif len(piece) < PIECE and not self._inflate.unconsumed_tail:
-                return
-            else:
-                data = self._inflate.unconsumed_tail
-            piece = self._next(data)
-
-    def _next(self, data: bytes) -> bytes:
-        try:
-            return self._inflate.decompress(data, PIECE)
-        except zlib.error as problem:
-            raise HttpBroken(f"The compressed body cannot be read: {problem}.", hint=_HINT) from None
+        if self._inflate is None:
+            for start in range(0, len(data), PIECE):
+                yield data[start : start + PIECE]
+            return
+        more = bool(data)
+        while more:
+            if self._inflate.eof:  # gzip may have several members
+                self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
+            try:
+                piece = self._inflate.decompress(data, PIECE)
+            except zlib.error as problem:
+                raise HttpBroken(f"The compressed body cannot be read: {problem}.", hint=_HINT) from None
+            yield piece
+            data = self._inflate.unused_data if self._inflate.eof else self._inflate.unconsumed_tail
+            more = bool(data) or len(piece) == PIECE
 
 
-def _has_zlib_header(data: bytes) -> bool:
-    """Whether data called "deflate" is in zlib's format (RFC 9110 8.4.1.2); some servers leave out its two bytes."""
-    return data[0] & 15 == 8 and (data[0] * 256 + data[1]) % 31 == 0
-
-
-def decoder(encoding: str) -> Plain:
+def decoder(encoding: str) -> Decoder:
     """The decoder for a `Content-Encoding`.
 
     Raises:
         HttpBroken: an encoding that was not asked for and that we cannot read.
     """
     names = [name for part in encoding.lower().split(",") if (name := part.strip()) not in ("", "identity")]
-    if not names:
-        return Plain()
-    if names in (["gzip"], ["x-gzip"], ["deflate"]):
-        return Inflated(deflate=names == ["deflate"])
-    raise HttpBroken(f"The body is compressed ({encoding.strip()[:80]}), which was not asked for.", hint=_HINT)
+    if names not in ([], ["gzip"], ["x-gzip"], ["deflate"]):
+        raise HttpBroken(f"The body is compressed ({encoding.strip()[:80]}), which was not asked for.", hint=_HINT)
+    return Decoder(compressed=bool(names))
 
 
 class Answer:
@@ -138,14 +102,12 @@ class Answer:
         self._failed = failed
         self._stream: Any = response.stream
         self._raw: Any = aiter(self._stream)
-        self._decoder: Plain | None = None
+        self._decoder: Decoder | None = None
         self._pieces: Iterator[bytes] = iter(())
         self.size = 0
         """Bytes of the body so far, as they came."""
         self.settled = False
         """Its connection was given back; what was read of the body is still there."""
-        self.root: Node | None = None
-        """The outer structure of a large body that was read and is an object."""
         self.breathe = Breather()
         """Lets other tasks run; called for every chunk."""
 
@@ -163,7 +125,7 @@ class Answer:
         return self.header("content-type").split(";", 1)[0].strip().lower()
 
     async def chunk(self) -> bytes:
-        """The next decoded bytes, at most `http_body.PIECE`; empty at the end.
+        """The next decoded bytes, at most `PIECE`; empty at the end.
 
         Raises:
             HttpLost: the connection ended before the body did.
@@ -176,6 +138,8 @@ class Answer:
             for piece in self._pieces:
                 if piece:
                     return piece
+            if self.settled:
+                return b""
             try:
                 raw: bytes | None = await anext(self._raw, None)
             except self.problems as problem:
@@ -188,21 +152,23 @@ class Answer:
     async def settle(self, limit: int, seconds: float) -> bytes:
         """Read the body to its end, or to these bounds, and give the connection back: for what a person may think over.
 
-        A network error ends it early and is nobody's concern. `chunk` and `read` give what was read.
+        `chunk` and `read` give what was read.
         """
-        parts: list[bytes] = []
-        size = 0
+        body = await self.beginning(limit, seconds)
+        await self.close()
+        self.settled, self._pieces = True, iter((body,))
+        return body
+
+    async def beginning(self, limit: int, seconds: float) -> bytes:
+        """About so much of the body as comes in this time; a network error ends it early and is nobody's concern."""
+        body = bytearray()
         try:
             async with asyncio.timeout(seconds):
-                while size < limit and (part := await self.chunk()):
-                    parts.append(part)
-                    size += len(part)
+                while len(body) < limit and (part := await self.chunk()):
+                    body += part
         except (TimeoutError, HttpFailure):
             pass
-        await self.close()
-        self.settled = True
-        self._raw, self._pieces = _nothing(), iter(parts)
-        return b"".join(parts)
+        return bytes(body)
 
     async def read(self, limit: int) -> bytes:
         """The whole decoded body.
@@ -212,20 +178,17 @@ class Answer:
             HttpLost: the connection ended before the body did.
             HttpBroken: the body's encoding cannot be read.
         """
-        body, size = BytesIO(), 0
+        body = BytesIO()
         declared = self.header("content-length")
-        if declared.isdecimal() and int(declared[:20]) > limit:
-            raise _too_large(limit)
-        skim = Skim()
-        while part := await self.chunk():
+        size = int(declared[:20]) if declared.isdecimal() else 0
+        while size <= limit and (part := await self.chunk()):
+            size = max(size, body.tell() + len(part))
             body.write(part)
-            size += len(part)
-            if size > limit:
-                raise _too_large(limit)
-            if size >= BEGIN:
-                with body.getbuffer() as data:
-                    skim.advance(data)
-        self.root = skim.known(size)
+        if size > limit:
+            raise LimitExceeded(
+                f"The message is larger than {size_text(limit)}, the limit called message: it was not read further.",
+                limit="message",
+            )
         return body.getvalue()
 
     async def close(self) -> None:
@@ -237,16 +200,6 @@ class Answer:
             await self._stream.aclose()
         except self.problems:
             return  # What was to be closed is gone already.
-
-
-async def _nothing() -> AsyncGenerator[bytes, None]:
-    """A body that is over."""
-    for part in ():
-        yield part
-
-
-def _too_large(limit: int) -> LimitExceeded:
-    return LimitExceeded(f"The server sent a message of more than {size_text(limit)}.", limit="message")
 
 
 def text(data: bytes) -> str:

@@ -13,16 +13,21 @@ from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import ConfigError, ConnectionLost, SignInNeeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing, RequestId
-from mcp_studio.protocol.message import Node
 from mcp_studio.protocol.versions import MODERN_VERSIONS
-from mcp_studio.transport import http as http_post
 from mcp_studio.transport.base import Opened, Sink, Tap, Tasks
-from mcp_studio.transport.edge import Edge, Standing
+from mcp_studio.transport.edge import Edge
 from mcp_studio.transport.http import HttpTransport
-from mcp_studio.transport.http_errors import HttpFailure, HttpLost, HttpUnreachable, SessionLost, excerpt
+from mcp_studio.transport.http_errors import (
+    HttpBroken,
+    HttpFailure,
+    HttpLost,
+    HttpUnreachable,
+    excerpt,
+    refused,
+)
 from mcp_studio.transport.http_response import Answer
-from mcp_studio.transport.http_status import refused, wants_sign_in, wrong_type
-from mcp_studio.transport.http_wire import Wire, look
+from mcp_studio.transport.http_wire import HttpConnection, Waiting
+from mcp_studio.transport.lines import Oversize
 from mcp_studio.transport.sse import SseEvent, SseParser
 
 if TYPE_CHECKING:
@@ -31,13 +36,13 @@ if TYPE_CHECKING:
 _HINT = "It may speak Streamable HTTP: try without a transport."
 _STAY = "It has to stay open while the server is used: what stands before it may end streams that are quiet, or long."
 _NAMELESS = "the stream is open, and no event `endpoint` on it says where messages go"
-_STANDING = 100
-"""Requests of which it is known how far their POSTs got; their answers come elsewhere."""
+_WAITING = 1_000
+"""Requests of which it is known how far their POSTs got."""
 _NOTES = 20
 """Strange events that are told; more of them are only dropped."""
 
 
-class SseTransport:
+class SseTransport(HttpConnection):
     """The transport of one server of protocol version 2024-11-05 at a URL; implements `base.Transport`.
 
     Args:
@@ -50,20 +55,12 @@ class SseTransport:
     def __init__(
         self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None, patience: float | None = None
     ) -> None:
-        self._wire = Wire(config, limits, tap, edge)
+        super().__init__(config, limits, tap, edge)
         self._modern = config.era == "modern" or config.protocol_version in MODERN_VERSIONS
-        self._limits = limits
-        self._tap = tap
-        self._patience = patience or self._wire.edge.connect
-        self._tasks = Tasks(self._unforeseen)
-        self._posts: dict[RequestId, asyncio.Task[None]] = {}
-        self._standing: dict[RequestId, Standing] = {}
+        self._naming = patience or self.edge.connect
         self._named: asyncio.Future[httpx2.URL] | None = None
         self._streaming = False
-        self._why: StudioError | None = None
-        """Why the stream is over."""
         self._strange = 0
-        self._closing: asyncio.Task[None] | None = None
 
     async def open(self, sink: Sink) -> Opened:
         """Open the stream and wait until the server has named its endpoint.
@@ -78,181 +75,119 @@ class SseTransport:
                 "HTTP+SSE ended with the older era, and the modern one is asked for.",
                 hint="Leave out the transport, or ask for the legacy era.",
             )
-        await self._wire.edge.open()
-        self._wire.sink = sink
+        await self.edge.open()
+        self.sink = sink
         named = self._named = asyncio.get_running_loop().create_future()
-        stream = self._tasks.spawn(self._listen())
+        stream = self.tasks.spawn(self._listen())
         try:
             endpoint = await asyncio.shield(named)
-            self._wire.endpoint = endpoint
+            self.endpoint = endpoint
         finally:
-            if self._wire.endpoint is None:
-                self._wire.sink = None
+            if self.endpoint is None:
+                self.sink = None
                 stream.cancel()
         # Without its query: what is secret in a URL is known where it is one, and here it is only text.
-        self._tap.note(f"messages go to {endpoint.copy_with(query=None)}")
-        return Opened(self._wire.edge.target)
+        self.tap.note(f"messages go to {endpoint.copy_with(query=None)}")
+        return Opened(self.edge.target)
 
-    async def send(self, out: Outgoing) -> None:
-        """Post one message in its own task; only `notifications/initialized` is waited for, so that it arrives first.
+    async def send(self, out: Outgoing, *, again: bool = False) -> None:
+        """Post one message in its own task.
+
+        Args:
+            again: it was sent in vain by another transport: the tap knows it already.
 
         Raises:
             ConnectionLost: the transport is not open, or the stream has ended.
         """
-        await self._send(out, again=False)
-
-    async def repeat(self, out: Outgoing) -> None:
-        """The same for a message that was sent in vain by another transport: the tap knows it already."""
-        await self._send(out, again=True)
+        self.check()
+        waiting = Waiting(out, out.id) if out.kind == "request" and out.id is not None else None
+        await self.post(out, self._post(out, waiting, again), waiting)
+        if len(self.waiting) > _WAITING:
+            del self.waiting[next(iter(self.waiting))]
 
     async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
         """Post a body as it is; see `Transport.send_raw`."""
-        self._check()
-        await http_post.raw(self._wire, self._tasks, data, list(headers))
-
-    def negotiated(self, version: str) -> None:
-        """The version is settled: from now on requests have their own deadlines."""
-        self._wire.version = version
-
-    def abandon(self, request_id: RequestId) -> None:
-        """Nobody waits for this request any more: a POST that is still under way is closed."""
-        if task := self._posts.get(request_id):
-            task.cancel()
+        self.check()
+        await self.raw(data, list(headers))
 
     def standing(self, request_id: RequestId | None) -> str:
         """How far the POST of a request has got; see `Transport.standing`."""
         if self._named is not None and not self._named.done():
             return _NAMELESS * self._streaming
-        if request_id is None:
-            request_id = next(reversed(self._standing), 0)
-        found = self._standing.get(request_id)
-        if found is None:
-            return ""
-        accepted = found.answer is not None and 200 <= found.answer.status < 300
-        return "it was accepted, and nothing came on the stream" if accepted else found.words
+        said = super().standing(request_id)
+        return "it was accepted, and nothing came on the stream" if said.startswith("HTTP status 2") else said
 
-    async def close(self) -> None:
-        """End the stream and the connections within `limits.close`; any number of times."""
-        if self._closing is None:
-            self._closing = asyncio.create_task(self._close())
-        await asyncio.shield(self._closing)
-
-    # ------------------------------------------------------------------ out
-
-    def _check(self) -> None:
-        if self._wire.sink is None or self._wire.endpoint is None:
-            raise self._why or ConnectionLost("The connection to the server has ended.")
-
-    async def _send(self, out: Outgoing, *, again: bool) -> None:
-        self._check()
-        task = self._tasks.spawn(self._post(out, again), out)
-        if out.kind == "request" and out.id is not None:
-            self.abandon(out.id)
-            self._posts[out.id] = task
-        elif out.method == "notifications/initialized":
-            await asyncio.wait((task,), timeout=self._limits.write)
-
-    async def _post(self, out: Outgoing, again: bool) -> None:
-        own = out.kind == "request" and bool(self._wire.version)
-        head, standing = None if own else self._wire.edge.connect, Standing()
-        if out.kind == "request" and out.id is not None:
-            self._standing[out.id] = standing
-            while len(self._standing) > _STANDING:
-                del self._standing[next(iter(self._standing))]
+    async def _post(self, out: Outgoing, waiting: Waiting | None, again: bool) -> None:
+        head = None if waiting is not None and self.version else self.edge.connect
         try:
-            await http_post.tell(self._wire, out, head=head, again=again, standing=standing)
+            await self.tell(out, head=head, again=again, standing=waiting.standing if waiting is not None else None)
         except StudioError as error:
-            if self._wire.sink is not None:
-                self._wire.sink.undelivered(out, error)
-            if isinstance(error, SessionLost):
-                self._broke(error)
-        finally:
-            if out.id is not None and self._posts.get(out.id) is asyncio.current_task():
-                del self._posts[out.id]
-
-    # ------------------------------------------------------------------ in
+            self.failed(out, error)
+        else:
+            if waiting is None or not waiting.answered:
+                return  # its answer comes on the stream
+        if waiting is not None and self.waiting.get(waiting.id) is waiting:
+            del self.waiting[waiting.id]
 
     async def _listen(self) -> None:
-        edge, loop = self._wire.edge, asyncio.get_running_loop()
+        edge, loop = self.edge, asyncio.get_running_loop()
         lines = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
         try:
-            async with edge.exchange("GET", lines, head=self._patience, patience=self._wire.patience) as answer:
+            async with edge.exchange("GET", lines, head=self._naming, patience=self.patience) as answer:
                 await self._accept(answer)
                 self._streaming = True
                 # Counted from here: before, the server may have asked to wait, or a token may have been renewed.
-                naming = loop.call_later(self._patience, self._mute)
+                naming = loop.call_later(self._naming, self._mute)
                 try:
-                    await self._read(answer)
+                    parser = SseParser(self.limits.message)
+                    while chunk := await answer.chunk():
+                        for event in parser.feed(chunk):
+                            self._event(event, answer)
+                            await answer.breathe()
                 finally:
                     naming.cancel()
             raise HttpLost(f"{edge.place} ended the stream of events; the session is lost with it.", hint=_STAY)
         except StudioError as error:
-            self._broke(error)
+            self.end(error)
 
     async def _accept(self, answer: Answer) -> None:
         """Return if this is an event stream, raise what it is otherwise."""
-        if answer.status == 200 and answer.media_type == "text/event-stream":
-            return
-        body = await self._wire.error_body(answer)
-        if wants_sign_in(answer):
-            raise self._wire.sign_in(answer, body)
-        place = self._wire.edge.place
-        if 200 <= answer.status < 300:
-            problem = wrong_type(answer, place, body, wanted="an event stream")
-        else:
-            problem = refused(answer, place, body)
-        hint = problem.hint if answer.status not in (400, 404, 405, 406) and answer.status >= 300 else _HINT
+        try:
+            body = await self.expect_stream(answer)
+            if body is None:
+                return
+            problem: HttpFailure = refused(answer, self.edge.place, body)
+        except HttpBroken as broken:
+            problem = broken
+        hint = _HINT if answer.status < 300 or answer.status in (400, 404, 405, 406) else problem.hint
         message = f"There is no HTTP+SSE stream: {problem.message}"
         raise HttpUnreachable(message, hint=hint, http=problem.http, retry_after=problem.retry_after)
 
-    async def _read(self, answer: Answer) -> None:
-        parser = SseParser(self._limits.message, self._wire.too_long)
-        while chunk := await answer.chunk():
-            for event in parser.feed(chunk):
-                root = await look(event.data)
-                self._event(event, answer, root)
-                await answer.breathe()
-
-    def _event(self, event: SseEvent, answer: Answer, root: Node | None) -> None:
-        if event.kind == "message":
-            self._wire.deliver(event.data, answer.exchange, root)
+    def _event(self, event: SseEvent, answer: Answer) -> None:
+        if isinstance(event.data, Oversize):
+            self.too_long(event.data)
+        elif event.kind == "message":
+            self.deliver(event.data, answer.exchange)
         elif event.kind == "endpoint" and self._named is not None and not self._named.done():
             reference = event.data.decode("utf-8", "replace").strip()
-            self._named.set_result(self._wire.edge.within(answer.url, reference))
+            self._named.set_result(self.edge.within(answer.url, reference))
         elif self._strange < _NOTES:
             self._strange += 1
-            self._tap.note(f"ignored an event of kind {excerpt(event.kind.encode())!r}: {excerpt(event.data)}")
-
-    # ------------------------------------------------------------------ ends
+            self.tap.note(f"ignored an event of kind {excerpt(event.kind.encode())!r}: {excerpt(event.data)}")
 
     def _mute(self) -> None:
         """The stream is open, and nothing on it says where messages go."""
         if self._named is not None and not self._named.done():
-            place, seconds = self._wire.edge.place, f"{self._patience:g} seconds"
+            place, seconds = self.edge.place, f"{self._naming:g} seconds"
             why = f"{place} did not name an endpoint for messages within {seconds}."
             self._named.set_exception(HttpUnreachable(why, hint=_HINT))
 
-    def _broke(self, error: StudioError) -> None:
+    def end(self, error: StudioError) -> None:
         """The stream is over: a failure of opening, or the end of the transport."""
         if self._named is not None and not self._named.done():
             self._named.set_exception(error)
-            return
-        sink, self._wire.sink, self._why = self._wire.sink, None, error
-        self._tasks.cancel()
-        if sink is not None:
-            sink.closed(error)
-
-    def _unforeseen(self, out: Outgoing | None, error: StudioError) -> None:
-        self._tap.note(error.message)
-        if out is None:
-            self._broke(error)
-        elif self._wire.sink is not None:
-            self._wire.sink.undelivered(out, error)
-
-    async def _close(self) -> None:
-        self._wire.sink = None
-        await self._tasks.end(self._limits.close / 3)
-        await self._wire.edge.close(self._limits.close / 3)
+        else:
+            super().end(error)
 
 
 _REFUSALS = frozenset({400, 404, 405})
@@ -276,8 +211,6 @@ class FallbackTransport:
         self._sink: Sink | None = None
         self._tasks = Tasks(self._unforeseen)
         self._tried = False
-
-    # ------------------------------------------------------------------ as a transport
 
     @property
     def kind(self) -> Kind:
@@ -328,17 +261,15 @@ class FallbackTransport:
         for transport in (self._active, self._older, self._newer):
             await transport.close()
 
-    # ------------------------------------------------------------------ as the sink of the newer one
-
-    def frame(self, data: bytes, root: Node | None = None) -> None:
+    def frame(self, data: bytes) -> None:
         """One frame came in."""
         if self._sink is not None:
-            self._sink.frame(data, root)
+            self._sink.frame(data)
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:
         """A message got no answer; for the handshake that may mean that the server is an older one."""
-        refused = isinstance(error, HttpFailure) and error.status in _REFUSALS
-        if out.method == "initialize" and refused and not self._tried and self._sink is not None:
+        refusal = isinstance(error, HttpFailure) and error.status in _REFUSALS
+        if out.method == "initialize" and refusal and not self._tried and self._sink is not None:
             self._tried = True
             self._tasks.spawn(self._try(out, error, self._sink), out)
         elif self._sink is not None:
@@ -360,7 +291,7 @@ class FallbackTransport:
         self._tap.note("the handshake was refused, but there is HTTP+SSE (2024-11-05) at this address: using that")
         self._active = self._older
         try:
-            await self._older.repeat(out)
+            await self._older.send(out, again=True)
         except ConnectionLost as problem:
             sink.undelivered(out, problem)
 

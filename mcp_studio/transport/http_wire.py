@@ -1,107 +1,73 @@
-"""What the HTTP exchanges of one connection share: where frames go, the session, and how a body becomes frames."""
+"""What the HTTP exchanges of one connection share: headers, the session, and how a body becomes frames."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
 import re
-from dataclasses import field
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
 from mcp_studio import jsontext
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import LimitExceeded
+from mcp_studio.errors import ConnectionLost, LimitExceeded, StudioError
 from mcp_studio.limits import MB, Limits
 from mcp_studio.protocol.events import Outgoing, RequestId
-from mcp_studio.protocol.message import LARGE, Node, Skim
+from mcp_studio.protocol.message import Failure, Malformed, Response, parse
 from mcp_studio.protocol.versions import MODERN_VERSIONS
 from mcp_studio.protocol.versions import NAMED as NAME_KEYS
+from mcp_studio.protocol.views import encode_value
 from mcp_studio.record import record
-from mcp_studio.transport.base import Sink, Tap
-from mcp_studio.transport.edge import _VALUE, Edge, HeaderList, Standing, merged
-from mcp_studio.transport.http_errors import HttpFailure
+from mcp_studio.transport.base import HeaderList, Sink, Tap, Tasks
+from mcp_studio.transport.edge import HEADER_VALUE, Edge, Standing, merged
+from mcp_studio.transport.http_errors import (
+    SessionLost,
+    refused,
+    session_lost,
+    sign_in,
+    wants_sign_in,
+    wrong_type,
+)
 from mcp_studio.transport.http_response import Answer
-from mcp_studio.transport.http_status import sign_in
-from mcp_studio.transport.lines import Oversize, answer_for, size_text
+from mcp_studio.transport.lines import Oversize, answered_request, dropped_text, too_large
 from mcp_studio.transport.sse import SseParser
 
 if TYPE_CHECKING:
     import httpx2
 
-_ID = rb'(-?[0-9]{1,18}|"[^"\\\x00-\x1f]{0,200}")'
-_WS = rb"[ \t\r\n]*"
-_VERSION = rb'"jsonrpc"' + _WS + rb":" + _WS + rb'"2\.0"' + _WS + rb"," + _WS
-_KEY = rb'"id"' + _WS + rb":" + _WS + _ID + _WS
-_AHEAD = re.compile(
-    _WS
-    + rb"\{"
-    + _WS
-    + rb"(?:"
-    + _VERSION
-    + rb")?"
-    + _KEY
-    + rb","
-    + _WS
-    + rb"(?:"
-    + _VERSION
-    + rb')?"(?:result|error)"'
-)
-_VERSION_LAST = _WS + rb"," + _WS + rb'"jsonrpc"' + _WS + rb":" + _WS + rb'"2\.0"'
-_BEHIND = re.compile(rb"(?<=[{, \t\r\n])" + _KEY + rb"(?:" + _VERSION_LAST + rb")?" + _WS + rb"\}" + _WS + rb"\Z")
-_RESULT_FIRST = re.compile(_WS + rb"\{" + _WS + rb"(?:" + _VERSION + rb')?"(?:result|error)"')
-_TAIL = 300
+ACCEPT = "application/json, text/event-stream"
+NAMED = frozenset({"tools/call", "prompts/get", "resources/read"})
+"""Methods whose requests carry `Mcp-Name` (specification 2026-07-28, basic/transports/streamable-http)."""
+FIRST_MODERN = MODERN_VERSIONS[0]
+"""The first version without sessions."""
+_LINGER = 1.0
+"""Seconds a server gets to end the stream after its answer, so that the connection can be used again."""
+_RETRY = 1.0
+_ERROR_BODY, _ERROR_WAIT = MB, 5.0
+_LONGEST_ID = 4096
+_VISIBLE = re.compile(r"[\x21-\x7e]+")
+_METHOD_NOT_FOUND = re.compile(rb'"code"\s*:\s*-32601\b')
+_SESSION = re.compile(rb"session", re.IGNORECASE)
 
 
 def answered(frame: bytes) -> tuple[RequestId, ...]:
-    """Ids of the requests that this frame holds responses to; empty for anything else, also for broken JSON.
-
-    A large frame is usually a response with its id at one of its ends: it is read there, so that only the core parses
-    the whole.
-    """
-    found = _AHEAD.match(frame)
-    if found is None and _RESULT_FIRST.match(frame):
-        found = _BEHIND.search(frame, max(0, len(frame) - _TAIL))
-    if found is not None:
-        return (cast(RequestId, jsontext.loads(found[1])),)
-    try:
-        value = jsontext.loads(frame)
-    except (jsontext.JsonProblem, LimitExceeded):
-        return ()
-    items = cast(list[Any], value) if isinstance(value, list) else [value]
-    return tuple(found for item in items if (found := _response_id(item)) is not None)
-
-
-def _response_id(item: Any) -> RequestId | None:
-    if not isinstance(item, dict):
-        return None
-    message = cast(dict[str, Any], item)
-    if "method" in message or not ("result" in message or "error" in message):
-        return None
-    found = message.get("id")
-    return found if isinstance(found, int | str) and not isinstance(found, bool) else None
+    """Ids of the requests that this frame answers, also where it cannot be read: the core says what is wrong then."""
+    found = (one.id for one in parse(frame).messages if isinstance(one, Response | Failure | Malformed))
+    return tuple(identity for identity in found if identity is not None)
 
 
 def named(body: bytes) -> tuple[str, str]:
     """The method of a message, and its subject where it has one (`Mcp-Name`); empty where they cannot be read."""
-    try:
-        value = jsontext.loads(body)
-    except (jsontext.JsonProblem, LimitExceeded):
-        return "", ""
-    message = jsontext.mapping(value)
-    method, params = message.get("method"), message.get("params")
+    message = jsontext.mapping(parse(body).value)
+    method, params = message.get("method"), jsontext.mapping(message.get("params"))
     if not isinstance(method, str):
         return "", ""
-    target = cast(dict[str, Any], params).get(NAME_KEYS.get(method, "")) if isinstance(params, dict) else ""
+    target = params.get(NAME_KEYS.get(method, ""))
     return method, target if isinstance(target, str) else ""
 
 
 def readable(body: bytes) -> bool:
     """Whether a body is one JSON text."""
-    try:
-        jsontext.loads(body)
-    except (jsontext.JsonProblem, LimitExceeded):
-        return False
-    return True
+    return not any(isinstance(one, Malformed) and one.unread for one in parse(body).messages)
 
 
 def error_frame(body: bytes, request_id: RequestId) -> bytes | None:
@@ -111,12 +77,9 @@ def error_frame(body: bytes, request_id: RequestId) -> bytes | None:
     which request it is about.
     """
     try:
-        value = jsontext.loads(body, exact=True)
+        message = jsontext.mapping(jsontext.loads(body, exact=True))
     except (jsontext.JsonProblem, LimitExceeded):
         return None
-    if not isinstance(value, dict):
-        return None
-    message = cast(dict[str, Any], value)
     if "jsonrpc" not in message or not isinstance(message.get("error"), dict) or "method" in message:
         return None
     if message.get("id") == request_id and type(message.get("id")) is type(request_id):
@@ -124,28 +87,7 @@ def error_frame(body: bytes, request_id: RequestId) -> bytes | None:
     return jsontext.dumps({**message, "id": request_id})
 
 
-ACCEPT = "application/json, text/event-stream"
-NAMED = frozenset({"tools/call", "prompts/get", "resources/read"})
-"""Methods whose requests carry `Mcp-Name` (specification 2026-07-28, basic/transports/streamable-http)."""
-
-_PLAIN = re.compile(r"[\x20-\x7e]*")
-_SENTINEL = re.compile(r"=\?base64\?.*\?=")
-_LONGEST_ID = 4096
-_SESSION = re.compile(r"[\x21-\x7e]+")
-
-
-def encode_value(value: str) -> str:
-    """A header value that says `value` exactly.
-
-    Printable ASCII without blanks at its ends goes as it is, everything else as `=?base64?…?=`, also what looks like
-    that form already (specification 2026-07-28, basic/transports/streamable-http, "Encoding of header values").
-    """
-    if _PLAIN.fullmatch(value) and value == value.strip(" ") and not _SENTINEL.fullmatch(value):
-        return value
-    return f"=?base64?{base64.b64encode(value.encode('utf-8', 'surrogatepass')).decode('ascii')}?="
-
-
-def modern_headers(out: Outgoing) -> list[tuple[str, str]]:
+def modern_headers(out: Outgoing) -> HeaderList:
     """What a message of the stateless era says in headers besides its content type."""
     headers = [("MCP-Protocol-Version", out.version), ("Mcp-Method", encode_value(out.method))]
     if out.method in NAMED or (out.target and out.method.startswith("tasks/")):
@@ -153,7 +95,7 @@ def modern_headers(out: Outgoing) -> list[tuple[str, str]]:
     return headers + list(out.headers)
 
 
-def legacy_headers(session: str, version: str) -> list[tuple[str, str]]:
+def legacy_headers(session: str, version: str) -> HeaderList:
     """Session and version, as every message of an older era after `initialize` says them; empty ones are left out."""
     headers = (("Mcp-Session-Id", session), ("MCP-Protocol-Version", version))
     return [(name, value) for name, value in headers if value]
@@ -161,32 +103,29 @@ def legacy_headers(session: str, version: str) -> list[tuple[str, str]]:
 
 def valid_session(value: str) -> bool:
     """Whether a session id consists of visible ASCII (specification 2025-06-18, basic/transports)."""
-    return _SESSION.fullmatch(value) is not None
+    return _VISIBLE.fullmatch(value) is not None
 
 
 def resumable(event_id: str) -> bool:
     """Whether an event id can be sent back in `Last-Event-ID`."""
-    return len(event_id) <= _LONGEST_ID and event_id == event_id.strip() and _VALUE.fullmatch(event_id) is not None
+    return len(event_id) <= _LONGEST_ID and event_id == event_id.strip() and bool(HEADER_VALUE.fullmatch(event_id))
 
 
-FIRST_MODERN = MODERN_VERSIONS[0]
-"""The first version without sessions."""
-_SLICE = 1 << 18
-_LINGER = 1.0
-"""Seconds a server gets to end the stream after its answer, so that the connection can be used again."""
-_RETRY = 1.0
-_ERROR_BODY = MB
-_ERROR_WAIT = 5.0
+def is_json(media_type: str) -> bool:
+    """Whether a content type says JSON."""
+    return media_type == "application/json" or media_type.endswith("+json")
 
 
-@record()
 class Waiting:
     """A request that has not been answered."""
 
-    out: Outgoing
-    answered: bool = False
-    task: asyncio.Task[None] | None = None
-    standing: Standing = field(default_factory=Standing)
+    def __init__(self, out: Outgoing, request_id: RequestId) -> None:
+        self.out = out
+        self.id = request_id
+        self.answered = False
+        self.standing = Standing()
+        self.task: asyncio.Task[None]
+        """What sends it."""
 
 
 @record()
@@ -213,14 +152,15 @@ class Cursor:
         return min(wait * 2 ** min(tries, 10), limits.retry_max)
 
 
-class Wire:
-    """One connection's HTTP traffic, below the decisions that `http.HttpTransport` takes."""
+class HttpConnection:
+    """What the transports over HTTP have in common: where frames go, the session, and the ends."""
 
     def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
+        self.name = config.name
         self.edge = edge or Edge(config, limits, tap)
-        self._idle = config.timeouts.idle or limits.call_idle
         self.limits = limits
         self.tap = tap
+        self.tasks = Tasks(self.unforeseen)
         self.sink: Sink | None = None
         """Where frames go; None before opening and after the end."""
         self.session = ""
@@ -228,106 +168,22 @@ class Wire:
         self.endpoint: httpx2.URL | None = None
         """Where messages are posted to, if it is not the configured address (HTTP+SSE)."""
         self.waiting: dict[RequestId, Waiting] = {}
+        self.lost: StudioError | None = None
+        """Why the connection has ended by itself."""
+        self._idle = config.timeouts.idle or limits.call_idle
+        self._closing: asyncio.Task[None] | None = None
 
-    def headers(self, out: Outgoing) -> HeaderList:
-        """Headers of the POST that carries `out`."""
-        base = self._base()
-        if out.modern:
-            return merged(base, modern_headers(out))
-        if out.method == "initialize":
-            return base
-        return merged(base, legacy_headers(self.session, out.version or self.version), list(out.headers))
+    # ------------------------------------------------------------------ as a transport
 
-    def _base(self) -> HeaderList:
-        # In HTTP+SSE nothing is answered here; that we do not accept a stream tells those exchanges from the others.
-        return [
-            ("Accept", ACCEPT if self.endpoint is None else "application/json"),
-            ("Content-Type", "application/json"),
-        ]
+    def negotiated(self, version: str) -> None:
+        """The version is settled: from now on requests have their own deadlines."""
+        self.version = version
 
-    def raw_headers(self, data: bytes) -> HeaderList:
-        """Headers of the POST that carries a hand-written body: what a message of this kind would have, now."""
-        base = self._base()
-        if self.version < FIRST_MODERN:
-            return merged(base, legacy_headers(self.session, self.version))
-        method, target = named(data)
-        return merged(base, modern_headers(Outgoing(data, "request", None, method, target, self.version, True)))
-
-    def stream_headers(self, cursor: Cursor) -> HeaderList:
-        """Headers of a GET that opens or resumes a stream."""
-        resume = [("Last-Event-ID", cursor.last_id)] if cursor.last_id else []
-        return merged([("Accept", "text/event-stream")], legacy_headers(self.session, self.version), resume)
-
-    def deliver(self, frame: bytes, exchange: int, root: Node | None = None) -> None:
-        """Tell the tap of a frame, then hand it over; of a large one `root` may be known."""
-        self.tap.received(frame, exchange)
-        self.hand_over(frame, root)
-
-    def hand_over(self, frame: bytes, root: Node | None = None) -> None:
-        """Note which requests a frame answers, and give it to the sink."""
-        for request_id in answered(frame):
-            found = self.waiting.get(request_id)
-            if found is None and isinstance(request_id, str) and request_id.isdecimal() and len(request_id) < 19:
-                found = self.waiting.get(int(request_id))  # As tolerant as the core, which names the fault.
-            if found is not None:
-                found.answered = True
-        if self.sink is not None:
-            self.sink.frame(frame, root)
-
-    async def pump(self, answer: Answer, cursor: Cursor, waiting: Waiting | None = None) -> None:
-        """Deliver the events of a stream until it ends, or until shortly after `waiting` was answered.
-
-        Raises:
-            HttpLost: the connection ended before the body did.
-            LimitExceeded: an event on the stream of `waiting` is too large.
-        """
-        # What comes on the stream of one request is that request's alone; on the other, the rest has to go on.
-        parser = SseParser(self.limits.message, self.too_long if waiting is None else None)
-        parser.last_id = cursor.last_id
-        try:
-            async with asyncio.timeout(None) as linger:
-                while chunk := await answer.chunk():
-                    for event in parser.feed(chunk):
-                        cursor.messages += 1
-                        if event.kind == "message":
-                            self.deliver(event.data, answer.exchange, await look(event.data))
-                        else:
-                            self.tap.received(event.data, answer.exchange)  # Not for us; shown all the same.
-                        await answer.breathe()
-                    cursor.follow(parser)
-                    if waiting is not None and waiting.answered and linger.when() is None:
-                        linger.reschedule(asyncio.get_running_loop().time() + _LINGER)
-        except TimeoutError:
-            return
-
-    def too_long(self, message: Oversize) -> None:
-        """A message was dropped for its size; where its ends show whose answer it was, that request hears of it."""
-        limit = self.limits.message
-        size = size_text(message.size)
-        self.tap.note(f"dropped a message of {size}: longer than {size_text(limit)}, the limit called message")
-        if self.sink is not None and (frame := answer_for(message, limit)):
-            self.sink.frame(frame)
-
-    async def error_body(self, answer: Answer) -> bytes:
-        """The body of a failure, as much as comes in a short time and is bearable."""
-        body = bytearray()
-        try:
-            async with asyncio.timeout(_ERROR_WAIT):
-                while len(body) < _ERROR_BODY and (part := await answer.chunk()):
-                    body += part
-        except (TimeoutError, HttpFailure):
-            self.tap.note("The body of the failure did not come to its end.")
-        return bytes(body)
-
-    def sign_in(self, answer: Answer, body: bytes) -> HttpFailure:
-        """The error for an answer that wants a sign-in."""
-        return sign_in(answer, self.edge.place, body, had_credentials=self.edge.credentials)
-
-    @property
-    def patience(self) -> float:
-        """Seconds that a request may wait where the server asks for it: a part of the time that it has."""
-        own = self._idle if self.version else self.edge.connect
-        return min(self.limits.retry_max, own / 2)
+    def abandon(self, request_id: RequestId) -> None:
+        """Nobody waits for this request any more: its exchange is closed."""
+        waiting = self.waiting.get(request_id)
+        if waiting is not None:
+            waiting.task.cancel()
 
     def standing(self, request_id: RequestId | None) -> str:
         """How far a request has got, in words; None is for the newest."""
@@ -336,19 +192,269 @@ class Wire:
         found = self.waiting.get(request_id)
         return found.standing.words if found is not None else ""
 
+    async def close(self) -> None:
+        """End everything within `limits.close`; any number of times."""
+        if self._closing is None:
+            self.sink = None
+            self._closing = asyncio.create_task(self.finish(self.limits.close / 3))
+        await asyncio.shield(self._closing)
 
-def is_json(media_type: str) -> bool:
-    """Whether a content type says JSON."""
-    return media_type == "application/json" or media_type.endswith("+json")
+    async def finish(self, share: float) -> None:
+        """End all tasks and connections; there are `share` seconds for each step."""
+        await self.tasks.end(share)
+        await self.edge.close(share)
+
+    def check(self) -> None:
+        """Raises ConnectionLost where nothing can be sent."""
+        if self.sink is None:
+            raise self.gone()
+
+    def gone(self) -> ConnectionLost:
+        """The error of whoever wants to send now."""
+        if isinstance(self.lost, ConnectionLost):
+            return self.lost
+        return ConnectionLost(self.lost.message if self.lost else f"The connection to {self.name} has ended.")
+
+    def end(self, error: StudioError) -> None:
+        """The connection ends by itself: say so once, and stop everything."""
+        sink, self.sink = self.sink, None
+        self.session, self.lost = "", self.lost or error
+        self.tasks.cancel()
+        if sink is not None:
+            sink.closed(error)
+
+    def failed(self, out: Outgoing, error: StudioError) -> None:
+        """A message got no answer."""
+        if self.sink is not None:
+            self.sink.undelivered(out, error)
+        if isinstance(error, SessionLost):
+            self.end(error)
+
+    def unforeseen(self, out: Outgoing | None, error: StudioError) -> None:
+        """A task has failed: see `Tasks`."""
+        self.tap.note(error.message)
+        if out is not None:
+            self.failed(out, error)
+
+    # ------------------------------------------------------------------ out
+
+    def headers(self, out: Outgoing) -> HeaderList:
+        """Headers of the POST that carries `out`."""
+        # In HTTP+SSE nothing is answered here; that we do not accept a stream tells those exchanges from the others.
+        accept = ACCEPT if self.endpoint is None else "application/json"
+        base = [("Accept", accept), ("Content-Type", "application/json")]
+        if out.modern:
+            return merged(base, modern_headers(out))
+        if out.method == "initialize":
+            return base
+        return merged(base, legacy_headers(self.session, out.version or self.version), list(out.headers))
+
+    def raw_headers(self, data: bytes) -> HeaderList:
+        """Headers of the POST that carries a hand-written body: what a message of this kind would have, now."""
+        method, target = named(data)
+        modern = self.version >= FIRST_MODERN
+        return self.headers(Outgoing(data, "request", None, method if modern else "", target, self.version, modern))
+
+    def stream_headers(self, cursor: Cursor) -> HeaderList:
+        """Headers of a GET that opens or resumes a stream."""
+        resume = [("Last-Event-ID", cursor.last_id)] if cursor.last_id else []
+        return merged([("Accept", "text/event-stream")], legacy_headers(self.session, self.version), resume)
+
+    async def post(self, out: Outgoing, work: Coroutine[Any, Any, None], waiting: Waiting | None = None) -> None:
+        """Have one message sent in its own task; a request takes the place of an earlier one with its id.
+
+        Only `notifications/initialized` is waited for, so that it arrives first.
+        """
+        if waiting is not None:
+            self.abandon(waiting.id)
+            self.waiting[waiting.id] = waiting
+        task = self.tasks.spawn(work, out)
+        if waiting is not None:
+            waiting.task = task
+        elif out.method == "notifications/initialized":
+            await asyncio.wait((task,), timeout=self.limits.write)
+
+    async def tell(
+        self, out: Outgoing, *, head: float | None, again: bool = False, standing: Standing | None = None
+    ) -> None:
+        """Post a message to which nothing comes back here but a status; with `again` the tap knows it already.
+
+        Raises:
+            StudioError: the server did not take it; see `http_errors`.
+        """
+        post = self.edge.exchange(
+            "POST", self.headers(out), out.frame,
+            head=head, url=self.endpoint, again=again, patience=self.patience, standing=standing,
+        )  # fmt: skip
+        async with post as answer:
+            if not 200 <= answer.status < 300:
+                await self.refusal(out, answer)
+            elif answer.status != 204 and (body := await self.error_body(answer)) and is_json(answer.media_type):
+                # There should be none (202). It is shown; and taken, where it answers the request.
+                self.tap.received(body, answer.exchange)
+                if out.kind == "request" and out.id in answered(body):
+                    self.hand_over(body)
+
+    async def raw(self, data: bytes, headers: HeaderList) -> None:
+        """Post a body that somebody wrote by hand; what comes back is told to the tap, and what is JSON to the sink.
+
+        Returns when the response has begun, or after `limits.write` seconds; the rest goes on in a task.
+
+        Raises:
+            StudioError: no response came; see `http_errors`.
+        """
+        begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        task = self.tasks.spawn(self._raw(data, merged(self.raw_headers(data), headers), begun))
+        await asyncio.wait((begun, task), timeout=self.limits.write, return_when=asyncio.FIRST_COMPLETED)
+        if begun.done():
+            begun.result()
+        begun.cancel()
+
+    async def _raw(self, data: bytes, lines: HeaderList, begun: asyncio.Future[None]) -> None:
+        try:
+            async with self.edge.exchange("POST", lines, data, head=None, url=self.endpoint) as answer:
+                if not begun.done():
+                    begun.set_result(None)
+                if not self.session and named(data)[0] == "initialize":
+                    # A handshake that is made by hand begins a session too; one that there is stays.
+                    self.begin_session(Outgoing(data, "request", None, "initialize"), answer)
+                if answer.media_type == "text/event-stream":
+                    await self.pump(answer, Cursor())
+                elif body := await answer.read(self.limits.message):
+                    self.tap.received(body, answer.exchange)
+                    if readable(body):
+                        self.hand_over(body)
+        except StudioError as error:
+            if begun.done():
+                self.tap.note(f"The answer to the frame written by hand broke off: {error.message}")
+            else:
+                begun.set_exception(error)
+
+    def begin_session(self, out: Outgoing, answer: Answer) -> None:
+        """Take the session that the answer to a handshake names."""
+        if out.method != "initialize" or out.modern:
+            return
+        found = answer.header("mcp-session-id")
+        if found and not valid_session(found):
+            self.tap.note("The session id that the server gave has characters that are not allowed; it is ignored.")
+            return
+        self.session = found
+
+    async def refusal(self, out: Outgoing, answer: Answer) -> None:
+        """Deliver the JSON-RPC error that a failure carries, or raise what the status means."""
+        body = await self.error_body(answer)
+        status, place = answer.status, self.edge.place
+        if wants_sign_in(answer):
+            raise self.sign_in(answer, body)
+        if status == 403:
+            raise refused(answer, place, body)  # Access is refused by HTTP, whatever JSON-RPC error comes with it.
+        gone = self.session and not out.modern and _session_gone(status, body)
+        if gone or (self.endpoint is not None and status in (400, 404, 410) and _SESSION.search(body)):
+            raise session_lost(answer, place, body)
+        if out.kind == "request" and out.id is not None and (frame := error_frame(body, out.id)) is not None:
+            self.tap.received(body, answer.exchange)
+            self.hand_over(frame)
+            return
+        raise refused(answer, place, body)
+
+    # ------------------------------------------------------------------ in
+
+    def deliver(self, frame: bytes, exchange: int) -> None:
+        """Tell the tap of a frame, then hand it over."""
+        self.tap.received(frame, exchange)
+        self.hand_over(frame)
+
+    def hand_over(self, frame: bytes) -> None:
+        """Note which requests a frame answers, and give it to the sink."""
+        for request_id in answered(frame) if self.waiting else ():
+            found = self.waiting.get(request_id)
+            if found is None and isinstance(request_id, str) and request_id.isdecimal() and len(request_id) < 19:
+                found = self.waiting.get(int(request_id))  # As tolerant as the core, which names the fault.
+            if found is not None:
+                found.answered = True
+                if found.task.done():  # HTTP+SSE: the answer comes elsewhere than on the response
+                    del self.waiting[found.id]
+        if self.sink is not None:
+            self.sink.frame(frame)
+
+    async def pump(self, answer: Answer, cursor: Cursor, waiting: Waiting | None = None) -> None:
+        """Deliver the events of a stream until it ends, or until shortly after `waiting` was answered.
+
+        Raises:
+            HttpLost: the connection ended before the body did.
+            LimitExceeded: an event on the stream of `waiting` is too large.
+        """
+        parser = SseParser(self.limits.message)
+        parser.last_id = cursor.last_id
+        try:
+            async with asyncio.timeout(None) as linger:
+                while chunk := await answer.chunk():
+                    for event in parser.feed(chunk):
+                        cursor.messages += 1
+                        if isinstance(event.data, Oversize):
+                            self.too_long(event.data, waiting)
+                        elif event.kind == "message":
+                            self.deliver(event.data, answer.exchange)
+                        else:
+                            self.tap.received(event.data, answer.exchange)  # Not for us; shown all the same.
+                        await answer.breathe()
+                    cursor.follow(parser)
+                    if parser.held > self.limits.message and waiting is not None:
+                        self.too_long(Oversize(b"", b"", parser.held), waiting)
+                    if waiting is not None and waiting.answered and linger.when() is None:
+                        linger.reschedule(asyncio.get_running_loop().time() + _LINGER)
+        except TimeoutError:
+            return
+
+    def too_long(self, message: Oversize, waiting: Waiting | None = None) -> None:
+        """A message was dropped for its size; where its ends show whose answer it was, that request hears of it.
+
+        Raises:
+            LimitExceeded: it came on the stream of `waiting`, so it is that request's.
+        """
+        self.tap.note(dropped_text(message, self.limits.message))
+        if waiting is not None:
+            raise too_large(message, self.limits.message)
+        if self.sink is not None and (out := answered_request(message)):
+            self.sink.undelivered(out, too_large(message, self.limits.message))
+
+    async def error_body(self, answer: Answer) -> bytes:
+        """The body of a failure, as much as comes in a short time and is bearable."""
+        return await answer.beginning(_ERROR_BODY, _ERROR_WAIT)
+
+    def sign_in(self, answer: Answer, body: bytes) -> StudioError:
+        """The error for an answer that wants a sign-in."""
+        return sign_in(answer, self.edge.place, body, had_credentials=self.edge.credentials)
+
+    async def expect_stream(self, answer: Answer) -> bytes | None:
+        """None if this is an event stream, else the body of what it is instead.
+
+        Raises:
+            HttpSignIn: the server wants other credentials.
+            HttpBroken: it is a success of another type.
+        """
+        if answer.status == 200 and answer.media_type == "text/event-stream":
+            return None
+        body = await self.error_body(answer)
+        if wants_sign_in(answer):
+            raise self.sign_in(answer, body)
+        if 200 <= answer.status < 300:
+            raise wrong_type(answer, self.edge.place, body, wanted="an event stream")
+        return body
+
+    @property
+    def patience(self) -> float:
+        """Seconds that a request may wait where the server asks for it: a part of the time that it has."""
+        own = self._idle if self.version else self.edge.connect
+        return min(self.limits.retry_max, own / 2)
 
 
-async def look(data: bytes) -> Node | None:
-    """The outer structure of a large event, found in slices between which others have their turn."""
-    if len(data) < LARGE:
-        return None
-    skim, size = Skim(), len(data)
-    with memoryview(data) as view:
-        for end in range(_SLICE, size + _SLICE, _SLICE):
-            skim.advance(view[:end])
-            await asyncio.sleep(0)
-    return skim.known(size)
+def _session_gone(status: int, body: bytes) -> bool:
+    """Whether a failure means that the session is unknown.
+
+    404 says so by the specification, but a gateway also answers an unknown method with it. Servers built on the
+    TypeScript examples say 400 and put it into words; 410 says the same more strongly.
+    """
+    if status in (404, 410):
+        return _METHOD_NOT_FOUND.search(body) is None
+    return status == 400 and b'"error"' in body and _SESSION.search(body) is not None

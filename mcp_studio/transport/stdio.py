@@ -10,17 +10,17 @@ import shlex
 import signal
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 
 from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import ConnectionLost, Unreachable, UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing
-from mcp_studio.protocol.message import Node, Skimmed
 from mcp_studio.transport import guard_start
 from mcp_studio.transport.base import Opened, Sink, Tap
 from mcp_studio.transport.guard_start import GuardProcess, Launched, child_environment
-from mcp_studio.transport.lines import Line, Oversize, answer_for, size_text
+from mcp_studio.transport.lines import Line, Oversize, answered_request, dropped_text, size_text, too_large
 from mcp_studio.transport.pipes import LineReader, PipeWriter, WriterClosed
 
 
@@ -37,79 +37,44 @@ class GuardedChild:
     """One server process. Its descriptors belong to whoever asked for it; the control socket is this object's own."""
 
     def __init__(self, launched: Launched) -> None:
-        loop = asyncio.get_running_loop()
+        self._loop = loop = asyncio.get_running_loop()
         self.pid = 0
         self.stdin_fd = launched.stdin
         self.stdout_fd = launched.stdout
         self.stderr_fd = launched.stderr
         self.left = 0
         """How many processes it left behind when it ended by itself; they were ended."""
+        self.started: asyncio.Future[None] = loop.create_future()
+        """Done when the program runs; a `StartFailure` where it does not."""
         self.exited: asyncio.Future[int | None] = loop.create_future()
         """The exit code, negative for a signal; None when its keeper was killed and nobody knows."""
         self.gone: asyncio.Future[None] = loop.create_future()
         """Done when neither it nor any process that it started is left."""
-        self._running: asyncio.Future[None] = loop.create_future()
-        self._loop = loop
         self._control = launched.control
-        self._unsent = launched.unsent
         self._text = b""
         loop.add_reader(self._control, self._readable)
-        if self._unsent:
-            loop.add_writer(self._control, self._writable)
-
-    async def started(self) -> None:
-        """Wait until the program runs.
-
-        Raises:
-            StartFailure: it does not.
-        """
-        await self._running
-
-    def _writable(self) -> None:
-        try:
-            self._unsent = self._unsent[os.write(self._control, self._unsent) :]
-        except BlockingIOError:
-            return
-        except OSError:
-            self._unsent = b""
-        if not self._unsent:
-            self._loop.remove_writer(self._control)
 
     def _readable(self) -> None:
         try:
-            data = os.read(self._control, 4096)
-        except BlockingIOError:
-            return
+            data = self._control.recv(4096)
         except OSError:
             data = b""
         *lines, self._text = (self._text + data).split(b"\n")
         for line in lines:
-            self._told(*line.decode().split())
+            self._hear(*line.decode().split())
         if not data:
-            self._over()
+            self.release()
 
-    def _told(self, word: str, *values: str) -> None:
+    def _hear(self, word: str, *values: str) -> None:
         if word == "pid":
             self.pid = int(values[0])
-            _settle(self._running, None)
-        elif word == "fail" and not self._running.done():
-            self._running.set_exception(StartFailure(values[0], int(values[1])))
+            self.started.set_result(None)
+        elif word == "fail":
+            self.started.set_exception(StartFailure(values[0], int(values[1])))
         elif word == "exit":
-            _settle(self.exited, int(values[0]))
+            self.exited.set_result(int(values[0]))
         elif word == "left":
             self.left = int(values[0])
-
-    def _over(self) -> None:
-        if self._control < 0:
-            return
-        self._loop.remove_reader(self._control)
-        self._loop.remove_writer(self._control)
-        os.close(self._control)
-        self._control = -1
-        if not self._running.done():
-            self._running.set_exception(StartFailure("guard", 0))
-        _settle(self.exited, None)
-        _settle(self.gone, None)
 
     def stop(self) -> None:
         """Have it and all that it started ended: SIGTERM, after a second SIGKILL."""
@@ -120,59 +85,41 @@ class GuardedChild:
         self._say(b"k")
 
     def _say(self, word: bytes) -> None:
-        if self._control >= 0:
-            try:
-                os.write(self._control, word)
-            except OSError:
-                pass  # the keeper is gone, which `_readable` is about to learn
+        try:
+            self._control.send(word)
+        except OSError:
+            pass  # the keeper is gone, which `_readable` is about to learn
 
     def release(self) -> None:
         """Hear no more of it. Whatever is left is ended by its keeper. Any number of times."""
-        self._over()
+        if self._control.fileno() < 0:
+            return
+        self._loop.remove_reader(self._control)
+        self._control.close()
+        if not self.started.done():
+            self.started.set_exception(StartFailure("guard", 0))
+        if not self.exited.done():
+            self.exited.set_result(None)
+        self.gone.set_result(None)
 
 
-class Guard:
-    """Spawns servers under a guard process."""
+async def spawn(guard: GuardProcess, argv: Sequence[str], env: Mapping[str, str], cwd: str) -> GuardedChild:
+    """Start `argv` with exactly this environment, in this folder, in a session of its own.
 
-    def __init__(self, process: GuardProcess) -> None:
-        self.process = process
+    Raises:
+        StartFailure: the program could not be started.
+        Unreachable: there is no guard.
+    """
+    launched = guard.launch(argv, env, cwd)
+    child = GuardedChild(launched)
+    try:
+        await child.started
+    except BaseException:
+        child.release()
+        launched.close()
+        raise
+    return child
 
-    async def spawn(self, argv: Sequence[str], env: Mapping[str, str], cwd: str) -> GuardedChild:
-        """Start `argv` with exactly this environment, in this folder, in a session of its own.
-
-        Raises:
-            StartFailure: the program could not be started.
-            Unreachable: there is no guard.
-        """
-        launched = self.process.launch(argv, env, cwd)
-        child = GuardedChild(launched)
-        try:
-            await child.started()
-        except BaseException:
-            child.release()
-            for fd in (child.stdin_fd, child.stdout_fd, child.stderr_fd):
-                os.close(fd)
-            raise
-        return child
-
-    async def close(self) -> None:
-        """End the guard process; servers live on until they are released. It starts again when needed."""
-        self.process.stop()
-        try:
-            async with asyncio.timeout(1):
-                while not self.process.reap():  # noqa: ASYNC110 - no event says portably that a process ended
-                    await asyncio.sleep(0.002)
-        except TimeoutError:
-            raise Unreachable("The guard process does not end.") from None
-
-
-def _settle(future: asyncio.Future[int | None] | asyncio.Future[None], value: int | None) -> None:
-    if not future.done():
-        future.set_result(value)  # type: ignore[arg-type]
-
-
-default = Guard(guard_start.process)
-"""The one that every transport of this program shares."""
 
 _FROM = {
     "npx": "npx comes with Node.js: https://nodejs.org",
@@ -194,41 +141,36 @@ _LAST_CHARACTERS = 1_000
 
 def cannot_start(failure: StartFailure, argv: Sequence[str], env: Mapping[str, str], cwd: str) -> Unreachable:
     """The sentence, and what to try, for a program that did not start."""
-    reason = os.strerror(failure.errno)
-    if failure.step == "cwd":
-        what = {errno.ENOENT: "does not exist", errno.ENOTDIR: "is not a folder"}.get(failure.errno)
-        text = f"The working folder {cwd} {what}." if what else f"The working folder {cwd} cannot be entered: {reason}."
-        return Unreachable(text, hint="Correct cwd in the server's entry.")
-    if failure.step == "fork":
-        return Unreachable(f"No process could be made for {argv[0]}: {reason}.", hint="Too many processes are running.")
-    if failure.step == "guard":
-        return Unreachable(f"The guard process ended while {argv[0]} was being started.", hint="Connect again.")
-    return _cannot_exec(failure.errno, argv, env, cwd)
-
-
-def _cannot_exec(number: int, argv: Sequence[str], env: Mapping[str, str], cwd: str) -> Unreachable:
-    command = argv[0]
-    path = env.get("PATH", os.defpath)
+    command, path, reason = argv[0], env.get("PATH", os.defpath), os.strerror(failure.errno)
     found = _find(command, path, cwd)
-    if number in (errno.ENOENT, errno.ENOTDIR):
-        if found:
+    hint = ""
+    match failure.step, failure.errno:
+        case "cwd", number:
+            what = {errno.ENOENT: "does not exist", errno.ENOTDIR: "is not a folder"}
+            text = f"The working folder {cwd} {what.get(number, f'cannot be entered: {reason}')}."
+            hint = "Correct cwd in the server's entry."
+        case "fork", _:
+            text, hint = f"No process could be made for {command}: {reason}.", "Too many processes are running."
+        case "guard", _:
+            text, hint = f"The guard process ended while {command} was being started.", "Connect again."
+        case _, errno.ENOENT | errno.ENOTDIR if found:
+            text = f"{found} cannot be run: the interpreter that it names does not exist."
             hint = "Its first line, or its loader, names a program that is not installed."
-            return Unreachable(f"{found} cannot be run: the interpreter that it names does not exist.", hint=hint)
-        if "/" in command:
-            return Unreachable(f"There is no file {command}.", hint=_blank_hint(command))
-        return Unreachable(f"There is no command {command} on the PATH.", hint=_name_hint(command, path))
-    if number == errno.EACCES:
-        if found and os.path.isdir(found):
-            return Unreachable(f"{found} is a folder, not a program.")
-        return Unreachable(f"{found or command} is not executable.", hint=f"Try: chmod +x {found or command}")
-    if number == errno.ENOEXEC:
-        hint = "Name its interpreter as the command and the file as first argument."
-        return Unreachable(
-            f"{found or command} is neither a program nor a script that names its interpreter.", hint=hint
-        )
-    if number == errno.E2BIG:
-        return Unreachable(f"The arguments or the environment of {command} are too long for this system.")
-    return Unreachable(f"{command} cannot be run: {os.strerror(number)}.")
+        case _, errno.ENOENT | errno.ENOTDIR:
+            what = f"file {command}" if "/" in command else f"command {command} on the PATH"
+            text, hint = f"There is no {what}.", _name_hint(command, path)
+        case _, errno.EACCES if os.path.isdir(found):
+            text = f"{found} is a folder, not a program."
+        case _, errno.EACCES:
+            text, hint = f"{found or command} is not executable.", f"Try: chmod +x {found or command}"
+        case _, errno.ENOEXEC:
+            text = f"{found or command} is neither a program nor a script that names its interpreter."
+            hint = "Name its interpreter as the command and the file as first argument."
+        case _, errno.E2BIG:
+            text = f"The arguments or the environment of {command} are too long for this system."
+        case _:
+            text = f"{command} cannot be run: {reason}."
+    return Unreachable(text, hint=hint)
 
 
 def _find(command: str, path: str, cwd: str) -> str:
@@ -238,29 +180,17 @@ def _find(command: str, path: str, cwd: str) -> str:
     return next((file for file in files if os.path.exists(file)), "")
 
 
-def _blank_hint(command: str) -> str:
+def _name_hint(command: str, path: str) -> str:
     if " " in command.strip():
         return "The command is the program alone: what follows it belongs into args."
-    return ""
-
-
-def _name_hint(command: str, path: str) -> str:
-    if hint := _blank_hint(command) or _FROM.get(command, ""):
-        return hint
-    near = get_close_matches(command, _commands(path), n=1, cutoff=0.7)
-    return f"Did you mean {near[0]}?" if near else ""
-
-
-def _commands(path: str) -> list[str]:
+    if "/" in command or command in _FROM:
+        return _FROM.get(command, "")
     names: list[str] = list(_FROM)
     for place in path.split(os.pathsep):
-        try:
+        with suppress(OSError):
             names += os.listdir(place or ".")
-        except OSError:
-            continue
-        if len(names) > _NAMES_READ:
-            break
-    return names[:_NAMES_READ]
+    near = get_close_matches(command, names[:_NAMES_READ], n=1, cutoff=0.7)
+    return f"Did you mean {near[0]}?" if near else ""
 
 
 def how_it_ended(code: int | None) -> str:
@@ -299,11 +229,11 @@ class StdioTransport:
 
     kind: Kind = "stdio"
 
-    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, *, guard: Guard | None = None) -> None:
+    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap) -> None:
         self._config = config
+        self._cwd = os.path.abspath(config.cwd or ".")
         self._limits = limits
         self._tap = tap
-        self._guard = guard or default
         self._sink: Sink | None = None
         self._child: GuardedChild | None = None
         self._lost: ConnectionLost | None = None
@@ -323,17 +253,20 @@ class StdioTransport:
         if not config.command:
             raise Unreachable(f"The entry of {config.name} names no command.")
         env = child_environment(config)
-        cwd = _absolute(config.cwd)
         try:
-            child = await self._guard.spawn(argv, env, cwd)
+            child = await spawn(guard_start.process, argv, env, self._cwd)
         except StartFailure as failure:
-            raise cannot_start(failure, argv, env, cwd) from None
+            raise cannot_start(failure, argv, env, self._cwd) from None
         self._sink = sink
-        self._child = child
         self._tap.note(f"started {target} as process {child.pid}")
-        self._stdout = LineReader(child.stdout_fd, self._limits.message, self._on_stdout, skim=True)
-        self._stderr = LineReader(child.stderr_fd, STDERR_LINE, self._on_stderr)
-        self._stdin = PipeWriter(child.stdin_fd, self._limits.write)
+        try:
+            self._stdout = await LineReader.open(child.stdout_fd, self._limits.message, self._on_stdout)
+            self._stderr = await LineReader.open(child.stderr_fd, STDERR_LINE, self._on_stderr)
+            self._stdin = await PipeWriter.open(child.stdin_fd, self._limits.write)
+        except BaseException:
+            child.release()
+            raise
+        self._child = child
         self._watch = asyncio.create_task(self._watch_for_end(child), name=f"stdio {config.name}")
         return Opened(target, child.pid)
 
@@ -385,11 +318,10 @@ class StdioTransport:
 
     def _on_stdout(self, line: Line) -> None:
         if isinstance(line, Oversize):
-            self._too_long(line)
-            return
-        if isinstance(line, Skimmed):
-            self._tap.received(line.data)
-            self._deliver(line.data, line.root)
+            self._tap.note(dropped_text(line, self._limits.message))
+            out = answered_request(line)
+            if out is not None and self._listens:
+                self._listens.undelivered(out, too_large(line, self._limits.message))
             return
         if not line.startswith(b'{"'):
             text = line.strip()
@@ -403,23 +335,14 @@ class StdioTransport:
         if line.endswith(b"\r"):
             line = line[:-1]
         self._tap.received(line)
-        self._deliver(line)
+        if self._listens:
+            self._listens.frame(line)
 
-    def _too_long(self, line: Oversize) -> None:
-        limit = self._limits.message
-        self._tap.note(
-            f"dropped a line of {size_text(line.size)}: longer than {size_text(limit)}, the limit called message"
-        )
-        if frame := answer_for(line, limit):
-            self._deliver(frame)
-
-    def _deliver(self, frame: bytes, root: Node | None = None) -> None:
-        if self._sink and self._closing is None and self._lost is None:
-            self._sink.frame(frame, root)
+    @property
+    def _listens(self) -> Sink | None:
+        return self._sink if self._closing is None and self._lost is None else None
 
     def _on_stderr(self, line: Line) -> None:
-        if isinstance(line, Skimmed):
-            line = line.data
         if isinstance(line, Oversize):
             line = line.head + f"… {size_text(line.size - len(line.head))} more".encode()
         line = line.removesuffix(b"\r")
@@ -476,10 +399,6 @@ class StdioTransport:
             self._stdout.close()
             self._stderr.close()
             child.release()
-
-
-def _absolute(folder: str) -> str:
-    return os.path.abspath(folder or ".")
 
 
 async def _within(seconds: float, *futures: asyncio.Future[None] | asyncio.Future[int | None]) -> bool:

@@ -10,25 +10,40 @@ import asyncio
 import base64
 import hashlib
 import os
-from typing import Any, Protocol
+from typing import Any
 
 from mcp_studio.config.model import Kind, ServerConfig
-from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
+from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing, RequestId
-from mcp_studio.protocol.message import Skimmed
-from mcp_studio.transport.base import Opened, Sink, Tap, Tasks
+from mcp_studio.transport.base import Opened, Sink, Tap
 from mcp_studio.transport.edge import Edge, Standing
-from mcp_studio.transport.http_errors import HttpBroken, HttpFailure, HttpLost, HttpUnreachable, excerpt
+from mcp_studio.transport.http_errors import (
+    HttpBroken,
+    HttpFailure,
+    HttpLost,
+    HttpUnreachable,
+    excerpt,
+    refused,
+    told,
+    wants_sign_in,
+)
 from mcp_studio.transport.http_response import PIECE, Answer
-from mcp_studio.transport.http_status import refused, told, wants_sign_in
-from mcp_studio.transport.http_wire import Wire
+from mcp_studio.transport.http_wire import HttpConnection
 from mcp_studio.transport.lines import Joiner, Line, Oversize, size_text
 
 _TEXT = 0x81
 _MASKED = 0x80
 _ACCEPT = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-
+_WRITE = 256 * 1024
+_COURTESY = 1.0
+"""Seconds for answering a close frame: what is told of the end does not wait for a peer that reads nothing."""
+_UNSENT = frozenset({1004, 1005, 1006, 1015})
+"""Close codes that never cross the wire (RFC 6455 7.4.1)."""
+_QUIET = 20.0
+"""Seconds between pings; nothing hangs on their answers: a busy server may let us wait."""
+_NOTES = 20
+"""Frames of a kind nobody asked for that are told; more of them are only dropped."""
 CODES = {
     1000: "normal end",
     1001: "going away",
@@ -39,18 +54,12 @@ CODES = {
     1007: "invalid data",
     1008: "policy violation",
     1009: "message too big",
-    1010: "missing extension",
     1011: "internal error",
     1012: "restarting",
     1013: "try again later",
     1014: "bad gateway",
 }
 """Close codes in words (RFC 6455 7.4.1 and the IANA registry)."""
-
-
-def new_key() -> str:
-    """A `Sec-WebSocket-Key`."""
-    return base64.b64encode(os.urandom(16)).decode("ascii")
 
 
 def accept_of(key: str) -> str:
@@ -77,206 +86,26 @@ def text_frame(payload: bytes) -> bytes:
     return head + key + masked.to_bytes(size, "big")
 
 
-_WRITE = 256 * 1024
-_COURTESY = 1.0
-"""Seconds for answering a close frame: what is told of the end does not wait for a peer that reads nothing."""
-_UNSENT = frozenset({1004, 1005, 1006, 1015})
-"""Close codes that never cross the wire (RFC 6455 7.4.1)."""
-
-
-class Take(Protocol):
-    """Takes each message as it is complete."""
-
-    def __call__(self, message: Line, *, binary: bool) -> None: ...
-
-
-class Peer:
-    """One open connection.
-
-    Args:
-        answer: the response that switched to WebSocket; its exchange stays open as long as this is used.
-        place: host and port, for sentences.
-        tasks: what is written beside reading ends with them.
-    """
-
-    def __init__(self, answer: Answer, place: str, limits: Limits, take: Take, tasks: Tasks) -> None:
-        from wsproto.connection import Connection, ConnectionType
-
-        self._answer = answer
-        self._place = place
-        self._limits = limits
-        self._take = take
-        self._stream: Any = answer.upgraded
-        self._socket = Connection(ConnectionType.CLIENT)
-        self._text, self._binary = Joiner(limits.message, skim=True), Joiner(limits.message)
-        self._tasks = tasks
-        self._turn = asyncio.Lock()
-        self._clock = asyncio.get_running_loop().time
-        self._progress = 0.0
-        """When the peer was last seen to take what is written."""
-        self._control: Any = None
-        """The newest ping or pong that has not left yet."""
-        self._controlling = False
-        self._leaving = False
-
-    async def write(self, frame: bytes) -> None:
-        """Write one whole frame, after those that are being written.
-
-        Raises:
-            HttpLost: the connection ended, or nothing was read for `limits.write` seconds.
-        """
-        await self._take_turn()
-        try:
-            for start in range(0, len(frame), _WRITE):
-                await self._stream.write(frame[start : start + _WRITE], timeout=self._limits.write)
-                self._progress = self._clock()
-        except self._answer.problems as problem:
-            raise self._answer.broken(problem) from problem
-        finally:
-            self._turn.release()
-
-    async def _take_turn(self) -> None:
-        """Wait for the frames that are being written, for as long as the peer reads of them."""
-        began = self._clock()
-        while True:
-            until = max(began, self._progress) + self._limits.write
-            try:
-                async with asyncio.timeout_at(until):
-                    await self._turn.acquire()
-                return
-            except TimeoutError:
-                if self._progress + self._limits.write <= until:
-                    raise HttpLost(f"{self._place} has not read for {self._limits.write:g} seconds.") from None
-
-    def ping(self) -> None:
-        """Send a ping; nobody waits for its answer, and where something is being written it is not needed."""
-        from wsproto.events import Ping
-
-        if not self._turn.locked():
-            self._send_control(Ping())
-
-    def _send_control(self, event: Any) -> None:
-        """Send a ping or pong beside everything else; a newer one takes the place of one that has not left."""
-        self._control = event
-        if not self._controlling:
-            self._controlling = True
-            self._tasks.spawn(self._write_controls())
-
-    async def _write_controls(self) -> None:
-        """Without a deadline: a peer that does not read is lost only where a message cannot be sent."""
-        try:
-            while self._control is not None:
-                async with self._turn:
-                    event, self._control = self._control, None
-                    if not self._leaving:
-                        await self._stream.write(self._socket.send(event), timeout=None)
-                    self._progress = self._clock()
-        except self._answer.problems:
-            return  # Reading hears of the end, too.
-        finally:
-            self._controlling = False
-
-    async def take_leave(self) -> None:
-        """Say that the connection is over; the other side answers by closing it.
-
-        Raises:
-            HttpLost: see `write`.
-        """
-        await self._leave(1000)
-
-    async def read(self) -> None:
-        """Read until the end; returns only when we have taken leave ourselves.
-
-        Raises:
-            HttpLost: the server closed the connection; says with which code and reason.
-            HttpBroken: it broke the rules of WebSocket.
-        """
-        while True:
-            try:
-                data = await self._stream.read(PIECE)
-            except self._answer.problems as problem:
-                raise self._answer.broken(problem) from problem
-            if not data:
-                if self._leaving:
-                    return
-                raise HttpLost(f"{self._place} hung up without closing the WebSocket.")
-            self._socket.receive_data(data)
-            for event in self._socket.events():
-                if await self._event(event):
-                    return
-                await self._answer.breathe()  # Thousands of empty frames fit into one piece.
-            await self._answer.breathe()
-
-    async def _event(self, event: Any) -> bool:
-        """Handle one event; True at the end that we wanted."""
-        from wsproto import events
-
-        if isinstance(event, events.TextMessage):
-            self._text.hold(event.data.encode("utf-8"))
-            if event.message_finished:
-                self._take(self._text.take(), binary=False)
-        elif isinstance(event, events.BytesMessage):
-            self._binary.hold(bytes(event.data))
-            if event.message_finished:
-                self._take(self._binary.take(), binary=True)
-        elif isinstance(event, events.Ping) and not self._leaving:
-            self._send_control(event.response())
-        elif isinstance(event, events.CloseConnection):
-            return await self._closed(int(event.code), event.reason or "")
-        return False
-
-    async def _closed(self, code: int, reason: str) -> bool:
-        from wsproto.connection import ConnectionState
-
-        # wsproto reports a broken rule as if the server had closed the connection, and leaves its state as it was.
-        if self._socket.state in (ConnectionState.OPEN, ConnectionState.LOCAL_CLOSING):
-            await self._leave(code, _COURTESY)
-            raise HttpBroken(f"{self._place} broke the rules of WebSocket: {excerpt(reason.encode()) or CODES[1002]}.")
-        if self._leaving:
-            return True
-        await self._leave(code if 1000 <= code < 5000 and code not in _UNSENT else 1000, _COURTESY)
-        said = f"{code} {CODES[code]}" if code in CODES else str(code)
-        words = f" It says: {excerpt(reason.encode())}" if reason else ""
-        raise HttpLost(f"{self._place} closed the connection: {said}.{words}")
-
-    async def _leave(self, code: int, seconds: float | None = None) -> None:
-        from wsproto.events import CloseConnection
-        from wsproto.utilities import LocalProtocolError
-
-        if self._leaving:
-            return
-        self._leaving = True
-        try:
-            async with asyncio.timeout(seconds):
-                await self.write(self._socket.send(CloseConnection(code=code)))
-        except (LocalProtocolError, HttpLost, TimeoutError):
-            return  # The end is known already; this was only courtesy.
-
-
-_QUIET = 20.0
-"""Seconds between pings; nothing hangs on their answers: a busy server may let us wait."""
-_NOTES = 20
-"""Frames of a kind nobody asked for that are told; more of them are only dropped."""
-
-
-class WebSocketTransport:
+class WebSocketTransport(HttpConnection):
     """The transport of one server at a `ws://` or `wss://` URL; implements `base.Transport`."""
 
     kind: Kind = "websocket"
 
     def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
-        self._name = config.name
-        self._wire = Wire(config, limits, tap, edge)
-        self._limits = limits
-        self._tap = tap
-        self._tasks = Tasks(self._unforeseen)
-        self._open: asyncio.Future[Peer] | None = None
-        self._peer: Peer | None = None
-        self._shaking = Standing()
+        super().__init__(config, limits, tap, edge)
+        self._opened: asyncio.Future[None] | None = None
         self._run: asyncio.Task[None] | None = None
-        self._lost: StudioError | None = None
+        self._answer: Answer | None = None
+        """The response that switched to WebSocket; its exchange stays open as long as the connection."""
+        self._socket: Any = None
+        """wsproto's state of the connection."""
+        self._text, self._binary = Joiner(limits.message), Joiner(limits.message)
+        self._turn = asyncio.Lock()
+        self._control: Any = None
+        """The newest ping or pong that has not left yet."""
+        self._leaving = False
+        self._shaking = Standing()
         self._strange = 0
-        self._closing: asyncio.Task[None] | None = None
 
     async def open(self, sink: Sink) -> Opened:
         """Shake hands.
@@ -286,20 +115,24 @@ class WebSocketTransport:
             SignInNeeded: the server wants credentials.
             ConfigError: the URL, a header or the environment's proxy cannot be used.
         """
-        _require()
-        await self._wire.edge.open()
-        self._wire.sink = sink
-        self._open = asyncio.get_running_loop().create_future()
-        self._run = self._tasks.spawn(self._serve(self._open))
+        from importlib.util import find_spec
+
+        if find_spec("wsproto") is None:
+            raise Unreachable(
+                "WebSocket needs one more package, which is not installed.", hint="Try: pip install 'mcp-studio[ws]'"
+            )
+        await self.edge.open()
+        self.sink = sink
+        self._opened = asyncio.get_running_loop().create_future()
+        self._run = self.tasks.spawn(self._serve(self._opened))
         try:
-            peer = await asyncio.shield(self._open)
+            await asyncio.shield(self._opened)
         except (StudioError, asyncio.CancelledError):
-            self._wire.sink = None
+            self.sink = None
             self._run.cancel()
             raise
-        self._peer = peer
-        self._tasks.spawn(self._keep(peer))
-        return Opened(self._wire.edge.target)
+        self.tasks.spawn(self._keep())
+        return Opened(self.edge.target)
 
     async def send(self, out: Outgoing) -> None:
         """Write one message as a text frame.
@@ -307,165 +140,216 @@ class WebSocketTransport:
         Raises:
             ConnectionLost: the connection has ended, or the server has not read for `limits.write` seconds.
         """
-        await self._write(out.frame)
+        await self.send_raw(out.frame)
 
     async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
         """Write one text frame as it is; see `Transport.send_raw`."""
-        await self._write(data)
-
-    def negotiated(self, version: str) -> None:
-        """Nothing depends on the version here."""
-
-    def abandon(self, request_id: RequestId) -> None:
-        """Nothing belongs to one request here."""
+        self.check()
+        self.tap.sent(data)
+        # In a task of its own: a caller that is cancelled must not leave half a frame behind.
+        await asyncio.wait((self.tasks.spawn(self._put(text_frame(data))),))
+        self.check()
 
     def standing(self, request_id: RequestId | None) -> str:
         """How far the handshake has got; nothing is known of one request here. See `Transport.standing`."""
-        return self._shaking.words if self._peer is None else ""
+        return self._shaking.words if self._socket is None else ""
 
-    async def close(self) -> None:
-        """Take leave and end the connection within `limits.close`; any number of times."""
-        if self._closing is None:
-            self._closing = asyncio.create_task(self._close())
-        await asyncio.shield(self._closing)
+    # ------------------------------------------------------------------ the handshake
 
-    # ------------------------------------------------------------------ out
-
-    async def _write(self, data: bytes) -> None:
-        peer = self._peer
-        if peer is None or not self._alive:
-            raise self._gone()
-        self._tap.sent(data)
-        # In a task of its own: a caller that is cancelled must not leave half a frame behind.
-        writing = self._tasks.spawn(self._put(peer, text_frame(data)))
-        await asyncio.wait((writing,))
-        if not self._alive:
-            raise self._gone()
-
-    @property
-    def _alive(self) -> bool:
-        return self._wire.sink is not None
-
-    async def _put(self, peer: Peer, frame: bytes) -> None:
-        try:
-            await peer.write(frame)
-        except StudioError as error:
-            self._end(error)
-
-    async def _keep(self, peer: Peer) -> None:
-        """Keep what stands in between from cutting an idle connection."""
-        while True:
-            await asyncio.sleep(_QUIET)
-            peer.ping()
-
-    def _gone(self) -> ConnectionLost:
-        if isinstance(self._lost, ConnectionLost):
-            return self._lost
-        return ConnectionLost(self._lost.message if self._lost else f"The connection to {self._name} has ended.")
-
-    # ------------------------------------------------------------------ in
-
-    async def _serve(self, opened: asyncio.Future[Peer]) -> None:
+    async def _serve(self, opened: asyncio.Future[None]) -> None:
         """Hold the connection from the handshake to its end."""
-        edge, key = self._wire.edge, new_key()
+        from wsproto.connection import Connection, ConnectionType
+
+        edge, key = self.edge, base64.b64encode(os.urandom(16)).decode("ascii")
         lines = [("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")]
         lines += [("Sec-WebSocket-Key", key), ("Sec-WebSocket-Protocol", "mcp")]
         try:
             async with edge.exchange(
-                "GET", lines, head=edge.connect, patience=self._wire.patience, standing=self._shaking
+                "GET", lines, head=edge.connect, patience=self.patience, standing=self._shaking
             ) as answer:
                 await self._accept(answer, key)
-                peer = Peer(answer, edge.place, self._limits, self._take, self._tasks)
-                opened.set_result(peer)
-                await peer.read()
+                self._answer, self._socket = answer, Connection(ConnectionType.CLIENT)
+                opened.set_result(None)
+                await self._read(answer)
         except StudioError as error:
-            if opened.done():
-                self._end(error)
-            else:
-                opened.set_exception(error)
+            self.end(error)
 
     async def _accept(self, answer: Answer, key: str) -> None:
         """Return if the connection is a WebSocket now, raise what it is otherwise (RFC 6455 4.1)."""
-        place, status = self._wire.edge.place, answer.status
+        place, status = self.edge.place, answer.status
         if status != 101:
-            body = await self._wire.error_body(answer)
+            body = await self.error_body(answer)
             if wants_sign_in(answer):
-                raise self._wire.sign_in(answer, body)
+                raise self.sign_in(answer, body)
             problem = refused(answer, place, body)
             hint = "Is this the address of a WebSocket? http:// and https:// are for MCP over HTTP."
             if status in (403, 407) or status >= 429:
                 hint = problem.hint
             message = f"There is no WebSocket: {problem.message}"
             raise HttpUnreachable(message, hint=hint, http=problem.http, retry_after=problem.retry_after)
-        wrong = ""
+        wrong, chosen = "", answer.header("sec-websocket-protocol")
         if answer.header("upgrade").lower() != "websocket" or answer.header("sec-websocket-accept") != accept_of(key):
             wrong = "it does not show that it has read the request"
         elif answer.header("sec-websocket-extensions"):
             wrong = "it turned on extensions that nobody asked for"
-        elif (chosen := answer.header("sec-websocket-protocol")) not in ("", "mcp"):
+        elif chosen not in ("", "mcp"):
             wrong = f"it chose the subprotocol {excerpt(chosen.encode())!r}"
         if wrong:
             raise HttpUnreachable(f"{place} answers the WebSocket handshake wrongly: {wrong}.", http=told(answer, b""))
-        if not answer.header("sec-websocket-protocol"):
-            self._tap.note("the server did not confirm the subprotocol mcp")
+        if not chosen:
+            self.tap.note("the server did not confirm the subprotocol mcp")
 
-    def _take(self, message: Line, *, binary: bool) -> None:
-        """One message came in."""
+    # ------------------------------------------------------------------ out
+
+    async def _put(self, frame: bytes) -> None:
+        try:
+            await self._write(frame)
+        except StudioError as error:
+            self.end(error)
+
+    async def _write(self, frame: bytes) -> None:
+        """Write one whole frame, after those that are being written.
+
+        Raises:
+            HttpLost: the connection ended, or nothing was read for `limits.write` seconds.
+        """
+        assert self._answer is not None
+        async with self._turn:
+            try:
+                for start in range(0, len(frame), _WRITE):
+                    await self._answer.upgraded.write(frame[start : start + _WRITE], timeout=self.limits.write)
+            except self._answer.problems as problem:
+                raise self._answer.broken(problem) from problem
+
+    async def _keep(self) -> None:
+        """Keep what stands in between from cutting an idle connection."""
+        from wsproto.events import Ping
+
+        while True:
+            await asyncio.sleep(_QUIET)
+            if not self._turn.locked():
+                self._send_control(Ping())
+
+    def _send_control(self, event: Any) -> None:
+        """Send a ping or pong; a newer one takes the place of one that has not left."""
+        if self._control is None:
+            self.tasks.spawn(self._write_control())
+        self._control = event
+
+    async def _write_control(self) -> None:
+        async with self._turn:
+            event, self._control = self._control, None
+        if not self._leaving:
+            await self._put(self._socket.send(event))
+
+    # ------------------------------------------------------------------ in
+
+    async def _read(self, answer: Answer) -> None:
+        """Read until the end; returns only when we have taken leave ourselves.
+
+        Raises:
+            HttpLost: the server closed the connection; says with which code and reason.
+            HttpBroken: it broke the rules of WebSocket.
+        """
+        while True:
+            try:
+                data = await answer.upgraded.read(PIECE)
+            except answer.problems as problem:
+                raise answer.broken(problem) from problem
+            if not data:
+                if self._leaving:
+                    return
+                raise HttpLost(f"{self.edge.place} hung up without closing the WebSocket.")
+            self._socket.receive_data(data)
+            for event in self._socket.events():
+                if await self._event(event):
+                    return
+                await answer.breathe()  # Thousands of empty frames fit into one piece.
+            await answer.breathe()
+
+    async def _event(self, event: Any) -> bool:
+        """Handle one event; True at the end that we wanted."""
+        from wsproto import events
+
+        if isinstance(event, events.TextMessage):
+            self._text.hold(event.data.encode("utf-8"))
+            if event.message_finished:
+                self._take(self._text.take())
+        elif isinstance(event, events.BytesMessage):
+            self._binary.hold(bytes(event.data))
+            if event.message_finished:
+                self._take_binary(self._binary.take())
+        elif isinstance(event, events.Ping) and not self._leaving:
+            self._send_control(event.response())
+        elif isinstance(event, events.CloseConnection):
+            return await self._closed(int(event.code), event.reason or "")
+        return False
+
+    def _take(self, message: Line) -> None:
         if isinstance(message, Oversize):
-            self._wire.too_long(message)
-            return
-        if isinstance(message, Skimmed):
-            self._wire.deliver(message.data, 0, message.root)
-            return
-        if binary:
-            if message.lstrip()[:1] not in (b"{", b"["):
-                self._odd(f"dropped a binary frame of {size_text(len(message))}: messages are text")
-                return
+            self.too_long(message)
+        else:
+            # The handshake was an HTTP exchange; what follows is as little part of one as a line on stdio is.
+            self.deliver(message, 0)
+
+    def _take_binary(self, message: Line) -> None:
+        if isinstance(message, Oversize) or message.lstrip()[:1] in (b"{", b"["):
             self._odd("sent a message as a binary frame; it was taken as text")
-        # The handshake was an HTTP exchange; what follows is as little part of one as a line on stdio is.
-        self._wire.deliver(message, 0)
+            self._take(message)
+        else:
+            self._odd(f"dropped a binary frame of {size_text(len(message))}: messages are text")
 
     def _odd(self, text: str) -> None:
         self._strange += 1
         if self._strange <= _NOTES:
-            self._tap.note(text)
+            self.tap.note(text)
 
     # ------------------------------------------------------------------ ends
 
-    def _end(self, error: StudioError) -> None:
-        """The connection ended by itself: say so once, and stop everything."""
-        sink, self._wire.sink = self._wire.sink, None
-        self._lost = self._lost or error
-        self._tasks.cancel()
-        if sink is not None:
-            sink.closed(error)
+    async def _closed(self, code: int, reason: str) -> bool:
+        """The server has closed the connection, or wsproto ends it for a broken rule; True if we wanted it."""
+        from wsproto.connection import ConnectionState
 
-    def _unforeseen(self, out: Outgoing | None, error: StudioError) -> None:
-        self._tap.note(error.message)
-        if self._open is not None and not self._open.done():
-            self._open.set_exception(error)
+        place, words = self.edge.place, excerpt(reason.encode())
+        # wsproto reports a broken rule as if the server had closed the connection, and leaves its state as it was.
+        if self._socket.state in (ConnectionState.OPEN, ConnectionState.LOCAL_CLOSING):
+            await self._leave(code)
+            raise HttpBroken(f"{place} broke the rules of WebSocket: {words or CODES[1002]}.")
+        if self._leaving:
+            return True
+        await self._leave(code if 1000 <= code < 5000 and code not in _UNSENT else 1000)
+        said = f"{code} {CODES[code]}" if code in CODES else str(code)
+        raise HttpLost(f"{place} closed the connection: {said}.{f' It says: {words}' if words else ''}")
+
+    async def _leave(self, code: int) -> None:
+        """Say that the connection is over; only courtesy where its end is known already."""
+        from wsproto.events import CloseConnection
+        from wsproto.utilities import LocalProtocolError
+
+        if self._leaving:
+            return
+        self._leaving = True
+        try:
+            async with asyncio.timeout(_COURTESY):
+                await self._write(self._socket.send(CloseConnection(code=code)))
+        except (LocalProtocolError, HttpFailure, TimeoutError):
+            return
+
+    def end(self, error: StudioError) -> None:
+        """The connection is over: a failure of opening, or the end of the transport."""
+        if self._opened is not None and not self._opened.done():
+            self._opened.set_exception(error)
         else:
-            self._end(error)
+            super().end(error)
 
-    async def _close(self) -> None:
-        self._wire.sink = None
-        share = self._limits.close / 3
-        if self._peer is not None and self._run is not None and not self._run.done():
-            try:
-                async with asyncio.timeout(share):
-                    await self._peer.take_leave()
-                    await asyncio.wait((self._run,))
-            except (TimeoutError, HttpFailure):
-                pass  # It may be gone, or never answer; the connection is cut all the same.
-        await self._tasks.end(share)
-        await self._wire.edge.close(share)
+    def unforeseen(self, out: Outgoing | None, error: StudioError) -> None:
+        """A task has failed, and the connection with it."""
+        self.tap.note(error.message)
+        self.end(error)
 
-
-def _require() -> None:
-    """Raises Unreachable where the extra is not installed."""
-    from importlib.util import find_spec
-
-    if find_spec("wsproto") is None:
-        raise Unreachable(
-            "WebSocket needs one more package, which is not installed.", hint="Try: pip install 'mcp-studio[ws]'"
-        )
+    async def finish(self, share: float) -> None:
+        """Take leave and end the connection."""
+        if self._socket is not None and self._run is not None and not self._run.done():
+            await self._leave(1000)
+            await asyncio.wait((self._run,), timeout=share)
+        await super().finish(share)

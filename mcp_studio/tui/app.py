@@ -15,7 +15,6 @@ from textual.theme import Theme
 
 from mcp_studio.errors import ConfigError
 from mcp_studio.safetext import safe
-from mcp_studio.transport.pipes import PACE
 from mcp_studio.tui import actions, clipboard, late, late_auth, mistakes, themes
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.gate import Gate
@@ -119,7 +118,6 @@ class StudioApp(SayingApp):
     async def on_event(self, event: Event) -> None:
         """See every key, paste and click before anything acts on it, in their order."""
         if isinstance(event, InputEvent | Paste) and not event.is_forwarded:
-            PACE.key()
             leaves = isinstance(event, Key) and event.key in self.keys.get("quit", "ctrl+q").split(",")
             if leaves or not self.screen.has_class("-tiny"):  # what is not seen is not acted on
                 await self.key_order.take(event)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mcp_studio.jsontext import Json, pretty
-from mcp_studio.tui import blocks, large_result
+from mcp_studio.tui import blocks
 
 _KEPT = 20
 """Files that were opened stay for programs that read them late."""
@@ -31,15 +31,8 @@ class Part(NamedTuple):
 def parts_of(result: Json, stem: str) -> list[Part]:
     """The files of a result: its text, each image, sound and file, and the whole as JSON.
 
-    Nothing is written out before its file is: `write` is for a thread. A large result is saved as it came.
+    Nothing is written out before its file is: `write` is for a thread.
     """
-    raw = large_result.whole(result)
-    if raw is not None and (text := large_result.only_text(result)) is not None:
-        ending = "json" if large_result.is_json(text) else "txt"
-        return [
-            Part(f"{stem}.{ending}", "the text", lambda: large_result.decoded(text)),
-            Part(f"{stem}.result.json", "the whole result as JSON, as it came", raw.text),
-        ]
     found = blocks.blocks_of(result)
     parts: list[Part] = []
     texts = [block for block in found if block.kind == "text"]
@@ -56,8 +49,6 @@ def parts_of(result: Json, stem: str) -> list[Part]:
                 lambda block=block: blocks.decode(block),
             )
         )
-    if raw is not None:
-        return [*parts, Part(f"{stem}.result.json", "the whole result as JSON, as it came", raw.text)]
     whole = Part(
         f"{stem}.result.json", "the whole result as JSON", lambda: pretty(result).encode("utf-8", "backslashreplace")
     )

@@ -50,3 +50,9 @@ def raw(data: bytes, *, close: bool = True) -> Bad:
             reply.close()
 
     return bad
+
+
+def body_of(error: StudioError) -> str:
+    """The beginning of the body that an error carries."""
+    assert error.http is not None
+    return error.http.body

@@ -26,8 +26,9 @@ class Ear:
         self.heard: list[tuple[str, Any]] = []
         self.frames: list[bytes] = []
         self.ends: list[StudioError | None] = []
+        self.undeliverable: list[tuple[Outgoing, StudioError]] = []
 
-    def frame(self, data: bytes, root: object = None) -> None:
+    def frame(self, data: bytes) -> None:
         self.frames.append(data)
         self.heard.append(("frame", data))
 
@@ -35,7 +36,7 @@ class Ear:
         self.ends.append(error)
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:
-        raise AssertionError("nothing of stdio is undelivered")
+        self.undeliverable.append((out, error))
 
     def sent(self, frame: bytes, exchange: int = 0) -> None:
         self.heard.append(("sent", frame))

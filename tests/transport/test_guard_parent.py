@@ -66,7 +66,7 @@ def test_interrupting_the_terminal_does_not_reach_servers_or_guard() -> None:
 
 def test_guard_and_keepers_ignore_what_a_logout_sends() -> None:
     with parent(python_server("raw_server")) as program:
-        ours = [pid for pid, line in below(program.pid).items() if "guard.main" in line]
+        ours = [pid for pid, line in below(program.pid).items() if "guard_program" in line]
         assert len(ours) == 2
         for pid in ours:
             for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
@@ -78,7 +78,7 @@ def test_guard_and_keepers_ignore_what_a_logout_sends() -> None:
 def test_killing_the_guard_itself_ends_keepers_and_servers() -> None:
     with parent(*FAMILIES) as program:
         pids = below(program.pid)
-        (guard,) = (pid for pid, line in pids.items() if "guard.main" in line and pid == min(pids))
+        (guard,) = (pid for pid, line in pids.items() if "guard_program" in line and pid == min(pids))
         os.kill(guard, signal.SIGKILL)
         nobody_left(pids)
         assert program.poll() is None
@@ -87,7 +87,7 @@ def test_killing_the_guard_itself_ends_keepers_and_servers() -> None:
 def test_killing_a_keeper_ends_its_server() -> None:
     with parent(python_server("raw_server")) as program:
         guard, keeper, server = sorted(below(program.pid))
-        assert "guard.main" in command(keeper)
+        assert "guard_program" in command(keeper)
         os.kill(keeper, signal.SIGKILL)
         nobody_left({keeper: "", server: ""})
         assert alive(guard)

@@ -9,13 +9,12 @@ from email.utils import format_datetime
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_studio.config.model import Timeouts
 from mcp_studio.limits import Limits
-from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable
-from mcp_studio.transport.http_status import asked, in_words, pause_of
+from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable, asked, in_words, pause_of
 from mcp_studio.transport.make import make
 from tests.servers.http_kit import modern, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
@@ -46,6 +45,7 @@ def test_what_cannot_be_understood_asks_for_nothing(value: str) -> None:
     assert asked(Told(wait=value)) is None
 
 
+@settings(max_examples=40)
 @given(st.text(), st.text())
 def test_no_text_makes_an_error(wait: str, date: str) -> None:
     found = asked(Told(wait=wait, date=date))

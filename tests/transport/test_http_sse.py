@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import ConfigError, ConnectionLost, StudioError, Unreachable
+from mcp_studio.errors import ConfigError, ConnectionLost, LimitExceeded, StudioError, Unreachable
 from mcp_studio.limits import KB, Limits
 from mcp_studio.protocol.events import Outgoing
 from mcp_studio.transport.http_errors import HttpSignIn, SessionLost
@@ -304,7 +304,7 @@ def test_an_event_beyond_the_limit_costs_its_request_alone() -> None:
 
     async def act(line: Line, raw: RawServer) -> None:
         answer = await line.ask(request(1, "tools/call"))
-        assert answer["error"]["data"]["limit"] == "message"
+        assert isinstance(answer, LimitExceeded) and answer.limit == "message"
         assert (await line.ask(request(2, "tools/call")))["result"] == {"text": "x" * 10}
         assert not line.box.ends and any("limit called message" in note for note in line.tap.notes)
 
@@ -327,7 +327,7 @@ def test_an_event_without_end_is_held_in_bounded_memory() -> None:
         assert isinstance(server, SseServer)
         await wait_until(lambda: raw.requests[-1].body.find(b'"id": 1') > 0)
         await server.stream.raw(b'y"}\n\n')
-        await wait_until(lambda: line.box.answer(1))
+        await wait_until(lambda: line.box.failures)
         assert tracemalloc.get_traced_memory()[1] < 3_000_000
         tracemalloc.stop()
 
@@ -396,7 +396,7 @@ def test_an_endpoint_that_is_not_known_any_more_is_a_lost_session(status: str) -
             await line.shake_hands("2024-11-05")
             error = await line.ask(request(1))
             assert isinstance(error, SessionLost) and "Could not find session" in error.message
-            assert "different instances" in error.hint and line.box.ends == [error]
+            assert "several instances" in error.hint and line.box.ends == [error]
             with pytest.raises(ConnectionLost):
                 await line.transport.send(request(2))
 

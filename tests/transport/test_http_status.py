@@ -8,7 +8,7 @@ import pytest
 
 from mcp_studio.errors import ProtocolError, SignInNeeded, Unreachable
 from mcp_studio.transport.http_errors import HttpBroken, HttpFailure, HttpSignIn
-from tests.servers.http_bad import Bad, body, meet, raw
+from tests.servers.http_bad import Bad, body, body_of, meet, raw
 from tests.servers.http_kit import modern, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.support import run
@@ -68,7 +68,7 @@ def test_a_byte_order_mark_before_json_is_overlooked() -> None:
 @pytest.mark.parametrize("status", [400, 404, 405, 406, 429, 500, 503])
 def test_a_status_that_is_no_success_is_kept_on_the_error(status: int) -> None:
     error, _ = meet(body('{"detail": "not\\nhere"}', f"{status} Oh no", "application/json", "Retry-After: 7"))
-    assert isinstance(error, HttpFailure) and error.status == status and "not\\nhere" in error.body
+    assert isinstance(error, HttpFailure) and error.status == status and "not\\nhere" in body_of(error)
     assert f"HTTP status {status} Oh no" in error.message and "7 seconds" in error.hint
     assert not isinstance(error, Unreachable | ProtocolError | SignInNeeded)
 
@@ -77,7 +77,7 @@ def test_an_html_error_page_is_named_by_its_title_not_quoted() -> None:
     page = "<html>" + " " * 2000 + "<title>502 Bad Gateway</title><body>" + "x" * 100_000
     error, _ = meet(body(page, "502 Bad Gateway", "text/html"))
     assert isinstance(error, HttpFailure) and "HTML page (“502 Bad Gateway”)" in error.message
-    assert "xxx" not in error.message and len(error.body) < 5_000
+    assert "xxx" not in error.message and len(body_of(error)) < 5_000
 
 
 @pytest.mark.parametrize("status", [400, 404, 500])

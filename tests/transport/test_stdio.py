@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from mcp_studio.errors import ConnectionLost
+from mcp_studio.errors import ConnectionLost, LimitExceeded
 from mcp_studio.protocol.events import Outgoing
 from tests.support import python_server, run, wait_until
 from tests.transport.stdio_kit import Ear, alive, call, faulty, message, opened, python, transport
@@ -122,13 +122,13 @@ def test_a_line_over_the_limit_is_dropped_and_its_caller_answered(fault: str) ->
     async def go() -> None:
         async with opened(faulty(fault, "--size", "3000000"), message=100_000) as (subject, ear):
             await subject.send(call(41))
-            (frame,) = await ear.frames_are(1)
-            answer = json.loads(frame)
-            assert (answer["id"], answer["error"]["data"]["limit"]) == (41, "message")
+            await wait_until(lambda: ear.undeliverable)
+            ((out, error),) = ear.undeliverable
+            assert out.id == 41 and isinstance(error, LimitExceeded) and error.limit == "message"
             assert ear.all("received") == []
             assert "2.9 MB" in ear.all("note")[-1]
             await subject.send(message("ping", 42))
-            assert json.loads((await ear.frames_are(2))[1]) == {"jsonrpc": "2.0", "id": 42, "result": {}}
+            assert json.loads((await ear.frames_are(1))[0]) == {"jsonrpc": "2.0", "id": 42, "result": {}}
 
     run(go())
 

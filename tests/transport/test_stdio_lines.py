@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.transport.lines import KEPT, LineSplitter, Oversize, answer_for, size_text
+from mcp_studio.transport.lines import EDGE, LineSplitter, Oversize, answered_request, size_text, too_large
 
 
 def split(chunks: list[bytes], limit: int = 1_000) -> list[bytes | Oversize]:
@@ -30,7 +29,7 @@ def test_lines_over_the_limit_become_their_ends_and_size(lines: list[bytes], lim
     lines = [line.replace(b"\n", b" ") for line in lines]
     stream = b"".join(line + b"\n" for line in lines)
     got = split([stream[at : at + step] for at in range(0, len(stream), step)], limit)
-    wanted = [line if len(line) <= limit else Oversize(line[:KEPT], line[-KEPT:], len(line)) for line in lines]
+    wanted = [line if len(line) <= limit else Oversize(line[:EDGE], line[-EDGE:], len(line)) for line in lines]
     assert got == wanted
 
 
@@ -44,16 +43,16 @@ def test_an_oversize_line_keeps_only_its_ends() -> None:
     for _ in range(1_000):
         assert splitter.feed(b"a" * 10_000) == []
     (line,) = splitter.feed(b"tail\nnext")
-    assert line == Oversize(b"a" * KEPT, b"a" * (KEPT - 4) + b"tail", 10_000_004)
+    assert line == Oversize(b"a" * EDGE, b"a" * (EDGE - 4) + b"tail", 10_000_004)
     assert splitter.finish() == [b"next"]
 
 
 def over(text: str) -> Oversize:
     line = text.encode()
-    return Oversize(line[:KEPT], line[-KEPT:], len(line))
+    return Oversize(line[:EDGE], line[-EDGE:], len(line))
 
 
-BULK = "x" * 3 * KEPT
+BULK = "x" * 3 * EDGE
 
 
 @pytest.mark.parametrize(
@@ -67,12 +66,11 @@ BULK = "x" * 3 * KEPT
     ],
 )
 def test_a_dropped_answer_is_answered_for_its_id(line: str, identity: object) -> None:
-    frame = answer_for(over(line % BULK), 64)
-    assert frame is not None
-    answer = json.loads(frame)
-    assert answer["id"] == identity
-    assert answer["error"]["data"]["limit"] == "message"
-    assert "64 bytes" in answer["error"]["message"]
+    dropped = over(line % BULK)
+    out = answered_request(dropped)
+    assert out is not None and out.id == identity
+    error = too_large(dropped, 64)
+    assert error.limit == "message" and "64 bytes" in error.message
 
 
 @pytest.mark.parametrize(
@@ -89,7 +87,7 @@ def test_a_dropped_answer_is_answered_for_its_id(line: str, identity: object) ->
     ],
 )
 def test_what_is_not_surely_an_answer_is_answered_by_nobody(line: str) -> None:
-    assert answer_for(over(line % BULK), 64) is None
+    assert answered_request(over(line % BULK)) is None
 
 
 def test_sizes_read_well() -> None:

@@ -95,7 +95,6 @@ def test_no_command_and_impossible_ones_are_refused() -> None:
     assert "names no command" in refused([""]).message
     assert "NUL" in refused(["a\0b"]).message
     assert "too long" in refused([sys.executable, "x" * 200_000]).message
-    assert "cannot be run" in refused([sys.executable], env={"": "x"}).message
 
 
 def test_the_command_gets_exactly_its_arguments_folder_and_environment(tmp_path: Path) -> None:

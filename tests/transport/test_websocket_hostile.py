@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.errors import ConnectionLost, StudioError
+from mcp_studio.errors import ConnectionLost, LimitExceeded, StudioError
 from mcp_studio.limits import KB, Limits
 from mcp_studio.transport.http_errors import HttpBroken
 from mcp_studio.transport.websocket import WebSocketTransport
@@ -134,7 +134,7 @@ def test_a_message_beyond_the_limit_costs_its_request_alone(parts: int) -> None:
         answer = await line.ask(request(1))
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert answer["error"]["data"]["limit"] == "message"
+        assert isinstance(answer, LimitExceeded) and answer.limit == "message"
         # The server runs in this process, and holds the whole of it more than once.
         assert peak < 8_000_000 * 5
         assert (await line.ask(request(2)))["result"] == {}

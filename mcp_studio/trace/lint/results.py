@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import NamedTuple, cast
 
 from mcp_studio.jsontext import Json, items_of, mapping
-from mcp_studio.protocol.message import hint_at
 from mcp_studio.protocol.versions import RESULT_TYPES, VERSIONS, at_least
 from mcp_studio.protocol.views import header_problem
 from mcp_studio.trace.lint.methods import check_asking, has_tasks
@@ -202,7 +201,7 @@ def _call(result: dict[str, Json], version: str) -> Iterator[Spot]:
         yield from _block(block, f"/result/content/{index}", version)
     if "structuredContent" not in result:
         return
-    structured = hint_at(result, "structuredContent")
+    structured = result.get("structuredContent")
     if not at_least(version, "2026-07-28") and not isinstance(structured, dict):
         text = f"structuredContent is {kind_of(structured)}; it must be an object."
         yield Spot("structured-content", text, "/result/structuredContent")

@@ -12,7 +12,7 @@ from mcp_studio.call.call import CallOutcome, Rejected, Succeeded, ToolFailed
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.protocol.views import reach_lines, reach_of
 from mcp_studio.safetext import safe
-from mcp_studio.tui import blocks, large_result, late
+from mcp_studio.tui import blocks, late
 from mcp_studio.tui.views.content_view import ContentView, Item
 from mcp_studio.tui.views.findable import Findable
 from mcp_studio.tui.views.glyphs import glyphs
@@ -41,7 +41,7 @@ def kind_for(tab: str, outcome: CallOutcome, app: str = "") -> str:
         return tab
     if tab not in ("text", "markdown"):
         return tab
-    if isinstance(outcome, Rejected) or large_result.only_text(raw_of(outcome)) is not None:
+    if isinstance(outcome, Rejected):
         return "text"
     found = blocks.blocks_of(raw_of(outcome))
     return "content" if app or any(block.kind not in ("text", "unknown") for block in found) else "text"
@@ -49,7 +49,7 @@ def kind_for(tab: str, outcome: CallOutcome, app: str = "") -> str:
 
 def can_render(outcome: CallOutcome) -> bool:
     """Whether there is text that may be Markdown, and not too much of it."""
-    if isinstance(outcome, Rejected) or large_result.only_text(raw_of(outcome)) is not None:
+    if isinstance(outcome, Rejected):
         return False
     texts = [block.text for block in blocks.blocks_of(raw_of(outcome)) if block.kind == "text"]
     return bool(texts) and sum(map(len, texts)) <= blocks.MARKDOWN_MOST
@@ -85,16 +85,9 @@ def put(view: Any, kind: str, outcome: CallOutcome, app: str = "", wanted: bool 
     if kind == "markdown":
         view.show(blocks.markdown_of(blocks.blocks_of(result), wanted))
     elif kind == "text":
-        if (text := large_result.only_text(result)) is not None:
-            view.view.set_string(*text)
-        else:
-            view.view.set_text(text_of(outcome))
+        view.view.set_text(text_of(outcome))
     elif kind == "raw":
-        view.view.set_json(*(large_result.whole(result) or (dumps(result),)))
-    elif (span := large_result.structured(result)) is not None:
-        view.view.set_json(*span)
-    elif (text := large_result.only_text(result)) is not None and "structuredContent" not in result:
-        view.view.set_inner(*text) if large_result.is_json(text) else view.view.set_json(b"")
+        view.view.set_json(dumps(result))
     else:
         has, value = blocks.structured(result)
         view.view.set_json(dumps(value) if has else b"")

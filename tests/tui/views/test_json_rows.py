@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
-from mcp_studio.protocol.message import LargeObject, Skim
-from mcp_studio.tui import large_result, saving
 from mcp_studio.tui.views.json_rows import StringRows
 from mcp_studio.tui.views.json_text import Decoding
 from mcp_studio.tui.views.wrapped import WrappedText
@@ -51,18 +48,3 @@ def test_decoding_in_slices_gives_the_whole(text: str) -> None:
     while (found := reading.advance(0)) is None:
         pass
     assert found.decode() == text
-
-
-def test_a_large_result_is_saved_as_it_came(tmp_path: Path) -> None:
-    result = {"content": [{"type": "text", "text": TEXT * 4}], "isError": False}
-    data = json.dumps(result).encode()
-    skim = Skim()
-    skim.advance(data)
-    assert skim.root is not None
-    large = LargeObject(data, skim.root)
-    assert large_result.whole(large) is not None and large_result.only_text(result) is None
-    text = large_result.only_text(large)
-    assert text is not None and not large_result.is_json(text)
-    assert [file.read_bytes() for file in saving.write(saving.parts_of(large, "x"), tmp_path)] == [
-        (TEXT * 4).encode(), data,
-    ]  # fmt: skip
