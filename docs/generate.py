@@ -1,6 +1,6 @@
 """Write the parts of the documentation that the code knows best.
 
-keys.md, limits in configuration.md, rules in lint.md, what a status means in remote.md:
+keys.md, verbs in cli.md, limits in configuration.md, rules in lint.md, what a status means in remote.md:
 
     python docs/generate.py
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,6 +20,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
 from mcp_studio import limits  # noqa: E402 - found only after the line above
+from mcp_studio.cli.grammar import COMMON, VERBS, Option  # noqa: E402
 from mcp_studio.trace.lint.rules import RULES  # noqa: E402
 from mcp_studio.transport.http_status import MEANINGS  # noqa: E402
 from mcp_studio.tui.actions import table  # noqa: E402
@@ -83,6 +85,7 @@ SCOPES = {
 }
 BEGIN, END = "<!-- limits: written by generate.py -->\n", "<!-- end of limits -->"
 BEGIN_MEANINGS, END_MEANINGS = "<!-- meanings: written by generate.py -->\n", "<!-- end of meanings -->"
+BEGIN_VERBS, END_VERBS = "<!-- verbs: written by generate.py -->\n", "<!-- end of verbs -->"
 BEGIN_RULES, END_RULES = "<!-- rules: written by generate.py -->\n", "<!-- end of rules -->"
 
 
@@ -149,6 +152,27 @@ def remote() -> str:
     return _between("remote.md", BEGIN_MEANINGS, "\n".join(rows) + "\n", END_MEANINGS)
 
 
+def cli() -> str:
+    """The text of cli.md with the verbs and options of today."""
+    parts: list[str] = []
+    for name, verb in VERBS.items():
+        usage = "\n".join(f"mcp-studio {line}" for line in verb.usage.split("\n"))
+        parts.append(
+            f"### {name or 'The studio'}\n\n```\n{usage}\n```\n\n{verb.about or verb.summary}\n{_options(verb.options)}"
+        )
+    parts.append(f"### Options about servers\n{_options(COMMON)}")
+    return _between("cli.md", BEGIN_VERBS, "\n".join(parts), END_VERBS)
+
+
+def _options(options: Sequence[Option]) -> str:
+    rows = ["", "| option | |", "|--------|---|"]
+    for option in options:
+        names = " ".join(f"`{part}`" for part in (option.name, option.short, option.value.replace("|", "\\|")) if part)
+        choices = "" if not option.choices else f": {', '.join(option.choices)}"
+        rows.append(f"| {names} | {option.help.replace('|', chr(92) + '|')}{choices} |")
+    return "\n".join([*rows, ""]) if options else ""
+
+
 def _between(page: str, begin: str, middle: str, end: str) -> str:
     """A page with what stands between two marks replaced."""
     before, rest = (HERE / page).read_text("utf-8").split(begin)
@@ -161,6 +185,7 @@ def main() -> None:
     (HERE / "configuration.md").write_text(configuration(), "utf-8")
     (HERE / "lint.md").write_text(lint(), "utf-8")
     (HERE / "remote.md").write_text(remote(), "utf-8")
+    (HERE / "cli.md").write_text(cli(), "utf-8")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from mcp_studio.trace.diff import compare, shown
 from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.disk.sessions import SessionInfo, describe, sessions
 from mcp_studio.trace.export.bundle import Opened, open_recording
-from mcp_studio.trace.export.collector import Sent, address, send
+from mcp_studio.trace.export.collector import address, send
 from mcp_studio.trace.export.formats import FORMATS
 from mcp_studio.trace.export.formats import export as exported
 from mcp_studio.trace.export.item import items
@@ -409,8 +409,8 @@ def check(format: str, output: str, to: str) -> None:
 
 async def to_collector(
     recording: Recording, numbers: Sequence[int] | None, to: str, headers: Iterable[tuple[str, str]], out: Output
-) -> Sent:
-    """Send the requests among these entries, or all, to the collector at an address, and say what it took.
+) -> int:
+    """Send the requests among these entries, or all, to the collector at an address; returns the exit code.
 
     Raises:
         StudioError: see `collector.send`.
@@ -419,7 +419,7 @@ async def to_collector(
     out.note(f"sent {_spans(sent.spans)} to the collector")
     if sent.rejected:
         out.note(f"it did not want {_spans(sent.rejected)}. {sent.message}".strip())
-    return sent
+    return out.done({"sent": sent.spans, "rejected": sent.rejected, "message": sent.message or None})
 
 
 def _spans(count: int) -> str:

@@ -15,7 +15,7 @@ from mcp_studio.auth.callback import port_kept
 from mcp_studio.auth.model import AuthExchange, AuthStep, SignInState, span
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.cli.output import SignInAt
-from mcp_studio.cli.terminal import EndOfInput, Left, Lines, frame, leave, prompt, say
+from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, can_ask, frame, leave, prompt, say
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.jsontext import Json
@@ -25,7 +25,6 @@ from mcp_studio.session.signer import command, wants
 from mcp_studio.urls import NONE, is_there, open_page, ssh_line
 
 if TYPE_CHECKING:
-    from mcp_studio.cli.asking import Asker
     from mcp_studio.cli.output import Output
     from mcp_studio.session.state import Status
     from mcp_studio.studio import Studio
@@ -90,7 +89,7 @@ async def page(sign_in: SignIn, lines: Lines) -> None:
     """Take the address that the browser ends on; Enter opens the page once more."""
     while True:
         prompt("> ")
-        typed = (await lines.read_long()).strip()
+        typed = (await lines.read(long=True)).strip()
         leave(typed)
         if not typed:
             if not await sign_in.open_page():
@@ -372,6 +371,7 @@ class Guide:
 
 _PATIENCE = 15.0
 """Seconds for getting at the page that is handed out."""
+_NOW = "Sign in now?"
 
 
 async def nobody(request: InputRequest, studio: Studio) -> SignInNeeded:
@@ -393,7 +393,7 @@ async def put(request: InputRequest, studio: Studio, lines: Lines, note: Callabl
     say(wants(safe(request.server), safe(request.message), how=waiting))
     for reason in request.reasons:
         say(f"  {safe(reason, 600)}")
-    if request.sign_in is None or not await _agrees(lines):
+    if request.sign_in is None or not await agrees(lines, _NOW):
         request.answer("decline")
         return
     config = studio.manager.config(request.server)
@@ -405,23 +405,23 @@ async def put(request: InputRequest, studio: Studio, lines: Lines, note: Callabl
         request.answer("decline")
 
 
-async def first(studio: Studio, name: str, status: Status, asker: Asker, out: Output) -> Status:
+async def first(studio: Studio, name: str, status: Status, out: Output) -> Status:
     """A server cannot be connected to before somebody signs in: offer that, or hand out the page.
 
     Returns:
         What became of the server.
     """
     config = studio.manager.config(name)
-    begin = partial(studio.sign_in, name)
+    asker, begin = out.asker, partial(studio.sign_in, name)
     async with asker.turn:
-        if not asker.present:
+        if not can_ask():
             if out.server == name and status.error and (found := await hand_out(studio, config, begin, status.error)):
                 raise found
             return status
         about = status.error.message if status.error else ""
         say(wants(safe(name), safe(about)))
         try:
-            if not await _agrees(asker.lines):
+            if not await agrees(asker.lines, _NOW):
                 return status
             await _follow(studio, config, begin, asker.lines, out.note)
         except EndOfInput:
@@ -454,11 +454,6 @@ async def hand_out(
         if sign_in is not None:
             sign_in.cancel()
     return None
-
-
-async def _agrees(lines: Lines) -> bool:
-    prompt("Sign in now? [y/N] ")
-    return (await lines.read()).strip().lower() in ("y", "yes")
 
 
 async def _follow(

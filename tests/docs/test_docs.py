@@ -42,6 +42,10 @@ def test_what_a_status_means_is_what_errors_say(generate: ModuleType) -> None:
     assert (DOCS / "remote.md").read_text("utf-8") == generate.remote(), "run docs/generate.py"
 
 
+def test_the_verbs_and_options_are_those_of_the_table(generate: ModuleType) -> None:
+    assert (DOCS / "cli.md").read_text("utf-8") == generate.cli(), "run docs/generate.py"
+
+
 def test_the_rules_of_the_lint_are_those_in_force(generate: ModuleType) -> None:
     assert (DOCS / "lint.md").read_text("utf-8") == generate.lint(), "run docs/generate.py"
 
