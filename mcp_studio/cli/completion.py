@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
-from mcp_studio.config.load import load
 from mcp_studio.errors import UsageError
-from mcp_studio.paths import Paths
 
 _SCRIPTS = {
     "bash": """\
@@ -43,20 +40,23 @@ complete -c mcp-studio -f -a '(__mcp_studio)'
 }
 
 
-def answer(options: Options) -> str:
+def answer(options: Options, servers: Callable[[], Iterable[str]]) -> str:
     """What `completion SHELL` prints, or what can stand in place of the last word behind `--`.
+
+    Args:
+        servers: gives the names of servers, where they are needed.
 
     Raises:
         UsageError: no such shell.
     """
     if options.command is not None:
-        return "".join(f"{word}\n" for word in candidates(options.command))
+        return "".join(f"{word}\n" for word in candidates(options.command, servers))
     if len(options.words) != 1 or options.words[0] not in _SCRIPTS:
         raise UsageError("Which shell?", hint=f"mcp-studio {VERBS['completion'].usage}")
     return _SCRIPTS[options.words[0]]
 
 
-def candidates(words: Sequence[str]) -> list[str]:
+def candidates(words: Sequence[str], servers: Callable[[], Iterable[str]]) -> list[str]:
     """What can stand in place of the last word; nothing where files can, or the words of a server's command."""
     *before, last = words or [""]
     if "--" in before:
@@ -64,7 +64,7 @@ def candidates(words: Sequence[str]) -> list[str]:
     verb = VERBS.get(before[0] if before else "", VERBS[""])
     option = verb.option(before[-1] if before else "")
     if option is not None and option.value and not option.optional:
-        found = _servers() if option.name == "--server" else option.choices
+        found = servers() if option.name == "--server" else option.choices
     else:
         found = [*(one.name for one in (*verb.options, *verb.shared)), "--help"]
         if not before:
@@ -74,9 +74,5 @@ def candidates(words: Sequence[str]) -> list[str]:
         elif before == ["config", "secrets"]:
             found += ["list", "set", "remove"]
         if before and 0 < verb.servers <= len(before) and not last.startswith("-"):
-            found += _servers()
+            found += servers()
     return [word for word in found if word.startswith(last)]
-
-
-def _servers() -> list[str]:
-    return [*load(Paths.default(), Path.cwd(), secrets="${{keyring:{}}}".format).servers]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -124,7 +124,16 @@ def _keys(changed: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
 def _completion(options: Options) -> int:
     from mcp_studio.cli.completion import answer
 
-    return show(answer(options))
+    return show(answer(options, _servers))
+
+
+def _servers() -> Iterable[str]:
+    from pathlib import Path
+
+    from mcp_studio.config.load import load
+    from mcp_studio.paths import Paths
+
+    return load(Paths.default(), Path.cwd(), secrets="${{keyring:{}}}".format).servers
 
 
 def _leave(code: int) -> NoReturn:

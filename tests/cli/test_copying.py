@@ -68,4 +68,4 @@ def test_what_is_printed_runs_and_is_read_again() -> None:
 
 
 def test_the_forms_are_completed() -> None:
-    assert candidates(["call", "x", "--as", ""]) == list(IDS)
+    assert candidates(["call", "x", "--as", ""], list) == list(IDS)

@@ -24,4 +24,4 @@ def test_what_makes_no_sense_is_told() -> None:
 
 
 def test_shells_complete_every_kind() -> None:
-    assert candidates(["call", "x", "--example", ""]) == list(KINDS)
+    assert candidates(["call", "x", "--example", ""], list) == list(KINDS)

@@ -139,11 +139,15 @@ def test_completion_scripts_are_what_the_shell_can_read(shell: str) -> None:
         ("call x --output re", ""),
     ],
 )
-def test_what_can_stand_at_the_end_of_a_line(line: str, expected: str, home: Path) -> None:
+def test_what_can_stand_at_the_end_of_a_line(line: str, expected: str) -> None:
+    assert candidates(line.split(), lambda: ("mine", "other")) == [expected] * bool(expected)
+
+
+def test_the_names_of_configured_servers_are_completed(home: Path) -> None:
     file = home / "config" / "config.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text('[servers.mine]\ncommand = "x"\n[servers.other]\ncommand = "y"\n')
-    assert candidates(line.split()) == [expected] * bool(expected)
+    file.write_text('[servers.mine]\ncommand = "x"\n[servers.other]\ncommand = "${keyring:y}"\n')
+    assert cli("completion", "--", "list", "--server", "").out == "mine\nother\n"
 
 
 @pytest.mark.parametrize(
