@@ -11,7 +11,7 @@ from mcp_studio.schema.check import equal
 
 def result_text(result: Json) -> str:
     """The content of a tool's result, without its structured content."""
-    return blocks_text(items_of(mapping(result).get("content")))
+    return joined(map(block_text, items_of(mapping(result).get("content"))))
 
 
 def structured_text(result: Json, indent: int | None = 2) -> str:
@@ -56,11 +56,6 @@ def block_text(block: Json) -> str:
             return pretty(block)
 
 
-def blocks_text(blocks: list[Json]) -> str:
-    """Several blocks, each from a line of its own on."""
-    return joined(block_text(block) for block in blocks)
-
-
 def joined(parts: Iterable[str]) -> str:
     """Parts of a text, each from a line of its own on; the last one ends as it does."""
     found = list(parts)
@@ -75,7 +70,7 @@ def contents_text(item: Json) -> str:
 
 def resource_text(result: Json) -> str:
     """What reading a resource gave."""
-    return joined(contents_text(item) for item in items_of(mapping(result).get("contents")))
+    return joined(map(contents_text, items_of(mapping(result).get("contents"))))
 
 
 def messages_text(result: Json) -> str:

@@ -92,9 +92,7 @@ def plan_read(options: Options, config: Config) -> Plan:
     if not words:
         raise UsageError("Which resource?", hint="mcp-studio read [SERVER] URI")
     chosen = select(config, [server] if server else [])
-    if len(chosen.servers) == 1:
-        server = next(iter(chosen.servers))
-    return Plan(chosen, server, words[0], pairs_of(words[1:]))
+    return Plan(chosen, server or only(chosen), words[0], pairs_of(words[1:]))
 
 
 def pairs_of(words: Sequence[str]) -> tuple[str, ...]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from textwrap import fill
 from typing import NoReturn
 
 from mcp_studio import __version__
 from mcp_studio.cli.grammar import CODES, CONNECTION, SEE_CONNECTION, VERBS, Option, Verb
-from mcp_studio.config.table import nearest
 from mcp_studio.errors import UsageError
 
 _WIDTH = 110
@@ -149,7 +148,7 @@ def parse(argv: Sequence[str]) -> Options:
     options.command = command
     if not name and rest and "://" not in rest[0]:
         raise _verb_first(rest) or UsageError(
-            f"There is no verb `{rest[0]}`.", hint=nearest(rest[0], VERBS) or "`mcp-studio --help` shows all verbs."
+            f"There is no verb `{rest[0]}`.", hint=_nearest(rest[0], VERBS) or "`mcp-studio --help` shows all verbs."
         )
     return options
 
@@ -170,10 +169,18 @@ def _misplaced(verb: str, name: str, rest: list[str], command: bool) -> UsageErr
         whose = ", ".join(f"`{one}`" for one in takers)
         whose = whose if len(takers) < 8 else "verbs with a server (mcp-studio --help connection)"
         return UsageError(what, hint=f"It is an option of {whose}.")
-    hint = nearest(name, [option.name for option in (*VERBS[verb].options, *VERBS[verb].shared)])
+    hint = _nearest(name, [option.name for option in (*VERBS[verb].options, *VERBS[verb].shared)])
     if command:
         hint = f"{hint}\nOptions of the server stand behind its command: -- COMMAND ARGS…".strip()
     return UsageError(what, hint=hint)
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    """A sentence that names the most similar known word. That of `config` takes too long to import for `--help`."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(word, known, 1)
+    return f"Did you mean `{found[0]}`?" if found else ""
 
 
 def help_text(words: Sequence[str]) -> str | None:

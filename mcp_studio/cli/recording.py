@@ -48,7 +48,7 @@ class Lines:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         columns = recording.columns
-        self._reader: Reader | None = None
+        self._reader = recording.reader()
         names = columns.servers.texts[2:]
         self._server = min(_SERVER, max((len(safe(name, 80)) for name in names), default=0))
         self._server = max(self._server, len("server"))
@@ -73,7 +73,7 @@ class Lines:
         method = safe(columns.methods.texts[columns.method[row]], 80)
         target = columns.targets.texts[columns.target[row]]
         if kind in _WORDY and not target:
-            target = self._words(number)
+            target = beginning(self._reader.body(number), _TARGET)
         stamp = columns.time[row]
         clock = time.strftime(self._clock, time.localtime(stamp)) + f".{int(stamp * 1000) % 1000:03}"
         return (
@@ -84,14 +84,7 @@ class Lines:
 
     def close(self) -> None:
         """No more lines."""
-        if self._reader is not None:
-            self._reader.close()
-            self._reader = None
-
-    def _words(self, number: int) -> str:
-        if self._reader is None:
-            self._reader = self._recording.reader()
-        return beginning(self._reader.body(number), _TARGET)
+        self._reader.close()
 
 
 def status(columns: Columns, row: int) -> str:

@@ -398,10 +398,12 @@ async def put(request: InputRequest, studio: Studio, lines: Lines, note: Callabl
         return
     config = studio.manager.config(request.server)
     try:
-        await _follow(studio, config, request.sign_in, lines, note)
+        await _follow(studio, config, request.sign_in, lines, note, studio.config.settings.browser)
         request.answer("accept")
     except StudioError as error:
-        _tell(error)
+        say(f"  {safe(error.message)}")
+        if error.hint:
+            say(f"  {safe(error.hint)}")
         request.answer("decline")
 
 
@@ -423,7 +425,7 @@ async def first(studio: Studio, name: str, status: Status, out: Output) -> Statu
         try:
             if not await agrees(asker.lines, _NOW):
                 return status
-            await _follow(studio, config, begin, asker.lines, out.note)
+            await _follow(studio, config, begin, asker.lines, out.note, studio.config.settings.browser)
         except EndOfInput:
             return status
     studio.manager.start(name)
@@ -438,40 +440,29 @@ async def hand_out(
     Returns:
         `error` with the page; None where there is none, or where nothing can be left for later.
     """
-    sign_in: SignIn | None = None
-    studio.accounts.browser = opener = Opener(NONE)
     try:
         async with asyncio.timeout(_PATIENCE):
-            sign_in = begin()
-            await Guide(sign_in, _silent, None, opener, finish=login_command(config)).follow()
+            await _follow(studio, config, begin, None, lambda _: None, NONE)
     except SignInAt as page:
         say(f"Somebody can sign in to {safe(config.name)} there, with a browser on any machine:")
         say(safe(page.url, 16_384))
         return SignInAt(error.message, page.url, hint=page.hint)
     except (StudioError, TimeoutError):
         return None  # what keeps it from going on is told by `auth login`
-    finally:
-        if sign_in is not None:
-            sign_in.cancel()
     return None
 
 
 async def _follow(
-    studio: Studio, config: ServerConfig, begin: Callable[[], SignIn], lines: Lines, note: Callable[[str], None]
+    studio: Studio,
+    config: ServerConfig,
+    begin: Callable[[], SignIn],
+    lines: Lines | None,
+    note: Callable[[str], None],
+    browser: str,
 ) -> None:
-    studio.accounts.browser = opener = Opener(studio.config.settings.browser)
+    studio.accounts.browser = opener = Opener(browser)
     sign_in = begin()
     try:
         await Guide(sign_in, note, lines, opener, finish=login_command(config)).follow()
     finally:
         sign_in.cancel()
-
-
-def _tell(error: StudioError) -> None:
-    say(f"  {safe(error.message)}")
-    if error.hint:
-        say(f"  {safe(error.hint)}")
-
-
-def _silent(_: str) -> None:
-    return

@@ -27,9 +27,8 @@ from mcp_studio.studio import Studio
 from mcp_studio.urls import NONE
 
 
-def login(config: Config, server: ServerConfig, out: Output) -> int:
-    """Sign in; returns the exit code: 3 where nobody can."""
-    options = out.options
+def _login(config: Config, words: list[str], out: Output) -> int:
+    options, server = out.options, _one(config, words, out)
     accounts.refuse_own(server)
     if options.flag("--step") and not can_ask():
         raise UsageError("--step needs a terminal: it waits before each request.")
@@ -252,10 +251,6 @@ def run(options: Options, out: Output) -> int:
         if options.flag(option.name) and (action := _ONLY.get(option.name, "login")) != word:
             raise UsageError(f"{option.name} is for `auth {action}`.")
     return actions[word](configured(out), words, out)
-
-
-def _login(config: Config, words: list[str], out: Output) -> int:
-    return login(config, _one(config, words, out), out)
 
 
 def _status(config: Config, words: list[str], out: Output) -> int:

@@ -18,7 +18,7 @@ from mcp_studio.cli.engine import execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, http_json, http_lines
 from mcp_studio.cli.sign_in import login_command
-from mcp_studio.cli.targets import configured, select
+from mcp_studio.cli.targets import configured, only, select
 from mcp_studio.config.model import KIND_NAMES, Config, ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json
@@ -162,7 +162,7 @@ _LONGEST = 20_000
 def run(options: Options, out: Output) -> int:
     """Examine, and return the exit code: that of the first server that failed."""
     config = select(configured(out), [*options.words, *options.values("--server")])
-    out.server = next(iter(config.servers)) if len(config.servers) == 1 else ""
+    out.server = only(config)
     _surroundings(config, out)
     return execute(config, out, lambda studio: _examine(studio, out))
 

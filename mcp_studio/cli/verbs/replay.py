@@ -14,7 +14,7 @@ from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
-from mcp_studio.cli.targets import configured, select, server_option
+from mcp_studio.cli.targets import configured, only, select, server_option
 from mcp_studio.cli.terminal import can_ask
 from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, UsageError
@@ -131,7 +131,7 @@ def run(options: Options, out: Output) -> int:
         raise UsageError(_nothing(plan, options.words[1:]))
     servers = _servers(options, config, plan.servers)
     target = select(config, list(dict.fromkeys(servers.values())))
-    out.server = next(iter(target.servers)) if len(target.servers) == 1 else ""
+    out.server = only(target)
     return execute(target, out, lambda studio: _replay(studio, recording, plan, servers, ignore, out))
 
 

@@ -34,7 +34,7 @@ def run(options: Options, out: Output) -> int:
     if len(words) > 2:
         raise UsageError(f"`{words[2]}` is too much.", hint="mcp-studio skills [SERVER] [SKILL [FILE]]")
     chosen = select(config, [server] if server else [])
-    server = out.server = server or (next(iter(chosen.servers)) if len(chosen.servers) == 1 else "")
+    server = out.server = server or only(chosen)
     if words:
         return execute(chosen, out, lambda studio: _shown(studio, server, words[0], "".join(words[1:]), out))
     return execute(chosen, out, lambda studio: _listed(studio, server, out), answers=False)

@@ -16,7 +16,7 @@ from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.entries import owner
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import configured, select
+from mcp_studio.cli.targets import configured, only, select
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.schema.field import Form
@@ -174,7 +174,7 @@ def run(options: Options, out: Output) -> int:
         servers.append(words.pop(0))
     pairs = [word for word in words if _PAIR.match(word)]
     chosen = select(config, servers)
-    server = out.server = next(iter(chosen.servers)) if len(chosen.servers) == 1 else ""
+    server = out.server = only(chosen)
     out.lines = True
     least, out.log_level = out.log_level, ""
     if options.flag("--logs"):
