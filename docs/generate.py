@@ -1,6 +1,6 @@
 """Write the parts of the documentation that the code knows best.
 
-keys.md, and in reference.md the limits, the rules of the lint, and what an HTTP status means:
+keys.md, the verbs in cli.md, and in reference.md the limits, the rules of the lint, and what an HTTP status means:
 
     python docs/generate.py
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,8 +20,9 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
 from mcp_studio import limits  # noqa: E402 - found only after the line above
+from mcp_studio.cli.grammar import COMMON, VERBS, Option  # noqa: E402
 from mcp_studio.trace.lint.rules import RULES  # noqa: E402
-from mcp_studio.transport.http_status import MEANINGS  # noqa: E402
+from mcp_studio.transport.http_errors import MEANINGS  # noqa: E402
 from mcp_studio.tui.actions import table  # noqa: E402
 
 SCOPES = {
@@ -81,6 +83,7 @@ SCOPES = {
     "choice": "Choosing one of several",
     "dialog": "In other dialogs",
 }
+BEGIN_VERBS, END_VERBS = "<!-- verbs: written by generate.py -->\n", "<!-- end of verbs -->"
 
 
 def keys() -> str:
@@ -136,8 +139,8 @@ def status_rows() -> str:
     """The table of what HTTP statuses mean."""
     rows = ["| status | the server says that | what to do |", "|---|---|---|"]
     for status, about in MEANINGS.items():
-        says = f"{about.says}. {about.should}".rstrip()
-        rows.append(f"| {status} | {says.rstrip('.')} | {about.hint} |")
+        says = f"{about[0]}".rstrip()
+        rows.append(f"| {status} | {says.rstrip('.')} | {about[1]} |")
     return "\n".join(rows) + "\n"
 
 
@@ -162,10 +165,38 @@ The pages are below `https://modelcontextprotocol.io/specification/2025-11-25/`,
 {status_rows()}"""
 
 
+def cli() -> str:
+    """The text of cli.md with the verbs and options of today."""
+    parts: list[str] = []
+    for name, verb in VERBS.items():
+        usage = "\n".join(f"mcp-studio {line}" for line in verb.usage.split("\n"))
+        parts.append(
+            f"### {name or 'The studio'}\n\n```\n{usage}\n```\n\n{verb.about or verb.summary}\n{_options(verb.options)}"
+        )
+    parts.append(f"### Options about servers\n{_options(COMMON)}")
+    return _between("cli.md", BEGIN_VERBS, "\n".join(parts), END_VERBS)
+
+
+def _options(options: Sequence[Option]) -> str:
+    rows = ["", "| option | |", "|--------|---|"]
+    for option in options:
+        names = " ".join(f"`{part}`" for part in (option.name, option.short, option.value.replace("|", "\\|")) if part)
+        choices = "" if not option.choices else f": {', '.join(option.choices)}"
+        rows.append(f"| {names} | {option.help.replace('|', chr(92) + '|')}{choices} |")
+    return "\n".join([*rows, ""]) if options else ""
+
+
+def _between(page: str, begin: str, middle: str, end: str) -> str:
+    """A page with what stands between two marks replaced."""
+    before, rest = (HERE / page).read_text("utf-8").split(begin)
+    return f"{before}{begin}{middle}{end}{rest.split(end)[1]}"
+
+
 def main() -> None:
     """Write the files."""
     (HERE / "keys.md").write_text(keys(), "utf-8")
     (HERE / "reference.md").write_text(reference(), "utf-8")
+    (HERE / "cli.md").write_text(cli(), "utf-8")
 
 
 if __name__ == "__main__":

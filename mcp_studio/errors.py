@@ -13,7 +13,7 @@ StudioError                 message, hint, exit code
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 
 class HttpAnswer(NamedTuple):
@@ -100,6 +100,8 @@ class InputNeeded(StudioError):
     """A person has to answer or approve, and nobody is there who can."""
 
     exit_code = 6
+    detail: dict[str, Any] | None = None
+    """What was asked, for scripts."""
 
 
 class LimitExceeded(StudioError):

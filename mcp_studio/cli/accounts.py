@@ -10,7 +10,6 @@ from mcp_studio.auth.accounts import Accounts
 from mcp_studio.auth.discovery import resource_of
 from mcp_studio.auth.model import Account, span
 from mcp_studio.cli import targets
-from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.errors import StudioError, UsageError
@@ -94,25 +93,18 @@ def _claim(name: str, value: Json) -> str:
     return text
 
 
-def configuration(options: Options, out: Output) -> Config:
-    """All that is configured, or the server given on the command line; kept secrets are not looked up yet."""
-    config = targets.configuration(options, Paths.default(), targets.target(options), secrets=False)
-    targets.learn(config, out)
-    targets.tell_problems(config, out)
-    return config
-
-
 def accounts(config: Config, out: Output) -> Accounts:
     """The sign-ins of this person, without a studio around them."""
     return Accounts(config.settings, Paths.default(), config.settings.limits, out.redactor)
 
 
-def named(config: Config, words: list[str], options: Options, out: Output) -> list[ServerConfig]:
+def named(config: Config, words: list[str], out: Output) -> list[ServerConfig]:
     """The servers that are named, or the only one that can be meant, with the kept secrets that their entries use.
 
     Raises:
         UsageError, ConfigError: there is no such server, or none at a URL.
     """
+    options = out.options
     if options.value("--url") or options.command is not None:
         if words:
             raise UsageError(f"`{words[0]}` is too much: --url names the server.")

@@ -16,7 +16,6 @@ from mcp_studio.schema.kinds import REQUIRED
 from mcp_studio.schema.place import path_of
 from mcp_studio.schema.text import key_of, set_pair
 from mcp_studio.schema.uritemplate import TemplateError, expand
-from mcp_studio.studio import Studio
 
 
 def given_bytes(option: str, text: str) -> bytes:
@@ -200,17 +199,3 @@ def expanded(template: str, form: Form, values: Mapping[str, Json]) -> str:
         return expand(template, values)
     except TemplateError as problem:
         raise UsageError(f"The URI template cannot be used: {problem}.") from None
-
-
-def owner(studio: Studio, uri: str, verb: str) -> str:
-    """The server that lists this resource or template.
-
-    Raises:
-        UsageError: none does, or several do.
-    """
-    entries = (*studio.catalog.entries("resource"), *studio.catalog.entries("template"))
-    owners = list(dict.fromkeys(entry.ref.server for entry in entries if entry.ref.name == uri))
-    if len(owners) == 1:
-        return owners[0]
-    what = f"{' and '.join(owners)} have" if owners else "No server lists"
-    raise UsageError(f"{what} {uri}.", hint=f"Name the server: mcp-studio {verb} SERVER URI")

@@ -1,43 +1,34 @@
-"""The arguments of a call: those of the command line, of the newest call, or of a saved one; and keeping them."""
+"""What a call is made with: the arguments of the command line, of the newest call, of a saved or of a pasted one."""
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from mcp_studio.call.call import Call
 from mcp_studio.call.copying.paste import LARGEST, Pasted, PasteProblem, read_paste
-from mcp_studio.call.saved import Folders, SavedCall, Where, folders, schema_of, split
-from mcp_studio.call.saved_arguments import fill, made, missing
 from mcp_studio.call.secrets import secret_places
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.cli import late
-from mcp_studio.cli.arguments import Unread, gather, refuse_wrong, with_pairs
-from mcp_studio.cli.asking import Asker
+from mcp_studio.cli.arguments import Unread, gather
+from mcp_studio.cli.entries import Plan
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import MoreNeeded, Output
-from mcp_studio.cli.plan import Plan, pairs_of, server_option
-from mcp_studio.cli.targets import select
+from mcp_studio.cli.output import Output
+from mcp_studio.cli.saved import save_call, saved_arguments
 from mcp_studio.config.model import Config
-from mcp_studio.config.table import nearest
-from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, dumps
-from mcp_studio.paths import Paths
+from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.safetext import safe
-from mcp_studio.schema.check import quick
-from mcp_studio.schema.examples import KINDS, example
+from mcp_studio.schema.examples import Kind, example
 from mcp_studio.schema.field import Form
-from mcp_studio.schema.form import build
+from mcp_studio.schema.form import build, prompt_fields
 from mcp_studio.schema.place import has, path_of
-from mcp_studio.schema.text import parse_pair
-from mcp_studio.session.inbox import InputRequest
 from mcp_studio.studio import Studio
 
 
-class Given(NamedTuple):
-    """What a call is made with."""
+class Intent(NamedTuple):
+    """What is called, and with what."""
 
     ref: Ref
     form: Form
@@ -56,39 +47,48 @@ class Given(NamedTuple):
             studio.usage.ran(self.ref)
         return call
 
+    def save(self, studio: Studio, out: Output) -> None:
+        """Save the call where `--save` wants that.
 
-async def given(studio: Studio, plan: Plan, options: Options, out: Output, asker: Asker, form: Form, ref: Ref) -> Given:
-    """The arguments, not checked yet.
+        Raises:
+            UsageError, ConfigError: it cannot be saved.
+        """
+        if name := out.options.value("--save"):
+            value = None if self.ref.kind == "resource" else self.arguments
+            save_call(studio, name, self.ref, value, self.form, out)
+
+
+def form_of(studio: Studio, ref: Ref) -> Form:
+    """The arguments that a listed tool or prompt takes; any where it is not listed."""
+    found = studio.catalog.find(ref)
+    view = found[0].view if found else None
+    if ref.kind == "prompt":
+        return prompt_fields(list(view.arguments)) if isinstance(view, PromptView) else Form(whole=True)
+    return build(view.input_schema if isinstance(view, ToolView) else {"type": "object"})
+
+
+async def intent_of(studio: Studio, plan: Plan, out: Output, form: Form, ref: Ref) -> Intent:
+    """The call with its arguments, which are not checked yet.
 
     Raises:
         UsageError: something cannot be read, or there is no earlier call.
-        StudioError: see `saved_call.saved_arguments`.
+        StudioError: see `saved_arguments`.
     """
-    if plan.saved is not None and options.flag("--example"):
-        raise UsageError("--example makes arguments up, and --saved has its own: one of them only.")
+    options = out.options
+    if options.flag("--seed") and not options.flag("--example"):
+        raise UsageError("--seed is for --example.")
     if plan.saved is not None:
-        value, hidden = await late.saved_arguments(studio, plan, options, asker, form)
-        return Given(ref, form, _object(value, ref), hidden)
+        if options.flag("--example"):
+            raise UsageError("--example makes arguments up, and --saved has its own: one of them only.")
+        value, hidden = await saved_arguments(studio, plan, plan.saved, out, form)
+        return Intent(ref, form, _object(value, ref), hidden)
     unread: list[Unread] = []
     arguments = gather(options, plan.pairs, form, unread)
     if options.flag("--last"):
         arguments = {**await _last(studio, ref, arguments, out), **arguments}
     if options.flag("--example"):
-        arguments = late.made_up(options, form, arguments, ref, out)
-    elif options.flag("--seed"):
-        raise UsageError("--seed is for --example.")
-    return Given(ref, form, arguments, unread=tuple(unread))
-
-
-def save(studio: Studio, options: Options, given: Given, out: Output) -> None:
-    """Save the call where that is wanted.
-
-    Raises:
-        UsageError, ConfigError: it cannot be saved.
-    """
-    if name := options.value("--save"):
-        value = None if given.ref.kind == "resource" else given.arguments
-        late.save_call(studio, name, given.ref, value, given.form, out)
+        arguments = {**_example(form, ref, out), **arguments}
+    return Intent(ref, form, arguments, unread=tuple(unread))
 
 
 async def _last(studio: Studio, ref: Ref, over: dict[str, Json], out: Output) -> dict[str, Json]:
@@ -110,18 +110,9 @@ def _object(value: Json, ref: Ref) -> dict[str, Json]:
     return cast("dict[str, Json]", value)
 
 
-def fill_examples(options: Options, form: Form, given: dict[str, Json], ref: Ref, out: Output) -> dict[str, Json]:
-    """The arguments that were given, and an example's where there are none; says which example it is.
-
-    Raises:
-        UsageError: there is no such kind, the seed is no number, or the arguments are no object.
-    """
-    kind = options.value("--example")
-    if kind not in KINDS:
-        raise UsageError(
-            f"--example: there is no kind `{kind}`.", hint=nearest(kind, KINDS) or f"One of {', '.join(KINDS)}."
-        )
-    seed = options.value("--seed") or "0"
+def _example(form: Form, ref: Ref, out: Output) -> dict[str, Json]:
+    """Arguments that are made up; says which example it is."""
+    kind, seed = cast("Kind", out.options.value("--example")), out.options.value("--seed") or "0"
     if not (seed.isascii() and seed.isdecimal() and len(seed) < 10):
         raise UsageError(f"--seed: `{seed}` is no whole number of at most 9 digits.")
     made = example(form, kind, int(seed))
@@ -130,14 +121,14 @@ def fill_examples(options: Options, form: Form, given: dict[str, Json], ref: Ref
     out.note(f"Example ({kind}): {made.label}.")
     if made.remark:
         out.warn(made.remark)
-    return {**cast("dict[str, Json]", made.value), **given}
+    return cast("dict[str, Json]", made.value)
 
 
 _VERBS = {"tool": "call", "prompt": "get", "resource": "read"}
 _NAMES = {"call": "--tool", "get": "--prompt"}
 
 
-def take(options: Options, config: Config) -> None:
+def take_pasted(options: Options, config: Config) -> None:
     """Change the options to what they would be, had the call been written as words.
 
     Raises:
@@ -199,128 +190,3 @@ def _text(file: str) -> str:
     except OSError as problem:
         raise UsageError(f"--from: {file} cannot be read: {problem.strerror or problem}.") from None
     return data.decode("utf-8", "replace")
-
-
-def saved_folders(config: Config) -> Folders:
-    """Where saved calls are, seen from here."""
-    return folders(Paths.default(), Path.cwd(), config.settings.calls)
-
-
-def saved_plan(options: Options, config: Config) -> Plan:
-    """What `call --saved NAME` is about.
-
-    Raises:
-        UsageError, ConfigError: there is no such call, its file is broken, or it cannot go with another option.
-    """
-    for option in ("--tool", "--args", "--last", "--save"):
-        if options.flag(option):
-            raise UsageError(
-                f"--saved names a call with its arguments: {option} cannot be added.", hint="--set KEY=VALUE"
-            )
-    saved = saved_folders(config).find(options.value("--saved"))
-    server = server_option(options) or saved.ref.server
-    if options.command is not None or options.value("--url"):
-        server = next(iter(config.servers))
-    chosen = select(config, [server])
-    return Plan(chosen, server, saved.ref.name, pairs_of(list(options.words)), verb=saved.verb, saved=saved)
-
-
-async def saved_arguments(
-    studio: Studio, plan: Plan, options: Options, asker: Asker, form: Form
-) -> tuple[Json, frozenset[str]]:
-    """The arguments of a saved call, and the pointers of those that are secret.
-
-    Raises:
-        UsageError: a variable or `--set` has a value that cannot be.
-        InputNeeded: a variable has none, or a secret may not be used, and nobody can be asked.
-        StudioError: a secret is not there, or the person went away.
-    """
-    saved = plan.saved
-    assert saved is not None
-    values = _values(saved, plan.pairs)
-    if absent := missing(saved, values):
-        values |= await _ask(saved, schema_of(absent), plan.server, asker)
-    await _may_use_secrets(saved, saved_folders(studio.config), options, plan.server, asker)
-    filled = await asyncio.to_thread(fill, saved, values)
-    for secret in filled.secrets:
-        studio.manager.learn(secret)
-    arguments = filled.arguments
-    if pairs := options.values("--set"):
-        if arguments is not None and not isinstance(arguments, dict):
-            raise UsageError("--set: the saved arguments are no JSON object.")
-        arguments, unread = with_pairs(form, cast("dict[str, Json]", arguments or {}), pairs)
-        refuse_wrong((), arguments, f"{plan.server}.{plan.name}", unread)
-    return arguments, filled.hidden
-
-
-def save_call(studio: Studio, name: str, ref: Ref, arguments: Json, form: Form, out: Output) -> None:
-    """Save a call, secrets as variables, and tell where.
-
-    Raises:
-        UsageError, ConfigError: there is one of that name, or it cannot be written.
-    """
-    places = saved_folders(studio.config)
-    whose, bare = split(name)
-    where: Where = "project" if whose == "project" else "personal" if whose == "personal" else places.usual
-    hidden = secret_places(form, arguments)
-    saved = made(bare, ref, arguments, form, keeper=studio.memory.keeper, hidden=hidden, where=where)
-    written = places.write(saved, replace=False)
-    out.note(f"saved as {written.file}")
-    for variable in written.variables:
-        out.note(f"{variable.name} is secret: it is asked for, and not in the file")
-
-
-def _values(saved: SavedCall, pairs: tuple[str, ...]) -> dict[str, Json]:
-    """The variables that the command line gives."""
-    form = build(schema_of(saved.variables))
-    values: dict[str, Json] = {}
-    unread: list[Unread] = []
-    for pair in pairs:
-        name = pair.partition("=")[0].removesuffix(":")
-        if saved.variable(name) is None:
-            known = ", ".join(one.name for one in saved.variables)
-            hint = f"Its variables: {known}." if known else "It has none."
-            raise UsageError(f"{saved.name} has no variable `{name}`.", hint=f"{hint} --set {name}=… sets an argument.")
-        try:
-            values[name] = parse_pair(form, pair)[1]
-        except ValueError as problem:
-            unread.append(Unread(name, str(problem)))
-    given = tuple(one for one in saved.variables if one.name in values)
-    refuse_wrong(quick(build(schema_of(given)), values), values, saved.name, unread, hint="")
-    return values
-
-
-async def _ask(saved: SavedCall, schema: dict[str, Json], server: str, asker: Asker) -> dict[str, Json]:
-    """Ask for variables on the terminal.
-
-    Raises:
-        InputNeeded: there is none.
-    """
-    names = ", ".join(cast("dict[str, Json]", schema["properties"]))
-    message = f"{saved.name} needs {names}."
-    if not asker.present:
-        detail: Json = {"asked": "variables", "question": saved.description or message, "schema": schema}
-        raise MoreNeeded(message, detail, hint=f"Give them: mcp-studio call --saved {saved.name} NAME=VALUE")
-    request = InputRequest("elicitation", server, saved.description or message, schema=schema)
-    content = await asker.fill(request)
-    if not isinstance(content, dict):
-        raise StudioError("It was cancelled.")
-    return cast("dict[str, Json]", content)
-
-
-async def _may_use_secrets(saved: SavedCall, places: Folders, options: Options, server: str, asker: Asker) -> None:
-    """A project's file may send secrets of this computer once the person has agreed to it.
-
-    Raises:
-        InputNeeded: there is nobody who could.
-    """
-    if options.flag("--yes") or places.agreed(saved):
-        return
-    names = ", ".join(saved.references)
-    said = f"{saved.file} is of the project, and sends {names} to {server}.{saved.ref.name}"
-    if not asker.present:
-        detail: Json = {"asked": "secrets", "question": said, "references": list(saved.references)}
-        raise MoreNeeded(f"{said}.", detail, hint="Look at it, then agree on a terminal, or with --yes.")
-    if not await asker.agrees(said, "May it, as it is now? [y/N] "):
-        raise StudioError("It was not run: you said no.")
-    places.agree(saved)

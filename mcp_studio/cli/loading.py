@@ -9,8 +9,7 @@ from functools import partial
 
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, remembered
 from mcp_studio.call.secrets import secret_places
-from mcp_studio.cli.asking import Asker
-from mcp_studio.cli.call_arguments import Given
+from mcp_studio.cli.call_arguments import Intent
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.outcome import ToolError, end
 from mcp_studio.cli.output import Output
@@ -34,29 +33,30 @@ def counts(options: Options) -> tuple[int, int]:
     return options.count("--repeat", MOST) or 1, options.count("--concurrency", MOST_AT_ONCE) or 1
 
 
-async def run(studio: Studio, given: Given, options: Options, out: Output, asker: Asker, task: bool) -> int:
+async def run(studio: Studio, intent: Intent, out: Output, task: bool) -> int:
     """Make the calls and print how they went.
 
     Returns:
         0 where all calls were a success, 5 where tools failed and nothing worse happened, 130 where it was
         interrupted, 6 where it was not approved, else 1.
     """
-    total, at_once = counts(options)
-    ref, arguments = given.ref, given.arguments
+    options, (total, at_once) = out.options, counts(out.options)
+    ref, arguments = intent.ref, intent.arguments
     denied = await consent(
         studio.inbox.ask, ref, studio.catalog.find(ref), arguments, total, at_once,
         trusted=studio.manager.config(ref.server).trust, rules=studio.config.settings.policy,
         approved=options.flag("--yes"),
     )  # fmt: skip
     if denied is not None:
-        return end(denied, out, asker, str)
+        return end(denied, out)
     gc.enable()  # it is off while small verbs run, which end before there is much to collect
-    ttl = options.duration("--ttl")
+    ttl = options.seconds("--ttl")
     load = Load(partial(studio.call_tool, ref, arguments, approved=True, task=task, ttl=ttl), total, at_once)
     began = time.time()
     interrupted = await _watched(load, out)
-    _remember(studio, given, load, began)
-    return _end(load, out, asker, interrupted)
+    hidden = intent.hidden | secret_places(intent.form, arguments)
+    studio.memory.history.put(remembered(load, ref, arguments, began, "command line"), hidden)
+    return _end(load, out, interrupted)
 
 
 async def _watched(load: Load, out: Output) -> bool:
@@ -78,21 +78,15 @@ async def _watched(load: Load, out: Output) -> bool:
     return False
 
 
-def _remember(studio: Studio, given: Given, load: Load, began: float) -> None:
-    """One entry of the history for the whole run."""
-    hidden = given.hidden | secret_places(given.form, given.arguments)
-    studio.memory.history.put(remembered(load, given.ref, given.arguments, began, "command line"), hidden)
-
-
-def _end(load: Load, out: Output, asker: Asker, interrupted: bool) -> int:
+def _end(load: Load, out: Output, interrupted: bool) -> int:
     out.ms = load.seconds * 1000
     for problem in load.problems:
         out.warn(problem)
-    if asker.refused:
-        what = "One question" if len(asker.refused) == 1 else f"{len(asker.refused):,} questions"
-        out.warn(f"{what} had no answer: {asker.refused[0].error.message}")
+    if refused := out.asker.refused:
+        what = "One question" if len(refused) == 1 else f"{len(refused):,} questions"
+        out.warn(f"{what} had no answer: {refused[0].error.message}")
     figures = load.figures()
-    out.data(text_of(load))
+    out.data(_text(load))
     if interrupted:
         out.note("interrupted")
         if out.json:
@@ -108,7 +102,7 @@ def _end(load: Load, out: Output, asker: Asker, interrupted: bool) -> int:
     return out.fail(ToolError(f"{words}.") if only_tools else StudioError(f"{words}."), {"result": figures})
 
 
-def text_of(load: Load) -> str:
+def _text(load: Load) -> str:
     """The figures as lines."""
     times = load.durations
     lines = [f"{load.done:,} calls, {load.at_once:,} at once, in {load.seconds:.2f} s: {load.rate:,.1f} a second", ""]

@@ -1,5 +1,5 @@
-"""The command line from its words to its exit code. The only module of a front end that imports others, and late:
-servers are started before the engine is imported, and each verb is imported alone.
+"""The command line from its words to its exit code. The door: the verb that is run is imported here, and so is the
+studio, after the server of `-- COMMAND` was started.
 """
 
 from __future__ import annotations
@@ -7,33 +7,48 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from mcp_studio.cli.options import Options, parse
+from mcp_studio.cli.options import Options, help_text, parse, show
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 
-# Importing `typing` would delay the start of the first server.
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import NoReturn
-
     from mcp_studio.cli.output import Output
 
 INTERRUPTED = 130
+_MODULES = {"list": "listing", "read": "call", "get": "call", "complete": "call"}
+"""Verbs whose module has another name."""
+
+
+def main() -> int:
+    """Run the command line of this process. Does not return after a verb has run."""
+    words = sys.argv[1:]
+    if (text := help_text(words)) is not None:
+        return show(text)
+    _leave(run(words))
 
 
 def run(argv: Sequence[str]) -> int:
     """Run a command line; returns its exit code."""
     # Collecting garbage while thousands of functions and classes are made finds none and costs a tenth of the start.
     gc.disable()
+    wrong: StudioError | None = None
     try:
         options = parse(argv)
+        if options.verb == "completion":
+            return _completion(options)
         _start_early(options)
     except StudioError as error:
         ours = argv[: argv.index("--")] if "--" in argv else argv
-        return _output("--json" in ours, False).fail(error)
-    out = _output(options.json, options.quiet)
-    out.options = options
+        options, wrong = Options("", given={"--json": []} if "--json" in ours else {}), error
+    from mcp_studio.cli.output import Output
+    from mcp_studio.cli.terminal import restore
+
+    out = Output(options)
+    if wrong is not None:
+        return out.fail(wrong)
     try:
         return out.attempt(lambda: _run(options, out))
     except KeyboardInterrupt:
@@ -44,44 +59,26 @@ def run(argv: Sequence[str]) -> int:
         return 1
     finally:
         gc.enable()
-        if lines := sys.modules.get("mcp_studio.cli.terminal"):
-            lines.restore()
-
-
-def _output(json: bool, quiet: bool) -> Output:
-    from mcp_studio.cli.output import Output
-
-    return Output(json=json, quiet=quiet)
+        restore()
 
 
 def _start_early(options: Options) -> None:
-    """Start the guard of all servers, and the server of `-- COMMAND`, before anything slow is imported."""
-    listed = options.verb == "list" and options.words[:1] in (["servers"], ["history"], ["saved"])
-    nothing = options.verb in ("auth", "config", "mock", "trace") or listed
-    nothing = nothing or options.flag("--offline") or options.flag("--as")
-    if nothing or options.value("--url") or (not options.verb and options.words):
+    """Start the server of `-- COMMAND`: importing the engine takes longer than that."""
+    if not options.command or options.verb in ("auth", "config", "mock", "trace") or options.flag("--as"):
         return
     from mcp_studio.transport.guard_start import inherited, process
 
     try:
-        process.start()
-        if options.command:
-            process.launch_ahead(options.command, inherited(), os.path.abspath("."))
+        process.launch_ahead(options.command, inherited(), os.path.abspath("."))
     except Unreachable:
         return  # the engine meets it again, and tells it in its place
 
 
-def _passphrase(new: bool) -> str:
-    """Ask for the passphrase of the encrypted file, where somebody is there."""
-    from mcp_studio.cli.terminal import ask
-
-    return ask(new)
-
-
 def _run(options: Options, out: Output) -> int:
+    from mcp_studio.cli.terminal import ask
     from mcp_studio.vault.keyring import ask_with
 
-    ask_with(_passphrase)
+    ask_with(ask)
     if options.verb in ("", "demo"):
         return _studio(options)
     if options.verb == "mock":
@@ -89,42 +86,8 @@ def _run(options: Options, out: Output) -> int:
         from mcp_studio.servers.mock.start import run as serve
 
         return serve(*wanted(options))
-    if options.verb == "trace":
-        from mcp_studio.cli.verbs.trace import run as look
-
-        return look(options, out)
-    if options.verb == "auth":
-        from mcp_studio.cli.verbs.auth import run as sign
-
-        return sign(options, out)
-    if options.verb == "config":
-        from mcp_studio.cli.verbs.config import run as configure
-
-        return configure(options, out, _keys)
-    return _connecting(options, out)
-
-
-def _connecting(options: Options, out: Output) -> int:
-    """A verb that works on servers."""
-    from dataclasses import replace
-
-    from mcp_studio.cli import late, plan, targets
-    from mcp_studio.paths import Paths
-
-    config = targets.configuration(options, Paths.default(), targets.target(options), secrets=False)
-    out.log_level = options.value("--log-level")
-    targets.learn(config, out)
-    targets.tell_problems(config, out)
-    made = plan.make(options, config)
-    if made.connects or options.verb not in ("list", "search"):
-        made = replace(made, config=targets.with_secrets(made.config, options, out))
-    if made.connects:
-        targets.start_ahead(made.config)
-    try:
-        return late.perform(made, options, out)
-    except plan.Outdated:
-        everywhere = targets.with_secrets(targets.select(config, ()), options, out)
-        return late.perform(replace(made, config=everywhere, server="", guessed=False, unknown=()), options, out)
+    verb: Any = import_module(f"mcp_studio.cli.verbs.{_MODULES.get(options.verb, options.verb)}")
+    return verb.run(options, out, _keys) if options.verb == "config" else verb.run(options, out)
 
 
 def _studio(options: Options) -> int:
@@ -151,7 +114,22 @@ def _keys(changed: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
     return [(action.id, own.get(action.id, action.keys), action.title, action.scope) for action in ACTIONS]
 
 
-def leave(code: int) -> NoReturn:
+def _completion(options: Options) -> int:
+    from mcp_studio.cli.completion import answer
+
+    return show(answer(options, _servers))
+
+
+def _servers() -> Iterable[str]:
+    from pathlib import Path
+
+    from mcp_studio.config.load import load
+    from mcp_studio.paths import Paths
+
+    return load(Paths.default(), Path.cwd(), secrets="${{keyring:{}}}".format).servers
+
+
+def _leave(code: int) -> NoReturn:
     """End the process at once: all is closed by now, and tearing the interpreter down takes as long as a small verb."""
     for stream in (sys.stdout, sys.stderr):
         try:

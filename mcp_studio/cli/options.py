@@ -1,114 +1,39 @@
-"""The words of the command line: which options there are, and what they were given.
-
-Not argparse: importing it takes as long as everything that `--help` may take, and what it does with `--` and with
-option-like values is not what a front end for other programs' commands needs.
-"""
+"""The words of a command line as options, and help: argparse on the table of `grammar`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Iterable, Sequence
+from functools import partial
+from textwrap import fill
+from typing import NoReturn
 
-from mcp_studio.config.servers import SCHEMES
-from mcp_studio.config.table import nearest
+from mcp_studio import __version__
+from mcp_studio.cli.grammar import CODES, CONNECTION, SEE_CONNECTION, VERBS, Option, Verb
 from mcp_studio.errors import UsageError
 
-VERBS = {
-    "list": "what servers offer: servers, tools, resources, templates, prompts; history, saved",
-    "search": "find tools, resources, templates and prompts by name, words, pattern or meaning",
-    "call": "call a tool",
-    "read": "read a resource",
-    "get": "get a prompt",
-    "complete": "values a server suggests for an argument",
-    "skills": "skills of servers: list them; read one, and say whether it is what was listed",
-    "tasks": "tasks of servers: list, get, result, cancel, watch",
-    "watch": "a line for every change of lists and resources, and for log messages",
-    "shell": "several commands on one connection, from the terminal or a pipe",
-    "send": "send any message, well-formed or not, and show what comes back",
-    "replay": "send what was recorded again, and show how the answers differ",
-    "trace": "what was recorded: sessions, what is in them, live or exported",
-    "mock": "a server that answers as a recorded one did",
-    "doctor": "connect, and say what was done, how long it took, what failed and what to try",
-    "auth": "sign in to servers at a URL: login, status, token, refresh, logout, forget",
-    "config": "show and change the configuration",
-    "demo": "the studio on the bundled demo server",
-    "completion": "completion script for bash, zsh or fish",
-}
-"""Verb -> what it does, in the order of the help."""
-
-BENDING = ("--era", "--protocol-version", "--capabilities", "--client-info", "--root", "--traceparent")
-"""Options that every verb with a server takes: how to speak to it."""
-_BENDING = " ".join(BENDING)
-CERTIFICATES = ("--insecure", "--ca", "--cert", "--cert-key")
-"""Options about certificates, for servers at a URL."""
-_REMOTE = f"--header {' '.join(CERTIFICATES)}"
-_COMMON = f"--config --url --transport {_REMOTE} --timeout --server --json --quiet {_BENDING}"
-ALLOWED = {
-    "": f"--config --url --transport {_REMOTE} --timeout {_BENDING}",
-    "list": f"{_COMMON} --page",
-    "search": f"{_COMMON} --method --kind --limit --offline",
-    "call": f"{_COMMON} --output --tool --args --yes --unchecked --answer --log-level --task --ttl --detach"
-    " --last --save --saved --set --example --seed --as --with-secrets --from --repeat --concurrency",
-    "tasks": f"{_COMMON} --output --answer",
-    "read": f"{_COMMON} --output --args --fresh --answer --log-level --last --save --as --with-secrets --from",
-    "get": f"{_COMMON} --output --prompt --args --answer --log-level --last --save --example --seed --as --with-secrets"
-    " --from",
-    "complete": f"{_COMMON} --prompt",
-    "skills": f"{_COMMON} --answer",
-    "shell": f"{_COMMON} --answer --log-level",
-    "watch": f"{_COMMON} --read --logs --log-level",
-    "send": f"{_COMMON} --params --id --meta --no-stamp --notification --frame --newlines --wait --no-handshake",
-    "replay": f"{_COMMON} --ignore --strict --set --paced --yes --answer",
-    "trace": "--limit --follow --jsonl --span --body --diff --stats --export --output --to --header --delete"
-    " --config --json --quiet",
-    "mock": "--server --http --latency --quiet",
-    "doctor": _COMMON,
-    "auth": f"--config --url --transport {_REMOTE} --timeout --json --quiet --scope --issuer --client-id"
-    " --client-secret --step --no-browser --redirect --register --claims --client",
-    "config": "--config --name --keyring --from-env --yes --json --quiet",
-    "demo": _BENDING,
-}
-"""Verb -> the options that it takes; the empty one is the studio itself."""
-_RECORDED = "--strict --paced --follow --jsonl --stats --delete"
-_SENDING = "--no-stamp --notification --newlines --no-handshake"
-_ASKED = "--traceparent --json --quiet --yes --unchecked --fresh --read --logs --task --detach --last --with-secrets"
-_SEARCHING = "--offline"
-_SIGNING_IN = "--keyring --insecure --step --no-browser --register --claims --client"
-FLAGS = frozenset(f"{_ASKED} {_SENDING} {_RECORDED} {_SIGNING_IN} {_SEARCHING}".split())
-"""Options without a value."""
-_OPTIONAL = {"--page", "--http"}
-"""Options that may stand without their value."""
-_REPEATED = {
-    "--root",
-    "--config",
-    "--header",
-    "--server",
-    "--answer",
-    "--frame",
-    "--set",
-    "--ignore",
-    "--scope",
-    "--kind",
-}
-_SHORT = {"-q": "--quiet", "-y": "--yes", "-o": "--output"}
+_WIDTH = 110
+_LAYOUT = partial(RawDescriptionHelpFormatter, max_help_position=26, width=_WIDTH)
 
 
 class Options:
-    """What was asked for: the verb (empty for the studio itself), its words, and the options by their long names."""
+    """What a command line says: the verb (empty for the studio itself), its words, and its options by long name."""
 
-    def __init__(self, verb: str) -> None:
+    def __init__(self, verb: str, words: list[str] | None = None, given: dict[str, list[str]] | None = None) -> None:
         self.verb = verb
-        self.words: list[str] = []
+        self.words = words or []
+        self.given = given or {}
         self.command: list[str] | None = None
         """What came after `--`, or None where there was no `--`."""
-        self.given: dict[str, list[str]] = {}
 
     def flag(self, name: str) -> bool:
-        """Whether a flag was given."""
+        """Whether an option was given."""
         return name in self.given
 
     def value(self, name: str) -> str:
-        """The value of an option, or an empty string."""
-        return self.given.get(name, [""])[-1]
+        """The value of an option, the last where it was given several times, or an empty string."""
+        return (self.values(name) or [""])[-1]
 
     def values(self, name: str) -> list[str]:
         """All values of an option that may be repeated."""
@@ -124,23 +49,13 @@ class Options:
         """Whether narration is not wanted."""
         return self.flag("--quiet")
 
-    @property
-    def seconds(self) -> float | None:
-        """The value of `--timeout`.
-
-        Raises:
-            UsageError: it is no number above 0.
-        """
-        return self.duration("--timeout")
-
-    def duration(self, name: str) -> float | None:
+    def seconds(self, name: str = "--timeout") -> float | None:
         """The value of an option in seconds, or None where it was not given.
 
         Raises:
             UsageError: it is no number above 0.
         """
-        text = self.value(name)
-        if not text:
+        if not (text := self.value(name)):
             return None
         try:
             seconds = float(text)
@@ -156,8 +71,7 @@ class Options:
         Raises:
             UsageError: it is no whole number from 1 to `most`.
         """
-        text = self.value(name)
-        if not text:
+        if not (text := self.value(name)):
             return None
         if not (text.isascii() and text.isdigit() and len(text) < 20 and 0 < int(text) <= most):
             raise UsageError(f"{name}: `{text}` is no whole number from 1 to {most:,}.")
@@ -179,70 +93,125 @@ class Options:
         return pairs
 
 
+class _Parser(ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message.removeprefix('argument ')}.")
+
+
+def _parser(verb: Verb, *, all: bool = True) -> ArgumentParser:
+    """The parser of one verb. `all`: it also takes the options that `--help connection` tells of."""
+    usage = "\n       ".join(f"mcp-studio {line}" for line in verb.usage.split("\n"))
+    about = "\n".join(fill(part, _WIDTH) for part in verb.about.split("\n"))
+    epilog = "\n".join(filter(None, (SEE_CONNECTION if verb.shared else "", CODES)))
+    parser = _Parser(
+        usage=usage, description=about, epilog=epilog, formatter_class=_LAYOUT, add_help=False, allow_abbrev=False
+    )  # fmt: skip
+    for option in (*verb.options, *(verb.shared if all else ())):
+        names = [name for name in (option.name, option.short) if name]
+        values = "" if not option.choices or option.choices[-1] in option.help else f": {', '.join(option.choices)}"
+        add = partial(parser.add_argument, *names, dest=option.name, help=option.help + values, default=SUPPRESS)
+        if option.optional:
+            add(action="append", metavar=option.value, nargs="?", const="")
+        elif option.value:
+            add(action="append", metavar=option.value, choices=None if option.others else option.choices or None)
+        else:
+            add(action="store_const", const=[])
+    return parser
+
+
 def parse(argv: Sequence[str]) -> Options:
-    """Read the words of a command line.
+    """Read a command line.
 
     Raises:
-        UsageError: an unknown verb or option (the nearest is named), or a missing value.
+        UsageError: an unknown verb or option (the nearest is named), or a missing or wrong value.
     """
     words = list(argv)
-    options = Options(words.pop(0) if words and words[0] in VERBS else "")
-    allowed = ALLOWED.get(options.verb, "").split()
-    while words:
-        word = words.pop(0)
-        if word == "--":
-            if words and words[0].startswith("-"):
-                hint = "Options of mcp-studio stand before it, those of the server behind the command."
-                raise UsageError(f"{words[0]} stands behind --, where the command of the server begins.", hint=hint)
-            options.command = words
-            break
-        if word.startswith("-") and word != "-" and (options.verb != "trace" or word in _SHORT or word[:2] == "--"):
-            _take(options, _SHORT.get(word, word), words, allowed)
-        else:
-            options.words.append(word)
-    if not options.verb and options.words and options.words[0] in VERBS:
-        raise UsageError(f"The verb comes first: mcp-studio {options.words[0]} …", hint="Options stand behind it.")
-    if not options.verb and options.words and not options.words[0].startswith(SCHEMES):
-        raise UsageError(
-            f"There is no verb `{options.words[0]}`.",
-            hint=nearest(options.words[0], VERBS) or "`mcp-studio --help` shows all verbs.",
+    command = None
+    if "--" in words:
+        at = words.index("--")
+        words, command = words[:at], words[at + 1 :]
+        if command and command[0].startswith("-"):
+            hint = "Options of mcp-studio stand before it, those of the server behind the command."
+            raise UsageError(f"{command[0]} stands behind --, where the command of the server begins.", hint=hint)
+    name = words.pop(0) if words and words[0] in VERBS else ""
+    verb = VERBS[name]
+    if name == "auth" and "token" in words:  # print it as a header line
+        shared = tuple(one for one in verb.shared if one.name != "--header")
+        verb = verb._replace(options=(*verb.options, Option("--header", "")), shared=shared)
+    if name == "trace":  # `-word` is a part of the query there
+        words = [word if word[:1] != "-" or word[:2] == "--" or verb.option(word) else f"\0{word}" for word in words]
+    known, rest = _parser(verb).parse_known_args(words)
+    for word in rest:
+        if word.startswith("-") and word != "-":
+            raise _misplaced(name, word.partition("=")[0], rest, command is not None)
+    options = Options(name, [word.removeprefix("\0") for word in rest], vars(known))
+    options.command = command
+    if not name and rest and "://" not in rest[0]:
+        raise _verb_first(rest) or UsageError(
+            f"There is no verb `{rest[0]}`.", hint=_nearest(rest[0], VERBS) or "`mcp-studio --help` shows all verbs."
         )
     return options
 
 
-def _misplaced(verb: str, name: str, words: list[str], allowed: list[str]) -> UsageError:
+def _verb_first(words: list[str]) -> UsageError | None:
+    if later := next((word for word in words if word in VERBS), ""):
+        return UsageError(f"The verb comes first: mcp-studio {later} …", hint="Options stand behind it.")
+    return None
+
+
+def _misplaced(verb: str, name: str, rest: list[str], command: bool) -> UsageError:
     """An option that does not belong here: where it does."""
-    later = next((word for word in words if word in VERBS), "") if not verb else ""
-    takers = [one for one, takes in ALLOWED.items() if one and name in takes.split()]
-    if later in takers:
-        return UsageError(f"{name} stands before the verb.", hint=f"It belongs behind it: mcp-studio {later} {name} …")
-    whose = (
-        ", ".join(f"`{one}`" for one in takers)
-        if len(takers) < 8
-        else "verbs with a server (mcp-studio --help connection)"
-    )
-    hint = f"It is an option of {whose}." if takers else nearest(name, allowed)
-    if not takers and "--" in words:
+    if not verb and (error := _verb_first(rest)):
+        return error
+    takers = [one for one, takes in VERBS.items() if one and takes.option(name)]
+    what = f"`{verb}` has no option {name}." if verb else f"There is no option {name}."
+    if takers:
+        whose = ", ".join(f"`{one}`" for one in takers)
+        whose = whose if len(takers) < 8 else "verbs with a server (mcp-studio --help connection)"
+        return UsageError(what, hint=f"It is an option of {whose}.")
+    hint = _nearest(name, [option.name for option in (*VERBS[verb].options, *VERBS[verb].shared)])
+    if command:
         hint = f"{hint}\nOptions of the server stand behind its command: -- COMMAND ARGS…".strip()
-    return UsageError(f"`{verb}` has no option {name}." if verb else f"There is no option {name}.", hint=hint)
+    return UsageError(what, hint=hint)
 
 
-def _take(options: Options, word: str, words: list[str], allowed: list[str]) -> None:
-    name, sign, value = word.partition("=")
-    if name not in allowed:
-        raise _misplaced(options.verb, name, words, allowed)
-    if name in FLAGS or (name == "--header" and options.verb == "auth" and options.words[:1] == ["token"]):
-        if sign:
-            raise UsageError(f"{name} takes no value.")
-        options.given[name] = []
-        return
-    if not sign and name in _OPTIONAL and (not words or words[0].startswith("-")):
-        options.given[name] = []
-        return
-    if not sign:
-        if not words or words[0] == "--":
-            raise UsageError(f"{name} needs a value.")
-        value = words.pop(0)
-    if name in options.given and name not in _REPEATED:
-        raise UsageError(f"{name} was given twice.")
-    options.given.setdefault(name, []).append(value)
+def _nearest(word: str, known: Iterable[str]) -> str:
+    """A sentence that names the most similar known word. That of `config` takes too long to import for `--help`."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(word, known, 1)
+    return f"Did you mean `{found[0]}`?" if found else ""
+
+
+def help_text(words: Sequence[str]) -> str | None:
+    """The answer to `--version`, `--help` and `help`; None where a command line asks for something else."""
+    ours = words[: words.index("--")] if "--" in words else words
+    if ours[:1] in (["--version"], ["-V"]):
+        return f"mcp-studio {__version__}\n"
+    if not ({"--help", "-h"} & {*ours} or ours[:1] == ["help"]):
+        return None
+    topics = [word for word in ours if word not in ("--help", "-h", "help")]
+    if "connection" in topics[:2]:
+        return _parser(CONNECTION).format_help()
+    return usage(next((word for word in topics if word in VERBS), ""))
+
+
+def usage(verb: str) -> str:
+    """The help of a verb, or the overview."""
+    if verb:
+        return _parser(VERBS[verb], all=False).format_help()
+    verbs = "\n".join(f"  {name:<11}{one.summary}" for name, one in VERBS.items() if name)
+    about = f"mcp-studio {__version__} - {VERBS[''].summary}\n\nverbs (mcp-studio VERB --help):\n{verbs}"
+    return _parser(VERBS[""]._replace(about=about), all=False).format_help()
+
+
+def show(text: str) -> int:
+    """Print a text; returns the exit code."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return 0
+    except UnicodeEncodeError:
+        sys.stdout.buffer.write(text.encode())
+    return 0

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from mcp_studio.catalog.listing import Entry, Ref, doubts_of
-from mcp_studio.cli.options import ALLOWED, Options
+from mcp_studio.cli.grammar import VERBS
+from mcp_studio.cli.options import Options
 from mcp_studio.errors import HttpAnswer, InputNeeded, SignInNeeded, StudioError
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.protocol.views import ToolView
@@ -21,10 +22,10 @@ from mcp_studio.safetext import safe
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp_studio.cli.asking import Asker
+    from mcp_studio.cli.questions import Asker
     from mcp_studio.cli.verbs.shell import Shell
     from mcp_studio.session.inbox import Answer, InputRequest
-    from mcp_studio.session.manager import ConnectionManager
+    from mcp_studio.studio import Studio
     from mcp_studio.trace.postmortem import Mortem
 
 _COLUMN = 44
@@ -98,14 +99,6 @@ _BYTES = 256 * 1024
 """What of a result a terminal is given at once."""
 
 
-class MoreNeeded(InputNeeded):
-    """The same with `detail`: further members of the envelope's `error`."""
-
-    def __init__(self, message: str, detail: Json, *, hint: str = "") -> None:
-        super().__init__(message, hint=hint)
-        self.detail = detail
-
-
 class SignInAt(SignInNeeded):
     """Nobody is here to sign in; `url` is the page where somebody can, and what was begun can be finished later."""
 
@@ -117,14 +110,9 @@ class SignInAt(SignInNeeded):
 class Output:
     """Prints; everything that may hold foreign text goes through the sanitizer, errors through the redactor too."""
 
-    def __init__(self, *, json: bool = False, quiet: bool = False) -> None:
-        self.json = json
-        self.quiet = quiet
-        self.options = Options("")
-        """What was asked for, once it is known."""
+    def __init__(self, options: Options) -> None:
+        self.take(options)
         self.redactor = Redactor()
-        self.log_level = ""
-        """The least level of log messages that are said; empty for none."""
         self.lines = False
         """Data comes as lines that are read one by one: with `--json` every one of them is an object."""
         self.server = ""
@@ -134,12 +122,11 @@ class Output:
         self.result: Json = None
         self.shell: Shell | None = None
         """What keeps the studio open for several verbs, where something does."""
-        self.told: set[str] = set()
+        self.noted: set[str] = set()
         """What is not said again."""
-        self.asker: Asker | None = None
-        """Who can be asked what stands in the way."""
-        self.manager: ConnectionManager | None = None
-        """Once the studio is open: all connections."""
+        self.studio: Studio
+        """Set once it is open, and so is `asker`: who can be asked what stands in the way."""
+        self.asker: Asker
         self.ending: Mortem | None = None
         """How the server ended that a call was lost to."""
         self._began = time.perf_counter()
@@ -148,6 +135,13 @@ class Output:
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+    def take(self, options: Options) -> None:
+        """Print as these options want it."""
+        self.options = options
+        self.json, self.quiet = options.json, options.quiet
+        self.log_level = options.value("--log-level")
+        """The least level of log messages that are said; empty for none."""
 
     def data(self, text: object) -> None:
         """Print a text on standard output, as many lines as it has; nothing with `--json`."""
@@ -189,8 +183,8 @@ class Output:
 
     def once(self, text: str) -> None:
         """The same, but not what was said so before."""
-        if text not in self.told:
-            self.told.add(text)
+        if text not in self.noted:
+            self.noted.add(text)
             self.note(text)
 
     def answered(self, given: tuple[InputRequest, Answer]) -> None:
@@ -218,15 +212,15 @@ class Output:
         Args:
             detail: further members of the envelope's `error`.
         """
-        detail = error.detail if isinstance(error, MoreNeeded) else detail
+        detail = error.detail if isinstance(error, InputNeeded) and error.detail else detail
         if isinstance(error, SignInAt):
             detail = {**(detail or {}), "url": error.url}
         self._say("error", "31", error.message)
         if isinstance(detail, dict) and isinstance(page := detail.get("url"), str) and not isinstance(error, SignInAt):
             self._address(page)
         text = self.hint(error.hint)
-        takes = ALLOWED.get(self.options.verb, "").split()
-        ours = [word for word in self.options.command or () if word.partition("=")[0] in takes]
+        verb = VERBS[self.options.verb]
+        ours = [word for word in self.options.command or () if verb.option(word.partition("=")[0])]
         if error.exit_code == 4 and ours:
             said = f"{' '.join(ours)} stands behind --: it went to the server. What is for mcp-studio stands before."
             text = f"{text}\n{said}".strip()
@@ -244,11 +238,11 @@ class Output:
         given, command = self.options, self.options.command
 
         def repeat(line: re.Match[str]) -> str:
-            takes, words = ALLOWED.get(line[1], "").split(), list[str]()
+            verb, words = VERBS.get(line[1], VERBS["completion"]), list[str]()
             for name in ("--config", "--url", "--transport"):
-                if name in takes and name not in line[0]:
+                if verb.option(name) and name not in line[0]:
                     words += [word for value in given.values(name) for word in (name, value)]
-            if command and "--server" in takes and " -- " not in line[0]:
+            if command and verb.shared and verb.option("--server") and " -- " not in line[0]:
                 words += ["--", *command]
             return f"{line[0]} {shlex.join(words)}".rstrip()
 

@@ -1,13 +1,19 @@
-"""A form, filled in on the terminal field by field."""
+"""Questions of servers and calls, put on the terminal a line at a time, or refused where nobody is there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from mcp_studio.cli.outcome import blocks_text
-from mcp_studio.cli.terminal import Left, Lines, frame, leave, prompt, say
+from mcp_studio.cli import sign_in
+from mcp_studio.cli.content import block_text, blocks_of, joined
+from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, can_ask, frame, leave, prompt, say
+from mcp_studio.config.model import AnswerRule, Problem
+from mcp_studio.config.settings import load_answers
+from mcp_studio.errors import ConfigError, InputNeeded, SignInNeeded
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping, pretty
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
@@ -29,18 +35,175 @@ from mcp_studio.schema.field import (
 )
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import found as at
-from mcp_studio.schema.place import has, pointer, put, remove
+from mcp_studio.schema.place import pointer
 from mcp_studio.schema.text import from_text, to_text
-from mcp_studio.session.inbox import Inbox, InputRequest
+from mcp_studio.session.inbox import OURS, Inbox, InputRequest
 from mcp_studio.session.rules import message_result
 from mcp_studio.urls import judge, open_page
+
+if TYPE_CHECKING:
+    from mcp_studio.studio import Studio
+
+_GRACE = 1.0
+"""Seconds for whatever asked to end by itself once it has no answer."""
+
+
+class Refused(NamedTuple):
+    """A question that nobody could answer: as the error that the command line ends with, and for the envelope."""
+
+    error: InputNeeded | SignInNeeded
+    detail: dict[str, Json]
+
+
+def _refused(request: InputRequest) -> Refused:
+    about: dict[str, Json] = {"asked": request.kind, "question": request.message}
+    if request.kind == "approval":
+        why = f"{request.subject} needs approval: {', '.join(request.reasons)}."
+        return Refused(InputNeeded(why, hint="Approve it: --yes"), {**about, "arguments": request.arguments})
+    match request.kind:
+        case "url":
+            what, more = "for a page to be opened", {"url": request.url}
+        case "sampling":
+            what, more = "for the answer of a model", {"params": dict(request.params)}
+        case _:
+            what, more = "for input", {"schema": request.schema}
+    said = "; ".join(part for part in (request.message, request.note) if part) or "no reason given"
+    hint = "Run it on a terminal to answer, or give --answer FILE."
+    return Refused(InputNeeded(f"{request.server} asks {what}: {said}", hint=hint), {**about, **more})
+
+
+class Asker:
+    """Answers the inbox. `refused` holds what nobody could answer.
+
+    Args:
+        files: files of rules (`--answer`) that hold before all others.
+
+    Raises:
+        ConfigError: one of the files is not there, or has something wrong in it.
+    """
+
+    def __init__(self, files: list[str] | None = None) -> None:
+        self.refused: list[Refused] = []
+        self.rules = tuple(rule for file in files or () for rule in _rules(Path(file)))
+        self.lines = Lines()
+        self.turn = asyncio.Lock()
+        """Whoever holds it may ask."""
+        self.studio: Studio
+        """Set once it is open, and so is `note`, which says one line of narration."""
+        self.note: Callable[[str], None]
+        self._give_up: Callable[[], object] | None = None
+        self._seen: set[int] = set()
+
+    def unless_answered(self, give_up: Callable[[], object]) -> None:
+        """Have this called a moment after a question had no answer: what asked it may wait for ever."""
+        self._give_up = give_up
+        if self.refused:
+            asyncio.get_running_loop().call_later(_GRACE, give_up)
+
+    async def fill(self, request: InputRequest) -> Json:
+        """Put a form of our own to the person; None where they do not want to fill it in."""
+        try:
+            await fill(request, self.lines, self.studio.redactor)
+        except (Left, EndOfInput):
+            return None
+        answer = await request.reply
+        return answer.content if answer.action == "accept" else None
+
+    @asynccontextmanager
+    async def answering(self, inbox: Inbox) -> AsyncGenerator[None]:
+        """Answer, one after the other, what comes into the inbox while this is open."""
+        news = asyncio.Event()
+        disconnect = inbox.changed.connect(lambda _: news.set())
+        task = asyncio.create_task(self._serve(inbox, news))
+        try:
+            yield
+        finally:
+            disconnect()
+            task.cancel()
+            await asyncio.wait((task,))
+
+    async def _serve(self, inbox: Inbox, news: asyncio.Event) -> None:
+        while True:
+            await news.wait()
+            news.clear()
+            while waiting := [one for one in inbox.pending if one.number not in self._seen]:
+                request = waiting[0]
+                self._seen.add(request.number)
+                async with self.turn:
+                    await self._answer(request, inbox)
+
+    async def _answer(self, request: InputRequest, inbox: Inbox) -> None:
+        if not can_ask():
+            refused = _refused(request)
+            if request.kind == "sign_in":
+                error = await sign_in.nobody(request, self.studio)
+                refused = Refused(error, {"asked": request.kind, "question": request.message})
+            self.refused.append(refused)
+            by = "nobody to ask" if request.kind == "approval" else ""
+            request.answer("decline" if request.kind in OURS else "cancel", by=by)
+            if self._give_up is not None:
+                self.unless_answered(self._give_up)
+            return
+        asking = asyncio.create_task(self._put(request, inbox))
+        try:
+            # The server may withdraw its question, or the call end, while somebody is still typing.
+            done, _ = await asyncio.wait((asking, request.reply), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            asking.cancel()
+        if asking not in done:
+            await asyncio.wait((asking,))
+            if request.kind == "sign_in" and request.reply.done() and request.reply.result().action == "accept":
+                return  # whoever signed in has seen it
+            say("\n(the page is done)" if request.completed else "\n(the question was withdrawn)")
+            return
+        try:
+            asking.result()
+        except EndOfInput:
+            request.answer("cancel")
+        except Left as left:
+            request.answer("decline" if left.args[0] == "decline" else "cancel")
+
+    async def _put(self, request: InputRequest, inbox: Inbox) -> None:
+        if request.kind == "approval":
+            await self._approve(request)
+            return
+        if request.kind == "sign_in":
+            await sign_in.put(request, self.studio, self.lines, self.note)
+            return
+        about = f" ({safe(request.subject)} is waiting)" if request.subject else ""
+        say(f"{safe(request.server)} asks{about}:")
+        if request.note:
+            say(f"  {safe(request.note)}")
+        if request.kind == "url":
+            await visit(request, inbox, self.lines)
+        elif request.kind == "sampling":
+            await sample(request, self.lines)
+        else:
+            await fill(request, self.lines, self.studio.redactor)
+
+    async def _approve(self, request: InputRequest) -> None:
+        say(f"{safe(request.subject)} asks for approval: {', '.join(safe(reason) for reason in request.reasons)}")
+        frame(pretty(request.arguments))
+        request.answer("accept" if await agrees(self.lines, "Run it?") else "decline")
+
+
+def _rules(file: Path) -> tuple[AnswerRule, ...]:
+    problems: list[Problem] = []
+    if not file.exists():
+        raise ConfigError(f"--answer: there is no file {file}.")
+    rules = load_answers(file, problems)
+    if problems:
+        raise ConfigError(f"--answer: {problems[0]}", hint="Nothing was sent.")
+    return rules
+
 
 _HELP = "Enter takes what is in brackets, or leaves it out. :decline says no to the server, :cancel gives up."
 _DEEPEST = 6
 """Objects in objects whose fields are asked for one by one."""
+_LEFT_OUT = object()
 
 
-async def fill(request: InputRequest, lines: Lines, redactor: Redactor | None) -> None:
+async def fill(request: InputRequest, lines: Lines, redactor: Redactor) -> None:
     """Ask for every field, show what will be sent, and answer.
 
     Raises:
@@ -52,79 +215,32 @@ async def fill(request: InputRequest, lines: Lines, redactor: Redactor | None) -
     for problem in form.problems:
         say(safe(problem))
     say(_HELP)
-    value: Json = {}
-    places, objects = _places(form)
-    asked = places
+    value: dict[str, Json] = {}
+    fields = form.fields
     while True:
-        for place in asked:
-            value = await _ask_field(form, place, value, request.server, lines, redactor)
-        for path in objects:
-            value = value if has(value, path) else _put(value, path, {})
-        wrong = errors(quick(form, value))
-        if not wrong:
+        for field in fields:
+            value.pop(field.name, None)
+            value |= await _ask(field, "", request.server, lines, redactor)
+        if not (wrong := errors(quick(form, value))):
             break
         for problem in wrong:
             say(f"{safe(problem.place)}: {safe(problem.message)}")
-        asked = [place for place in places if any(_about(problem, place) for problem in wrong)]
-        if not asked:
+        fields = tuple(field for field in form.fields if any(_is_about(problem, field) for problem in wrong))
+        if not fields:
             raise Left("cancel")
-    if await _sends(form, value, request.server, lines):
+    # Specification, client/elicitation: let the person review before it is sent.
+    frame(pretty(_hidden(form.root, value)))
+    prompt(f"Send this to {safe(request.server)}? [Y/n] ")
+    answer = (await lines.read()).strip().lower()
+    leave(answer)
+    if answer in ("", "y", "yes"):
         request.answer("accept", value)
     else:
         request.answer("decline")
 
 
-class Place(NamedTuple):
-    """A field that is asked for, and where its value goes."""
-
-    path: tuple[str, ...]
-    field: Field
-
-    @property
-    def label(self) -> str:
-        """What stands in front of the answer: `who.name`."""
-        return safe(".".join(self.path))
-
-
-def _places(form: Form) -> tuple[list[Place], list[tuple[str, ...]]]:
-    """What is asked for, and the paths of the objects around it: what is in a required object is asked for one by one,
-    everything else as a whole.
-    """
-    found: list[Place] = []
-    objects: list[tuple[str, ...]] = []
-
-    def go(path: tuple[str, ...], fields: Iterable[Field]) -> None:
-        for field in fields:
-            here = (*path, field.name)
-            inside = field.fields() if isinstance(field, Object) and field.required and len(here) < _DEEPEST else ()
-            if inside:
-                objects.append(here)
-                go(here, inside)
-            else:
-                found.append(Place(here, field))
-
-    go((), form.fields)
-    return found, objects
-
-
-def _put(value: Json, path: tuple[str, ...], new: Json) -> Json:
-    """Something else at a place, behind what is there already."""
-    holder = at(value, path[:-1])
-    return put(value, path, new, tuple(holder) if isinstance(holder, dict) else ())
-
-
-def _about(problem: SchemaProblem, place: Place) -> bool:
-    here = pointer(*place.path)
-    return problem.pointer == here or problem.pointer.startswith(f"{here}/")
-
-
-async def _sends(form: Form, value: Json, server: str, lines: Lines) -> bool:
-    """Specification, client/elicitation: let the person review before it is sent."""
-    frame(pretty(_hidden(form.root, value)))
-    prompt(f"Send this to {safe(server)}? [Y/n] ")
-    answer = (await lines.read()).strip().lower()
-    leave(answer)
-    return answer in ("", "y", "yes")
+def _is_about(problem: SchemaProblem, field: Field) -> bool:
+    return f"{problem.pointer}/".startswith(f"{pointer(field.name)}/")
 
 
 def _hidden(field: Field | None, value: Json) -> Json:
@@ -137,58 +253,69 @@ def _hidden(field: Field | None, value: Json) -> Json:
     return "(hidden)" if is_secret(field) else value
 
 
-async def _ask_field(
-    form: Form, place: Place, value: Json, server: str, lines: Lines, redactor: Redactor | None
-) -> Json:
-    """Ask until the answer has a meaning; nothing typed where nothing is needed leaves the field out."""
-    field = place.field
-    _describe(place, server)
+async def _ask(field: Field, within: str, server: str, lines: Lines, redactor: Redactor) -> dict[str, Json]:
+    """Ask until the answer has a meaning; empty where the field is left out.
+
+    What is in a required object is asked for one by one, under names such as `who.name`, everything else as a whole.
+    """
+    label = f"{within}{field.name}"
+    if isinstance(field, Object) and field.required and label.count(".") < _DEEPEST and (fields := field.fields()):
+        found: dict[str, Json] = {}
+        for one in fields:
+            found |= await _ask(one, f"{label}.", server, lines, redactor)
+        return {field.name: found}
+    label = safe(label)
+    _describe(field, label, server)
     default = f" [{safe(to_text(field, field.default), 200)}]" if field.has_default and not is_secret(field) else ""
     while True:
-        prompt(f"{place.label}{default}: ")
+        prompt(f"{label}{default}: ")
         text = await lines.read(hidden=is_secret(field))
         leave(text)
+        if not text.strip() and field.has_default:
+            return {field.name: field.default}
+        if not text.strip() and not field.required:
+            return {}
         try:
-            if not text.strip():
-                if field.has_default:
-                    return _put(value, place.path, field.default)
-                if not field.required:
-                    return remove(value, place.path)
-                raise ValueError("is needed")
-            given = from_text(field, text)
-            alone = Form((field,), strict=form.strict)
-            if wrong := errors(quick(alone, {field.name: given})):
-                raise ValueError(wrong[0]._replace(pointer=wrong[0].pointer.removeprefix(pointer(field.name))).said)
+            value = _typed(field, text)
         except ValueError as problem:
-            say(f"  {place.label} {safe(problem)}")
+            say(f"  {label} {safe(problem)}")
             continue
-        if redactor and is_secret(field):
+        if is_secret(field):
             redactor.learn(text)
-        return _put(value, place.path, given)
+        return {field.name: value}
 
 
-def _describe(place: Place, server: str) -> None:
-    field = place.field
+def _typed(field: Field, text: str) -> Json:
+    """What a typed text means for a field.
+
+    Raises:
+        ValueError: nothing that fits.
+    """
+    if not text.strip():
+        raise ValueError("is needed")
+    value = from_text(field, text)
+    if wrong := errors(quick(Form((field,), strict=True), {field.name: value})):
+        raise ValueError(wrong[0]._replace(pointer=wrong[0].pointer.removeprefix(pointer(field.name))).said)
+    return value
+
+
+def _describe(field: Field, label: str, server: str) -> None:
     needed = " (required)" if field.required else ""
     title = f"{field.title} " if field.title and field.title != field.name else ""
-    say(f"{safe(title)}{safe(field.description)}{needed}".strip() or f"{place.label}{needed}")
+    say(f"{safe(title)}{safe(field.description)}{needed}".strip() or f"{label}{needed}")
     if isinstance(field, (Choice, Choices)):
         many = "any of, with commas: " if isinstance(field, Choices) else "one of: "
         say("  " + many + ", ".join(safe(to_text(field, option.value), 100) for option in field.options))
     elif isinstance(field, Flag):
         say("  yes or no")
     elif isinstance(field, AS_JSON):
-        say(f"  as JSON{': ' if field.hint else ''}{safe(field.hint)}{_example(field)}")
+        made = at(example(Form((field,)), "typical").value, (field.name,))
+        such = "" if made is None else f", such as {safe(to_text(field, made), 300)}"
+        say(f"  as JSON{': ' if field.hint else ''}{safe(field.hint)}{such}")
     elif field.hint and field.hint not in field.description:
         say(f"  {safe(field.hint)}")
     if is_secret(field):
         say(f"  This looks like a secret. It goes to {safe(server)}.")
-
-
-def _example(field: Field) -> str:
-    """How what is typed may look."""
-    made = at(example(Form((field,)), "typical").value, (field.name,))
-    return "" if made is None else f", such as {safe(to_text(field, made), 300)}"
 
 
 async def visit(request: InputRequest, inbox: Inbox, lines: Lines) -> None:
@@ -231,7 +358,7 @@ async def _consent(request: InputRequest, inbox: Inbox, lines: Lines, url: str) 
             return
 
 
-_ASKING_SAMPLING_HELP = (
+_SAMPLING_HELP = (
     "Type what the model would say; a line with a single dot ends it. @FILE sends the result in a JSON file. "
     ":decline refuses, :cancel gives up."
 )
@@ -246,8 +373,8 @@ async def sample(request: InputRequest, lines: Lines) -> None:
         EndOfInput: there is nobody any more.
     """
     say("It wants a model to answer:")
-    show(request.params)
-    say(_ASKING_SAMPLING_HELP)
+    _show(request.params)
+    say(_SAMPLING_HELP)
     while True:
         try:
             request.answer("accept", await _reply(lines))
@@ -256,18 +383,14 @@ async def sample(request: InputRequest, lines: Lines) -> None:
             say(f"  {safe(problem)}")
 
 
-def show(params: dict[str, Json]) -> None:
+def _show(params: dict[str, Json]) -> None:
     """The request, readable, behind a bar."""
     if isinstance(prompt_text := params.get("systemPrompt"), str):
         frame(f"system: {prompt_text}")
-    messages = params.get("messages")
-    for message in items_of(messages):
-        known = mapping(message)
-        content = known.get("content")
-        blocks = cast("list[Json]", content) if isinstance(content, list) else [content]
-        frame(f"{known.get('role', '?')}: {blocks_text(blocks)}")
-    tools = params.get("tools")
-    for tool in items_of(tools):
+    for message in items_of(params.get("messages")):
+        text = joined(map(block_text, blocks_of(message)))
+        frame(f"{mapping(message).get('role', '?')}: {text}")
+    for tool in items_of(params.get("tools")):
         known = mapping(tool)
         frame(f"tool {known.get('name', '?')}: {known.get('description', '')}")
     more = {key: params[key] for key in _SHOWN if key in params}

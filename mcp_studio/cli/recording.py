@@ -22,7 +22,7 @@ from mcp_studio.trace.diff import compare, shown
 from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.disk.sessions import SessionInfo, describe, sessions
 from mcp_studio.trace.export.bundle import Opened, open_recording
-from mcp_studio.trace.export.collector import Sent, address, send
+from mcp_studio.trace.export.collector import address, send
 from mcp_studio.trace.export.formats import FORMATS
 from mcp_studio.trace.export.formats import export as exported
 from mcp_studio.trace.export.item import items
@@ -47,7 +47,7 @@ class Lines:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         columns = recording.columns
-        self._reader: Reader | None = None
+        self._reader = recording.reader()
         names = columns.servers.texts[2:]
         self._server = min(_SERVER, max((len(safe(name, 80)) for name in names), default=0))
         self._server = max(self._server, len("server"))
@@ -72,7 +72,7 @@ class Lines:
         method = safe(columns.methods.texts[columns.method[row]], 80)
         target = columns.targets.texts[columns.target[row]]
         if kind in _WORDY and not target:
-            target = self._words(number)
+            target = beginning(self._reader.body(number), _TARGET)
         stamp = columns.time[row]
         clock = time.strftime(self._clock, time.localtime(stamp)) + f".{int(stamp * 1000) % 1000:03}"
         return (
@@ -83,14 +83,7 @@ class Lines:
 
     def close(self) -> None:
         """No more lines."""
-        if self._reader is not None:
-            self._reader.close()
-            self._reader = None
-
-    def _words(self, number: int) -> str:
-        if self._reader is None:
-            self._reader = self._recording.reader()
-        return beginning(self._reader.body(number), _TARGET)
+        self._reader.close()
 
 
 def status(columns: Columns, row: int) -> str:
@@ -408,8 +401,8 @@ def check(format: str, output: str, to: str) -> None:
 
 async def to_collector(
     recording: Recording, numbers: Sequence[int] | None, to: str, headers: Iterable[tuple[str, str]], out: Output
-) -> Sent:
-    """Send the requests among these entries, or all, to the collector at an address, and say what it took.
+) -> int:
+    """Send the requests among these entries, or all, to the collector at an address; returns the exit code.
 
     Raises:
         StudioError: see `collector.send`.
@@ -418,7 +411,7 @@ async def to_collector(
     out.note(f"sent {_spans(sent.spans)} to the collector")
     if sent.rejected:
         out.note(f"it did not want {_spans(sent.rejected)}. {sent.message}".strip())
-    return sent
+    return out.done({"sent": sent.spans, "rejected": sent.rejected, "message": sent.message or None})
 
 
 def _spans(count: int) -> str:

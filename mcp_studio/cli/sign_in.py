@@ -15,7 +15,7 @@ from mcp_studio.auth.callback import port_kept
 from mcp_studio.auth.model import AuthExchange, AuthStep, SignInState, span
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.cli.output import SignInAt
-from mcp_studio.cli.terminal import EndOfInput, Left, Lines, frame, leave, prompt, say
+from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, can_ask, frame, leave, prompt, say
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.jsontext import Json
@@ -25,7 +25,6 @@ from mcp_studio.session.sign_in import command, wants
 from mcp_studio.urls import NONE, is_there, open_page, ssh_line
 
 if TYPE_CHECKING:
-    from mcp_studio.cli.asking import Asker
     from mcp_studio.cli.output import Output
     from mcp_studio.session.state import Status
     from mcp_studio.studio import Studio
@@ -90,7 +89,7 @@ async def page(sign_in: SignIn, lines: Lines) -> None:
     """Take the address that the browser ends on; Enter opens the page once more."""
     while True:
         prompt("> ")
-        typed = (await lines.read_long()).strip()
+        typed = (await lines.read(long=True)).strip()
         leave(typed)
         if not typed:
             if not await sign_in.open_page():
@@ -372,6 +371,7 @@ class Guide:
 
 _PATIENCE = 15.0
 """Seconds for getting at the page that is handed out."""
+_NOW = "Sign in now?"
 
 
 async def nobody(request: InputRequest, studio: Studio) -> SignInNeeded:
@@ -393,37 +393,39 @@ async def put(request: InputRequest, studio: Studio, lines: Lines, note: Callabl
     say(wants(safe(request.server), safe(request.message), how=waiting))
     for reason in request.reasons:
         say(f"  {safe(reason, 600)}")
-    if request.sign_in is None or not await _agrees(lines):
+    if request.sign_in is None or not await agrees(lines, _NOW):
         request.answer("decline")
         return
     config = studio.manager.config(request.server)
     try:
-        await _follow(studio, config, request.sign_in, lines, note)
+        await _follow(studio, config, request.sign_in, lines, note, studio.config.settings.browser)
         request.answer("accept")
     except StudioError as error:
-        _tell(error)
+        say(f"  {safe(error.message)}")
+        if error.hint:
+            say(f"  {safe(error.hint)}")
         request.answer("decline")
 
 
-async def first(studio: Studio, name: str, status: Status, asker: Asker, out: Output) -> Status:
+async def first(studio: Studio, name: str, status: Status, out: Output) -> Status:
     """A server cannot be connected to before somebody signs in: offer that, or hand out the page.
 
     Returns:
         What became of the server.
     """
     config = studio.manager.config(name)
-    begin = partial(studio.sign_in, name)
+    asker, begin = out.asker, partial(studio.sign_in, name)
     async with asker.turn:
-        if not asker.present:
+        if not can_ask():
             if out.server == name and status.error and (found := await hand_out(studio, config, begin, status.error)):
                 raise found
             return status
         about = status.error.message if status.error else ""
         say(wants(safe(name), safe(about)))
         try:
-            if not await _agrees(asker.lines):
+            if not await agrees(asker.lines, _NOW):
                 return status
-            await _follow(studio, config, begin, asker.lines, out.note)
+            await _follow(studio, config, begin, asker.lines, out.note, studio.config.settings.browser)
         except EndOfInput:
             return status
     studio.manager.start(name)
@@ -438,45 +440,29 @@ async def hand_out(
     Returns:
         `error` with the page; None where there is none, or where nothing can be left for later.
     """
-    sign_in: SignIn | None = None
-    studio.accounts.browser = opener = Opener(NONE)
     try:
         async with asyncio.timeout(_PATIENCE):
-            sign_in = begin()
-            await Guide(sign_in, _silent, None, opener, finish=login_command(config)).follow()
+            await _follow(studio, config, begin, None, lambda _: None, NONE)
     except SignInAt as page:
         say(f"Somebody can sign in to {safe(config.name)} there, with a browser on any machine:")
         say(safe(page.url, 16_384))
         return SignInAt(error.message, page.url, hint=page.hint)
     except (StudioError, TimeoutError):
         return None  # what keeps it from going on is told by `auth login`
-    finally:
-        if sign_in is not None:
-            sign_in.cancel()
     return None
 
 
-async def _agrees(lines: Lines) -> bool:
-    prompt("Sign in now? [y/N] ")
-    return (await lines.read()).strip().lower() in ("y", "yes")
-
-
 async def _follow(
-    studio: Studio, config: ServerConfig, begin: Callable[[], SignIn], lines: Lines, note: Callable[[str], None]
+    studio: Studio,
+    config: ServerConfig,
+    begin: Callable[[], SignIn],
+    lines: Lines | None,
+    note: Callable[[str], None],
+    browser: str,
 ) -> None:
-    studio.accounts.browser = opener = Opener(studio.config.settings.browser)
+    studio.accounts.browser = opener = Opener(browser)
     sign_in = begin()
     try:
         await Guide(sign_in, note, lines, opener, finish=login_command(config)).follow()
     finally:
         sign_in.cancel()
-
-
-def _tell(error: StudioError) -> None:
-    say(f"  {safe(error.message)}")
-    if error.hint:
-        say(f"  {safe(error.hint)}")
-
-
-def _silent(_: str) -> None:
-    return

@@ -7,19 +7,21 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal, cast
 
 from mcp_studio.cli.arguments import given_object
-from mcp_studio.cli.options import CERTIFICATES, Options
+from mcp_studio.cli.grammar import REMOTE
+from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.config.expand import effective, uses
-from mcp_studio.config.importers import REMOTE, from_command, from_url
+from mcp_studio.config.importers import from_command, from_url
 from mcp_studio.config.load import load
 from mcp_studio.config.model import Config, Era, Problem, Root, ServerConfig, Timeouts
-from mcp_studio.config.servers import ERAS, contradiction
+from mcp_studio.config.servers import contradiction
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError, Unreachable, UsageError
 from mcp_studio.paths import Paths
-from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS, era_of
+from mcp_studio.protocol.versions import era_of
 from mcp_studio.redact import is_reference
 from mcp_studio.transport.guard_start import child_environment
 from mcp_studio.transport.guard_start import process as guard
@@ -30,9 +32,9 @@ def bent(server: ServerConfig, options: Options) -> ServerConfig:
     """The entry with what the command line says over it; a word of the command line beats one of the file.
 
     Raises:
-        UsageError: an unknown era or version, two that contradict each other, no JSON object, or no folder.
+        UsageError: era and version contradict each other, something is no JSON object, or a root is no folder.
     """
-    era, version = _era(options.value("--era")), _version(options.value("--protocol-version"))
+    era, version = cast("Era | Literal['']", options.value("--era")), options.value("--protocol-version")
     if era and version and (wrong := contradiction(era, version)):
         raise UsageError(f"--protocol-version: {wrong}")
     if version:
@@ -44,8 +46,8 @@ def bent(server: ServerConfig, options: Options) -> ServerConfig:
         server = replace(server, capabilities=given_object("--capabilities", text))
     if text := options.value("--client-info"):
         server = replace(server, client_info=given_object("--client-info", text))
-    if given := options.values("--root"):
-        server = replace(server, roots=tuple(map(_root, given)))
+    if roots := options.values("--root"):
+        server = replace(server, roots=tuple(map(_root, roots)))
     return server
 
 
@@ -58,57 +60,22 @@ def _root(text: str) -> Root:
     return Root(folder.absolute().as_uri())
 
 
-def _era(text: str) -> Era | None:
-    for era in ERAS:
-        if era == text:
-            return era
-    if not text:
-        return None
-    raise UsageError(f"--era: must be one of {', '.join(ERAS)}, not `{text}`.", hint=nearest(text, ERAS))
-
-
-def _version(text: str) -> str:
-    if text and text not in VERSIONS:
-        known = ", ".join(VERSIONS)
-        raise UsageError(f"--protocol-version: must be one of {known}, not `{text}`.", hint=nearest(text, VERSIONS))
-    return text
-
-
-def certified(server: ServerConfig, options: Options) -> ServerConfig:
-    """The entry with what the command line says over it; servers that are programs stay as they are.
-
-    Raises:
-        UsageError: there is a key, but no certificate.
-    """
-    given = [name for name in CERTIFICATES if options.flag(name)]
-    if not given or not server.url:
+def _certified(server: ServerConfig, options: Options) -> ServerConfig:
+    """The same for certificates; servers that are programs stay as they are."""
+    if not server.url:
         return server
-    tls = server.tls
-    if options.flag("--ca"):
-        tls = replace(tls, ca=_file(options, "--ca"))
-    if options.flag("--cert"):
-        tls = replace(tls, cert=_file(options, "--cert"), key="")
-    if options.flag("--cert-key"):
-        tls = replace(tls, key=_file(options, "--cert-key"))
+    paths = {"--ca": "ca", "--cert": "cert", "--cert-key": "key"}
+    given = {key: _path(options, name) for name, key in paths.items() if options.flag(name)}
+    if "cert" in given:
+        given.setdefault("key", "")
+    tls = replace(server.tls, **given, insecure=server.tls.insecure or options.flag("--insecure"))
     if tls.key and not tls.cert:
         raise UsageError("--cert-key is the key of a certificate: --cert FILE is missing.")
-    return replace(server, tls=replace(tls, insecure=tls.insecure or options.flag("--insecure")))
+    return replace(server, tls=tls)
 
 
-def refuse(options: Options) -> None:
-    """Say that there is nobody to show certificates to.
-
-    Raises:
-        UsageError: one of the options was given.
-    """
-    for name in CERTIFICATES:
-        if options.flag(name):
-            raise UsageError(f"{name} is for servers at a URL.")
-
-
-def _file(options: Options, name: str) -> str:
-    text = options.value(name)
-    if not text:
+def _path(options: Options, name: str) -> str:
+    if not (text := options.value(name)):
         raise UsageError(f"{name} needs the name of a file.")
     return str(Path(text).expanduser().absolute())
 
@@ -130,11 +97,11 @@ def target(options: Options) -> ServerConfig | None:
     if url:
         return _adjusted(from_url(url, options.headers, options.value("--transport")), options)
     if options.flag("--transport"):
-        raise UsageError(f"--transport is for a server at a URL: --url URL --transport {'|'.join(REMOTE)}.")
+        raise UsageError("--transport is for a server at a URL: --url URL --transport http|sse|websocket.")
     if options.command is not None:
-        if options.headers:
-            raise UsageError("--header is for servers at a URL.")
-        refuse(options)
+        for option in REMOTE:
+            if options.flag(option.name):
+                raise UsageError(f"{option.name} is for servers at a URL.")
         return _adjusted(from_command(options.command), options)
     return None
 
@@ -218,20 +185,28 @@ def _typed_in(options: Options) -> bool:
     return "-" in (options.value("--capabilities"), options.value("--client-info"))
 
 
+def configured(out: Output) -> Config:
+    """What a verb works on: all that is configured, or the server given on the command line.
+
+    Kept secrets are not looked up yet. What is wrong with the configuration is told.
+    """
+    if out.shell is not None:
+        return out.shell.config
+    config = configuration(out.options, Paths.default(), target(out.options), secrets=False)
+    learn(config, out)
+    for problem in config.problems:
+        out.warn(problem)
+    for question in config.untrusted:
+        out.note(f"{question.file} is not in use: agree to it by `mcp-studio config trust`")
+    return config
+
+
 def learn(config: Config, out: Output) -> None:
     """What entries say is secret goes out of nothing."""
     for server in config.servers.values():
         for secret in server.secrets:
             if not is_reference(secret):
                 out.redactor.learn(secret)
-
-
-def tell_problems(config: Config, out: Output) -> None:
-    """Say what of the configuration is not in use, and why."""
-    for problem in config.problems:
-        out.warn(problem)
-    for question in config.untrusted:
-        out.note(f"{question.file} is not in use: agree to it by `mcp-studio config trust`")
 
 
 def select(config: Config, names: Sequence[str]) -> Config:
@@ -251,6 +226,20 @@ def select(config: Config, names: Sequence[str]) -> Config:
     if not servers:
         raise _nothing(config)
     return replace(config, servers=servers)
+
+
+def server_option(options: Options) -> str:
+    """The value of `--server`, for verbs that are about one."""
+    names = options.values("--server")
+    if len(names) > 1:
+        raise UsageError(f"`{options.verb}` is about one server.")
+    return names[0] if names else ""
+
+
+def only(config: Config) -> str:
+    """The one server that can be meant without naming it; empty where there is none, or several."""
+    names = list(config.servers) if len(config.servers) == 1 else [s.name for s in config.servers.values() if s.enabled]
+    return names[0] if len(names) == 1 else ""
 
 
 def _unknown(config: Config, name: str) -> UsageError | ConfigError:
@@ -277,23 +266,16 @@ def _nothing(config: Config) -> UsageError | ConfigError:
 
 def _adjusted(server: ServerConfig, options: Options) -> ServerConfig:
     """The entry with what the command line says over it."""
-    server = certified(bent(server, options), options)
+    server = _certified(bent(server, options), options)
     if level := options.value("--log-level"):
-        server = replace(server, log_level=_level(level))
-    if (seconds := options.seconds) is not None:
+        server = replace(server, log_level=level)
+    if (seconds := options.seconds()) is not None:
         server = replace(server, timeouts=Timeouts(seconds, seconds, seconds, "--timeout"))
     if server.url and server.source.origin != "argument" and (headers := options.headers):
         given = from_url(server.url, headers)
         secrets = tuple(dict.fromkeys((*server.secrets, *given.secrets)))
         server = replace(server, headers={**server.headers, **given.headers}, secrets=secrets)
     return server
-
-
-def _level(text: str) -> str:
-    if text not in LOG_LEVELS:
-        hint = nearest(text, LOG_LEVELS)
-        raise UsageError(f"--log-level: must be one of {', '.join(LOG_LEVELS)}, not `{text}`.", hint=hint)
-    return text
 
 
 def start_ahead(config: Config) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -37,54 +38,36 @@ class Lines:
         self._fd = fd
         self._text = b""
 
-    async def read(self, *, hidden: bool = False) -> str:
-        """The next line without its end; `hidden` does not show what is typed.
+    async def read(self, *, hidden: bool = False, long: bool = False) -> str:
+        """The next line without its end.
+
+        Args:
+            hidden: what is typed is not shown.
+            long: it may be longer than the 4,095 bytes that a terminal which edits lines by itself takes.
 
         Raises:
             EndOfInput: there is no more.
         """
-        with silent(self._fd) if hidden else _nothing():
+        with _without("ECHO" if hidden else "ICANON" if long else "", self._fd):
             while b"\n" not in self._text:
                 data = await self._wait()
-                if not data or len(self._text) > _LONGEST:
+                if not data or data == b"\x04" or len(self._text) > _LONGEST:
                     raise EndOfInput
                 self._text += data
         if hidden:
-            sys.stderr.write("\n")
+            say("")
         line, _, self._text = self._text.partition(b"\n")
+        while long and (found := _ERASED.search(line)):
+            line = line[: found.start()] + line[found.end() :]
         return line.decode("utf-8", "replace").rstrip("\r")
-
-    async def read_long(self) -> str:
-        """The next line, however long: a terminal that edits lines by itself cuts them at 4,095 bytes.
-
-        Raises:
-            EndOfInput: there is no more.
-        """
-        if termios is None or not os.isatty(self._fd):
-            return await self.read()
-        line = bytearray()
-        with _unedited(self._fd):
-            while True:
-                if not self._text:
-                    sys.stderr.flush()
-                    self._text = await self._wait()
-                    if not self._text:
-                        raise EndOfInput
-                key, self._text = self._text[:1], self._text[1:]
-                if key in (b"\n", b"\r"):
-                    break
-                _edit(line, key)
-        sys.stderr.write("\n")
-        return line.decode("utf-8", "replace")
 
     async def _wait(self) -> bytes:
         if sys.platform == "win32":
             return (await asyncio.to_thread(sys.stdin.readline)).encode()
-        loop = asyncio.get_running_loop()
-        ready: asyncio.Future[None] = loop.create_future()
-        loop.add_reader(self._fd, _settle, ready)
+        loop, ready = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(self._fd, ready.set)
         try:
-            await ready
+            await ready.wait()
         finally:
             loop.remove_reader(self._fd)
         try:
@@ -93,92 +76,49 @@ class Lines:
             return b""
 
 
-def _settle(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
-
-
-@contextmanager
-def _nothing() -> Generator[None]:
-    yield
-
-
-def _edit(line: bytearray, key: bytes) -> None:
-    """Do what a key does to a line, and show it."""
-    if key == b"\x04" and not line:
-        raise EndOfInput
-    if key in (b"\x7f", b"\x08", b"\x15"):  # backspace, ctrl+u
-        gone = len(line) if key == b"\x15" else min(len(line), 1)
-        del line[len(line) - gone :]
-        sys.stderr.write("\b \b" * gone)
-    elif key >= b" " and len(line) < _LONGEST:
-        line += key
-        sys.stderr.write(key.decode("ascii", "replace"))
-
-
-@contextmanager
-def _unedited(fd: int) -> Generator[None]:
-    """Have keys as they are pressed; ctrl+c stays what it is."""
-    assert termios is not None
-    _before[fd] = termios.tcgetattr(fd)
-    plain = termios.tcgetattr(fd)
-    plain[3] &= ~(termios.ECHO | termios.ICANON)
-    termios.tcsetattr(fd, termios.TCSADRAIN, plain)
-    try:
-        yield
-    finally:
-        _show_again()
-
-
+_ERASED = re.compile(rb"[^\x7f\x08]?[\x7f\x08]|.*\x15", re.DOTALL)
+"""What backspace and ctrl+u take out of a line that the terminal does not edit."""
 _before: dict[int, list[Any]] = {}
-"""How terminals were whose echo is off at the moment."""
+"""How terminals were whose modes are changed at the moment."""
 
 
 @contextmanager
-def silent(fd: int) -> Generator[None]:
-    """Switch the terminal's echo off."""
-    if termios is None:
+def _without(mode: str, fd: int) -> Generator[None]:
+    """Switch a mode of a terminal off: `ECHO`, or `ICANON`, which edits lines."""
+    if termios is None or not mode or not os.isatty(fd):
         yield
         return
     _before[fd] = termios.tcgetattr(fd)
-    quiet = termios.tcgetattr(fd)
-    quiet[3] &= ~termios.ECHO
-    termios.tcsetattr(fd, termios.TCSANOW, quiet)
+    changed = termios.tcgetattr(fd)
+    changed[3] &= ~getattr(termios, mode)
+    termios.tcsetattr(fd, termios.TCSANOW, changed)
     try:
         yield
-    except BaseException:
-        restore()
-        raise
-    _show_again()
+    finally:
+        _set_back()
 
 
 def restore() -> None:
-    """Switch it on again where nobody has ended the line, also while a thread still waits for it."""
-    if _show_again():
-        sys.stderr.write("\n")
-        sys.stderr.flush()
+    """Set terminals back where nobody has ended the line, also while a thread still waits for it."""
+    if _before:
+        _set_back()
+        say("")
 
 
-def _show_again() -> bool:
-    """Whether any terminal's echo was off."""
-    silenced = tuple(_before)
-    for fd in silenced:
-        with suppress(OSError, KeyError, *([termios.error] if termios else [])):
-            if termios is not None:
-                termios.tcsetattr(fd, termios.TCSANOW, _before.pop(fd))
-    return bool(silenced)
+def _set_back() -> None:
+    while _before and termios is not None:
+        with suppress(OSError, termios.error):
+            fd, before = _before.popitem()
+            termios.tcsetattr(fd, termios.TCSANOW, before)
 
 
 class Left(Exception):
     """The person said `:decline` or `:cancel`; the argument is the action."""
 
 
-WORDS = {":decline", ":cancel"}
-
-
 def leave(text: str) -> None:
     """Raise `Left` where a line is one of the words that leave a question."""
-    if text.strip() in WORDS:
+    if text.strip() in (":decline", ":cancel"):
         raise Left(text.strip().removeprefix(":"))
 
 
@@ -193,6 +133,16 @@ def prompt(text: str) -> None:
     sys.stderr.flush()
 
 
+async def agrees(lines: Lines, question: str) -> bool:
+    """Ask a question that is answered by yes or no; no where nothing is typed.
+
+    Raises:
+        EndOfInput: there is nobody any more.
+    """
+    prompt(f"{question} [y/N] ")
+    return (await lines.read()).strip().lower() in ("y", "yes")
+
+
 def frame(text: str) -> None:
     """Foreign text behind a bar on every line: a server cannot draw what looks like ours."""
     for line in safe(text, 20_000, lines=True).split("\n"):
@@ -201,16 +151,12 @@ def frame(text: str) -> None:
 
 _TRIES = 3
 _SHORTEST = 8
-
-
-class _Asked:
-    """How often it was asked for in this process: what opened the file once is not asked for again."""
-
-    times = 0
+_asked: list[bool] = []
+"""What was asked for in this process: a passphrase that opened the file is not asked for again."""
 
 
 def ask(new: bool) -> str:
-    """Ask for it; empty where nobody is there, or gives none. Blocks.
+    """Ask for the passphrase of the encrypted file; empty where nobody is there, or gives none. Blocks.
 
     Args:
         new: it is to be made up, and typed twice.
@@ -218,16 +164,14 @@ def ask(new: bool) -> str:
     if not can_ask():
         return ""
     try:
-        return _new() if new else _known()
+        if new:
+            return _new()
+        if _asked:
+            say("That passphrase does not open the file.")
+        _asked.append(new)
+        return typed("Passphrase of the encrypted secrets: ")
     except EOFError:
         return ""
-
-
-def _known() -> str:
-    if _Asked.times:
-        say("That passphrase does not open the file.")
-    _Asked.times += 1
-    return typed("Passphrase of the encrypted secrets: ")
 
 
 def _new() -> str:
@@ -255,7 +199,7 @@ def typed(text: str) -> str:
         return getpass(text)
     prompt(text)
     line = b""
-    with silent(0):
+    with _without("ECHO", 0):
         # Byte by byte: what is typed ahead is for whoever reads next.
         while not line.endswith(b"\n"):
             byte = os.read(0, 1)

@@ -48,7 +48,7 @@ def test_capabilities_and_client_info_come_from_words_and_files(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--protocol-version", "2025-06-19"], "Did you mean `2025-06-18`?"),
+        (["--protocol-version", "2025-06-19"], "invalid choice: '2025-06-19' (choose from"),
         (["--protocol-version", "2025-06-18", "--era", "modern"], "belongs to the legacy era"),
         (["--capabilities", "[]"], "--capabilities must be a JSON object."),
         (["--capabilities", "{"], "--capabilities is not valid JSON"),

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from mcp_studio.call.copying.formats import IDS
-from mcp_studio.cli.shells import script
+from mcp_studio.cli.completion import candidates
 from tests.cli.kit import RAW, cli, raw
 
 NOBODY = ("--url", "http://127.0.0.1:1/mcp")
@@ -68,4 +68,4 @@ def test_what_is_printed_runs_and_is_read_again() -> None:
 
 
 def test_the_forms_are_completed() -> None:
-    assert " ".join(IDS) in script("bash")
+    assert candidates(["call", "x", "--as", ""], list) == list(IDS)

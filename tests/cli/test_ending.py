@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from mcp_studio.call.call import Denied, Rejected
-from mcp_studio.cli.asking import Asker
+from mcp_studio.cli.options import parse
 from mcp_studio.cli.outcome import end
 from mcp_studio.cli.output import Output
-from mcp_studio.jsontext import pretty
+from mcp_studio.cli.questions import Asker
 
 
-def ended(outcome: Any) -> int:
-    return end(outcome, Output(), Asker(), pretty)
+def ended(outcome: Any, *words: str) -> int:
+    out = Output(parse(["call", *words]))
+    out.asker, out.studio = Asker(), cast(Any, SimpleNamespace(manager=SimpleNamespace(names=tuple)))
+    return end(outcome, out)
 
 
 def test_a_tool_whose_definition_forbids_calling_it_is_a_failure_that_no_approval_changes(
@@ -33,5 +36,5 @@ def test_what_a_server_says_with_its_refusal_stands_on_one_line_as_json(capsys: 
 
 
 def test_json_has_what_a_server_says_with_its_refusal_as_data(capsys: pytest.CaptureFixture[str]) -> None:
-    assert end(Rejected(code=-1, message="no", data={"a": 1}), Output(json=True), Asker(), pretty) == 1
+    assert ended(Rejected(code=-1, message="no", data={"a": 1}), "--json") == 1
     assert '"data": {\n      "a": 1\n    }' in capsys.readouterr().out

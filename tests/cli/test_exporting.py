@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.recording import check, to_collector
 from mcp_studio.errors import UsageError
@@ -30,7 +31,7 @@ def test_words_that_do_not_fit_together(words: tuple[str, str, str], says: str) 
 def test_a_collector_gets_spans_and_the_person_hears_how_many(capsys: pytest.CaptureFixture[str]) -> None:
     async def main() -> None:
         async with listening(partial(1, "late")) as one:
-            await to_collector(recorded(morning()), None, one.url, [("X-Key", "v")], Output())
+            await to_collector(recorded(morning()), None, one.url, [("X-Key", "v")], Output(Options("trace")))
             assert "x-key: v" in one.heads[0].lower()
 
     run(main())

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.call.load import Load
-from mcp_studio.cli.loading import text_of
+from mcp_studio.cli.loading import _text
 from mcp_studio.cli.main import run as run_here
 from tests.cli.kit import RAW, argv, environment, raw
 from tests.support import run, wait_until
@@ -66,7 +66,7 @@ def test_numbers_that_are_none_and_options_that_do_not_fit_are_refused_before_an
 def test_long_times_are_written_out() -> None:
     load = Load(lambda: pytest.fail("nothing is called"), 2, 1)
     load.durations.add((20_019.5, 0.015))
-    assert "    10,000 to 30,000   ms          1  ####" in text_of(load)
+    assert "    10,000 to 30,000   ms          1  ####" in _text(load)
 
 
 def test_an_interrupted_run_tells_what_there_was(tmp_path: Path) -> None:

@@ -12,12 +12,11 @@ from typing import Any, cast
 
 import pytest
 
-from mcp_studio.cli.help import METHODS
-from mcp_studio.cli.options import Options
+from mcp_studio.cli.grammar import METHODS
+from mcp_studio.cli.options import parse
 from mcp_studio.cli.output import RISKS, Output
 from mcp_studio.cli.verbs import search as searching
-from mcp_studio.config.model import Config, Settings
-from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.errors import StudioError
 from mcp_studio.search.engine import OWN
 from mcp_studio.search.index import AUTO
 from tests.cli.kit import RAW, Done, cli, environment, raw
@@ -104,7 +103,7 @@ def test_what_is_not_found_suggests_what_may_be_meant() -> None:
         (["--method", "regx"], "There is no search method `regx`.\n  Did you mean `regex`? There are auto, substring,"),
         (
             ["--kind", "tols"],
-            "--kind: must be one of tool, resource, template, prompt, not `tols`.\n  Did you mean `tool`?",
+            "--kind: invalid choice: 'tols' (choose from 'tool', 'resource', 'template', 'prompt').",
         ),
         (["--limit", "0"], "--limit: `0` is no whole number from 1 to 1,000."),
         (["--method", "regex", "read("], "This regex is wrong: missing ).\n  read(\n       ^"),
@@ -130,16 +129,16 @@ def test_a_method_whose_extra_is_missing_says_how_to_get_it(tmp_path: Path) -> N
     assert done.returncode == 2 and "pip install 'mcp-studio[semantic]'" in done.stderr
 
 
-def test_a_method_that_is_configured_and_is_none_is_said_to_stand_there() -> None:
-    def planned(**given: Any) -> None:
-        options = Options("search")
-        options.words.append("a(")
-        searching.planned(options, Config(Settings(**given)))
-
-    with pytest.raises(UsageError, match=r"^`\[search\] method` in the configuration: There is no .* `fuzzy`"):
-        planned(search_method="fuzzy")
-    with pytest.raises(UsageError, match="This regex is wrong"):
-        planned(search_method="regex")
+@pytest.mark.parametrize(
+    ("method", "says"),
+    [("fuzzy", "`[search] method` in the configuration: There is no "), ("regex", "This regex is wrong")],
+)
+def test_a_method_that_is_configured_and_cannot_be_used_is_told(home: Path, method: str, says: str) -> None:
+    file = home / "config" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f'[search]\nmethod = "{method}"\n[servers.s]\ncommand = "no-such-command"\n')
+    done = cli("search", "a(")
+    assert done.code == 2 and says in done.err
 
 
 def test_a_list_that_fails_is_told(tmp_path: Path) -> None:
@@ -182,14 +181,14 @@ def test_hostile_texts_do_nothing_to_a_terminal() -> None:
 
 
 def test_the_help_and_completion_name_the_methods_that_there_are() -> None:
-    assert METHODS.split() == [AUTO.name, *(name for name, _, _ in OWN)]
+    assert list(METHODS) == [AUTO.name, *(name for name, _, _ in OWN)]
 
 
 @pytest.mark.parametrize("words", [["list", "tools"], ["call", "echo", "text=x"]])
 def test_other_verbs_import_next_to_nothing_of_it(words: list[str]) -> None:
     code = (
-        "import sys; from mcp_studio.cli.main import run; from mcp_studio.cli.help import answer\n"
-        "answer(['--help']); run(sys.argv[1:]); print(sorted(sys.modules), file=sys.stderr)"
+        "import sys; from mcp_studio.cli.main import run\n"
+        "run(sys.argv[1:]); print(sorted(sys.modules), file=sys.stderr)"
     )
     argv = [sys.executable, "-c", code, *words, "--", *RAW]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=120, cwd=ROOT, env=environment())
@@ -206,7 +205,7 @@ def test_waiting_for_meaning_is_told_and_ends_when_time_is_up(capsys: pytest.Cap
         return "found"
 
     async def ask(after: float, seconds: float | None) -> Any:
-        return await searching.meant(answer(after), cast(Any, vectors), Output(), seconds)
+        return await searching.meant(answer(after), cast(Any, vectors), Output(parse(["search"])), seconds)
 
     assert run(ask(0, None)) == "found" and capsys.readouterr().err == ""
     with pytest.MonkeyPatch.context() as patch:

@@ -104,7 +104,7 @@ class Typed(Lines):
         super().__init__()
         self._lines, self._ends = list(lines), ends
 
-    async def read(self, *, hidden: bool = False) -> str:
+    async def read(self, *, hidden: bool = False, long: bool = False) -> str:
         await asyncio.sleep(0)
         if self._lines:
             return self._lines.pop(0)
@@ -112,9 +112,6 @@ class Typed(Lines):
             raise EndOfInput
         await asyncio.Event().wait()
         raise AssertionError
-
-    async def read_long(self) -> str:
-        return await self.read()
 
 
 async def guided(sign_in: Acted, lines: Lines | None) -> list[str]:

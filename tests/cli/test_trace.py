@@ -155,8 +155,8 @@ def test_a_running_studio_is_followed_to_its_end(tmp_path: Path) -> None:
 def test_nothing_is_started_for_it(place: Path) -> None:
     code = (
         "import sys, runpy; from mcp_studio.cli.main import run; run(['trace', 'last', 'error']);"
-        "print(sorted(name for name in sys.modules if name.startswith(('mcp_studio.transport', 'mcp_studio.session',"
-        " 'mcp_studio.studio', 'textual'))))"
+        "print(sorted(name for name in sys.modules if name.startswith(('mcp_studio.tui', 'textual',"
+        " 'mcp_types', 'pydantic'))))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=ROOT,

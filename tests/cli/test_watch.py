@@ -165,7 +165,7 @@ def test_a_server_that_cannot_be_reached_any_more_ends_it_with_4(tmp_path: Path)
     ("words", "says"),
     [
         (("raw://notes/{name}",), "needs name"),
-        ((NOTE, "--log-level", "loud"), "--log-level: must be one of debug"),
+        ((NOTE, "--log-level", "loud"), "--log-level: invalid choice: 'loud'"),
     ],
 )
 def test_what_cannot_be_meant_is_2(words: tuple[str, ...], says: str) -> None:

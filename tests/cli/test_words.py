@@ -5,44 +5,38 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from mcp_studio import __version__
-from mcp_studio.cli.help import USAGE
-from mcp_studio.cli.options import ALLOWED, VERBS, parse
+from mcp_studio.cli.completion import candidates
+from mcp_studio.cli.grammar import COMMON, VERBS
+from mcp_studio.cli.options import parse
 from mcp_studio.errors import UsageError
-from tests.cli.kit import cli, raw
+from tests.cli.kit import cli, environment, raw
 
 
 def test_version_and_help() -> None:
     assert cli("--version").out == f"mcp-studio {__version__}\n"
     overview = cli("--help")
-    assert overview.code == 0 and all(f"\n  {verb} " in overview.out for verb in VERBS)
+    assert overview.code == 0 and all(f"\n  {verb} " in overview.out for verb in VERBS if verb)
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", filter(None, VERBS))
 def test_every_verb_has_help(verb: str) -> None:
-    assert verb in USAGE
     done = cli(verb, "--help")
-    assert (done.code, done.err) == (0, "") and done.out.startswith(f"mcp-studio {verb}")
-
-
-@pytest.mark.parametrize("verb", ALLOWED)
-def test_help_knows_every_option(verb: str) -> None:
-    told = f"{USAGE[verb]}{USAGE['connection']}".replace(",", " ")
-    assert [name for name in ALLOWED[verb].split() if f"{name} " not in told] == []
+    assert (done.code, done.err) == (0, "") and done.out.startswith(f"usage: mcp-studio {verb}")
+    assert all(f"\n  {option.name}" in done.out for option in VERBS[verb].options)
+    assert not any(f"\n  {option.name} " in done.out for option in VERBS[verb].shared)
+    assert ("--help connection" in done.out) == bool(VERBS[verb].shared)
 
 
 @pytest.mark.parametrize("words", [["--help", "connection"], ["help", "connection"], ["call", "--help", "connection"]])
 def test_options_about_servers_are_told_in_one_place(words: list[str]) -> None:
     done = cli(*words)
-    assert (done.code, done.out) == (0, USAGE["connection"])
-    for verb in VERBS:
-        told = USAGE[verb]
-        assert not any(f"\n  {name} " in told for name in ("--era", "--insecure", "--ca", "--url", "--transport")), verb
-        assert told.count("--help connection") == (verb not in ("trace", "mock", "config", "completion")), verb
+    assert done.code == 0 and all(f"\n  {option.name}" in done.out for option in COMMON)
 
 
 def test_help_behind_two_dashes_belongs_to_the_command() -> None:
@@ -55,24 +49,23 @@ def test_help_behind_two_dashes_belongs_to_the_command() -> None:
     [
         (["lst"], "There is no verb `lst`.\n  Did you mean `list`?"),
         (["list", "--yes"], "`list` has no option --yes.\n  It is an option of `call`, `replay`, `config`."),
-        (["-q", "list", "tools"], "--quiet stands before the verb.\n  It belongs behind it: mcp-studio list --quiet"),
+        (["-q", "list", "tools"], "The verb comes first: mcp-studio list …"),
         (["--config", "x", "list"], "The verb comes first: mcp-studio list …"),
         (["list", "--port", "3", "--", "x"], "  Options of the server stand behind its command: -- COMMAND ARGS…"),
         (["list", "--", "--json", "x"], "--json stands behind --, where the command of the server begins."),
         (["list", "--jsn"], "`list` has no option --jsn.\n  Did you mean `--json`?"),
         (["list", "toools"], "templates, prompts, history, saved, not `toools`."),
-        (["list", "--url", "http://h", "--transport", "smtp"], "`smtp` is no transport of a server at a URL."),
+        (["list", "--url", "http://h", "--transport", "smtp"], "--transport: invalid choice: 'smtp'"),
         (["list", "--url", "http://h", "--transport", "websocket"], "needs a URL that begins with ws:// or wss://."),
         (["list", "--url", "ws://h", "--transport", "sse"], "needs a URL that begins with http:// or https://."),
         (["list", "--transport", "sse", "--", "x"], "--transport is for a server at a URL"),
         (["list", "--transport", "sse"], "--transport is for a server at a URL"),
-        (["list", "--era"], "--era needs a value."),
-        (["list", "--era", "--", "x"], "--era needs a value."),
-        (["list", "--era", "new", "--", "x"], "--era: must be one of legacy, auto, modern, not `new`."),
+        (["list", "--era"], "--era: expected one argument."),
+        (["list", "--era", "--", "x"], "--era: expected one argument."),
+        (["list", "--era", "new", "--", "x"], "--era: invalid choice: 'new' (choose from 'legacy', 'auto', 'modern')."),
         (["list", "--timeout", "soon", "--", "x"], "--timeout: `soon` is no number of seconds above 0."),
         (["list", "--timeout", "-1", "--", "x"], "no number of seconds above 0."),
-        (["list", "--timeout", "1", "--timeout", "2", "--", "x"], "--timeout was given twice."),
-        (["list", "--json=1", "--", "x"], "--json takes no value."),
+        (["list", "--json=1", "--", "x"], "--json: ignored explicit argument '1'."),
         (["list", "--url", "h"], "`h` is no URL of a server."),
         (["list", "--url", "http://h", "--header", "nothing"], "--header: `nothing` is not of the form `Name: value`."),
         (["list", "--url", "http://h", "--", "x"], "Give one of --config, --url and -- COMMAND."),
@@ -118,63 +111,73 @@ def test_an_unknown_option_raises() -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts_are_what_the_shell_can_read(shell: str) -> None:
     done = cli("completion", shell)
-    assert done.code == 0 and all(verb in done.out for verb in VERBS) and "--unchecked" in done.out.replace("-l ", "--")
+    assert done.code == 0 and "mcp-studio completion -- " in done.out
     if program := shutil.which(shell):
         assert subprocess.run([program, "-n"], input=done.out, text=True, capture_output=True).stderr == ""
 
 
-@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("mcp-studio do", "doctor"),
-        ("mcp-studio list to", "tools"),
-        ("mcp-studio list tools --era le", "legacy"),
-        ("mcp-studio list tools --transport we", "websocket"),
-        ("mcp-studio watch --logs --log-level no", "notice"),
-        ("mcp-studio demo --cl", "--client-info"),
-        ("mcp-studio call x --unch", "--unchecked"),
-        ("mcp-studio search x --method oka", "okapi"),
-        ("mcp-studio search x --kind tem", "template"),
-        ("mcp-studio search x --server mi", "mine"),
-        ("mcp-studio auth logi", "login"),
-        ("mcp-studio auth login --no-b", "--no-browser"),
-        ("mcp-studio auth status mi", "mine"),
-        ("mcp-studio doctor mi", "mine"),
-        ("mcp-studio config secrets re", "remove"),
+        ("do", "doctor"),
+        ("list to", "tools"),
+        ("list tools --era le", "legacy"),
+        ("list tools --transport we", "websocket"),
+        ("watch --logs --log-level no", "notice"),
+        ("demo --cl", "--client-info"),
+        ("call x --unch", "--unchecked"),
+        ("call x --as cu", "curl"),
+        ("search x --kind tem", "template"),
+        ("search x --method oka", "okapi"),
+        ("search x --server mi", "mine"),
+        ("auth logi", "login"),
+        ("auth login --no-b", "--no-browser"),
+        ("auth status mi", "mine"),
+        ("doctor mi", "mine"),
+        ("config secrets re", "remove"),
+        ("list -- npx --er", ""),
+        ("call x --output re", ""),
     ],
 )
-def test_bash_completes(line: str, expected: str) -> None:
-    words = line.split()
-    code = (
-        "mcp-studio() { printf 'mine  http  http://a.example\\nother  stdio\\n'; }\n"
-        f"{cli('completion', 'bash').out}\nCOMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _mcp_studio;"
-        ' printf "%s\\n" "${COMPREPLY[@]}"'
-    )
-    done = subprocess.run(["bash", "-c", code], text=True, capture_output=True)
-    assert done.stdout.split() == [expected], done.stderr
+def test_what_can_stand_at_the_end_of_a_line(line: str, expected: str) -> None:
+    assert candidates(line.split(), lambda: ("mine", "other")) == [expected] * bool(expected)
+
+
+def test_the_names_of_configured_servers_are_completed(home: Path) -> None:
+    file = home / "config" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('[servers.mine]\ncommand = "x"\n[servers.other]\ncommand = "${keyring:y}"\n')
+    assert cli("completion", "--", "list", "--server", "").out == "mine\nother\n"
 
 
 @pytest.mark.parametrize(
-    ("shell", "code", "expected"),
+    ("shell", "code"),
     [
-        ("fish", "source script; complete -C 'mcp-studio search x --kind tem'", "template"),
-        ("zsh", "autoload -Uz compinit; compinit -u -D; source script; print $_comps[mcp-studio]", "_mcp_studio"),
+        (
+            "bash",
+            "source script; COMP_WORDS=(mcp-studio search x --kind tem); COMP_CWORD=4; _mcp_studio;"
+            ' printf "%s\\n" "${COMPREPLY[@]}"',
+        ),
+        ("fish", "source script; complete -C 'mcp-studio search x --kind tem'"),
+        (
+            "zsh",
+            "autoload -Uz compinit; compinit -u -D; source script;"
+            " [ $_comps[mcp-studio] = _mcp_studio ] && echo template",
+        ),
     ],
 )
-def test_other_shells_know_the_script_that_they_read(shell: str, code: str, expected: str, tmp_path: Path) -> None:
+def test_shells_complete_by_the_script_that_they_read(shell: str, code: str, tmp_path: Path) -> None:
     if not shutil.which(shell):
         pytest.skip(f"needs {shell}")
     (tmp_path / "script").write_text(cli("completion", shell).out)
-    bare = {"fish": "-N", "zsh": "-f"}[shell]
-    done = subprocess.run(
-        [shell, bare, "-c", code],
-        text=True,
-        capture_output=True,
-        cwd=tmp_path,
-        env={**os.environ, "HOME": str(tmp_path)},
-    )
-    assert done.stdout.strip() == expected, done.stderr
+    program = tmp_path / "mcp-studio"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mcp_studio "$@"\n')
+    program.chmod(0o755)
+    bare = {"bash": "--norc", "fish": "-N", "zsh": "-f"}[shell]
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    env = environment(HOME=str(tmp_path), PATH=path)
+    done = subprocess.run([shell, bare, "-c", code], text=True, capture_output=True, cwd=tmp_path, env=env)
+    assert done.stdout.strip() == "template", done.stderr
 
 
 def test_a_mistyped_kind_gets_the_nearest_one() -> None:

@@ -38,6 +38,10 @@ def test_the_reference_is_what_the_code_says(generate: ModuleType) -> None:
     assert (DOCS / "reference.md").read_text("utf-8") == generate.reference(), "run docs/generate.py"
 
 
+def test_the_verbs_and_options_are_those_of_the_table(generate: ModuleType) -> None:
+    assert (DOCS / "cli.md").read_text("utf-8") == generate.cli(), "run docs/generate.py"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_inside_the_project_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text("utf-8")):

@@ -1,51 +1,93 @@
-"""`call`: call a tool and print its result."""
+"""`call`, `get`, `read` and `complete`: one tool, prompt, resource or template of one server."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from mcp_studio.call.call import Call
 from mcp_studio.catalog.listing import Ref, doubts_of
-from mcp_studio.cli import late
-from mcp_studio.cli.arguments import refuse_wrong
-from mcp_studio.cli.asking import Asker
-from mcp_studio.cli.call_arguments import given, save
-from mcp_studio.cli.engine import execute, located, outcome_of
+from mcp_studio.cli import copying, loading
+from mcp_studio.cli.arguments import expanded, refuse_wrong, template_form, template_pairs, texts
+from mcp_studio.cli.call_arguments import Intent, form_of, intent_of, take_pasted
+from mcp_studio.cli.content import messages_text, resource_text
+from mcp_studio.cli.engine import connected, execute, outcome_of
+from mcp_studio.cli.entries import Outdated, Plan, located, owner, plan_named, plan_read
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.outcome import check_file, end, result_text
+from mcp_studio.cli.outcome import end
 from mcp_studio.cli.output import Output, problem_of
-from mcp_studio.cli.plan import Plan
+from mcp_studio.cli.saved import plan_saved
+from mcp_studio.cli.targets import configured, select
+from mcp_studio.config.model import Config
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import AS_JSON, Field, Form, Number, SchemaProblem, Text
-from mcp_studio.schema.form import build
 from mcp_studio.studio import Studio
 
+Work = Callable[[Studio, Plan, Output], Awaitable[int]]
 
-def run(plan: Plan, options: Options, out: Output) -> int:
-    """Call, and return the exit code."""
-    if options.value("--concurrency") and not options.value("--repeat"):
-        raise UsageError("--concurrency is for --repeat.")
-    if options.value("--repeat") and options.flag("--detach"):
-        raise UsageError("--repeat waits for every answer, and --detach for none: one of them only.")
-    if options.flag("--output") and (options.value("--repeat") or options.flag("--detach")):
-        raise UsageError("--output is for one result, and --repeat and --detach print none.")
-    if options.flag("--repeat"):
-        late.counts(options)  # wrong ones are told before anything is started
-    if options.flag("--detach"):  # a task of 2025-11-25 lives in the HTTP session, and ends with that
-        servers = {name: replace(server, keep_session=True) for name, server in plan.config.servers.items()}
-        plan = replace(plan, config=replace(plan.config, servers=servers))
+
+def run(options: Options, out: Output) -> int:
+    """Do it, and return the exit code."""
+    config = configured(out)
+    if options.flag("--from"):
+        take_pasted(options, config)
+    plan = _plan(options, config)
+    verb = plan.saved.verb if plan.saved else options.verb
+    if verb == "call":
+        plan = _for_call(plan, options)
+    elif options.value("--repeat"):
+        raise UsageError("--repeat is for tools; this saved call is of something else.")
+    if verb == "complete" and not plan.pairs:
+        raise UsageError("Which argument?", hint="mcp-studio complete SERVER.PROMPT ARGUMENT=START")
+    if verb == "read":
+        template_form(plan.name)  # whether it is a template that can be used
     out.server = plan.server
-    asker = Asker(options.values("--answer"))
-    check_file(options)
-    return execute(plan, out, lambda studio: _call(studio, plan, options, out, asker), asker=asker)
+    try:
+        return _perform(verb, plan, out)
+    except Outdated:
+        plan = plan._replace(config=select(config, ()), server="", guessed=False, unknown=())
+        return _perform(verb, plan, out)
 
 
-async def _call(studio: Studio, plan: Plan, options: Options, out: Output, asker: Asker) -> int:
-    ref = await located(studio, plan, out, "tool")
+def _plan(options: Options, config: Config) -> Plan:
+    if options.flag("--saved"):
+        return plan_saved(options, config)
+    if options.verb == "read":
+        return plan_read(options, config)
+    return plan_named(options, config, *(("--tool", "tool") if options.verb == "call" else ("--prompt", "prompt")))
+
+
+def _for_call(plan: Plan, options: Options) -> Plan:
+    """Refuse options that do not go together; a task that is let go of needs a session that stays."""
+    repeats, detaches = options.flag("--repeat"), options.flag("--detach")
+    if options.flag("--concurrency") and not repeats:
+        raise UsageError("--concurrency is for --repeat.")
+    if repeats and detaches:
+        raise UsageError("--repeat waits for every answer, and --detach for none: one of them only.")
+    if options.flag("--output") and (repeats or detaches):
+        raise UsageError("--output is for one result, and --repeat and --detach print none.")
+    loading.counts(options)  # wrong ones are told before anything is started
+    options.seconds("--ttl")
+    if not detaches:
+        return plan
+    # A task of 2025-11-25 lives in the HTTP session, and ends with that.
+    servers = {name: replace(server, keep_session=True) for name, server in plan.config.servers.items()}
+    return plan._replace(config=replace(plan.config, servers=servers))
+
+
+def _perform(verb: str, plan: Plan, out: Output) -> int:
+    if out.options.flag("--as"):
+        return copying.run(verb, plan, out)
+    work: Work = {"call": _call, "get": _get, "read": _read, "complete": _complete}[verb]
+    return execute(plan.config, out, lambda studio: work(studio, plan, out))
+
+
+async def _call(studio: Studio, plan: Plan, out: Output) -> int:
+    options, ref = out.options, await located(studio, plan, out, "tool")
     found = studio.catalog.find(ref)
     doubts = doubts_of(studio.catalog.listing(ref.server, "tool").entries)
     out.problem = problem_of(found[0], doubts) if found else ""
@@ -54,32 +96,75 @@ async def _call(studio: Studio, plan: Plan, options: Options, out: Output, asker
     if found and found[0].change:
         out.note("the studio shows how it differs from what you saw last, and takes it as seen")
     view = found[0].view if found else None
-    form = build(view.input_schema if isinstance(view, ToolView) else {"type": "object"})
-    what = await given(studio, plan, options, out, asker, form, ref)
-    arguments = what.arguments
-    checked = not options.flag("--unchecked")
-    refuse_wrong(await _wrong(studio, form, arguments) if checked else (), arguments, str(ref), what.unread)
-    wish = _task_wish(studio, ref, view, options, out)
-    save(studio, options, what, out)
-    if options.value("--repeat"):
-        return await late.run_load(studio, what, options, out, asker, wish)
-    call = studio.call_tool(ref, arguments, approved=options.flag("--yes"), task=wish, ttl=options.duration("--ttl"))
-    what.begun(studio, call)
+    form = form_of(studio, ref)
+    intent = await intent_of(studio, plan, out, form, ref)
+    problems = () if options.flag("--unchecked") else await _wrong(studio, form, intent.arguments)
+    refuse_wrong(problems, intent.arguments, str(ref), intent.unread)
+    wish = _task_wish(studio, ref, view if isinstance(view, ToolView) else None, out)
+    intent.save(studio, out)
+    if options.flag("--repeat"):
+        return await loading.run(studio, intent, out, wish)
+    approved, ttl = options.flag("--yes"), options.seconds("--ttl")
+    call = intent.begun(studio, studio.call_tool(ref, intent.arguments, approved=approved, task=wish, ttl=ttl))
     if options.flag("--detach"):
         call.changed.connect(_leave)
-    return end(await outcome_of(call, out), out, asker, result_text, options.value("--output"))
+    return end(await outcome_of(call, out), out)
 
 
-def _task_wish(studio: Studio, ref: Ref, view: object, options: Options, out: Output) -> bool:
-    """Whether the call is to be a task.
+async def _get(studio: Studio, plan: Plan, out: Output) -> int:
+    ref = await located(studio, plan, out, "prompt")
+    form = form_of(studio, ref)
+    intent = await intent_of(studio, plan, out, form, ref)
+    refuse_wrong(quick(form, intent.arguments), intent.arguments, str(ref), intent.unread)
+    intent.save(studio, out)
+    call = intent.begun(studio, studio.get_prompt(ref, texts(intent.arguments)))
+    return end(await outcome_of(call, out), out, messages_text)
+
+
+async def _read(studio: Studio, plan: Plan, out: Output) -> int:
+    options, form = out.options, template_form(plan.name)
+    for name in plan.config.servers:
+        await connected(studio, name, out)
+    server = out.server = plan.server or owner(studio, plan.name, "read")
+    if form is None:
+        if plan.pairs or options.value("--args") or options.flag("--last"):
+            raise UsageError(f"{plan.name} is no URI template: it takes no values.")
+        uri, intent = plan.name, Intent(Ref("resource", server, plan.name), Form(), {})
+    else:
+        plan = plan._replace(pairs=tuple(template_pairs(plan.pairs)))
+        intent = await intent_of(studio, plan, out, form, Ref("template", server, plan.name))
+        refuse_wrong((), intent.arguments, plan.name, intent.unread)
+        uri = expanded(plan.name, form, intent.arguments)
+    intent.save(studio, out)
+    call = intent.begun(studio, studio.read_resource(server, uri, fresh=options.flag("--fresh")))
+    return end(await outcome_of(call, out), out, resource_text)
+
+
+async def _complete(studio: Studio, plan: Plan, out: Output) -> int:
+    ref = await located(studio, plan, out, "prompt", "template")
+    argument, _, start = plan.pairs[0].partition("=")
+    known = dict((name, value) for name, _, value in (pair.partition("=") for pair in plan.pairs[1:]))
+    found = await studio.complete(ref, argument, start, known)
+    if not found.declared:
+        out.warn(f"{ref.server} declares no completions, so it was not asked")
+    for value in found.values:
+        out.data(value)
+    if found.count:
+        out.note(f"{found.count} values")
+    return out.done({"values": list(found.values), "total": found.total, "hasMore": found.has_more})
+
+
+def _task_wish(studio: Studio, ref: Ref, view: ToolView | None, out: Output) -> bool:
+    """Whether the call is to be a task; says what becomes of one that nobody waits for.
 
     Raises:
         UsageError: it cannot be one.
     """
-    if not (options.flag("--task") or options.flag("--detach") or options.value("--ttl")):
+    options = out.options
+    if not (options.flag("--task") or options.flag("--detach") or options.flag("--ttl")):
         return False
     status = studio.manager.status(ref.server)
-    support = support_of(view.raw if isinstance(view, ToolView) else None, status.version, status.capabilities)
+    support = support_of(view.raw if view else None, status.version, status.capabilities)
     if not support:
         raise UsageError(f"{ref} cannot be called as a task: its server does not offer that.")
     if support == "server" and options.flag("--task"):
@@ -104,18 +189,19 @@ def _leave(call: Call) -> None:
         call.leave()
 
 
+_RULES = frozenset(("allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependentRequired", "dependencies"))
+"""Keywords by which a schema says more of its arguments than their fields do."""
+
+
 async def _wrong(studio: Studio, form: Form, arguments: dict[str, Json]) -> tuple[SchemaProblem, ...]:
     """What is wrong with arguments; the whole schema is asked, which takes a process, where the fields know less."""
     found = quick(form, arguments)
-    if not isinstance(form.schema, dict) or not (
-        form.schema.keys() & _RULES or any(_hides_more(form.field(name)) for name in arguments)
+    schema = form.schema
+    if isinstance(schema, dict) and (
+        schema.keys() & _RULES or any(_hides_more(form.field(name)) for name in arguments)
     ):
-        return found
-    return (*found, *await studio.check(form.schema, arguments))
-
-
-_RULES = frozenset(("allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependentRequired", "dependencies"))
-"""Keywords by which a schema says more of its arguments than their fields do."""
+        return (*found, *await studio.check(schema, arguments))
+    return found
 
 
 def _hides_more(field: Field | None) -> bool:

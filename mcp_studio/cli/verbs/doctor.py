@@ -12,15 +12,14 @@ from dataclasses import fields
 from mcp_studio import __version__
 from mcp_studio.auth.discovery import is_loopback, tidy
 from mcp_studio.catalog.listing import KINDS
-from mcp_studio.cli import accounts, outcome
+from mcp_studio.cli import accounts
 from mcp_studio.cli.accounts import alone
-from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, http_json, http_lines
-from mcp_studio.cli.plan import Plan
 from mcp_studio.cli.sign_in import login_command
-from mcp_studio.config.model import KIND_NAMES, ServerConfig
+from mcp_studio.cli.targets import configured, only, select
+from mcp_studio.config.model import KIND_NAMES, Config, ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import DEFAULT, Limits
@@ -29,8 +28,11 @@ from mcp_studio.safetext import safe
 from mcp_studio.session.connection import Deadline
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
+from mcp_studio.trace import postmortem
 from mcp_studio.trace.disk.sessions import in_words
 from mcp_studio.trace.lint.rules import SEVERITIES
+from mcp_studio.trace.stray import bursts, explain, language_of, launcher_of, text_of
+from mcp_studio.trace.stray import words as stray_words
 from mcp_studio.transport.guard_start import environment_names
 from mcp_studio.transport.http_client import route_to
 from mcp_studio.vault.keyring import place_in_words
@@ -81,7 +83,6 @@ def lines_of(found: list[Json]) -> Iterator[str]:
         yield f"      {item['section']}{where}"
 
 
-"""Seconds for a keyring to answer; it may be waiting for somebody to unlock it."""
 _PLAIN = ("http:", "ws:")
 
 
@@ -150,27 +151,28 @@ def remote_lines(report: dict[str, Json], server: ServerConfig) -> Iterator[str]
         yield f"  token        {accounts.phrase(found['valid'])}; kept in {found['kept']}"
 
 
+_SHOWN = 3
+"""Stray lines of each kind that are shown."""
 _LAST = 5
 """Lines of standard error that are shown of a server."""
 _LONGEST = 20_000
 """Characters of one line of the report."""
 
 
-def run(plan: Plan, options: Options, out: Output) -> int:
+def run(options: Options, out: Output) -> int:
     """Examine, and return the exit code: that of the first server that failed."""
-    out.server = next(iter(plan.config.servers)) if len(plan.config.servers) == 1 else ""
-    _surroundings(plan, out)
-    return execute(plan, out, lambda studio: _examine(studio, plan, out), asker=Asker())
+    config = select(configured(out), [*options.words, *options.values("--server")])
+    out.server = only(config)
+    _surroundings(config, out)
+    return execute(config, out, lambda studio: _examine(studio, out))
 
 
-def _surroundings(plan: Plan, out: Output) -> None:
-    config = plan.config
+def _surroundings(config: Config, out: Output) -> None:
     out.data(f"mcp-studio {__version__}, Python {sys.version.split()[0]} ({sys.executable})")
     out.data(f"configuration  {', '.join(config.files) or f'none ({Paths.default().config_file})'}")
     folder, settings = Paths.default().state / "trace", config.settings
-    out.data(
-        f"sessions       {in_words(folder, settings.record, settings.record_bytes, settings.record_age)} ({folder})"
-    )
+    kept = in_words(folder, settings.record, settings.record_bytes, settings.record_age)
+    out.data(f"sessions       {kept} ({folder})")
     changed = (f"{name} = {value:g}" for name, value in _changed(settings.limits))
     out.data(f"limits         {', '.join(changed) or 'none is changed'}")
     if any(server.url for server in config.servers.values()):
@@ -190,10 +192,10 @@ def _changed(limits: Limits) -> Iterator[tuple[str, float]]:
             yield field.name, value
 
 
-async def _examine(studio: Studio, plan: Plan, out: Output) -> int:
+async def _examine(studio: Studio, out: Output) -> int:
     found: list[Json] = []
     code = 0
-    for name, server in plan.config.servers.items():
+    for name, server in studio.config.servers.items():
         began = time.perf_counter()
         status = await studio.manager.settle(name)
         ready = time.perf_counter()
@@ -251,7 +253,7 @@ def _report(studio: Studio, server: ServerConfig, status: Status, waited: float,
         by_hand = "Start the command by hand, in that folder, to see what it says." if server.command else ""
         report |= {"error": clean(status.error.message), "try": clean(status.error.hint) or by_hand}
         report["http"] = http_json(status.error.http, studio.redactor) if status.error.http is not None else None
-    report |= {"ending": outcome.ending_of(studio, server.name), "stray": outcome.stray_of(studio, server.name)}
+    report |= {"ending": _ending(studio, server.name), "stray": _stray(studio, server.name)}
     return report | {"stderr": list(studio.manager.stderr(server.name)[-_LAST:])}
 
 
@@ -304,8 +306,8 @@ def _text(report: dict[str, Json], server: ServerConfig) -> Iterator[str]:
         yield f"  it declares  {_named(report['capabilities'])}"
         yield f"  we declare   {_named(report['clientCapabilities'])}"
     if report["ending"]:
-        yield from outcome.ending_lines(report["ending"])
-    yield from outcome.stray_lines(report["stray"])
+        yield from _ending_lines(report["ending"])
+    yield from _stray_lines(report["stray"])
     for warning in report["warnings"]:
         yield f"  ! {warning}"
     if good or report["findings"]:
@@ -319,3 +321,53 @@ def _text(report: dict[str, Json], server: ServerConfig) -> Iterator[str]:
     if report["stderr"] and not good:
         yield "  standard error ends with"
         yield from (f"    {line}" for line in report["stderr"])
+
+
+def _ending(studio: Studio, name: str) -> Json:
+    """How a server ended last, as JSON; None where it did not."""
+    mortems = studio.manager.supervisor(name).mortems
+    return postmortem.as_json(mortems[-1]) if mortems else None
+
+
+def _ending_lines(ending: dict[str, Json]) -> Iterator[str]:
+    """The same as text."""
+    if ending["uptime"] is not None:
+        yield f"  ran          for {postmortem.span_text(ending['uptime'])}" + (
+            "" if ending["ready"] else ", not ready yet"
+        )
+    if ending["means"]:
+        yield f"  which means  {ending['means']}"
+    for one in ending["inFlight"]:
+        what = f"{one['method']} {one['target']}".strip()
+        yield f"  in flight    {what}, for {postmortem.span_text(one['ms'] / 1000)}"
+
+
+def _stray(studio: Studio, name: str) -> Json:
+    """What a server printed besides the protocol, sorted: how many lines of each kind, and where they come from."""
+    config = studio.manager.config(name)
+    if config.kind != "stdio":
+        return []
+    argv = (config.command, *config.args)
+    language, launcher = language_of(argv), launcher_of(argv)
+    found: dict[str, dict[str, Json]] = {}
+    for burst in reversed(bursts(studio.trace, name)):
+        before = f"{burst.before.method} {burst.before.target}".strip() if burst.before is not None else ""
+        for line in burst.lines:
+            one = found.setdefault(
+                line.sort,
+                {"kind": stray_words(line.sort), "count": 0, "explanation": explain(line.sort, language, launcher),
+                 "after": before, "lines": []},
+            )  # fmt: skip
+            one["count"] += 1
+            if len(one["lines"]) < _SHOWN:
+                one["lines"].append(text_of(line.entry)[:300].decode("utf-8", "replace"))
+    return list(found.values())
+
+
+def _stray_lines(found: list[Json]) -> Iterator[str]:
+    """The same as text."""
+    for one in found:
+        after = f", first after {one['after']}" if one["after"] else ", before the first message"
+        yield f"  stdout       {one['count']:,} times {one['kind']}{after}"
+        yield f"      {one['explanation']}"
+        yield from (f"      │ {line}" for line in one["lines"])

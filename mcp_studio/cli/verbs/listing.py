@@ -6,40 +6,52 @@ import asyncio
 import shlex
 from collections import Counter
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
+from mcp_studio.call.history import History, Past
+from mcp_studio.call.saved import SavedCall, schema_of
 from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref, doubts_of, problems_of, salvage
-from mcp_studio.cli import late
-from mcp_studio.cli.asking import Asker
-from mcp_studio.cli.engine import connected, execute, settled
+from mcp_studio.cli.engine import connected, execute, failures, settled
+from mcp_studio.cli.grammar import LIST_KINDS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, entry_rows, problem_of, table
-from mcp_studio.cli.plan import Plan
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.cli.saved import saved_folders
+from mcp_studio.cli.targets import configured, only, select
+from mcp_studio.config.model import Config, ServerConfig
+from mcp_studio.config.table import nearest
 from mcp_studio.errors import StudioError, Unreachable, UsageError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, dumps
+from mcp_studio.paths import Paths
 from mcp_studio.studio import Studio
 
+_SUMMARY = 100
 _DOUBTS = 20
 """Doubtful names that are told one by one."""
 
 
-def run(plan: Plan, options: Options, out: Output) -> int:
+def run(options: Options, out: Output) -> int:
     """List, and return the exit code: that of the first server that failed, though the others are listed."""
-    if plan.name == "servers":
-        return _servers(plan, out)
-    if plan.name in ("history", "saved"):
-        return late.list_remembered(plan, out)
-    kinds: tuple[EntryKind, ...] = tuple(kind for kind in KINDS if plan.name in ("", kind + "s"))
-    out.server = plan.server
-    if options.flag("--page"):
-        if len(kinds) != 1 or not plan.server:
-            raise UsageError(
-                "--page is about one list of one server.", hint="mcp-studio list tools --server NAME --page"
-            )
-        cursor = next(iter(options.values("--page")), None)
-        return execute(plan, out, lambda studio: _page(studio, plan.server, kinds[0], cursor, out), asker=Asker())
+    config, words = configured(out), options.words
+    word = words[0] if words else ""
+    if word == "history" and len(words) <= 2:
+        return _history(config, [*words[1:], *options.values("--server")], out)
+    if len(words) > 1 or word not in (*LIST_KINDS, ""):
+        word = words[-1]
+        raise UsageError(f"`list` lists one of {', '.join(LIST_KINDS)}, not `{word}`.", hint=nearest(word, LIST_KINDS))
+    if word == "servers":
+        return _servers(config, out)
+    if word == "saved":
+        return _saved_calls(config, out)
+    chosen = select(config, options.values("--server"))
+    kinds: tuple[EntryKind, ...] = tuple(kind for kind in KINDS if word in ("", kind + "s"))
+    server = out.server = only(chosen)
     # Servers list less to a client that can answer nothing: here as much is declared as for a call.
-    return execute(plan, out, lambda studio: _listed(studio, kinds, plan, out), asker=Asker())
+    if not options.flag("--page"):
+        return execute(chosen, out, lambda studio: _listed(studio, kinds, out))
+    if len(kinds) != 1 or not server:
+        raise UsageError("--page is about one list of one server.", hint="mcp-studio list tools --server NAME --page")
+    cursor = options.value("--page") or None
+    return execute(chosen, out, lambda studio: _page(studio, server, kinds[0], cursor, out))
 
 
 async def _page(studio: Studio, server: str, kind: EntryKind, cursor: str | None, out: Output) -> int:
@@ -65,15 +77,16 @@ async def _page(studio: Studio, server: str, kind: EntryKind, cursor: str | None
     return out.done({kind + "s": found, "nextCursor": page.following, **hint})
 
 
-async def _listed(studio: Studio, kinds: tuple[EntryKind, ...], plan: Plan, out: Output) -> int:
-    waiting = [_ready(studio, name, out) for name in plan.config.servers]
-    errors = [error for error in await asyncio.gather(*waiting) if error is not None]
+async def _listed(studio: Studio, kinds: tuple[EntryKind, ...], out: Output) -> int:
+    names = studio.manager.names()
+    ended = await asyncio.gather(*(connected(studio, name, out) for name in names), return_exceptions=True)
+    errors = failures(ended)
     result: dict[str, Json] = {}
     for kind in kinds:
         entries = [entry for entry in studio.catalog.entries(kind) if not entry.remembered]
         doubts = doubts_of(entries)
         result[kind + "s"] = [_json(entry, doubts) for entry in entries]
-        _tell(studio, kind, plan, out)
+        _tell(studio, kind, out)
         if entries and len(kinds) > 1:
             out.data(f"{kind}s")
         for row in entry_rows(entries, indent="  " * (len(kinds) > 1)):
@@ -83,7 +96,7 @@ async def _listed(studio: Studio, kinds: tuple[EntryKind, ...], plan: Plan, out:
         for error in errors[:-1]:
             out.warn(error.message)
         return out.fail(errors[-1], {"result": result})
-    failed = [kind for kind in kinds for name in plan.config.servers if _failed(studio, name, kind)]
+    failed = [kind for kind in kinds for name in names if _failed(studio, name, kind)]
     if failed:
         return out.fail(
             StudioError(f"Not everything could be listed: {', '.join(dict.fromkeys(failed))}s."), {"result": result}
@@ -96,17 +109,9 @@ def _failed(studio: Studio, name: str, kind: EntryKind) -> bool:
     return bool(listing.error) and not listing.entries
 
 
-async def _ready(studio: Studio, name: str, out: Output) -> StudioError | None:
-    try:
-        await connected(studio, name, out)
-    except StudioError as error:
-        return error
-    return None
-
-
-def _tell(studio: Studio, kind: EntryKind, plan: Plan, out: Output) -> None:
+def _tell(studio: Studio, kind: EntryKind, out: Output) -> None:
     """What is wrong with a list, or missing from it."""
-    for name in plan.config.servers:
+    for name in studio.manager.names():
         listing = studio.catalog.listing(name, kind)
         doubts = [f"{ref.name}: {doubt}" for ref, doubt in doubts_of(listing.entries).items()]
         if len(doubts) > _DOUBTS:
@@ -128,9 +133,9 @@ def _json(entry: Entry, doubts: Mapping[Ref, str]) -> Json:
     return {**found, "definition": entry.view.raw}
 
 
-def _servers(plan: Plan, out: Output) -> int:
-    servers = plan.config.servers.values()
-    for row in table([(server.name, server.kind, _state(server), target_text(server, out)) for server in servers]):
+def _servers(config: Config, out: Output) -> int:
+    servers = config.servers.values()
+    for row in table([(server.name, server.kind, _state(server), _target(server, out)) for server in servers]):
         out.data(row)
     if not servers:
         out.note("No servers are configured; mcp-studio config add … adds one.")
@@ -138,7 +143,7 @@ def _servers(plan: Plan, out: Output) -> int:
         {
             "name": server.name,
             "transport": server.kind,
-            "target": target_text(server, out),
+            "target": _target(server, out),
             "enabled": server.enabled,
             "era": server.era,
             "insecure": server.tls.insecure,
@@ -154,9 +159,69 @@ def _state(server: ServerConfig) -> str:
     return ", ".join(filter(None, marks))
 
 
-def target_text(server: ServerConfig, out: Output) -> str:
+def _target(server: ServerConfig, out: Output) -> str:
     """The address as it was written, without the secrets that stand in it."""
     written = server.written or server
     if written.url:
         return out.redactor.url(written.url)
     return out.redactor.text(" ".join((written.command, *written.args)))
+
+
+def _history(config: Config, names: list[str], out: Output) -> int:
+    """Calls that have ended, newest first; `names` are of servers, or of what was called."""
+    history = History(Paths.default().state / "history.jsonl", config.settings.history)
+    found = [past for past in asyncio.run(history.all()) if not names or {*names} & {*_names(past)}]
+    for row in table([_row(past) for past in found]):
+        out.data(row)
+    if not found:
+        off = "" if history.keep else "; it is switched off: [history] keep = 0"
+        out.note(f"no calls are remembered{f' of {names[0]}' if names else ''}{off}")
+    return out.done({"history": [_past(past) for past in found]})
+
+
+def _saved_calls(config: Config, out: Output) -> int:
+    """Calls with a name; what cannot be used is told, and costs nothing else."""
+    loaded = saved_folders(config).load()
+    rows = [(one.name, one.where, one.ref.kind, str(one.ref), one.description) for one in loaded.calls]
+    for row in table(rows):
+        out.data(row)
+    for problem in loaded.failed:
+        out.warn(problem)
+    if not loaded.calls:
+        out.note("no calls are saved; mcp-studio call SERVER.TOOL … --save NAME saves one")
+    failed: list[Json] = [problem._asdict() for problem in loaded.failed]
+    return out.done({"saved": [_saved(one) for one in loaded.calls], "failed": failed})
+
+
+def _names(past: Past) -> tuple[str, ...]:
+    return past.ref.server, str(past.ref), past.ref.name
+
+
+def _row(past: Past) -> tuple[str, ...]:
+    when = datetime.fromtimestamp(past.at).strftime("%Y-%m-%d %H:%M:%S")
+    took = f"{past.ms:.0f} ms" if past.ms else ""
+    what = dumps(past.arguments).decode()[:_SUMMARY] if past.arguments else ""
+    return (
+        when,
+        past.kind,
+        took,
+        str(past.ref),
+        " ".join(filter(None, (what, past.said and f"({past.said})", past.loss))),
+    )
+
+
+def _past(past: Past) -> Json:
+    return {
+        "ref": str(past.ref), "kind": past.ref.kind, "server": past.ref.server, "name": past.ref.name,
+        "at": datetime.fromtimestamp(past.at, UTC).isoformat(timespec="milliseconds"),
+        "origin": past.origin, "outcome": past.kind, "ms": past.ms, "size": past.size, "said": past.said,
+        "arguments": past.arguments, "leftOut": list(past.left_out), "tooLarge": past.large,
+    }  # fmt: skip
+
+
+def _saved(one: SavedCall) -> Json:
+    return {
+        "name": one.name, "where": one.where, "file": str(one.file), "kind": one.ref.kind, "server": one.ref.server,
+        one.ref.kind: one.ref.name, "description": one.description, "arguments": one.arguments,
+        "variables": schema_of(one.variables),
+    }  # fmt: skip

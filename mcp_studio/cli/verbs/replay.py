@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import cast
 
 from mcp_studio.call.replay import plan as planning
 from mcp_studio.call.replay.plan import Recorded, Step, once
 from mcp_studio.call.replay.runner import VERDICTS, Manner, Replayer, Result, summary
-from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.plan import Plan, server_option
-from mcp_studio.cli.targets import select
+from mcp_studio.cli.questions import Asker
+from mcp_studio.cli.targets import configured, only, select, server_option
+from mcp_studio.cli.terminal import can_ask
 from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
@@ -23,47 +23,14 @@ from mcp_studio.paths import Paths
 from mcp_studio.redact import MARK
 from mcp_studio.schema.place import Path, found, put
 from mcp_studio.session.inbox import InputRequest
+from mcp_studio.studio import Studio
 from mcp_studio.trace.diff import Difference, Ignore, path_text, shown, value_text
 from mcp_studio.trace.export.bundle import open_recording
+from mcp_studio.trace.message import Recording
 from mcp_studio.trace.query.parser import parse
 from mcp_studio.trace.query.select import select as chosen
 
-if TYPE_CHECKING:
-    from mcp_studio.studio import Studio
-    from mcp_studio.trace.message import Recording
-
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
-
-
-class Replay(NamedTuple):
-    """What is sent again."""
-
-    recording: Recording
-    plan: planning.Plan
-    servers: Mapping[str, str]
-    """Where what went to a server is sent."""
-    ignore: Ignore
-
-
-def planned(options: Options, config: Config) -> Plan:
-    """Read the words of `replay`.
-
-    Raises:
-        StudioError: there is no such recording, the query is none, or it is not clear where to send something.
-    """
-    if not options.words:
-        raise UsageError("Which recording?", hint="mcp-studio replay SESSION|FILE [QUERY]")
-    ignore = Ignore(options.values("--ignore"), usual=not options.flag("--strict"))
-    query = parse(" ".join(options.words[1:]))
-    recording = open_recording(options.words[0], Paths.default().state / "trace")
-    numbers = chosen(recording, query) if len(options.words) > 1 else None
-    plan = planning.plan(recording.columns, numbers)
-    if not plan.steps:
-        raise UsageError(_nothing(plan, options.words[1:]))
-    servers = _servers(options, config, plan.servers)
-    target = select(config, list(dict.fromkeys(servers.values())))
-    name = next(iter(target.servers)) if len(target.servers) == 1 else ""
-    return Plan(target, name, options.words[0], replay=Replay(recording, plan, servers, ignore))
 
 
 def _nothing(plan: planning.Plan, query: list[str]) -> str:
@@ -121,7 +88,7 @@ class Filling:
         for name in (whole, whole.removeprefix("arguments."), last):
             if name in self._known:
                 return self._known[name]
-        if not self._asker.present:
+        if not can_ask():
             return None
         schema: Json = {
             "type": "object", "properties": {last: {"type": "string", "format": "password"}}, "required": [last],
@@ -151,33 +118,42 @@ _LARGE = 20_000
 _WIDE = 60
 
 
-def run(plan: Plan, options: Options, out: Output) -> int:
+def run(options: Options, out: Output) -> int:
     """Replay, and return the exit code."""
-    out.server = plan.server
-    asker = Asker(options.values("--answer"))
-    return execute(plan, out, lambda studio: _replay(studio, plan, options, out, asker), asker=asker)
+    if not options.words:
+        raise UsageError("Which recording?", hint="mcp-studio replay SESSION|FILE [QUERY]")
+    config, ignore = configured(out), Ignore(options.values("--ignore"), usual=not options.flag("--strict"))
+    query = parse(" ".join(options.words[1:]))
+    recording = open_recording(options.words[0], Paths.default().state / "trace")
+    numbers = chosen(recording, query) if len(options.words) > 1 else None
+    plan = planning.plan(recording.columns, numbers)
+    if not plan.steps:
+        raise UsageError(_nothing(plan, options.words[1:]))
+    servers = _servers(options, config, plan.servers)
+    target = select(config, list(dict.fromkeys(servers.values())))
+    out.server = only(target)
+    return execute(target, out, lambda studio: _replay(studio, recording, plan, servers, ignore, out))
 
 
-async def _replay(studio: Studio, plan: Plan, options: Options, out: Output, asker: Asker) -> int:
-    assert plan.replay is not None
-    recording, chosen, servers, ignore = plan.replay
-    for name in plan.config.servers:
+async def _replay(
+    studio: Studio, recording: Recording, plan: planning.Plan, servers: Mapping[str, str], ignore: Ignore, out: Output
+) -> int:
+    for name in studio.manager.names():
         await connected(studio, name, out)
-    planned = await once(recording, chosen)
+    planned = await once(recording, plan)
     for left in planned.left_out:
         out.note(f"left out: {left.method} {left.reason}" + (f" ({left.times:,} times)" if left.times > 1 else ""))
-    filling = Filling(studio, options.values("--set"), asker)
-    manner = Manner(approved=options.flag("--yes"), ignore=ignore, paced=options.flag("--paced"))
+    filling = Filling(studio, out.options.values("--set"), out.asker)
+    manner = Manner(approved=out.options.flag("--yes"), ignore=ignore, paced=out.options.flag("--paced"))
     results: list[Result] = []
-    replayer = Replayer(studio, recording, manner, filling.fill)
     several = len(planned.servers) > 1
-    async for result in replayer.run(planned.steps, servers):
+    async for result in Replayer(studio, recording, manner, filling.fill).run(planned.steps, servers):
         results.append(result)
         _print(result, several, out)
-    return _end(results, planned.left_out, out, asker)
+    return _end(results, planned.left_out, out)
 
 
-def _end(results: list[Result], left: tuple[tuple[str, int, str], ...], out: Output, asker: Asker) -> int:
+def _end(results: list[Result], left: tuple[tuple[str, int, str], ...], out: Output) -> int:
     counts = summary(results)
     told = ", ".join(f"{counts[word]:,} {word}" for word in VERDICTS if counts[word])
     out.note(f"{counts['steps']:,} request{'s' * (counts['steps'] != 1)}: {told}")
@@ -186,8 +162,8 @@ def _end(results: list[Result], left: tuple[tuple[str, int, str], ...], out: Out
         "steps": [_json(one) for one in results],
         "left_out": [{"method": method, "times": times, "reason": why} for method, times, why in left],
     }
-    if asker.refused:
-        return out.fail(asker.refused[0].error, {**asker.refused[0].detail, "result": result})
+    if out.asker.refused:
+        return out.fail(out.asker.refused[0].error, {**out.asker.refused[0].detail, "result": result})
     good = counts["same"] + counts["new"]
     if good < counts["steps"]:
         out.flush()

@@ -7,16 +7,13 @@ import gc
 import unicodedata
 from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, NamedTuple
 
 from mcp_studio.catalog.listing import KINDS, EntryKind
-from mcp_studio.cli.asking import Asker
-from mcp_studio.cli.engine import connected, execute
+from mcp_studio.cli.engine import connected, execute, failures
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import RISKS, table
-from mcp_studio.cli.plan import Plan
-from mcp_studio.cli.targets import select
-from mcp_studio.config.model import Config
+from mcp_studio.cli.output import RISKS, Output, table
+from mcp_studio.cli.targets import configured, select
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
@@ -28,11 +25,7 @@ from mcp_studio.search.method import Found, Hit, Reason, SearchProblem
 from mcp_studio.search.model import available
 from mcp_studio.search.plugins import entry_points
 from mcp_studio.search.regex import compiled
-
-if TYPE_CHECKING:
-    from mcp_studio.cli.output import Output
-    from mcp_studio.search.method import Found
-    from mcp_studio.studio import Studio
+from mcp_studio.studio import Studio
 
 MOST = 1_000
 """Hits that can be asked for."""
@@ -43,18 +36,24 @@ _TOLD, _NEWS = 1.0, 0.5
 """Seconds after which waiting is told of; between one telling and the next, on a terminal."""
 
 
-def planned(options: Options, config: Config) -> Plan:
-    """Read the words of `search`: the plan's name is what is looked for, its verb says how.
+class Wanted(NamedTuple):
+    """What is looked for."""
+
+    text: str
+    method: str
+    kinds: list[EntryKind]
+    limit: int
+
+
+def run(options: Options, out: Output) -> int:
+    """Search, and return the exit code: 1 where nothing is found.
 
     Raises:
-        UsageError: no such server, kind or method; the method is not installed; a pattern is none.
+        UsageError: no such server or method; the method is not installed; a pattern is none.
     """
-    text = " ".join(options.words)
-    options.count("--limit", MOST)
-    for kind in options.values("--kind"):
-        if kind not in KINDS:
-            raise UsageError(f"--kind: must be one of {', '.join(KINDS)}, not `{kind}`.", hint=nearest(kind, KINDS))
-    method = method_of(options, config)
+    config, text, names = configured(out), " ".join(options.words), options.values("--server")
+    method = options.value("--method") or config.settings.search_method
+    limit = options.count("--limit", MOST) or USUAL
     try:
         _check(method)
     except UsageError as problem:
@@ -63,17 +62,28 @@ def planned(options: Options, config: Config) -> Plan:
         raise UsageError(f"`[search] method` in the configuration: {problem.message}", hint=problem.hint) from None
     if method == "regex" and text:
         _check_pattern(text)
-    names = options.values("--server")
-    if not options.flag("--offline"):
-        return Plan(select(config, names), name=text)
-    known = select(config, names or list(config.servers))  # also those that are disabled: nothing is started
-    servers = {name: replace(server, enabled=False) for name, server in known.servers.items()}
-    return Plan(replace(known, servers=servers), name=text, connects=False)
+    # Servers list less to a client that can answer nothing: here as much is declared as for a call.
+    offline = options.flag("--offline")
+    chosen = select(config, (names or list(config.servers)) if offline else names)
+    if offline:  # also those that are disabled: nothing is started
+        servers = {name: replace(server, enabled=False) for name, server in chosen.servers.items()}
+        chosen = replace(chosen, servers=servers)
+    wanted = Wanted(text, method, [kind for kind in KINDS if kind in options.values("--kind")], limit)
+    return execute(chosen, out, lambda studio: _search(studio, wanted, out), answers=not offline, connects=not offline)
 
 
-def method_of(options: Options, config: Config) -> str:
-    """How is searched: as said, else as configured."""
-    return options.value("--method") or config.settings.search_method
+async def _search(studio: Studio, wanted: Wanted, out: Output) -> int:
+    if not out.options.flag("--offline"):
+        await _listed(studio, wanted.kinds, out)
+    asked = studio.search(wanted.text, method=wanted.method, kinds=wanted.kinds or None, limit=wanted.limit, once=True)
+    found = await (meant(asked, studio, out, out.options.seconds()) if wanted.method in MEANT else asked)
+    result = _json(found)
+    if not found.hits:
+        return out.fail(await _nothing(studio, wanted, found, out), {"result": result})
+    for line in _lines(found):
+        out.data(line)
+    out.note(_summary(found))
+    return out.done(result)
 
 
 async def meant(asked: Coroutine[Any, Any, Found], studio: Studio, out: Output, seconds: float | None) -> Found:
@@ -144,30 +154,7 @@ _LINES = ("name", "title", "server", "tag")
 """Fields that are short: what matched is told, not what stands round it."""
 
 
-def run(plan: Plan, options: Options, out: Output) -> int:
-    """Search, and return the exit code: 1 where nothing is found."""
-    # Servers list less to a client that can answer nothing: here as much is declared as for a call.
-    asker = Asker() if plan.connects else None
-    return execute(plan, out, lambda studio: _search(studio, plan, options, out), asker=asker)
-
-
-async def _search(studio: Studio, plan: Plan, options: Options, out: Output) -> int:
-    kinds = cast("list[EntryKind]", [kind for kind in KINDS if kind in options.values("--kind")])
-    if plan.connects:
-        await _listed(studio, plan, kinds, out)
-    method, limit = method_of(options, plan.config), options.count("--limit", 1_000) or USUAL
-    asked = studio.search(plan.name, method=method, kinds=kinds or None, limit=limit, once=True)
-    found = await (meant(asked, studio, out, options.seconds) if method in MEANT else asked)
-    result = _json(found)
-    if not found.hits:
-        return out.fail(await _nothing(studio, plan, method, kinds, found), {"result": result})
-    for line in _lines(found):
-        out.data(line)
-    out.note(_summary(found))
-    return out.done(result)
-
-
-async def _listed(studio: Studio, plan: Plan, kinds: Sequence[EntryKind], out: Output) -> None:
+async def _listed(studio: Studio, kinds: Sequence[EntryKind], out: Output) -> None:
     """Wait for all servers; of those that cannot be reached what is remembered is searched, and that is told.
 
     A list that failed, or is not whole, is told too.
@@ -175,37 +162,34 @@ async def _listed(studio: Studio, plan: Plan, kinds: Sequence[EntryKind], out: O
     Raises:
         StudioError: none can be reached, and nothing is remembered.
     """
-    names = list(plan.config.servers)
+    names = studio.manager.names()
     ended = await asyncio.gather(*(connected(studio, name, out) for name in names), return_exceptions=True)
-    errors: dict[str, StudioError] = {}
-    for name, end in zip(names, ended, strict=True):
-        if isinstance(end, StudioError):
-            errors[name] = end
-        elif isinstance(end, BaseException):
-            raise end
     known = {name for name in names if any(studio.catalog.listing(name, kind).entries for kind in KINDS)}
-    nothing = errors.pop(names[-1]) if len(errors) == len(names) and not known else None
-    for name, error in errors.items():
-        said = " What it offered last time is searched." if name in known else ""
-        out.warn(f"{name}: {error.message}{said}")
+    errors = failures(ended)
+    nothing = errors[-1] if len(errors) == len(names) and not known else None
+    for name, error in zip(names, ended, strict=True):
+        if isinstance(error, StudioError) and error is not nothing:
+            said = " What it offered last time is searched." if name in known else ""
+            out.warn(f"{name}: {error.message}{said}")
+        elif error is not nothing:
+            for kind in kinds or KINDS:
+                listing = studio.catalog.listing(name, kind)
+                for problem in filter(None, (listing.error, listing.capped)):
+                    out.warn(f"{name}, {kind}s: {problem}")
     if nothing is not None:
         raise nothing
-    for name in (name for name in names if name not in errors):
-        for kind in kinds or KINDS:
-            listing = studio.catalog.listing(name, kind)
-            for problem in filter(None, (listing.error, listing.capped)):
-                out.warn(f"{name}, {kind}s: {problem}")
 
 
-async def _nothing(studio: Studio, plan: Plan, method: str, kinds: Sequence[EntryKind], found: Found) -> StudioError:
+async def _nothing(studio: Studio, wanted: Wanted, found: Found, out: Output) -> StudioError:
     """Why nothing is shown, and what else may find it."""
+    method = wanted.method
     if not found.of:
         hint = "Without --offline servers are asked; what programs offered is remembered for the folder they ran in."
-        hint = hint if not plan.connects else ""
+        hint = hint if out.options.flag("--offline") else ""
         return StudioError("There is nothing to search: no entry is known.", hint=hint)
-    said = f"Nothing was found for `{safe(plan.name, 100)}` among {_count(found.of)}. {found.note}".rstrip()
+    said = f"Nothing was found for `{safe(wanted.text, 100)}` among {_count(found.of)}. {found.note}".rstrip()
     if method not in ("auto", "substring"):
-        near = await studio.search(plan.name, method="substring", kinds=kinds or None, limit=_NEAR)
+        near = await studio.search(wanted.text, method="substring", kinds=wanted.kinds or None, limit=_NEAR)
         if near.hits:
             return StudioError(said, hint=f"Near it: {', '.join(str(hit.ref) for hit in near.hits)}")
         return StudioError(said, hint="--method auto looks for names and words, and for names that are similar.")

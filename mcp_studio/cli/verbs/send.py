@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import cast
 
 from mcp_studio.cli.arguments import given_bytes, given_json, given_object
@@ -10,7 +11,7 @@ from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.outcome import ToolError
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.plan import Plan
+from mcp_studio.cli.targets import configured, only, select, server_option
 from mcp_studio.errors import LimitExceeded, StudioError, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, pretty
 from mcp_studio.protocol.events import NONE, request
@@ -22,12 +23,24 @@ _BESIDE = {"stderr": "stderr", "stray": "stdout", "note": "note"}
 """Kinds of entries that are narration, and what they are called."""
 
 
-def run(plan: Plan, options: Options, out: Output) -> int:
+def run(options: Options, out: Output) -> int:
     """Send, and return the exit code."""
-    out.server = plan.server
-    frames = _written(options) if options.values("--frame") else _composed(plan.name, options)
-    options.duration("--wait")
-    return execute(plan, out, lambda studio: _send(studio, plan, options, out, frames))
+    config, words, frames = configured(out), list(options.words), options.values("--frame")
+    server = server_option(options)
+    if not server and words and (frames or len(words) > 1):
+        server = words.pop(0)
+    if len(words) != (0 if frames else 1):
+        what = "`--frame` takes the place of the method." if words and frames else "Which method?"
+        raise UsageError(what, hint="mcp-studio send [SERVER] METHOD|--frame TEXT")
+    server = out.server = server or only(config)
+    if not server:
+        raise UsageError("Which server?", hint="mcp-studio send SERVER METHOD")
+    chosen = select(config, [server])
+    if options.flag("--no-handshake"):
+        chosen = replace(chosen, servers={server: replace(chosen.servers[server], enabled=False)})
+    making = _written(options) if frames else _composed(words[0], options)
+    options.seconds("--wait")
+    return execute(chosen, out, lambda studio: _send(studio, server, making, out), answers=False)
 
 
 def _written(options: Options) -> Frames:
@@ -63,25 +76,23 @@ def _composed(method: str, options: Options) -> Frames:
     return frames
 
 
-async def _send(studio: Studio, plan: Plan, options: Options, out: Output, frames: Frames) -> int:
-    if plan.connects:
-        await connected(studio, plan.server, out)
-        sender: ByHand | Bare = studio.manager.by_hand(plan.server)
+async def _send(studio: Studio, server: str, frames: Frames, out: Output) -> int:
+    options = out.options
+    if options.flag("--no-handshake"):
+        sender: ByHand | Bare = await studio.open_raw(studio.manager.config(server))
     else:
-        sender = await studio.open_raw(plan.config.servers[plan.server])
-    wait, newlines = options.duration("--wait"), options.flag("--newlines")
-    told: list[Json] = []
+        await connected(studio, server, out)
+        sender = studio.manager.by_hand(server)
+    wait, newlines = options.seconds("--wait"), options.flag("--newlines")
+    reports: list[Json] = []
     for frame in frames(sender):
         exchange = sender.send(frame, wait=wait, newlines=newlines)
         await exchange.wait()
-        told.append(_report(exchange, out))
-        error = _verdict(exchange, wait or studio.limits.call_idle)
-        if error is not None:
-            out.ms = exchange.ms
-            return out.fail(error, {"exchanges": told})
+        reports.append(_report(exchange, out))
         out.ms = exchange.ms
-    out.result = told
-    return out.done()
+        if (error := _verdict(exchange, wait or studio.limits.call_idle)) is not None:
+            return out.fail(error, {"exchanges": reports})
+    return out.done(reports)
 
 
 def _report(exchange: RawExchange, out: Output) -> Json:

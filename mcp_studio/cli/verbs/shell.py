@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import gc
 import shlex
 import signal
@@ -12,15 +11,15 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from importlib import import_module
-from types import FrameType
 
-from mcp_studio.cli import late
-from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.engine import connected, execute
-from mcp_studio.cli.help import answer
-from mcp_studio.cli.options import ALLOWED, Options, parse
+from mcp_studio.cli.grammar import VERBS
+from mcp_studio.cli.options import Options, help_text, parse, show
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.plan import Plan, make
+from mcp_studio.cli.questions import Asker
+from mcp_studio.cli.targets import configured, only, select, server_option, start_ahead, with_secrets
+from mcp_studio.cli.verbs import call, listing, search, send, skills, tasks, watch
+from mcp_studio.config.model import Config
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.paths import Paths
@@ -30,26 +29,39 @@ from mcp_studio.studio import Studio
 with suppress(ImportError):  # Windows, and Pythons that are built without it
     import_module("readline")  # gives `input` a history
 
-_VERBS = ("list", "search", "call", "read", "get", "complete", "skills", "tasks", "watch", "send")
-_OURS = frozenset(ALLOWED["shell"].split()) - {"--answer", "--json", "--quiet"}
-"""Options that are about the connection, which every line has in common."""
+_VERBS: dict[str, Callable[[Options, Output], int]] = {
+    "list": listing.run, "search": search.run, "call": call.run, "read": call.run, "get": call.run,
+    "complete": call.run, "skills": skills.run, "tasks": tasks.run, "watch": watch.run, "send": send.run,
+}  # fmt: skip
+_OWN = ("--answer", "--json", "--quiet")
+"""Options that a line can have though the shell has them, too; the others are about the connection."""
 _INTERRUPTED = 130
 _LONGEST = 100_000
 """Characters of a line."""
 
 
-def run(plan: Plan, options: Options, out: Output) -> int:
+def run(options: Options, out: Output) -> int:
     """Do what the lines say; the exit code of the first of a pipe that failed, and 0 on a terminal."""
+    if len(options.words) > 1:
+        raise UsageError(f"`{options.words[1]}` is too much.", hint="Commands are read from the terminal or a pipe.")
+    config = configured(out)
+    server = server_option(options) or next(iter(options.words), "") or only(config)
+    if not server and config.servers:
+        raise UsageError("Which server?", hint="mcp-studio shell SERVER")
+    config = with_secrets(select(config, [server] if server else []), options, out)
+    start_ahead(config)
     gc.enable()  # it is off while small verbs run, which end before there is much to collect
-    out.server, out.lines = plan.server, True
-    asker = Asker(options.values("--answer"))
-    shell = Shell(plan, out, asker)
+    out.server, out.lines = server, True
+    for name in ("SIGTERM", "SIGHUP"):
+        if number := getattr(signal, name, None):  # Windows has not all of them
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
-        with shell:
-            code = execute(plan, out, shell.greet, asker=asker) or shell.serve()
-    except KeyboardInterrupt:  # a signal came just when waiting was over
-        code = _INTERRUPTED
-    return shell.ended or code
+        with Shell(config, server, Asker(options.values("--answer")), out) as shell:
+            return shell.serve()
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except SystemExit as end:
+        return int(end.code or 0)
 
 
 class Shell:
@@ -59,22 +71,17 @@ class Shell:
         StudioError: it could not be opened.
     """
 
-    def __init__(self, plan: Plan, out: Output, asker: Asker) -> None:
-        self._plan = plan
-        self._out = out
+    def __init__(self, config: Config, server: str, asker: Asker, out: Output) -> None:
+        self.config = config
+        self._server = server
         self._asker = asker
+        self._out = out
         self._opened: Future[Studio] = Future()
         self._lost: StudioError | None = None
+        self._task: asyncio.Task[int] | None = None
         self._terminal = sys.stdin.isatty()
-        self._waiting = False
-        self.ended = 0
-        """The exit code, once a signal wants it to end."""
 
     def __enter__(self) -> Shell:
-        self._out.shell = self
-        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-            if number := getattr(signal, name, None):  # Windows has not all of them
-                signal.signal(number, self._signalled)
         self._closed = ThreadPoolExecutor(1, "studio").submit(asyncio.run, self._hold())
         self._opened.result()
         return self
@@ -83,18 +90,10 @@ class Shell:
         self._loop.call_soon_threadsafe(self._leaving.set)
         self._closed.result()
 
-    def _signalled(self, number: int, _: FrameType | None) -> None:
-        # Raised anywhere else it could keep the studio from being closed, and its thread the process from ending.
-        if number != signal.SIGINT:
-            self.ended = 128 + number
-        waiting, self._waiting = self._waiting, False  # `input` can be interrupted once, and not twice
-        if waiting:
-            raise KeyboardInterrupt
-
     async def _hold(self) -> None:
         self._loop, self._leaving = asyncio.get_running_loop(), asyncio.Event()
         try:
-            async with Studio.open(self._plan.config, Paths.default(), can_ask=True, origin="command line") as studio:
+            async with Studio.open(self.config, Paths.default(), can_ask=True, origin="command line") as studio:
                 for rule in reversed(self._asker.rules):
                     studio.rules.add(rule)
                 studio.manager.changed.connect(lambda _: self._watch(studio))
@@ -106,55 +105,50 @@ class Shell:
             self._opened.set_exception(error)
 
     def _watch(self, studio: Studio) -> None:
-        status = studio.manager.status(self._plan.server)
+        status = studio.manager.status(self._server)
         if status.state in ("retrying", "failed"):
             self._lost = status.error
 
-    # ------------------------------------------------------------------ lines
-
     def serve(self) -> int:
-        """Read lines and do what they say, until `exit` or the end of input."""
-        failed = 0
-        while not self.ended and (line := self._read()) is not None and line.strip() != "exit":
-            out = Output(json=self._out.json, quiet=self._out.quiet)
-            out.shell, out.redactor, out.told, out.lines = self, self._out.redactor, self._out.told, self._out.json
-            out.options = self._out.options
-            code = out.attempt(lambda line=line, out=out: self._do(line, out))
-            sys.stdout.flush()
+        """Connect, read lines and do what they say, until `exit` or the end of input."""
+        failed = self._do(lambda out: execute(self.config, out, self._greet))
+        if failed:
+            return failed
+        while (line := self._read()) is not None and line.strip() != "exit":
+            code = self._do(lambda out, line=line: self._line(line, out))
             failed = failed or code
             if code == _INTERRUPTED and not self._terminal:
                 break
         return 0 if self._terminal else failed
 
+    def _do(self, work: Callable[[Output], int]) -> int:
+        out = Output(self._out.options)
+        out.shell, out.server, out.redactor, out.noted = self, self._server, self._out.redactor, self._out.noted
+        out.lines = self._out.json
+        code = out.attempt(lambda: work(out))
+        sys.stdout.flush()
+        return code
+
     def _read(self) -> str | None:
         """The next line; None at the end of input."""
-        prompt = f"{safe(self._plan.server, 40)}> " if self._terminal else ""
+        prompt = f"{safe(self._server, 40)}> " if self._terminal else ""
         while True:
-            self._waiting = True
             try:
-                if self.ended:
-                    return None
                 if self._terminal and sys.stdout.isatty():
                     return input(prompt)
                 sys.stderr.write(prompt)
                 sys.stderr.flush()
                 return sys.stdin.readline() or None
-            except EOFError:
+            except KeyboardInterrupt:
+                if not self._terminal:
+                    raise
+                sys.stderr.write("\n")
+            except (EOFError, OSError, UnicodeDecodeError):
                 with suppress(OSError):  # the terminal may be gone
                     sys.stdout.write("\n")
-                    sys.stdout.flush()
                 return None
-            except (KeyboardInterrupt, SystemError):  # the other where a signal comes while `input` returns a line
-                if not self._terminal or self.ended:
-                    self.ended = self.ended or _INTERRUPTED
-                    return None
-                sys.stderr.write("\n")
-            except (OSError, UnicodeDecodeError):
-                return None
-            finally:
-                self._waiting = False
 
-    def _do(self, line: str, out: Output) -> int:
+    def _line(self, line: str, out: Output) -> int:
         """One line, as a command line of its own.
 
         Raises:
@@ -169,69 +163,61 @@ class Shell:
         if not words or words[0].startswith("#"):
             return 0
         if words[0] == "help" or "--help" in words:
-            return answer([word for word in words if word in (*_VERBS, "--help")] or ["shell"])
+            topic = next((word for word in words if word in _VERBS), "shell")
+            return show(help_text([topic, "--help"]) or "")
         if words[0] not in _VERBS:
             hint = nearest(words[0][:40], (*_VERBS, "help", "exit")) or f"There are {', '.join(_VERBS)}, help and exit."
             raise UsageError(f"There is no command `{words[0][:40]}` here.", hint=hint)
         options = parse(words)
-        if fixed := [*(_OURS & options.given.keys()), *(["--"] if options.command is not None else [])]:
-            hint = f"Give it where the shell begins: mcp-studio shell {fixed[0]} …"
-            raise UsageError(f"{fixed[0]} is for the whole shell.", hint=hint)
-        out.json, out.quiet = out.json or options.json, out.quiet or options.quiet
-        return late.perform(make(options, self._plan.config), options, out)
+        fixed = [name for name in options.given if VERBS["shell"].option(name) and name not in _OWN]
+        if fixed or options.command is not None:
+            name = [*fixed, "--"][0]
+            hint = f"Give it where the shell begins: mcp-studio shell {name} …"
+            raise UsageError(f"{name} is for the whole shell.", hint=hint)
+        whole = self._out.options
+        options.given = {
+            name: whole.values(name) for name in whole.given if name not in ("--answer", "--server")
+        } | options.given
+        options.command = whole.command
+        out.take(options)
+        return _VERBS[words[0]](options, out)
 
-    # ------------------------------------------------------------------ the connection
-
-    def run(self, body: Callable[[Studio], Awaitable[int]], out: Output) -> int:
+    def run(self, body: Callable[[Studio], Awaitable[int]]) -> int:
         """Run something in the studio; Ctrl-C cancels it, and it may take its time for that.
 
         Raises:
             KeyboardInterrupt: it was cancelled.
         """
-        loop, stopped = self._loop, asyncio.Event()
 
-        async def doing() -> int:
-            task = asyncio.ensure_future(self._revived(body, out))
-            stopping = asyncio.ensure_future(stopped.wait())
-            await asyncio.wait((task, stopping), return_when=asyncio.FIRST_COMPLETED)
-            stopping.cancel()
-            task.cancel()
-            await asyncio.wait((task,))
-            return task.result()
+        async def work() -> int:
+            self._task, studio = asyncio.current_task(), self._opened.result()
+            self._revive(studio)
+            return await body(studio)
 
-        waiting: Future[int] = asyncio.run_coroutine_threadsafe(doing(), loop)
-        while True:
-            self._waiting = True
-            try:
-                if self.ended:
-                    loop.call_soon_threadsafe(stopped.set)
-                return waiting.result()
-            except KeyboardInterrupt:
-                loop.call_soon_threadsafe(stopped.set)
-            except concurrent.futures.CancelledError:
-                raise KeyboardInterrupt from None
-            finally:
-                self._waiting = False
+        running = asyncio.run_coroutine_threadsafe(work(), self._loop)
+        try:
+            return running.result()
+        except (KeyboardInterrupt, SystemExit):
+            asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result()
+            raise
 
-    async def _revived(self, body: Callable[[Studio], Awaitable[int]], out: Output) -> int:
-        studio = self._opened.result()
-        self._revive(studio, out)
-        return await body(studio)
+    async def _stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait((self._task,))
 
-    def _revive(self, studio: Studio, out: Output) -> None:
+    def _revive(self, studio: Studio) -> None:
         """Tell that the server was lost since the last line, and start it again where nothing else does."""
         lost, self._lost = self._lost, None
         if lost is None:
             return
-        name = self._plan.server
-        again = "started" if studio.manager.config(name).kind == "stdio" else "connected"
-        out.note(f"{lost.message.rstrip('.')}. It is {again} again.")
-        if studio.manager.status(name).state != "ready":
-            studio.manager.start(name)
+        again = "started" if studio.manager.config(self._server).kind == "stdio" else "connected"
+        self._out.note(f"{lost.message.rstrip('.')}. It is {again} again.")
+        if studio.manager.status(self._server).state != "ready":
+            studio.manager.start(self._server)
 
-    async def greet(self, studio: Studio) -> int:
-        """Connect, and say what there is."""
-        await connected(studio, self._plan.server, self._out)
+    async def _greet(self, studio: Studio) -> int:
+        await connected(studio, self._server, self._out)
         if self._terminal:
-            self._out.note(f"connected to {self._plan.server}; `help` shows what can be typed, `exit` leaves")
+            self._out.note(f"connected to {self._server}; `help` shows what can be typed, `exit` leaves")
         return 0

@@ -7,13 +7,13 @@ from typing import cast
 from mcp_studio.call.call import Succeeded
 from mcp_studio.call.skills import SkillReading
 from mcp_studio.catalog.skills import Skill, offered
-from mcp_studio.cli.asking import Asker
+from mcp_studio.cli.content import contents_text
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.outcome import contents_text, end
+from mcp_studio.cli.outcome import end
 from mcp_studio.cli.output import Output, table
-from mcp_studio.cli.plan import Plan
-from mcp_studio.errors import StudioError
+from mcp_studio.cli.targets import configured, only, select, server_option
+from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
@@ -24,20 +24,27 @@ _WORDS = {
 }
 
 
-def run(plan: Plan, options: Options, out: Output) -> int:
+def run(options: Options, out: Output) -> int:
     """List or show, and return the exit code: 1 where a skill is not what its entry says."""
-    out.server = plan.server
-    asker = Asker(options.values("--answer"))
-    if plan.name:
-        return execute(plan, out, lambda studio: _shown(studio, plan, out, asker), asker=asker)
-    return execute(plan, out, lambda studio: _listed(studio, plan, out))
+    config, words, server = configured(out), list(options.words), server_option(options)
+    if not server and words and (words[0] in config.servers or (not only(config) and "://" not in words[0])):
+        server = words.pop(0)
+    if words and not server and not (server := only(config)):
+        raise UsageError(f"Which server has the skill {words[0]}?", hint="mcp-studio skills SERVER SKILL")
+    if len(words) > 2:
+        raise UsageError(f"`{words[2]}` is too much.", hint="mcp-studio skills [SERVER] [SKILL [FILE]]")
+    chosen = select(config, [server] if server else [])
+    server = out.server = server or only(chosen)
+    if words:
+        return execute(chosen, out, lambda studio: _shown(studio, server, words[0], "".join(words[1:]), out))
+    return execute(chosen, out, lambda studio: _listed(studio, server, out), answers=False)
 
 
-async def _listed(studio: Studio, plan: Plan, out: Output) -> int:
+async def _listed(studio: Studio, server: str, out: Output) -> int:
     found: list[Skill] = []
-    for name in plan.config.servers:
+    for name in studio.manager.names():
         status = await connected(studio, name, out)
-        if plan.server or offered(status.capabilities):
+        if server or offered(status.capabilities):
             found += await studio.skills(name)
             if error := studio.catalog.skills.of(name).error:
                 out.warn(f"{name}: {error}")
@@ -45,8 +52,7 @@ async def _listed(studio: Studio, plan: Plan, out: Output) -> int:
         out.data(row)
     if not found:
         out.note("No server lists skills.")
-    out.result = [_json(skill) for skill in found]
-    return out.done()
+    return out.done([_json(skill) for skill in found])
 
 
 def _row(skill: Skill) -> tuple[str, ...]:
@@ -62,20 +68,18 @@ def _json(skill: Skill) -> dict[str, Json]:
     return {"server": skill.server, "name": skill.name, "uri": skill.uri, "problems": problems, "entry": skill.raw}
 
 
-async def _shown(studio: Studio, plan: Plan, out: Output, asker: Asker) -> int:
-    name = out.server = plan.server
-    await connected(studio, name, out)
-    reading = await studio.skill(name, plan.name, plan.uris[0] if plan.uris else "")
-    if asker.refused or not isinstance(reading.outcome, Succeeded):
-        return end(reading.outcome, out, asker, contents_text)
+async def _shown(studio: Studio, server: str, skill: str, file: str, out: Output) -> int:
+    await connected(studio, server, out)
+    reading = await studio.skill(server, skill, file)
+    if out.asker.refused or not isinstance(reading.outcome, Succeeded):
+        return end(reading.outcome, out, contents_text)
     if not reading.usable:
         return _refused(reading, out)
     for note in (*reading.skill.notes, f"{reading.uri} {_WORDS[reading.verdict.state]}"):
         out.note(note)
     result, out.ms = reading.outcome.result, reading.outcome.ms
     out.data("\n".join(contents_text(item) for item in _contents(result)).removesuffix("\n"))
-    out.result = {**_verdict(reading), "result": result}
-    return out.done()
+    return out.done({**_verdict(reading), "result": result})
 
 
 def _contents(result: Json) -> list[Json]:

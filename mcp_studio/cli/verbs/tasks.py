@@ -7,13 +7,13 @@ import time
 
 from mcp_studio.call.call import CallOutcome, Cancelled, TimedOut
 from mcp_studio.call.sending import outcome_of_task
-from mcp_studio.cli.asking import Asker
 from mcp_studio.cli.engine import Narration, connected, execute
+from mcp_studio.cli.grammar import TASK_ACTIONS
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.outcome import check_file, end, result_text
+from mcp_studio.cli.outcome import end
 from mcp_studio.cli.output import Output, table
-from mcp_studio.cli.plan import Plan
-from mcp_studio.errors import StudioError
+from mcp_studio.cli.targets import configured, only, select, server_option
+from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.session.connection import Deadline, limit_of
 from mcp_studio.session.inbox import InputRequest
@@ -24,41 +24,49 @@ _PATIENCE = 5.0
 """Seconds that a task may take to be heard of, or to end once it is cancelled."""
 
 
-def run(plan: Plan, options: Options, out: Output) -> int:
+def run(options: Options, out: Output) -> int:
     """Do it, and return the exit code."""
-    out.server = plan.server
-    check_file(options)
-    asker = Asker(options.values("--answer"))
-    return execute(plan, out, lambda studio: _tasks(studio, plan, options, out, asker), asker=asker)
+    config, words, server = configured(out), list(options.words), server_option(options)
+    action = words.pop(0) if words and words[0] in TASK_ACTIONS else "list"
+    wanted = 0 if action == "list" else 1
+    if not server and len(words) > wanted:
+        server = words.pop(0)
+    if not server and wanted and not (server := only(config)):
+        raise UsageError("Which server?", hint=f"mcp-studio tasks {action} SERVER TASK")
+    if len(words) != wanted:
+        raise UsageError("Which task?" if len(words) < wanted else f"`{words[wanted]}` is too much.")
+    out.server = server
+    chosen = select(config, [server] if server else [])
+    if action == "list":
+        return execute(chosen, out, lambda studio: _list(studio, server, out))
+    return execute(chosen, out, lambda studio: _one(studio, server, action, words[0], out))
 
 
-async def _tasks(studio: Studio, plan: Plan, options: Options, out: Output, asker: Asker) -> int:
+async def _one(studio: Studio, server: str, action: str, identity: str, out: Output) -> int:
     studio.tasks.pick_up(listing=False)
-    if plan.name == "list":
-        return await _list(studio, plan, out)
-    await connected(studio, plan.server, out)
-    task = studio.tasks.adopt(plan.server, plan.pairs[0])
-    if plan.name == "cancel":
+    await connected(studio, server, out)
+    task = studio.tasks.adopt(server, identity)
+    if action == "cancel":
         return await _cancel(studio, task, out)
     studio.tasks.poll(*task.key)
-    if plan.name == "get":
+    if action == "get":
         return _show(await studio.tasks.until(*task.key, lambda task: task.seen > 0 or task.done), out)
     narration = Narration(out)
 
     def changed(one: Task) -> None:
-        if plan.name == "watch" and one.key == task.key:
+        if action == "watch" and one.key == task.key:
             narration.tell(f"{one.status} {one.gone or one.message}".rstrip())
 
     disconnect = studio.tasks.changed.connect(changed)
     try:
-        outcome = await _outcome(studio, task, asker)
+        outcome = await _outcome(studio, task, out)
     finally:
         disconnect()
         narration.end()
-    return end(outcome, out, asker, result_text, options.value("--output"))
+    return end(outcome, out)
 
 
-async def _outcome(studio: Studio, task: Task, asker: Asker) -> CallOutcome:
+async def _outcome(studio: Studio, task: Task, out: Output) -> CallOutcome:
     """What becomes of a task, waited for as for a call; it goes on at the server where nobody waits any more."""
     limits = studio.config.settings.limits
     entry = studio.manager.config(task.server).timeouts
@@ -71,7 +79,7 @@ async def _outcome(studio: Studio, task: Task, asker: Asker) -> CallOutcome:
 
     disconnect = studio.inbox.changed.connect(asked)
     waiting = asyncio.ensure_future(studio.tasks.until(*task.key, lambda task: task.done))
-    asker.unless_answered(waiting.cancel)
+    out.asker.unless_answered(waiting.cancel)
     try:
         async with deadline.scope:
             await asyncio.wait((waiting,))
@@ -83,23 +91,24 @@ async def _outcome(studio: Studio, task: Task, asker: Asker) -> CallOutcome:
     return Cancelled() if waiting.cancelled() else outcome_of_task(waiting.result())
 
 
-async def _list(studio: Studio, plan: Plan, out: Output) -> int:
-    for name in plan.config.servers:
+async def _list(studio: Studio, server: str, out: Output) -> int:
+    studio.tasks.pick_up(listing=False)
+    for name in studio.manager.names():
         try:
             await connected(studio, name, out)
             await studio.tasks.refresh(name)
         except StudioError as error:
-            if plan.server:
+            if server:
                 raise
             out.warn(f"{name}: {error.message}")
     for task in studio.tasks.all():
         await _heard(studio, task)
-    tasks = studio.tasks.all(plan.server)
+    tasks = studio.tasks.all(server)
     for line in table([_row(task) for task in tasks]):
         out.data(line)
     if not tasks:
         out.note("no tasks")
-    return out.done([facts(task) for task in tasks])
+    return out.done([_facts(task) for task in tasks])
 
 
 async def _heard(studio: Studio, task: Task) -> None:
@@ -126,13 +135,13 @@ def _show(task: Task, out: Output, *, gone: bool = False) -> int:
     for problem in task.problems:
         out.warn(problem)
     if task.gone and not gone:
-        return out.fail(StudioError(task.gone), {"task": facts(task)})
-    for line in table([(name, "" if value is None else str(value)) for name, value in facts(task).items()]):
+        return out.fail(StudioError(task.gone), {"task": _facts(task)})
+    for line in table([(name, "" if value is None else str(value)) for name, value in _facts(task).items()]):
         out.data(line)
-    return out.done(facts(task))
+    return out.done(_facts(task))
 
 
-def facts(task: Task) -> dict[str, Json]:
+def _facts(task: Task) -> dict[str, Json]:
     """A task for scripts."""
     return {
         "server": task.server, "task": task.id, "kind": task.kind, "status": "gone" if task.gone else task.status,

@@ -9,13 +9,13 @@ from array import array
 from collections.abc import Sequence
 from pathlib import Path
 
-from mcp_studio.cli import late
 from mcp_studio.cli import recording as recorded
-from mcp_studio.cli import recording as recorded_tree
+from mcp_studio.cli import targets
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.recording import folder, listing, open_named
-from mcp_studio.errors import UsageError
+from mcp_studio.errors import ConfigError, UsageError
+from mcp_studio.paths import Paths
 from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.disk.sessions import delete, find
 from mcp_studio.trace.message import Recording
@@ -85,16 +85,16 @@ def _answer(recording: Recording, query: Query, options: Options, out: Output) -
         if not isinstance(recording, Session):
             raise UsageError("Only a session can be followed.", hint="What came out of a file does not go on.")
         limit = options.count("--limit", _MOST) or _TAIL
-        return asyncio.run(late.follow(recording, query, limit, options.flag("--jsonl"), out))
+        return asyncio.run(recorded.follow(recording, query, limit, options.flag("--jsonl"), out))
     if options.flag("--span"):
-        return recorded_tree.show(recording, _number(recording, options.value("--span")), out)
+        return recorded.show(recording, _number(recording, options.value("--span")), out)
     if options.flag("--body"):
         return _body(recording, _number(recording, options.value("--body")), out)
     if options.flag("--diff"):
         return _diff(recording, options, out)
     numbers = select(recording, query) if query else None
     if options.flag("--stats"):
-        return late.statistics(recording, numbers, out)
+        return recorded.statistics(recording, numbers, out)
     if options.flag("--jsonl") or options.flag("--export") or options.flag("--to"):
         return _export(recording, numbers, options, out)
     return _table(recording, numbers, options.count("--limit", _MOST) or _ROWS, out)
@@ -124,7 +124,7 @@ def _export(recording: Recording, numbers: Sequence[int] | None, options: Option
     to = options.value("--to")
     format = options.value("--export") or ("otlp" if to else "jsonl")
     if to:
-        late.check_collector(format, options.value("--output"), to)
+        recorded.check(format, options.value("--output"), to)
     elif options.headers:
         raise UsageError("--header is for the collector that --to names.")
     limit = options.count("--limit", _MOST)
@@ -137,14 +137,22 @@ def _export(recording: Recording, numbers: Sequence[int] | None, options: Option
     if numbers is not None and not numbers and options.flag("--jsonl"):
         out.note("no such entry")
         return out.done()
-    late.learn_secrets(options, out)
+    _learn_secrets(options, out)
     if to:
-        return asyncio.run(late.to_collector(recording, numbers, to, options.headers, out))
-    written = asyncio.run(late.export(recording, numbers, format, target, _name(recording), out))
+        return asyncio.run(recorded.to_collector(recording, numbers, to, options.headers, out))
+    written = asyncio.run(recorded.export(recording, numbers, format, target, _name(recording), out))
     if target is not None:
         out.note(f"{written:,} entries are in {target}")
         return out.done({"entries": written, "file": str(target), "format": format})
     return 0
+
+
+def _learn_secrets(options: Options, out: Output) -> None:
+    """What the configuration says is secret goes out of nothing; where it cannot be read, that is told."""
+    try:
+        targets.learn(targets.configuration(options, Paths.default(), None), out)
+    except ConfigError as error:
+        out.warn(error.message)
 
 
 def _body(recording: Recording, number: int, out: Output) -> int:
@@ -173,7 +181,7 @@ def _diff(recording: Recording, options: Options, out: Output) -> int:
         bodies = reader.body(old), reader.body(new)
     finally:
         reader.close()
-    lines = asyncio.run(late.differences(*bodies))
+    lines = asyncio.run(recorded.differences(*bodies))
     for line in lines:
         out.data(out.redactor.text(line))
     if not lines:

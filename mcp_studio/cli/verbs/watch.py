@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
 from mcp_studio.call.call import Rejected, Succeeded, TimedOut
-from mcp_studio.cli.arguments import filled, owner, template_form
+from mcp_studio.cli.arguments import filled, template_form
+from mcp_studio.cli.content import contents_text
 from mcp_studio.cli.engine import connected, execute
+from mcp_studio.cli.entries import owner
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.outcome import contents_text
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.plan import Plan
+from mcp_studio.cli.targets import configured, only, select
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.schema.field import Form
@@ -161,35 +163,42 @@ def _clock(when: float) -> str:
     return time.strftime("%H:%M:%S", time.localtime(when))
 
 
-def run(plan: Plan, options: Options, out: Output) -> int:
+_PAIR = re.compile(r"[\w.-]+:?=")
+"""How `key=value` and `key:=JSON` begin, and no URI does."""
+
+
+def run(options: Options, out: Output) -> int:
     """Watch until interrupted, or until nothing can be watched any more; returns the exit code."""
-    out.lines, out.server = True, plan.server
+    config, words, servers = configured(out), list(options.words), list(options.values("--server"))
+    while words and ":" not in words[0] and "=" not in words[0]:
+        servers.append(words.pop(0))
+    pairs = [word for word in words if _PAIR.match(word)]
+    chosen = select(config, servers)
+    server = out.server = only(chosen)
+    out.lines = True
     least, out.log_level = out.log_level, ""
     if options.flag("--logs"):
-        asked = {
-            name: replace(server, log_level=server.log_level or "debug") for name, server in plan.config.servers.items()
-        }
-        plan = replace(plan, config=replace(plan.config, servers=asked))
-    addresses = _addresses(plan, options)
-    return execute(plan, out, lambda studio: _watch(studio, plan, addresses, options, out, least))
+        asked = {name: replace(one, log_level=one.log_level or "debug") for name, one in chosen.servers.items()}
+        chosen = replace(chosen, servers=asked)
+    addresses = _addresses([word for word in words if word not in pairs], pairs, options)
+    return execute(chosen, out, lambda studio: _watch(studio, server, addresses, out, least), answers=False)
 
 
-async def _watch(
-    studio: Studio, plan: Plan, addresses: dict[str, str], options: Options, out: Output, least: str
-) -> int:
+async def _watch(studio: Studio, server: str, addresses: dict[str, str], out: Output, least: str) -> int:
+    logs, names = out.options.flag("--logs"), studio.manager.names()
     with ExitStack() as ends:
         ends.callback(studio.manager.notified.connect(lambda heard: _print_change(heard, out)))
-        if options.flag("--logs") or least:
+        if logs or least:
             ends.callback(_print_logs(studio, out, least))
-        for name in plan.config.servers:
+        for name in names:
             await connected(studio, name, out)
-        targets = [(plan.server or owner(studio, given, "watch"), given, uri) for given, uri in addresses.items()]
+        targets = [(server or owner(studio, uri, "watch"), uri, address) for uri, address in addresses.items()]
         if not targets:
-            what = "changes of lists and log messages" if options.flag("--logs") else "changes of lists"
-            out.note(f"{what} of {', '.join(plan.config.servers)}; Ctrl-C ends")
-        watcher = Watcher(studio, out, read=options.flag("--read"))
+            what = "changes of lists and log messages" if logs else "changes of lists"
+            out.note(f"{what} of {', '.join(names)}; Ctrl-C ends")
+        watcher = Watcher(studio, out, read=out.options.flag("--read"))
         try:
-            return await watcher.run(list(plan.config.servers), targets)
+            return await watcher.run(names, targets)
         finally:
             await watcher.leave()
 
@@ -215,17 +224,16 @@ def _print_logs(studio: Studio, out: Output, least: str) -> Callable[[], None]:
     return studio.logs.added.connect(added)
 
 
-def _addresses(plan: Plan, options: Options) -> dict[str, str]:
+def _addresses(uris: Sequence[str], pairs: Sequence[str], options: Options) -> dict[str, str]:
     """What is to be watched, as given and with the values of the templates that it names.
 
     Raises:
         UsageError: a value is missing, or is for no template.
     """
-    names = {uri: {field.name for field in (template_form(uri) or Form()).fields} for uri in plan.uris}
-    given = {pair: pair.partition("=")[0].rstrip(":") for pair in plan.pairs}
-    if unknown := [name for name in given.values() if not any(name in known for known in names.values())]:
+    names = {uri: {field.name for field in (template_form(uri) or Form()).fields} for uri in uris}
+    keys = {pair: pair.partition("=")[0].rstrip(":") for pair in pairs}
+    if unknown := [key for key in keys.values() if not any(key in known for known in names.values())]:
         raise UsageError(f"`{unknown[0]}` is no variable of a template here.")
     return {
-        uri: filled(uri, options, [pair for pair, name in given.items() if name in known])
-        for uri, known in names.items()
+        uri: filled(uri, options, [pair for pair, key in keys.items() if key in known]) for uri, known in names.items()
     }

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from mcp_studio.call.copying.paste import FLAGS, LARGEST, Pasted, PasteProblem, read_paste
-from mcp_studio.cli import options
+from mcp_studio.cli.grammar import VERBS
 from mcp_studio.jsontext import dumps
 
 RPC = '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"a":1.50},"_meta":{"x":1}}}'
@@ -149,4 +149,5 @@ def test_large_and_hostile_texts_take_little_time(text: str) -> None:
 
 
 def test_the_options_without_a_value_are_those_of_the_command_line() -> None:
-    assert {"-q", "-y", *options.FLAGS} == FLAGS
+    flags = [one for verb in VERBS.values() for one in (*verb.options, *verb.shared) if not one.value]
+    assert {name for one in flags for name in (one.name, one.short) if name} == FLAGS

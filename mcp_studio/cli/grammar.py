@@ -1,0 +1,394 @@
+"""Verbs and options, each declared once: parsing, help, completion and docs/cli.md are made from this table."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS
+
+
+class Option(NamedTuple):
+    """An option. It is a flag where it has no `value`, the name of what it takes."""
+
+    name: str
+    help: str
+    value: str = ""
+    choices: tuple[str, ...] = ()
+    short: str = ""
+    others: bool = False
+    """It takes other values than its choices, too."""
+    optional: bool = False
+    """The value can be left out."""
+
+
+class Verb(NamedTuple):
+    """A verb; the empty one is the studio itself."""
+
+    summary: str
+    usage: str
+    about: str = ""
+    options: tuple[Option, ...] = ()
+    shared: tuple[Option, ...] = ()
+    """Options that `--help connection` tells of."""
+    words: tuple[str, ...] = ()
+    """What its first word can be, for completion."""
+    servers: int = 0
+    """From which word on it takes names of servers; 0 for nowhere."""
+
+    def option(self, name: str) -> Option | None:
+        """The option of a name, or of its short form."""
+        return next((one for one in (*self.options, *self.shared) if name and name in (one.name, one.short)), None)
+
+
+TARGET = (
+    Option("--config", "the servers of this file: config.toml or any mcp.json (may be repeated)", "FILE"),
+    Option("--url", "the server at this URL: http, https, ws or wss", "URL"),
+    Option("--transport", "how it is spoken to", "KIND", ("http", "sse", "websocket")),
+)
+REMOTE = (
+    Option("--header", "send this header to servers at a URL (may be repeated; ${ENV} is replaced)", "'K: V'"),
+    Option("--ca", "accept certificates of these authorities too (PEM, or a folder of such)", "FILE"),
+    Option("--cert", "show this client certificate (PEM)", "FILE"),
+    Option("--cert-key", "its key, if in a file of its own", "FILE"),
+    Option("--insecure", "accept any certificate: whoever is in between can read and change everything"),
+)
+BENDING = (
+    Option("--era", "protocol era", "ERA", ("legacy", "auto", "modern")),
+    Option("--protocol-version", "the only protocol version to offer, such as 2025-06-18", "V", VERSIONS),
+    Option("--capabilities", "the client capabilities to declare instead of our own; @FILE reads a file", "JSON"),
+    Option("--client-info", "who to be instead of mcp-studio; @FILE reads a file", "JSON"),
+    Option("--root", "answer `roots/list` with this folder or file:// URI (may be repeated)", "DIR|URI"),
+    Option("--traceparent", "say in every request which trace it belongs to (W3C Trace Context)"),
+)
+TIMEOUT = Option("--timeout", "give up connecting, and waiting for an answer, after this long", "SECONDS")
+SERVER = Option("--server", "only this server (may be repeated where a verb is about several)", "NAME")
+JSON = Option("--json", 'print one JSON object: {"ok", "result" or "error", "server", "ms"}')
+QUIET = Option("--quiet", "say nothing on standard error but errors", short="-q")
+STUDIO = (*TARGET, *REMOTE, TIMEOUT, *BENDING)
+COMMON = (*TARGET, *REMOTE, TIMEOUT, SERVER, JSON, QUIET, *BENDING)
+
+YES = Option("--yes", "approve what would be asked about", short="-y")
+ANSWER = Option("--answer", "answer what servers ask by this file: [[answer]] tables, or a JSON object", "FILE")
+OUTPUT = Option("--output", "write the whole result to a new file, what is binary as bytes", "FILE", short="-o")
+LOG_LEVEL = Option("--log-level", "ask for log messages from this level on, and say them", "LEVEL", LOG_LEVELS)
+ARGS = Option("--args", "all arguments as one JSON object; @FILE reads a file, - standard input", "JSON")
+MEMORY = (
+    Option("--last", "with the arguments of the newest call of it; what is given besides goes over them"),
+    Option("--save", "save the call under this name first; project:NAME and personal:NAME say where", "NAME"),
+)
+EXAMPLE = (
+    Option("--example", "make up the arguments that are not given", "KIND", ("minimal", "typical", "full")),
+    Option("--seed", "with --example, another one; 0 is the first", "NUMBER"),
+)
+FORMS = ("command", "standalone", "python", "pytest", "curl", "json-rpc", "json", "literal")
+COPYING = (
+    Option("--as", "print the call instead of making it, without secrets", "FORM", FORMS),
+    Option("--with-secrets", "with --as, secret arguments as they are (those of the server's entry never)"),
+    Option("--from", "what to call is in this file (- reads standard input): JSON, a command line, curl …", "FILE"),
+)
+PROMPT = Option("--prompt", "the prompt, apart from its server", "NAME")
+SAVED = (
+    Option("--saved", "a saved call, of a tool, prompt or resource (project:NAME and personal:NAME say whose)", "NAME"),
+    Option("--set", "with --saved, this argument instead of the saved one (may be repeated)", "KEY=VALUE"),
+)
+REPEATING = (
+    Option("--repeat", "call it N times, and print counts, errors, rates and times instead of the results", "N"),
+    Option("--concurrency", "with --repeat, so many of them at once (1)", "N"),
+)
+TASK = (
+    Option("--task", "as a task, where the tool leaves that to us"),
+    Option("--ttl", "ask the server to keep the task that long", "SECONDS"),
+    Option("--detach", "do not wait for the task: print its id for `mcp-studio tasks result`"),
+)
+LIST_KINDS = ("servers", "tools", "resources", "templates", "prompts", "history", "saved")
+METHODS = ("auto", "substring", "regex", "bm25", "okapi", "semantic", "hybrid")
+"""The methods of our own; packages may bring more."""
+EXPORTS = ("jsonl", "bundle", "har", "otlp", "markdown")
+TASK_ACTIONS = ("list", "get", "result", "cancel", "watch")
+
+VERBS: dict[str, Verb] = {
+    "": Verb(
+        "the terminal studio for MCP servers",
+        "[URL | -- COMMAND ARGS…] [--config FILE]…     open the studio\n"
+        "demo                                          open it on the bundled demo server\n"
+        "VERB …",
+        shared=STUDIO,
+    ),
+    "list": Verb(
+        "what servers offer: servers, tools, resources, templates, prompts; history, saved",
+        f"list [{'|'.join(LIST_KINDS)}] [options] [-- COMMAND ARGS…]",
+        "Prints what servers offer, a line each; without a kind, everything. `list servers` connects to nothing, "
+        "nor do `list history [SERVER[.NAME]]`, the calls that were made, newest first, and `list saved`, calls "
+        "with a name.",
+        (Option("--page", "one page of one list: the first, or the one that CURSOR names", "CURSOR", optional=True),),
+        COMMON,
+        words=LIST_KINDS,
+    ),
+    "search": Verb(
+        "find tools, resources, templates and prompts by name, words, pattern or meaning",
+        "search [QUERY…] [options] [-- COMMAND ARGS…]",
+        "Finds tools, resources, templates and prompts of all servers, the best first, and says of each why it "
+        "was found. Of servers that cannot be reached it searches what they offered last time. Without a query it"
+        " lists what was used last and most. Exit code 1 where nothing is found.",
+        (
+            Option("--method", "how; [search] method says which is usual", "METHOD", METHODS, others=True),
+            Option("--kind", "only these (may be repeated)", "KIND", ("tool", "resource", "template", "prompt")),
+            Option("--limit", "so many at most (20)", "N"),
+            Option("--offline", "start and ask no server: search what they offered last time"),
+        ),
+        COMMON,
+    ),
+    "call": Verb(
+        "call a tool",
+        "call SERVER.TOOL [key=value…] [options] [-- COMMAND ARGS…]\n"
+        "call --saved NAME [variable=value…] [options] [-- COMMAND ARGS…]",
+        "Calls a tool and prints its result. `SERVER.` can be left out where one server has the tool. The first "
+        "dot behind a server's name divides: --server NAME and --tool NAME name them apart, also a tool that is "
+        "not listed. Arguments are typed by the schema: key=value, or key:=JSON for any JSON value.",
+        (
+            Option("--tool", "the tool, apart from its server", "NAME"),
+            *(ARGS, OUTPUT, *MEMORY, *SAVED, *EXAMPLE, *REPEATING, *COPYING, YES, *TASK),
+            Option("--unchecked", "send the arguments even if they do not match the schema"),
+            *(LOG_LEVEL, ANSWER),
+        ),
+        COMMON,
+    ),
+    "read": Verb(
+        "read a resource",
+        "read [SERVER] URI [key=value…] [options] [-- COMMAND ARGS…]",
+        "Reads a resource, listed or not. A URI template such as `file:///{path}` is filled with the values given"
+        " (RFC 6570); those of its path are required, those of its query are not. A list is JSON, or its key "
+        "several times.",
+        (
+            *(ARGS, OUTPUT),
+            Option("--fresh", "ask the server, though it calls an earlier answer fresh still"),
+            *(*MEMORY, *COPYING, LOG_LEVEL, ANSWER),
+        ),
+        COMMON,
+    ),
+    "get": Verb(
+        "get a prompt",
+        "get SERVER.PROMPT [key=value…] [options] [-- COMMAND ARGS…]",
+        "Gets a prompt and prints its messages. --server NAME and --prompt NAME name them apart.",
+        (PROMPT, ARGS, OUTPUT, *MEMORY, *EXAMPLE, *COPYING, LOG_LEVEL, ANSWER),
+        COMMON,
+    ),
+    "complete": Verb(
+        "values a server suggests for an argument",
+        "complete SERVER.PROMPT ARGUMENT=START [key=value…] [options] [-- COMMAND ARGS…]\n"
+        "complete URI-TEMPLATE VARIABLE=START [key=value…] [options] [-- COMMAND ARGS…]",
+        "Prints the values that a server suggests for an argument; the other pairs are what is known already.",
+        (PROMPT,),
+        COMMON,
+    ),
+    "skills": Verb(
+        "skills of servers: list them; read one, and say whether it is what was listed",
+        "skills [SERVER] [options]\nskills [SERVER] SKILL [FILE] [options]",
+        "Lists the skills of servers, or reads one, named by its name or address, or one of its files. What is "
+        "read is compared with what was listed: size, digest, and for SKILL.md the frontmatter. What differs is "
+        "not printed: it ends with exit code 1, and says why.",
+        (ANSWER,),
+        COMMON,
+    ),
+    "tasks": Verb(
+        "tasks of servers: list, get, result, cancel, watch",
+        "tasks [list] [SERVER] [options]\ntasks get|watch|result|cancel [SERVER] TASK [options]",
+        "Lists the tasks that are known: those of earlier calls, and what servers list. `get` says how a task is,"
+        " `watch` prints a line for every change and then its result, `result` waits and prints it as `call` "
+        "does, `cancel` asks the server to cancel it. With one server, its name can be left out.",
+        (ANSWER, OUTPUT),
+        COMMON,
+        words=TASK_ACTIONS,
+    ),
+    "watch": Verb(
+        "a line for every change of lists and resources, and for log messages",
+        "watch [SERVER] URI… [key=value…] [options] [-- COMMAND ARGS…]\n"
+        "watch [--logs] [SERVER…] [options] [-- COMMAND ARGS…]",
+        "Prints a line whenever a server says that its list of tools, resources or prompts has changed, and for "
+        "every update of the resources that are named, until Ctrl-C. They are subscribed to again when a server "
+        "was lost and is back. URI templates are filled with the values given. With --json every line is an "
+        "object.",
+        (
+            Option("--read", "read the resource after each update, and print its content"),
+            Option("--logs", "print the log messages of the servers too"),
+            Option("--log-level", "which log messages: this level and worse (debug)", "LEVEL", LOG_LEVELS),
+        ),
+        COMMON,
+    ),
+    "shell": Verb(
+        "several commands on one connection, from the terminal or a pipe",
+        "shell [SERVER] [options] [-- COMMAND ARGS…]",
+        "Keeps one connection for several commands. A line is a verb with its options, without a server:\n"
+        "  list tools · search WORDS · call TOOL key=value… · read URI · get PROMPT key=value… · skills · tasks ·\n"
+        "  complete PROMPT ARGUMENT=START · watch [URI…] · send METHOD · help [VERB] · exit\n"
+        "It is divided into words as a POSIX shell does; one that begins with # is left out. Ctrl-C cancels the "
+        "command that runs, the end of input leaves. An error ends nothing: all lines of a pipe are done, and the"
+        " exit code is that of the first command that failed; on a terminal it is 0.",
+        (LOG_LEVEL, ANSWER),
+        COMMON,
+    ),
+    "send": Verb(
+        "send any message, well-formed or not, and show what comes back",
+        "send [SERVER] METHOD [options] [-- COMMAND ARGS…]\nsend [SERVER] --frame TEXT [options] [-- COMMAND ARGS…]",
+        "Sends a message that you write, and prints every message that comes back: until its answer and a moment "
+        "more, or for 2 seconds where nothing has to be answered.",
+        (
+            Option("--params", "the params, any JSON; @FILE reads a file, - standard input", "JSON"),
+            Option("--id", "the id, any JSON: 7, '\"x\"', null, 1.5; without it, a number that is free", "JSON"),
+            Option("--meta", "members for the `_meta` of the params, over what 2026-07-28 wants there", "JSON"),
+            Option("--no-stamp", "leave out what 2026-07-28 wants in `_meta`"),
+            Option("--notification", "without an id"),
+            Option("--frame", "this instead, byte for byte; @FILE, - (may be repeated, one after the other)", "TEXT"),
+            Option("--newlines", "let newlines inside the frame through, which end it on standard input"),
+            Option("--wait", "how long to wait for what comes back", "SECONDS"),
+            Option("--no-handshake", "send nothing but this: no `initialize`, no `server/discover`"),
+        ),
+        COMMON,
+    ),
+    "replay": Verb(
+        "send what was recorded again, and show how the answers differ",
+        "replay SESSION|FILE [QUERY] [options] [-- COMMAND ARGS…]",
+        "Sends what was recorded once more, in its order, and compares the answers; what the server asks "
+        "meanwhile is answered as it was then. SESSION is how a session's name begins, or `last`; FILE a bundle "
+        "or JSONL file; QUERY chooses requests, such as `tool:search status:ok`. Each server's requests go to the"
+        " configured one of that name, or all to the one that is given. Exit code 1 where something differs, "
+        "failed or could not be sent.",
+        (
+            Option("--ignore", "what may differ, as content[*].text; times and ids may anyway (repeat it)", "PATTERN"),
+            Option("--strict", "nothing is ignored but what --ignore says"),
+            Option("--set", "a secret that the recording lacks: password=${ENV} (may be repeated)", "FIELD=VALUE"),
+            Option("--paced", "wait between requests as long as it was then"),
+            *(YES, ANSWER),
+        ),
+        COMMON,
+    ),
+    "trace": Verb(
+        "what was recorded: sessions, what is in them, live or exported",
+        "trace [options]\ntrace SESSION [QUERY…] [options]",
+        "Lists the sessions that were recorded, or what is in one. SESSION is how a session's name begins, `last`"
+        " for the newest with something in it, `running` for the newest that is recorded now, or a file. QUERY is"
+        " as in the studio, such as 'server:github status:error >500ms since:10m /time ?out/ not ping'. Nothing "
+        "is connected to or started.",
+        (
+            Option("--limit", "the newest N at most: 1,000 without it, 10 with --follow", "N"),
+            Option("--follow", "go on with what comes, until the studio that records it ends, or Ctrl-C"),
+            Option("--jsonl", "all of each entry, with its body, as JSON lines; with --follow too"),
+            Option("--stats", "counts, errors, durations and bytes for each server, method and tool"),
+            Option("--span", "what belongs to entry N as a tree, with times", "N"),
+            Option("--body", "the body of entry N, byte for byte", "N"),
+            Option("--diff", "where the bodies of two entries differ, but for ids and times", "N,M"),
+            Option("--export", "to standard output or --output", "FORMAT", EXPORTS),
+            Option("--output", "the new file to export to", "FILE", short="-o"),
+            Option("--to", "export spans to the OpenTelemetry collector there", "URL"),
+            Option("--header", "goes with them (may be repeated)", "'K: V'"),
+            Option("--delete", "delete the sessions that are named, without asking"),
+            Option("--config", "also what is secret there is left out of what goes out (may be repeated)", "FILE"),
+            *(JSON, QUIET),
+        ),
+        words=("last", "running"),
+    ),
+    "mock": Verb(
+        "a server that answers as a recorded one did",
+        "mock SESSION|FILE [--server NAME] [options]",
+        "A server that answers as the recorded one did, on standard input and output or over HTTP on loopback. "
+        "Asked again and again, it gives its recorded answers one after the other, the last for ever. What was "
+        "never asked is refused, naming the nearest request that was.",
+        (
+            Option("--server", "which server, where the recording has several", "NAME"),
+            Option("--http", "Streamable HTTP on 127.0.0.1; its URL is the first line", "PORT", optional=True),
+            Option("--latency", "recorded, none, or milliseconds for each answer (none)", "HOW"),
+            QUIET,
+        ),
+    ),
+    "doctor": Verb(
+        "connect, and say what was done, how long it took, what failed and what to try",
+        "doctor [SERVER…] [options] [-- COMMAND ARGS…]",
+        "Connects to each server, one after the other, and says what was resolved, started, negotiated and "
+        "listed, how long each step took, what failed and what to try.",
+        shared=COMMON,
+        servers=1,
+    ),
+    "auth": Verb(
+        "sign in to servers at a URL: login, status, token, refresh, logout, forget",
+        "auth login [SERVER] [options]       sign in, as the server asks for it\n"
+        "auth login SERVER --redirect URL    go on with a sign-in: URL is the address that the browser ended on\n"
+        "auth status [SERVER…] [options]     who is signed in where, until when\n"
+        "auth token [SERVER] [options]       print the access token, renewed where it has expired\n"
+        "auth refresh [SERVER]               renew the access token now\n"
+        "auth logout [SERVER]                revoke the tokens where that is offered, and forget them\n"
+        "auth forget [SERVER]                forget the tokens without telling anybody",
+        "SERVER is a configured one at a URL; with one such server its name can be left out. Without a browser "
+        "`login` prints the address to open: paste the one that the browser ends on. Where there is no terminal "
+        "either, it prints the address on standard output, keeps the sign-in for 15 minutes, and ends with exit "
+        "code 3.",
+        (
+            Option("--scope", "login: ask for these scopes too (may be repeated)", "SCOPES"),
+            Option("--issuer", "login: the authorization server to use, where the server names several", "URL"),
+            Option("--client-id", "login: the client that was registered for you there", "ID"),
+            Option("--client-secret", "login: its secret: - for standard input or the terminal, or @FILE", "-|@FILE"),
+            Option("--register", "login: register another client, where ours is not known any more"),
+            Option("--step", "login: stop before each request, and show it"),
+            Option("--no-browser", "login: open no browser"),
+            Option("--redirect", "login: the address that the browser ended on; - for standard input", "URL"),
+            Option("--claims", "token: print what the token says, decoded; --header prints it as a header line"),
+            Option("--client", "forget: also who we are at the authorization server"),
+        ),
+        (*TARGET, *REMOTE, TIMEOUT, JSON, QUIET),
+        words=("login", "status", "token", "refresh", "logout", "forget"),
+        servers=2,
+    ),
+    "config": Verb(
+        "show and change the configuration",
+        "config [show]                       what is in force, from which files, and what was left out and why\n"
+        "config path                         the file that `add`, `remove` and `set` write\n"
+        "config keys                         all keys of the studio\n"
+        "config add [--name NAME] URL        add a server by its URL, or by its command: -- COMMAND ARGS…\n"
+        "config add -                        add the servers of an mcp.json snippet from standard input\n"
+        "config remove NAME                  remove a server\n"
+        "config set KEY VALUE                set a value, such as `theme nord` or `limits.connect 30`\n"
+        "config trust                        use ./.mcp-studio.toml, after showing what it starts\n"
+        "config import [FILE]                servers of other clients: which files there are; add those of one\n"
+        "config secrets [list]               the secrets that ${keyring:NAME} stands for; never their values\n"
+        "config secrets set NAME             keep a secret: typed without being shown, or from standard input\n"
+        "config secrets remove NAME          forget it",
+        options=(
+            Option("--config", "the file to show or to write", "FILE"),
+            Option("--name", "`add`: the name of the server", "NAME"),
+            Option("--keyring", "`add`, `import`: keep secrets that stand in clear in the keyring"),
+            Option("--from-env", "`secrets set`: the secret is in this environment variable", "VARIABLE"),
+            Option("--yes", "do not ask", short="-y"),
+            *(JSON, QUIET),
+        ),
+        words=("show", "path", "keys", "add", "remove", "set", "trust", "import", "secrets"),
+    ),
+    "demo": Verb(
+        "the studio on the bundled demo server",
+        "demo [options]",
+        "Opens the studio on the bundled demo server: everything to try, nothing to install. For the other verbs "
+        "it is `-- python -m mcp_studio.servers.demo`.",
+        shared=BENDING,
+    ),
+    "completion": Verb(
+        "completion script for bash, zsh or fish",
+        "completion bash|zsh|fish",
+        "Prints a completion script. For bash: source <(mcp-studio completion bash)\n"
+        'zsh: mcp-studio completion zsh > "${fpath[1]}/_mcp-studio"\n'
+        "fish: mcp-studio completion fish > ~/.config/fish/completions/mcp-studio.fish",
+        words=("bash", "zsh", "fish"),
+    ),
+}
+"""In the order of the help."""
+CONNECTION = Verb(
+    "",
+    "help connection",
+    "Servers are the configured ones, or those that --config, --url or -- COMMAND ARGS… say: the server that "
+    "this command starts. Options stand behind the verb and before --; what is behind -- is the command with "
+    "its own options. Proxies are those of the environment: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY. "
+    "Every verb with a server takes:",
+    COMMON,
+)
+CODES = (
+    "Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 sign-in needed, 4 unreachable, 5 tool error,\n"
+    "6 input or approval needed, 130 interrupted."
+)
+SEE_CONNECTION = "About servers (--config, --url, -- COMMAND, --timeout …): mcp-studio --help connection\n"
