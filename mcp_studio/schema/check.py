@@ -61,9 +61,7 @@ def own(field: Field, value: Json, *, strict: bool = False) -> Iterable[Said]:
     """
     if value is None and field.nullable:
         return ()
-    check = SIMPLE.get(type(field)) or _OWN.get(type(field))
-    messages = check(field, value) if check else ()
-    said: list[Said] = [(message, severity(field, value)) for message in messages]
+    said: list[Said] = [(message, severity(field, value)) for message in _OWN[type(field)](field, value)]
     if isinstance(field, Text) and isinstance(value, str) and (message := wrong_format(field.format, value)):
         said.append((message, "error" if strict else "warning"))
     return said
@@ -74,34 +72,19 @@ def severity(field: Field, value: Json) -> Severity:
     return "warning" if field.implied and not any(is_type(kind, value) for kind in json_types(field)) else "error"
 
 
-def equal(one: Json, two: Json) -> bool:
-    """Equality of JSON Schema: 1 is 1.0, but true is not 1."""
+def equal(one: Json, two: Json, depth: int = 50) -> bool:
+    """Equality of JSON Schema: 1 is 1.0, but true is not 1. Values that are too deep are compared as JSON text."""
     if isinstance(one, bool) or isinstance(two, bool):
         return one is two
-    if not isinstance(one, (list, dict)) and not isinstance(two, (list, dict)):
-        return one == two
-    return _same(one, two, _DEEPEST_VALUE)
-
-
-def _same(one: Json, two: Json, depth: int) -> bool:
-    """Equality of lists and objects; too deep ones are compared as they are written."""
-    if depth < 0:
+    if depth == 0:
         return spell(one) == spell(two)
     if isinstance(one, dict) and isinstance(two, dict):
         first, second = cast("dict[str, Json]", one), cast("dict[str, Json]", two)
-        return first.keys() == second.keys() and all(_equal(first[key], second[key], depth) for key in first)
+        return first.keys() == second.keys() and all(equal(first[key], second[key], depth - 1) for key in first)
     if isinstance(one, list) and isinstance(two, list):
         items, others = cast("list[Json]", one), cast("list[Json]", two)
-        return len(items) == len(others) and all(_equal(a, b, depth) for a, b in zip(items, others, strict=True))
-    return False
-
-
-def _equal(one: Json, two: Json, depth: int) -> bool:
-    held = isinstance(one, (list, dict)) or isinstance(two, (list, dict))
-    return _same(one, two, depth - 1) if held else equal(one, two)
-
-
-_DEEPEST_VALUE = 50
+        return len(items) == len(others) and all(equal(a, b, depth - 1) for a, b in zip(items, others, strict=True))
+    return one == two
 
 
 def is_type(kind: str, value: Json) -> bool:
@@ -149,11 +132,7 @@ def _flag(field: Flag, value: Json) -> Iterable[str]:
 
 
 def _choice(field: Choice, value: Json) -> Iterable[str]:
-    if isinstance(value, str):  # the usual case, and there may be many options in many rows
-        for option in field.options:
-            if option.value == value:
-                return ()
-    elif any(equal(option.value, value) for option in field.options):
+    if any(equal(option.value, value) for option in field.options):
         return ()
     return (not_among([option.value for option in field.options], value),)
 
@@ -162,16 +141,18 @@ def _const(field: Const, value: Json) -> Iterable[str]:
     return () if equal(field.value, value) else (not_among([field.value], value),)
 
 
-def _json(field: JsonField, value: Json) -> Iterable[str]:
+def _json(field: JsonField | Union, value: Json) -> Iterable[str]:
     kinds = field.types
-    return () if not kinds or any(is_type(kind, value) for kind in kinds) else (wrong_type(list(kinds), value),)
+    if kinds and not any(is_type(kind, value) for kind in kinds):
+        return (wrong_type(list(kinds), value),)
+    return (NO_KIND,) if isinstance(field, Union) else ()
 
 
 def _scalar(field: Scalar, value: Json) -> Iterable[str]:
     """A value that is right for one of the parts is right; else what the parts of its kind say."""
     if wrong := tuple(_json(field, value)):
         return wrong
-    said = [tuple(SIMPLE[type(part)](part, value)) for part in field.parts if type(part) in SIMPLE]
+    said = [tuple(_OWN[type(part)](part, value)) for part in field.parts]
     if not said or not all(said):
         return ()
     fitting = [
@@ -224,15 +205,8 @@ def _counts(value: list[Json] | dict[str, Json], what: str, low: int | None, hig
     return ()
 
 
-def _union(field: Union, value: Json) -> Iterable[str]:
-    kinds = field.types
-    if kinds and not any(is_type(kind, value) for kind in kinds):
-        return (wrong_type(list(kinds), value),)
-    return (NO_KIND,)
-
-
 _Check = Callable[[Any, Json], Iterable[str]]
-SIMPLE: dict[type[Field], _Check] = {
+_OWN: dict[type[Field], _Check] = {
     Text: _text,
     Number: _number,
     Flag: _flag,
@@ -240,9 +214,12 @@ SIMPLE: dict[type[Field], _Check] = {
     Const: _const,
     JsonField: _json,
     Scalar: _scalar,
+    Choices: _choices,
+    List: _list,
+    Object: _entries,
+    Map: _entries,
+    Union: _json,
 }
-"""Kinds of fields with nothing inside."""
-_OWN: dict[type[Field], _Check] = {Choices: _choices, List: _list, Object: _entries, Map: _entries, Union: _union}
 _KIND: dict[type[Field], str] = {Text: "string", Number: "number", Flag: "boolean"}
 
 _MOST = 100_000
@@ -316,19 +293,8 @@ class _Walk:
     def _into(self, field: Field, value: Json, path: Path, part: str | int) -> bool:
         """Look at a place inside; False when enough was looked at."""
         self._left -= 1
-        simple = SIMPLE.get(type(field))
-        if simple is None:
-            self.go(field, value, (*path, part))
-        elif value is not None or not field.nullable:
-            for message in simple(field, value):
-                self.found.append(SchemaProblem(pointer(*path, part), message, severity(field, value)))
-            if isinstance(field, Text) and field.format and isinstance(value, str):
-                self._format(field, value, (*path, part))
+        self.go(field, value, (*path, part))
         return self._left > 0 and len(self.found) < _PROBLEMS
-
-    def _format(self, field: Text, value: str, path: Path) -> None:
-        if message := wrong_format(field.format, value):
-            self.found.append(SchemaProblem(pointer(*path), message, "error" if self._strict else "warning"))
 
 
 def wrong_members(field: Field, value: Json) -> Iterable[tuple[str, str]]:
