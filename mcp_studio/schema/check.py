@@ -41,8 +41,10 @@ from mcp_studio.schema.kinds import (
     amount,
     count,
     limit,
+    listed,
     not_among,
     spell,
+    type_of,
     types,
     wrong_format,
     wrong_type,
@@ -105,26 +107,36 @@ def _long(value: float) -> bool:
 def _text(field: Text, value: Json) -> Iterable[str]:
     if not isinstance(value, str):
         return (wrong_type("string", value),)
-    if field.min_length is not None and len(value) < field.min_length:
-        return (limit("minLength", field.min_length, value),)
-    if field.max_length is not None and len(value) > field.max_length:
-        return (limit("maxLength", field.max_length, value),)
-    return ()
+    return _broken(value, minLength=field.min_length, maxLength=field.max_length)
 
 
 def _number(field: Number, value: Json) -> Iterable[str]:
     if not is_type("integer" if field.integer else "number", value):
         return (wrong_type("integer" if field.integer else "number", value),)
-    low, high, step = field.minimum, field.maximum, field.multiple_of
-    said: list[str] = []
-    if low is not None and (value <= low if field.above_minimum else value < low):
-        said.append(limit("exclusiveMinimum" if field.above_minimum else "minimum", low, value))
-    if high is not None and (value >= high if field.below_maximum else value > high):
-        said.append(limit("exclusiveMaximum" if field.below_maximum else "maximum", high, value))
+    low = "exclusiveMinimum" if field.above_minimum else "minimum"
+    high = "exclusiveMaximum" if field.below_maximum else "maximum"
+    return _broken(value, **{low: field.minimum, high: field.maximum, "multipleOf": field.multiple_of})
+
+
+def _broken(value: Any, **bounds: float | None) -> list[str]:
+    """The bounds that a value breaks, by their keywords, as sentences."""
+    return [
+        limit(keyword, bound, value)
+        for keyword, bound in bounds.items()
+        if bound is not None and _BREAKS[keyword](value, bound)
+    ]
+
+
+_BREAKS: dict[str, Callable[[Any, Any], bool]] = {
+    "minimum": lambda value, bound: value < bound,
+    "maximum": lambda value, bound: value > bound,
+    "exclusiveMinimum": lambda value, bound: value <= bound,
+    "exclusiveMaximum": lambda value, bound: value >= bound,
     # Fractions are left to the whole check, which counts in decimals.
-    if isinstance(step, int) and isinstance(value, int) and step and value % step:
-        said.append(limit("multipleOf", step, value))
-    return said
+    "multipleOf": lambda value, step: isinstance(value, int) and isinstance(step, int) and step > 0 and value % step,
+    **dict.fromkeys(("minLength", "minItems", "minProperties"), lambda value, bound: len(value) < bound),
+    **dict.fromkeys(("maxLength", "maxItems", "maxProperties"), lambda value, bound: len(value) > bound),
+}
 
 
 def _flag(field: Flag, value: Json) -> Iterable[str]:
@@ -169,14 +181,14 @@ def _choices(field: Choices, value: Json) -> Iterable[str]:
     for item in cast("list[Json]", value):
         if not any(equal(option.value, item) for option in field.options):
             return (not_among([option.value for option in field.options], item),)
-    return _counts(cast("list[Json]", value), "Items", field.min_items, field.max_items)
+    return _broken(value, minItems=field.min_items, maxItems=field.max_items)
 
 
 def _list(field: List, value: Json) -> Iterable[str]:
     if not isinstance(value, list):
         return (wrong_type("array", value),)
     items = cast("list[Json]", value)
-    said = list(_counts(items, "Items", field.min_items, field.max_items))
+    said = _broken(items, minItems=field.min_items, maxItems=field.max_items)
     if not said and field.items() is None and len(items) > len(field.first()):
         said.append(TOO_MANY)
     if field.unique and len({_key(item) for item in items}) < len(items):
@@ -194,15 +206,7 @@ def _key(value: Json) -> object:
 def _entries(field: Object | Map, value: Json) -> Iterable[str]:
     if not isinstance(value, dict):
         return (wrong_type("object", value),)
-    return _counts(cast("dict[str, Json]", value), "Properties", field.min_entries, field.max_entries)
-
-
-def _counts(value: list[Json] | dict[str, Json], what: str, low: int | None, high: int | None) -> Iterable[str]:
-    if low is not None and len(value) < low:
-        return (limit(f"min{what}", low, value),)
-    if high is not None and len(value) > high:
-        return (limit(f"max{what}", high, value),)
-    return ()
+    return _broken(value, minProperties=field.min_entries, maxProperties=field.max_entries)
 
 
 _Check = Callable[[Any, Json], Iterable[str]]
@@ -326,18 +330,16 @@ def key_rule(names: Json, patterns: list[tuple[str, Match]], closed: bool) -> Ca
     named = names if isinstance(names, dict) else {}
     pattern = named.get("pattern")
     wanted = matcher(pattern) if isinstance(pattern, str) else None
-    listed = named.get("enum")
+    names_allowed = named.get("enum")
+    low, high = amount(named.get("minLength")), amount(named.get("maxLength"))
 
     def wrong(key: str) -> str:
         if wanted and wanted(key) is False:
             return f"must match the pattern {pattern}, got {kinds.got(key)}"
-        if isinstance(listed, list) and key not in listed:
-            return kinds.not_among(listed, key)
-        low, high = named.get("minLength"), named.get("maxLength")
-        if isinstance(low, int) and len(key) < low:
-            return kinds.limit("minLength", low, key)
-        if isinstance(high, int) and len(key) > high:
-            return kinds.limit("maxLength", high, key)
+        if isinstance(names_allowed, list) and key not in names_allowed:
+            return kinds.not_among(names_allowed, key)
+        if broken := _broken(key, minLength=low, maxLength=high):
+            return broken[0]
         return kinds.NOT_ALLOWED if closed and all(fits(key) is False for _, fits in patterns) else ""
 
     return wrong
@@ -372,11 +374,11 @@ class Judge:
         kinds = types(flat)
         if kinds and not any(is_type(kind, value) for kind in kinds):
             return _FIT_KINDS
-        found = _values(flat, value)
-        if isinstance(value, str):
-            found += _text_fits(flat, value)
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            found += _number_fits(flat, value)
+        found = 0 if (allowed := listed(flat)) is None or any(equal(one, value) for one in allowed) else _OTHER
+        bounds = {key: amount(flat.get(key)) for key in _BOUNDS.get(type_of(value), ())}
+        found += len(_broken(value, **bounds))
+        if isinstance(value, str) and isinstance(pattern := flat.get("pattern"), str):
+            found += int(matcher(pattern)(value) is False)
         elif isinstance(value, list):
             found += self._list(flat, cast("list[Json]", value), depth)
         elif isinstance(value, dict):
@@ -404,7 +406,7 @@ class Judge:
         return found
 
     def _list(self, schema: Schema, value: list[Json], depth: int) -> int:
-        found = _counts_fit(schema, "Items", len(value))
+        found = 0
         starts, rest = items_of(schema.get("prefixItems")), schema.get("items", True)
         for index, item in enumerate(value[:_MOST_CHECKED]):
             found += self.wrong(starts[index] if index < len(starts) else rest, item, depth + 1)
@@ -416,8 +418,7 @@ class Judge:
         return found
 
     def _object(self, schema: Schema, value: dict[str, Json], depth: int) -> int:
-        found = _counts_fit(schema, "Properties", len(value))
-        found += sum(_MISSING for name in _names(schema.get("required")) if name not in value)
+        found = sum(_MISSING for name in _names(schema.get("required")) if name not in value)
         known, patterns = mapping(schema.get("properties")), mapping(schema.get("patternProperties"))
         fits = [(matcher(pattern), part) for pattern, part in list(patterns.items())[:_MOST_CHECKED]]
         extra = schema.get("additionalProperties", schema.get("unevaluatedProperties"))
@@ -443,43 +444,14 @@ class Judge:
 _PARTS = frozenset(("allOf", "anyOf", "oneOf", "not", "if"))
 
 
-def _values(schema: Schema, value: Json) -> int:
-    if "const" in schema and not equal(schema["const"], value):
-        return _OTHER
-    listed = schema.get("enum")
-    if isinstance(listed, list) and not any(equal(one, value) for one in cast("list[Json]", listed)):
-        return _OTHER
-    return 0
-
-
-def _text_fits(schema: Schema, value: str) -> int:
-    found = _counts_fit(schema, "Length", len(value))
-    if isinstance(pattern := schema.get("pattern"), str) and matcher(pattern)(value) is False:
-        found += 1
-    return found
-
-
-def _number_fits(schema: Schema, value: float) -> int:
-    step = schema.get("multipleOf")
-    found = int(isinstance(step, int) and isinstance(value, int) and step > 0 and value % step != 0)
-    for key, wrong in _BOUNDS:
-        edge = amount(schema.get(key))
-        if edge is not None and wrong(value, edge):
-            found += 1
-    return found
-
-
-_BOUNDS: tuple[tuple[str, Callable[[Any, Any], bool]], ...] = (
-    ("minimum", lambda value, edge: value < edge),
-    ("maximum", lambda value, edge: value > edge),
-    ("exclusiveMinimum", lambda value, edge: value <= edge),
-    ("exclusiveMaximum", lambda value, edge: value >= edge),
-)
-
-
-def _counts_fit(schema: Schema, what: str, size: int) -> int:
-    low, high = count(schema, f"min{what}"), count(schema, f"max{what}")
-    return int((low is not None and size < low) or (high is not None and size > high))
+_AMOUNTS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_BOUNDS = {
+    "string": ("minLength", "maxLength"),
+    "integer": _AMOUNTS,
+    "number": _AMOUNTS,
+    "array": ("minItems", "maxItems"),
+    "object": ("minProperties", "maxProperties"),
+}
 
 
 def _names(value: Json) -> list[str]:
