@@ -159,9 +159,10 @@ def merge_schemas(first: Schema, second: Schema, both: Joiner) -> Schema:
         one, two = first[key], second[key]
         if key in _SAME or one is two:
             continue
-        rule = _multiple if key == "multipleOf" and isinstance(one, int) and isinstance(two, int) else _RULES.get(key)
-        if rule:
-            merged[key] = rule(one, two, both)
+        if key == "multipleOf" and isinstance(one, int) and isinstance(two, int):
+            merged[key] = math.lcm(one, two) or one
+        elif key in _RULES:
+            merged[key] = _RULES[key](one, two, both)
         elif key in _APART and spell(one) != spell(two):
             left.append({key: two})
     if "additionalProperties" in second and "unevaluatedProperties" in first:
@@ -262,14 +263,6 @@ def _least(one: Json, two: Json, both: Joiner) -> Json:
     return min((one, two), key=lambda value: math.inf if amount(value) is None else value)
 
 
-def _multiple(one: Json, two: Json, both: Joiner) -> Json:
-    return math.lcm(one, two) or one
-
-
-def _either(one: Json, two: Json, both: Joiner) -> Json:
-    return one is True or two is True
-
-
 def _united(one: Json, two: Json, both: Joiner) -> Json:
     if not isinstance(one, list) or not isinstance(two, list):
         return one if isinstance(one, list) else two
@@ -287,26 +280,20 @@ def _each(one: Json, two: Json, both: Joiner) -> Json:
     return merged
 
 
-def _joined_bounds(one: Json, two: Json, both: Joiner) -> Json:
-    return both(one, two)
-
-
-def _inner(one: Json, two: Json, both: Joiner) -> Json:
-    """What the inner schema has looked at, nothing is left of for the outer one."""
-    return two
-
-
 _Rule = Callable[[Any, Any, Joiner], Json]
 _RULES: dict[str, _Rule] = {
     **dict.fromkeys(("minimum", "minLength", "minItems", "minProperties"), _most),
     **dict.fromkeys(("maximum", "maxLength", "maxItems", "maxProperties"), _least),
     "exclusiveMinimum": _most,
     "exclusiveMaximum": _least,
-    **dict.fromkeys(("uniqueItems", "deprecated", "readOnly", "writeOnly"), _either),
+    **dict.fromkeys(
+        ("uniqueItems", "deprecated", "readOnly", "writeOnly"), lambda one, two, both: one is True or two is True
+    ),
     "required": _united,
     **dict.fromkeys(("dependentRequired", "dependentSchemas", "patternProperties"), _each),
-    **dict.fromkeys(("items", "propertyNames", "additionalProperties"), _joined_bounds),
-    **dict.fromkeys(("unevaluatedProperties", "unevaluatedItems"), _inner),
+    **dict.fromkeys(("items", "propertyNames", "additionalProperties"), lambda one, two, both: both(one, two)),
+    # What the inner schema has looked at, nothing is left of for the outer one.
+    **dict.fromkeys(("unevaluatedProperties", "unevaluatedItems"), lambda one, two, both: two),
 }
 
 STEPS = 20_000
