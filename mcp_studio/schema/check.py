@@ -26,8 +26,6 @@ from mcp_studio.schema.field import (
     Severity,
     Text,
     Union,
-    field_at,
-    inner,
     json_types,
     settled,
 )
@@ -49,7 +47,7 @@ from mcp_studio.schema.kinds import (
     wrong_format,
     wrong_type,
 )
-from mcp_studio.schema.place import Path, found, pointer
+from mcp_studio.schema.place import Path, pointer
 from mcp_studio.schema.resolve import Resolver
 
 Said = tuple[str, Severity]
@@ -133,7 +131,9 @@ _BREAKS: dict[str, Callable[[Any, Any], bool]] = {
     "exclusiveMinimum": lambda value, bound: value <= bound,
     "exclusiveMaximum": lambda value, bound: value >= bound,
     # Fractions are left to the whole check, which counts in decimals.
-    "multipleOf": lambda value, step: isinstance(value, int) and isinstance(step, int) and step > 0 and value % step,
+    "multipleOf": lambda value, step: (
+        isinstance(value, int) and isinstance(step, int) and step > 0 and value % step != 0
+    ),
     **dict.fromkeys(("minLength", "minItems", "minProperties"), lambda value, bound: len(value) < bound),
     **dict.fromkeys(("maxLength", "maxItems", "maxProperties"), lambda value, bound: len(value) > bound),
 }
@@ -240,17 +240,8 @@ def quick(form: Form, value: Json, chosen: Mapping[Path, int] = NONE_CHOSEN) -> 
     Args:
         chosen: the variants of unions that the person chose, by their places; else the value says which is meant.
     """
-    return quick_at(form.top, (), value, chosen, strict=form.strict)
-
-
-def quick_at(
-    root: Field, path: Path, value: Json, chosen: Mapping[Path, int] = NONE_CHOSEN, *, strict: bool = False
-) -> tuple[SchemaProblem, ...]:
-    """The same for one place of a value and all that is inside it, at pointers from the top of the value."""
-    field = field_at(root, path, value, chosen)
-    walk = _Walk(chosen, strict)
-    if field is not None:
-        walk.go(field, found(value, path), path)
+    walk = _Walk(chosen, form.strict)
+    walk.go(form.top, value, ())
     return tuple(walk.found)
 
 
@@ -274,31 +265,26 @@ class _Walk:
             return
         for part, message in wrong_members(field, value):
             self.found.append(SchemaProblem(pointer(*path, part), message))
-        if isinstance(value, dict) and isinstance(field, (Object, Map)):
-            self._members(field, cast("dict[str, Json]", value), path)
-        elif isinstance(value, list) and isinstance(field, List):
-            for index, item in enumerate(cast("list[Json]", value)):
-                if (one := field.item(index)) is None or not self._into(one, item, path, index):
-                    break
-
-    def _members(self, field: Object | Map, value: dict[str, Json], path: Path) -> None:
-        if isinstance(field, Object):
-            for one in field.fields():
-                if one.name in value and not self._into(one, value[one.name], path, one.name):
-                    return
-            if field.rest is None:
+        for part, one, item in _inside(field, value):
+            self._left -= 1
+            if self._left < 0 or len(self.found) >= _PROBLEMS:
                 return
-            names = {one.name for one in field.fields()}
-            value = {key: item for key, item in value.items() if key not in names}
-        for key, item in value.items():
-            if (one := inner(field, key)) is not None and not self._into(one, item, path, key):
-                return
+            self.go(one, item, (*path, part))
 
-    def _into(self, field: Field, value: Json, path: Path, part: str | int) -> bool:
-        """Look at a place inside; False when enough was looked at."""
-        self._left -= 1
-        self.go(field, value, (*path, part))
-        return self._left > 0 and len(self.found) < _PROBLEMS
+
+def _inside(field: Field, value: Json) -> Iterable[tuple[str | int, Field, Json]]:
+    """The keys and indexes of a value of which the field says something, with their fields and values."""
+    if isinstance(value, dict) and isinstance(field, (Object, Map)):
+        known = {one.name: one for one in field.fields()} if isinstance(field, Object) else {}
+        free = field.rest if isinstance(field, Object) else field
+        for key, item in cast("dict[str, Json]", value).items():
+            if one := known.get(key) or (free.of(key) if free else None):
+                yield key, one, item
+    elif isinstance(value, list) and isinstance(field, List):
+        for index, item in enumerate(cast("list[Json]", value)):
+            if (one := field.item(index)) is None:
+                return
+            yield index, one, item
 
 
 def wrong_members(field: Field, value: Json) -> Iterable[tuple[str, str]]:

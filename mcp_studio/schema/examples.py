@@ -212,7 +212,11 @@ class _Maker:
 
     def _turned(self, values: Sequence[T], place: str) -> list[T]:
         """The values, beginning with another one for another seed."""
-        at = Random(f"{self._seed}{place}").randrange(len(values)) if self._seed and values else 0
+        at = (
+            Random(f"{self._seed}{place}".encode("utf-8", "surrogatepass")).randrange(len(values))
+            if self._seed and values
+            else 0
+        )
         return [*values[at:], *values[:at]]
 
     def _made(self, field: Field, place: str, depth: int) -> Json:

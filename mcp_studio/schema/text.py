@@ -336,10 +336,5 @@ def _undrawn(form: Form, name: str, value: Json) -> Field:
         return JsonField(name)
     names = [field.name for field in form.fields]
     near = difflib.get_close_matches(name, names, 1)
-    if not names:
-        raise ValueError(f"there is no argument {got(name)}: none are taken")
-    raise ValueError(
-        f"there is no argument {got(name)}; did you mean {near[0]}?"
-        if near
-        else f"there is no argument {got(name)}{_there(names)}"
-    )
+    hint = (f"; did you mean {near[0]}?" if near else _there(names)) if names else ": none are taken"
+    raise ValueError(f"there is no argument {got(name)}{hint}")
