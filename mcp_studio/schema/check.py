@@ -26,8 +26,6 @@ from mcp_studio.schema.field import (
     Severity,
     Text,
     Union,
-    field_at,
-    inner,
     json_types,
     settled,
 )
@@ -41,13 +39,15 @@ from mcp_studio.schema.kinds import (
     amount,
     count,
     limit,
+    listed,
     not_among,
     spell,
+    type_of,
     types,
     wrong_format,
     wrong_type,
 )
-from mcp_studio.schema.place import Path, found, pointer
+from mcp_studio.schema.place import Path, pointer
 from mcp_studio.schema.resolve import Resolver
 
 Said = tuple[str, Severity]
@@ -61,9 +61,7 @@ def own(field: Field, value: Json, *, strict: bool = False) -> Iterable[Said]:
     """
     if value is None and field.nullable:
         return ()
-    check = SIMPLE.get(type(field)) or _OWN.get(type(field))
-    messages = check(field, value) if check else ()
-    said: list[Said] = [(message, severity(field, value)) for message in messages]
+    said: list[Said] = [(message, severity(field, value)) for message in _OWN[type(field)](field, value)]
     if isinstance(field, Text) and isinstance(value, str) and (message := wrong_format(field.format, value)):
         said.append((message, "error" if strict else "warning"))
     return said
@@ -74,34 +72,19 @@ def severity(field: Field, value: Json) -> Severity:
     return "warning" if field.implied and not any(is_type(kind, value) for kind in json_types(field)) else "error"
 
 
-def equal(one: Json, two: Json) -> bool:
-    """Equality of JSON Schema: 1 is 1.0, but true is not 1."""
+def equal(one: Json, two: Json, depth: int = 50) -> bool:
+    """Equality of JSON Schema: 1 is 1.0, but true is not 1. Values that are too deep are compared as JSON text."""
     if isinstance(one, bool) or isinstance(two, bool):
         return one is two
-    if not isinstance(one, (list, dict)) and not isinstance(two, (list, dict)):
-        return one == two
-    return _same(one, two, _DEEPEST_VALUE)
-
-
-def _same(one: Json, two: Json, depth: int) -> bool:
-    """Equality of lists and objects; too deep ones are compared as they are written."""
-    if depth < 0:
+    if depth == 0:
         return spell(one) == spell(two)
     if isinstance(one, dict) and isinstance(two, dict):
         first, second = cast("dict[str, Json]", one), cast("dict[str, Json]", two)
-        return first.keys() == second.keys() and all(_equal(first[key], second[key], depth) for key in first)
+        return first.keys() == second.keys() and all(equal(first[key], second[key], depth - 1) for key in first)
     if isinstance(one, list) and isinstance(two, list):
         items, others = cast("list[Json]", one), cast("list[Json]", two)
-        return len(items) == len(others) and all(_equal(a, b, depth) for a, b in zip(items, others, strict=True))
-    return False
-
-
-def _equal(one: Json, two: Json, depth: int) -> bool:
-    held = isinstance(one, (list, dict)) or isinstance(two, (list, dict))
-    return _same(one, two, depth - 1) if held else equal(one, two)
-
-
-_DEEPEST_VALUE = 50
+        return len(items) == len(others) and all(equal(a, b, depth - 1) for a, b in zip(items, others, strict=True))
+    return one == two
 
 
 def is_type(kind: str, value: Json) -> bool:
@@ -122,26 +105,38 @@ def _long(value: float) -> bool:
 def _text(field: Text, value: Json) -> Iterable[str]:
     if not isinstance(value, str):
         return (wrong_type("string", value),)
-    if field.min_length is not None and len(value) < field.min_length:
-        return (limit("minLength", field.min_length, value),)
-    if field.max_length is not None and len(value) > field.max_length:
-        return (limit("maxLength", field.max_length, value),)
-    return ()
+    return _broken(value, minLength=field.min_length, maxLength=field.max_length)
 
 
 def _number(field: Number, value: Json) -> Iterable[str]:
     if not is_type("integer" if field.integer else "number", value):
         return (wrong_type("integer" if field.integer else "number", value),)
-    low, high, step = field.minimum, field.maximum, field.multiple_of
-    said: list[str] = []
-    if low is not None and (value <= low if field.above_minimum else value < low):
-        said.append(limit("exclusiveMinimum" if field.above_minimum else "minimum", low, value))
-    if high is not None and (value >= high if field.below_maximum else value > high):
-        said.append(limit("exclusiveMaximum" if field.below_maximum else "maximum", high, value))
+    low = "exclusiveMinimum" if field.above_minimum else "minimum"
+    high = "exclusiveMaximum" if field.below_maximum else "maximum"
+    return _broken(value, **{low: field.minimum, high: field.maximum, "multipleOf": field.multiple_of})
+
+
+def _broken(value: Any, **bounds: float | None) -> list[str]:
+    """The bounds that a value breaks, by their keywords, as sentences."""
+    return [
+        limit(keyword, bound, value)
+        for keyword, bound in bounds.items()
+        if bound is not None and _BREAKS[keyword](value, bound)
+    ]
+
+
+_BREAKS: dict[str, Callable[[Any, Any], bool]] = {
+    "minimum": lambda value, bound: value < bound,
+    "maximum": lambda value, bound: value > bound,
+    "exclusiveMinimum": lambda value, bound: value <= bound,
+    "exclusiveMaximum": lambda value, bound: value >= bound,
     # Fractions are left to the whole check, which counts in decimals.
-    if isinstance(step, int) and isinstance(value, int) and step and value % step:
-        said.append(limit("multipleOf", step, value))
-    return said
+    "multipleOf": lambda value, step: (
+        isinstance(value, int) and isinstance(step, int) and step > 0 and value % step != 0
+    ),
+    **dict.fromkeys(("minLength", "minItems", "minProperties"), lambda value, bound: len(value) < bound),
+    **dict.fromkeys(("maxLength", "maxItems", "maxProperties"), lambda value, bound: len(value) > bound),
+}
 
 
 def _flag(field: Flag, value: Json) -> Iterable[str]:
@@ -149,11 +144,7 @@ def _flag(field: Flag, value: Json) -> Iterable[str]:
 
 
 def _choice(field: Choice, value: Json) -> Iterable[str]:
-    if isinstance(value, str):  # the usual case, and there may be many options in many rows
-        for option in field.options:
-            if option.value == value:
-                return ()
-    elif any(equal(option.value, value) for option in field.options):
+    if any(equal(option.value, value) for option in field.options):
         return ()
     return (not_among([option.value for option in field.options], value),)
 
@@ -162,16 +153,18 @@ def _const(field: Const, value: Json) -> Iterable[str]:
     return () if equal(field.value, value) else (not_among([field.value], value),)
 
 
-def _json(field: JsonField, value: Json) -> Iterable[str]:
+def _json(field: JsonField | Union, value: Json) -> Iterable[str]:
     kinds = field.types
-    return () if not kinds or any(is_type(kind, value) for kind in kinds) else (wrong_type(list(kinds), value),)
+    if kinds and not any(is_type(kind, value) for kind in kinds):
+        return (wrong_type(list(kinds), value),)
+    return (NO_KIND,) if isinstance(field, Union) else ()
 
 
 def _scalar(field: Scalar, value: Json) -> Iterable[str]:
     """A value that is right for one of the parts is right; else what the parts of its kind say."""
     if wrong := tuple(_json(field, value)):
         return wrong
-    said = [tuple(SIMPLE[type(part)](part, value)) for part in field.parts if type(part) in SIMPLE]
+    said = [tuple(_OWN[type(part)](part, value)) for part in field.parts]
     if not said or not all(said):
         return ()
     fitting = [
@@ -188,14 +181,14 @@ def _choices(field: Choices, value: Json) -> Iterable[str]:
     for item in cast("list[Json]", value):
         if not any(equal(option.value, item) for option in field.options):
             return (not_among([option.value for option in field.options], item),)
-    return _counts(cast("list[Json]", value), "Items", field.min_items, field.max_items)
+    return _broken(value, minItems=field.min_items, maxItems=field.max_items)
 
 
 def _list(field: List, value: Json) -> Iterable[str]:
     if not isinstance(value, list):
         return (wrong_type("array", value),)
     items = cast("list[Json]", value)
-    said = list(_counts(items, "Items", field.min_items, field.max_items))
+    said = _broken(items, minItems=field.min_items, maxItems=field.max_items)
     if not said and field.items() is None and len(items) > len(field.first()):
         said.append(TOO_MANY)
     if field.unique and len({_key(item) for item in items}) < len(items):
@@ -213,26 +206,11 @@ def _key(value: Json) -> object:
 def _entries(field: Object | Map, value: Json) -> Iterable[str]:
     if not isinstance(value, dict):
         return (wrong_type("object", value),)
-    return _counts(cast("dict[str, Json]", value), "Properties", field.min_entries, field.max_entries)
-
-
-def _counts(value: list[Json] | dict[str, Json], what: str, low: int | None, high: int | None) -> Iterable[str]:
-    if low is not None and len(value) < low:
-        return (limit(f"min{what}", low, value),)
-    if high is not None and len(value) > high:
-        return (limit(f"max{what}", high, value),)
-    return ()
-
-
-def _union(field: Union, value: Json) -> Iterable[str]:
-    kinds = field.types
-    if kinds and not any(is_type(kind, value) for kind in kinds):
-        return (wrong_type(list(kinds), value),)
-    return (NO_KIND,)
+    return _broken(value, minProperties=field.min_entries, maxProperties=field.max_entries)
 
 
 _Check = Callable[[Any, Json], Iterable[str]]
-SIMPLE: dict[type[Field], _Check] = {
+_OWN: dict[type[Field], _Check] = {
     Text: _text,
     Number: _number,
     Flag: _flag,
@@ -240,9 +218,12 @@ SIMPLE: dict[type[Field], _Check] = {
     Const: _const,
     JsonField: _json,
     Scalar: _scalar,
+    Choices: _choices,
+    List: _list,
+    Object: _entries,
+    Map: _entries,
+    Union: _json,
 }
-"""Kinds of fields with nothing inside."""
-_OWN: dict[type[Field], _Check] = {Choices: _choices, List: _list, Object: _entries, Map: _entries, Union: _union}
 _KIND: dict[type[Field], str] = {Text: "string", Number: "number", Flag: "boolean"}
 
 _MOST = 100_000
@@ -259,17 +240,8 @@ def quick(form: Form, value: Json, chosen: Mapping[Path, int] = NONE_CHOSEN) -> 
     Args:
         chosen: the variants of unions that the person chose, by their places; else the value says which is meant.
     """
-    return quick_at(form.top, (), value, chosen, strict=form.strict)
-
-
-def quick_at(
-    root: Field, path: Path, value: Json, chosen: Mapping[Path, int] = NONE_CHOSEN, *, strict: bool = False
-) -> tuple[SchemaProblem, ...]:
-    """The same for one place of a value and all that is inside it, at pointers from the top of the value."""
-    field = field_at(root, path, value, chosen)
-    walk = _Walk(chosen, strict)
-    if field is not None:
-        walk.go(field, found(value, path), path)
+    walk = _Walk(chosen, form.strict)
+    walk.go(form.top, value, ())
     return tuple(walk.found)
 
 
@@ -293,42 +265,26 @@ class _Walk:
             return
         for part, message in wrong_members(field, value):
             self.found.append(SchemaProblem(pointer(*path, part), message))
-        if isinstance(value, dict) and isinstance(field, (Object, Map)):
-            self._members(field, cast("dict[str, Json]", value), path)
-        elif isinstance(value, list) and isinstance(field, List):
-            for index, item in enumerate(cast("list[Json]", value)):
-                if (one := field.item(index)) is None or not self._into(one, item, path, index):
-                    break
-
-    def _members(self, field: Object | Map, value: dict[str, Json], path: Path) -> None:
-        if isinstance(field, Object):
-            for one in field.fields():
-                if one.name in value and not self._into(one, value[one.name], path, one.name):
-                    return
-            if field.rest is None:
+        for part, one, item in _inside(field, value):
+            self._left -= 1
+            if self._left < 0 or len(self.found) >= _PROBLEMS:
                 return
-            names = {one.name for one in field.fields()}
-            value = {key: item for key, item in value.items() if key not in names}
-        for key, item in value.items():
-            if (one := inner(field, key)) is not None and not self._into(one, item, path, key):
+            self.go(one, item, (*path, part))
+
+
+def _inside(field: Field, value: Json) -> Iterable[tuple[str | int, Field, Json]]:
+    """The keys and indexes of a value of which the field says something, with their fields and values."""
+    if isinstance(value, dict) and isinstance(field, (Object, Map)):
+        known = {one.name: one for one in field.fields()} if isinstance(field, Object) else {}
+        free = field.rest if isinstance(field, Object) else field
+        for key, item in cast("dict[str, Json]", value).items():
+            if one := known.get(key) or (free.of(key) if free else None):
+                yield key, one, item
+    elif isinstance(value, list) and isinstance(field, List):
+        for index, item in enumerate(cast("list[Json]", value)):
+            if (one := field.item(index)) is None:
                 return
-
-    def _into(self, field: Field, value: Json, path: Path, part: str | int) -> bool:
-        """Look at a place inside; False when enough was looked at."""
-        self._left -= 1
-        simple = SIMPLE.get(type(field))
-        if simple is None:
-            self.go(field, value, (*path, part))
-        elif value is not None or not field.nullable:
-            for message in simple(field, value):
-                self.found.append(SchemaProblem(pointer(*path, part), message, severity(field, value)))
-            if isinstance(field, Text) and field.format and isinstance(value, str):
-                self._format(field, value, (*path, part))
-        return self._left > 0 and len(self.found) < _PROBLEMS
-
-    def _format(self, field: Text, value: str, path: Path) -> None:
-        if message := wrong_format(field.format, value):
-            self.found.append(SchemaProblem(pointer(*path), message, "error" if self._strict else "warning"))
+            yield index, one, item
 
 
 def wrong_members(field: Field, value: Json) -> Iterable[tuple[str, str]]:
@@ -360,18 +316,16 @@ def key_rule(names: Json, patterns: list[tuple[str, Match]], closed: bool) -> Ca
     named = names if isinstance(names, dict) else {}
     pattern = named.get("pattern")
     wanted = matcher(pattern) if isinstance(pattern, str) else None
-    listed = named.get("enum")
+    names_allowed = named.get("enum")
+    low, high = amount(named.get("minLength")), amount(named.get("maxLength"))
 
     def wrong(key: str) -> str:
         if wanted and wanted(key) is False:
             return f"must match the pattern {pattern}, got {kinds.got(key)}"
-        if isinstance(listed, list) and key not in listed:
-            return kinds.not_among(listed, key)
-        low, high = named.get("minLength"), named.get("maxLength")
-        if isinstance(low, int) and len(key) < low:
-            return kinds.limit("minLength", low, key)
-        if isinstance(high, int) and len(key) > high:
-            return kinds.limit("maxLength", high, key)
+        if isinstance(names_allowed, list) and key not in names_allowed:
+            return kinds.not_among(names_allowed, key)
+        if broken := _broken(key, minLength=low, maxLength=high):
+            return broken[0]
         return kinds.NOT_ALLOWED if closed and all(fits(key) is False for _, fits in patterns) else ""
 
     return wrong
@@ -406,11 +360,11 @@ class Judge:
         kinds = types(flat)
         if kinds and not any(is_type(kind, value) for kind in kinds):
             return _FIT_KINDS
-        found = _values(flat, value)
-        if isinstance(value, str):
-            found += _text_fits(flat, value)
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            found += _number_fits(flat, value)
+        found = 0 if (allowed := listed(flat)) is None or any(equal(one, value) for one in allowed) else _OTHER
+        bounds = {key: amount(flat.get(key)) for key in _BOUNDS.get(type_of(value), ())}
+        found += len(_broken(value, **bounds))
+        if isinstance(value, str) and isinstance(pattern := flat.get("pattern"), str):
+            found += int(matcher(pattern)(value) is False)
         elif isinstance(value, list):
             found += self._list(flat, cast("list[Json]", value), depth)
         elif isinstance(value, dict):
@@ -438,7 +392,7 @@ class Judge:
         return found
 
     def _list(self, schema: Schema, value: list[Json], depth: int) -> int:
-        found = _counts_fit(schema, "Items", len(value))
+        found = 0
         starts, rest = items_of(schema.get("prefixItems")), schema.get("items", True)
         for index, item in enumerate(value[:_MOST_CHECKED]):
             found += self.wrong(starts[index] if index < len(starts) else rest, item, depth + 1)
@@ -450,8 +404,7 @@ class Judge:
         return found
 
     def _object(self, schema: Schema, value: dict[str, Json], depth: int) -> int:
-        found = _counts_fit(schema, "Properties", len(value))
-        found += sum(_MISSING for name in _names(schema.get("required")) if name not in value)
+        found = sum(_MISSING for name in _names(schema.get("required")) if name not in value)
         known, patterns = mapping(schema.get("properties")), mapping(schema.get("patternProperties"))
         fits = [(matcher(pattern), part) for pattern, part in list(patterns.items())[:_MOST_CHECKED]]
         extra = schema.get("additionalProperties", schema.get("unevaluatedProperties"))
@@ -477,43 +430,14 @@ class Judge:
 _PARTS = frozenset(("allOf", "anyOf", "oneOf", "not", "if"))
 
 
-def _values(schema: Schema, value: Json) -> int:
-    if "const" in schema and not equal(schema["const"], value):
-        return _OTHER
-    listed = schema.get("enum")
-    if isinstance(listed, list) and not any(equal(one, value) for one in cast("list[Json]", listed)):
-        return _OTHER
-    return 0
-
-
-def _text_fits(schema: Schema, value: str) -> int:
-    found = _counts_fit(schema, "Length", len(value))
-    if isinstance(pattern := schema.get("pattern"), str) and matcher(pattern)(value) is False:
-        found += 1
-    return found
-
-
-def _number_fits(schema: Schema, value: float) -> int:
-    step = schema.get("multipleOf")
-    found = int(isinstance(step, int) and isinstance(value, int) and step > 0 and value % step != 0)
-    for key, wrong in _BOUNDS:
-        edge = amount(schema.get(key))
-        if edge is not None and wrong(value, edge):
-            found += 1
-    return found
-
-
-_BOUNDS: tuple[tuple[str, Callable[[Any, Any], bool]], ...] = (
-    ("minimum", lambda value, edge: value < edge),
-    ("maximum", lambda value, edge: value > edge),
-    ("exclusiveMinimum", lambda value, edge: value <= edge),
-    ("exclusiveMaximum", lambda value, edge: value >= edge),
-)
-
-
-def _counts_fit(schema: Schema, what: str, size: int) -> int:
-    low, high = count(schema, f"min{what}"), count(schema, f"max{what}")
-    return int((low is not None and size < low) or (high is not None and size > high))
+_AMOUNTS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_BOUNDS = {
+    "string": ("minLength", "maxLength"),
+    "integer": _AMOUNTS,
+    "number": _AMOUNTS,
+    "array": ("minItems", "maxItems"),
+    "object": ("minProperties", "maxProperties"),
+}
 
 
 def _names(value: Json) -> list[str]:

@@ -415,12 +415,8 @@ def _begun(field: Object, depth: int) -> dict[str, Json]:
 
 def _of(fields: tuple[Field, ...], depth: int) -> dict[str, Json]:
     """What is known of these properties, by their names."""
-    value: dict[str, Json] = {}
-    for field in fields:
-        known, item = _known(field, depth)
-        if known:
-            value[field.name] = item
-    return value
+    begun = ((field.name, *_known(field, depth)) for field in fields)
+    return {name: item for name, known, item in begun if known}
 
 
 def _known(field: Field, depth: int) -> tuple[bool, Json]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 from mcp_studio.jsontext import Json, items_of, mapping
@@ -220,11 +221,6 @@ def number(common: dict[str, Any], schema: Schema, *, integer: bool) -> Number:
     )
 
 
-def flag(common: dict[str, Any]) -> Flag:
-    """A field of true or false."""
-    return Flag(**common, hint="true or false")
-
-
 def _bound(
     schema: Schema, key: str, exclusive: str, tighter: Callable[[Any, Any], Any]
 ) -> tuple[float | int | None, bool]:
@@ -379,14 +375,8 @@ def _contains(builder: Builder, schema: Schema) -> str:
 
 def _named(field: Field, name: str, *, required: bool = False) -> Field:
     """The same field at another key."""
-    kind = type(field)
-    copy = object.__new__(kind)
-    copy.__setstate__(field.__getstate__())  # pyright: ignore
-    object.__setattr__(copy, "name", name)
-    object.__setattr__(copy, "required", required)
-    if isinstance(copy, Text) and looks_secret(name):
-        object.__setattr__(copy, "secret", True)
-    return copy
+    secret = {"secret": True} if isinstance(field, Text) and looks_secret(name) else {}
+    return replace(field, name=name, required=required, **secret)
 
 
 _CONTRADICTS = "The schema lists values that are not of the type it asks for."
@@ -444,7 +434,7 @@ class Builder:
         if kinds <= {"integer", "number"}:
             return number(base, schema, integer=kinds == {"integer"})
         if kinds == {"boolean"}:
-            return flag(base)
+            return Flag(**base, hint="true or false")
         if kinds == {"object"}:
             return object_or_map(self, base, schema)
         if kinds == {"array"}:

@@ -32,8 +32,6 @@ _NODES = 50_000
 _LONGEST = 2_000
 MISSING: Any = object()
 """What a reference names that names nothing here."""
-VARIES: Any = object()
-"""What a dynamic reference names that names one thing or another, by the way that leads to it."""
 _DATA = frozenset(("const", "enum", "default", "examples", "example", "required", "type"))
 _MAPS = frozenset(
     ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas", "dependencies", "dependentRequired")
@@ -60,41 +58,20 @@ class Document:
         return _walked(resource, fragment) if fragment.startswith("/") else names.anchors.get((url, fragment), MISSING)
 
     def dynamic(self, reference: str, holder: Json) -> Json:
-        """What a `$dynamicRef` names: the outermost of the anchors of that name, in the order they are reached."""
+        """What a `$dynamicRef` names: the top's own anchor of that name, where it has one, as for a recursive tree.
+
+        Which of several anchors inside is meant depends on the way that leads there, and is not followed.
+        """
         start = self.target(reference, holder)
         name = reference.rpartition("#")[2]
-        names = self._known()
-        if not isinstance(start, dict) or cast("dict[str, Json]", start).get("$dynamicAnchor") != name:
-            return start
-        found = [target for (_, known), target in names.dynamic.items() if known == name]
-        if len(found) < 2:
-            return start
-        if (root := names.base(self._root), name) in names.dynamic:
-            return names.dynamic[root, name]
-        if len(found) > 2:
-            return VARIES
-        return next((names.dynamic[url, name] for url in self._reached(names) if (url, name) in names.dynamic), start)
+        if mapping(start).get("$dynamicAnchor") == name and mapping(self._root).get("$dynamicAnchor") == name:
+            return self._root
+        return start
 
     def _known(self) -> _Names:
         if self._names is None:
             self._names = _Names(self._root)
         return self._names
-
-    def _reached(self, names: _Names) -> Iterator[str]:
-        """The bases of the schemas in the order in which one comes into them from the top."""
-        todo: list[Json] = [self._root]
-        seen: set[int] = set()
-        while todo and len(seen) < _NODES:
-            node = todo.pop(0)
-            if not isinstance(node, dict) or id(cast("object", node)) in seen:
-                continue
-            seen.add(id(cast("object", node)))
-            yield names.base(node)
-            schema = cast("dict[str, Json]", node)
-            for key in ("$ref", "$dynamicRef"):
-                if isinstance(reference := schema.get(key), str):
-                    todo.append(self.target(reference, schema))
-            todo += [inner for _, inner in _inside(schema, definitions=False)]
 
 
 class _Names:
@@ -103,7 +80,6 @@ class _Names:
     def __init__(self, root: Json) -> None:
         self.resources: dict[str, Json] = {"": root}
         self.anchors: dict[tuple[str, str], Json] = {}
-        self.dynamic: dict[tuple[str, str], Json] = {}
         self._bases: dict[int, str] = {}
         self._root_base = ""
         todo: list[tuple[Json, str]] = [(root, "")]
@@ -114,7 +90,7 @@ class _Names:
             if isinstance(node, dict):
                 schema = cast("dict[str, Json]", node)
                 base = self._enter(schema, base)
-                todo += [(inner, base) for _, inner in _inside(schema)]
+                todo += [(inner, base) for inner in _inside(schema)]
 
     def base(self, holder: Json) -> str:
         """The base of references in a schema."""
@@ -135,22 +111,16 @@ class _Names:
         for key in ("$anchor", "$dynamicAnchor"):
             if isinstance(anchor := schema.get(key), str):
                 self.anchors.setdefault((base, anchor), schema)
-                if key == "$dynamicAnchor":
-                    self.dynamic.setdefault((base, anchor), schema)
         return base
 
 
-def _inside(schema: dict[str, Json], *, definitions: bool = True) -> Iterator[tuple[str, Json]]:
+def _inside(schema: dict[str, Json]) -> Iterator[Json]:
     """The sub-schemas of a schema."""
     for key, inner in schema.items():
-        if key in _DATA or (not definitions and key in ("$defs", "definitions")):
-            continue
         if isinstance(inner, dict) and key in _MAPS:
-            yield from cast("dict[str, Json]", inner).items()
-        elif isinstance(inner, dict):
-            yield key, inner
-        elif isinstance(inner, list):
-            yield from ((key, item) for item in cast("list[Json]", inner))
+            yield from cast("dict[str, Json]", inner).values()
+        elif key not in _DATA:
+            yield from items_of(inner) if isinstance(inner, list) else [inner]
 
 
 def _joined(base: str, reference: str) -> str:
@@ -189,9 +159,10 @@ def merge_schemas(first: Schema, second: Schema, both: Joiner) -> Schema:
         one, two = first[key], second[key]
         if key in _SAME or one is two:
             continue
-        rule = _multiple if key == "multipleOf" and isinstance(one, int) and isinstance(two, int) else _RULES.get(key)
-        if rule:
-            merged[key] = rule(one, two, both)
+        if key == "multipleOf" and isinstance(one, int) and isinstance(two, int):
+            merged[key] = math.lcm(one, two) or one
+        elif key in _RULES:
+            merged[key] = _RULES[key](one, two, both)
         elif key in _APART and spell(one) != spell(two):
             left.append({key: two})
     if "additionalProperties" in second and "unevaluatedProperties" in first:
@@ -292,14 +263,6 @@ def _least(one: Json, two: Json, both: Joiner) -> Json:
     return min((one, two), key=lambda value: math.inf if amount(value) is None else value)
 
 
-def _multiple(one: Json, two: Json, both: Joiner) -> Json:
-    return math.lcm(one, two) or one
-
-
-def _either(one: Json, two: Json, both: Joiner) -> Json:
-    return one is True or two is True
-
-
 def _united(one: Json, two: Json, both: Joiner) -> Json:
     if not isinstance(one, list) or not isinstance(two, list):
         return one if isinstance(one, list) else two
@@ -317,26 +280,20 @@ def _each(one: Json, two: Json, both: Joiner) -> Json:
     return merged
 
 
-def _joined_bounds(one: Json, two: Json, both: Joiner) -> Json:
-    return both(one, two)
-
-
-def _inner(one: Json, two: Json, both: Joiner) -> Json:
-    """What the inner schema has looked at, nothing is left of for the outer one."""
-    return two
-
-
 _Rule = Callable[[Any, Any, Joiner], Json]
 _RULES: dict[str, _Rule] = {
     **dict.fromkeys(("minimum", "minLength", "minItems", "minProperties"), _most),
     **dict.fromkeys(("maximum", "maxLength", "maxItems", "maxProperties"), _least),
     "exclusiveMinimum": _most,
     "exclusiveMaximum": _least,
-    **dict.fromkeys(("uniqueItems", "deprecated", "readOnly", "writeOnly"), _either),
+    **dict.fromkeys(
+        ("uniqueItems", "deprecated", "readOnly", "writeOnly"), lambda one, two, both: one is True or two is True
+    ),
     "required": _united,
     **dict.fromkeys(("dependentRequired", "dependentSchemas", "patternProperties"), _each),
-    **dict.fromkeys(("items", "propertyNames", "additionalProperties"), _joined_bounds),
-    **dict.fromkeys(("unevaluatedProperties", "unevaluatedItems"), _inner),
+    **dict.fromkeys(("items", "propertyNames", "additionalProperties"), lambda one, two, both: both(one, two)),
+    # What the inner schema has looked at, nothing is left of for the outer one.
+    **dict.fromkeys(("unevaluatedProperties", "unevaluatedItems"), lambda one, two, both: two),
 }
 
 STEPS = 20_000
@@ -347,7 +304,6 @@ _DEPTH = 120
 _PARTS = 500
 _BRANCHES = 1_000
 _TOO_LARGE = "The schema is too large, or refers to itself too often: parts of it are not drawn."
-_VARIES = "What it refers to depends on the way that leads here."
 _CIRCLE = "The schema refers to itself without end."
 _OLDER = tuple(f"draft-0{number}" for number in range(1, 8))
 """Until draft 7 nothing beside a reference counts."""
@@ -475,8 +431,8 @@ class Resolver:
         for key in _REFERENCES:
             if isinstance(reference := schema.get(key), str):
                 target = self._look_up(key, reference, schema)
-                if target is MISSING or target is VARIES:
-                    merged = {**merged, REMARK: _lost(reference) if target is MISSING else _VARIES}
+                if target is MISSING:
+                    merged = {**merged, REMARK: _lost(reference)}
                 else:
                     parts.append(target)
         listed = schema.get("allOf")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, loads
+from mcp_studio.jsontext import Json, JsonProblem, loads
 from mcp_studio.safetext import escape_live
 from mcp_studio.schema.check import is_type
 from mcp_studio.schema.field import (
@@ -94,14 +94,9 @@ def _number(field: Number, text: str) -> Json:
     if not re.fullmatch(_NUMBER, text):
         raise ValueError(wrong_type(wanted, text))
     value = loads(text, exact=True)
-    if field.integer and isinstance(value, ExactFloat) and not _whole(value):
+    if field.integer and not is_type("integer", value):
         raise ValueError(wrong_type(wanted, text))
     return value
-
-
-def _whole(value: ExactFloat) -> bool:
-    # A number too long or too large for a float is written out in digits, or with an exponent.
-    return value.is_integer() or value.text.lstrip("-").isdecimal()
 
 
 def _flag(text: str) -> bool:
@@ -341,10 +336,5 @@ def _undrawn(form: Form, name: str, value: Json) -> Field:
         return JsonField(name)
     names = [field.name for field in form.fields]
     near = difflib.get_close_matches(name, names, 1)
-    if not names:
-        raise ValueError(f"there is no argument {got(name)}: none are taken")
-    raise ValueError(
-        f"there is no argument {got(name)}; did you mean {near[0]}?"
-        if near
-        else f"there is no argument {got(name)}{_there(names)}"
-    )
+    hint = (f"; did you mean {near[0]}?" if near else _there(names)) if names else ": none are taken"
+    raise ValueError(f"there is no argument {got(name)}{hint}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from mcp_studio.jsontext import Json, depth
+from mcp_studio.jsontext import Json, depth, items_of, mapping
 from mcp_studio.record import record
 from mcp_studio.schema.check import Judge, equal, is_type
 from mcp_studio.schema.field import Field, Lazy, Option, Scalar, Union, Variant
@@ -24,12 +24,12 @@ def options(schema: Schema, resolver: Resolver) -> tuple[Option, ...]:
     """The values that a schema picks from, each once; empty when it is no choice."""
     if "const" in schema:
         return _distinct([Option(schema["const"], _title(schema.get("title"), schema["const"]))])
-    listed = schema.get("enum")
-    if isinstance(listed, list) and 0 < len(listed) <= MAX_OPTIONS:
+    values = items_of(schema.get("enum"))
+    if 0 < len(values) <= MAX_OPTIONS:
         # enumNames: how titles were written before 2025-11-25 (client/elicitation).
-        names = schema.get("enumNames")
-        titles = names if isinstance(names, list) and len(names) == len(listed) else [None] * len(listed)
-        return _distinct([Option(value, _title(title, value)) for value, title in zip(listed, titles, strict=True)])
+        names = items_of(schema.get("enumNames"))
+        titles = names if len(names) == len(values) else [None] * len(values)
+        return _distinct([Option(value, _title(title, value)) for value, title in zip(values, titles, strict=True)])
     return _titled(schema, resolver)
 
 
@@ -49,11 +49,11 @@ def _titled(schema: Schema, resolver: Resolver) -> tuple[Option, ...]:
             continue
         found: list[Option] = []
         for branch in resolver.branches(schema, key):
-            listed = [branch["const"]] if "const" in branch else branch.get("enum")
-            if not isinstance(listed, list) or not listed or len(listed) > MAX_OPTIONS:
+            values = listed(branch)
+            if not values or len(values) > MAX_OPTIONS:
                 return ()
-            title = branch.get("title") if len(listed) == 1 else None
-            found += [Option(value, _title(title, value)) for value in listed]
+            title = branch.get("title") if len(values) == 1 else None
+            found += [Option(value, _title(title, value)) for value in values]
         if len(found) <= MAX_OPTIONS:
             return _distinct(found)
     return ()
@@ -163,7 +163,7 @@ class Way:
 def discriminator(schema: Schema, ways: list[Way]) -> tuple[str, list[Json]] | None:
     """The property that has another constant in each alternative, and these; None where there is none."""
     said = schema.get("discriminator")
-    stated = cast("Schema", said).get("propertyName") if isinstance(said, dict) else said
+    stated = mapping(said).get("propertyName", said)
     constants = [_constants(way.schema) for way in ways]
     if isinstance(stated, str):
         values = [one.get(stated, way.key or way.name) for one, way in zip(constants, ways, strict=True)]
@@ -203,17 +203,8 @@ def _shape(resolver: Resolver, way: Way) -> str:
 
 def _constants(branch: Schema) -> dict[str, Json]:
     """The properties that can only have one value."""
-    known = branch.get("properties")
-    found: dict[str, Json] = {}
-    for name, inner in cast("Schema", known).items() if isinstance(known, dict) else ():
-        if isinstance(inner, dict):
-            one = cast("Schema", inner)
-            listed = one.get("enum")
-            if "const" in one:
-                found[name] = one["const"]
-            elif isinstance(listed, list) and len(cast("list[Json]", listed)) == 1:
-                found[name] = listed[0]
-    return found
+    single = {name: listed(mapping(inner)) or [] for name, inner in mapping(branch.get("properties")).items()}
+    return {name: values[0] for name, values in single.items() if len(values) == 1}
 
 
 MAX_VARIANTS = 100
@@ -250,7 +241,7 @@ def union(builder: Builder, base: dict[str, Any], schema: Schema) -> Field | Non
         for label, way in zip(labels(builder.resolver, ways, known), ways, strict=True)
     )
     choose = _chooser(builder, ways, known)
-    return Union(**base, hint=shape(schema, builder.resolver), variants=variants, types=_types({}, ways), choose=choose)
+    return Union(**base, hint=shape(schema, builder.resolver), variants=variants, types=_types(ways), choose=choose)
 
 
 def _only(builder: Builder, base: dict[str, Any], schema: Schema) -> Field:
@@ -298,7 +289,8 @@ class _Finder:
             needed = [" and ".join(sorted(required_names(branch))[:8]) for branch in flat[:8]]
             self.needs = f"It needs {', or '.join(needed)}." if all(needed) else self.needs
             return self._ways(rest, name, key, seen | {id(group)})
-        keys = _mapped(schema.get("discriminator"))
+        mapped = mapping(mapping(schema.get("discriminator")).get("mapping"))
+        keys = {target: key for key, target in mapped.items() if isinstance(target, str)}
         rest = {word: item for word, item in rest.items() if word not in _OF_THE_WHOLE and word != "discriminator"}
         ways: list[Way] = []
         for branch, one in zip(group, flat, strict=True):
@@ -323,37 +315,25 @@ class _Finder:
 def _group(schema: Schema) -> tuple[list[Json], Schema] | None:
     """Some alternatives of a schema, and the schema without them."""
     for key in ("anyOf", "oneOf"):
-        group = schema.get(key)
-        if isinstance(group, list) and group:
-            return cast("list[Json]", group), {word: item for word, item in schema.items() if word != key}
-    parts = schema.get("allOf")
-    for index, part in enumerate(cast("list[Json]", parts) if isinstance(parts, list) else []):
-        if isinstance(part, dict) and (found := _group(cast("Schema", part))):
+        if group := items_of(schema.get(key)):
+            return group, {word: item for word, item in schema.items() if word != key}
+    parts = items_of(schema.get("allOf"))
+    for index, part in enumerate(parts):
+        if found := _group(mapping(part)):
             group, left = found
-            others = [
-                *cast("list[Json]", parts)[:index],
-                *([left] if left else []),
-                *cast("list[Json]", parts)[index + 1 :],
-            ]
+            others = [*parts[:index], *([left] if left else []), *parts[index + 1 :]]
             rest = {word: item for word, item in schema.items() if word != "allOf"}
             return group, {**rest, "allOf": others} if others else rest
     return None
 
 
 def _ref(branch: Json) -> str:
-    reference = cast("Schema", branch).get("$ref") if isinstance(branch, dict) else None
+    reference = mapping(branch).get("$ref")
     return reference if isinstance(reference, str) else ""
 
 
 def _last(reference: str) -> str:
     return reference.rsplit("/", 1)[-1].lstrip("#")
-
-
-def _mapped(said: Json) -> dict[str, str]:
-    """The values of OpenAPI's `discriminator`, by what they refer to."""
-    mapping = cast("Schema", said).get("mapping") if isinstance(said, dict) else None
-    pairs = cast("Schema", mapping).items() if isinstance(mapping, dict) else ()
-    return {target: key for key, target in pairs if isinstance(target, str)}
 
 
 def _maker(builder: Builder, base: dict[str, Any], way: Way) -> Callable[[], Field]:
@@ -364,9 +344,9 @@ def _maker(builder: Builder, base: dict[str, Any], way: Way) -> Callable[[], Fie
     return make
 
 
-def _types(schema: Schema, ways: list[Way]) -> tuple[str, ...]:
+def _types(ways: list[Way]) -> tuple[str, ...]:
     """The types of all alternatives; empty when one does not say."""
-    kinds = [kinds_of(way.schema) for way in ways] or [kinds_of(schema)]
+    kinds = [kinds_of(way.schema) for way in ways]
     return tuple(dict.fromkeys(kind for one in kinds for kind in sorted(one) if kind != "null")) if all(kinds) else ()
 
 

@@ -335,7 +335,7 @@ def _serve(source: BinaryIO, output: BinaryIO, seconds: float) -> None:
     _say(output, "ready")
     last: tuple[bytes, Checked | None] = (b"", None)
     while line := source.readline():
-        count, schema_size, value_size = json.loads(line)
+        schema_size, value_size = json.loads(line)
         schema, value = source.read(schema_size), source.read(value_size)
         if len(value) < value_size:
             return
@@ -346,7 +346,7 @@ def _serve(source: BinaryIO, output: BinaryIO, seconds: float) -> None:
             last = (schema, checked)
         found = checked.findings(loads(value))
         _alarm(0)
-        _say(output, [count, found])
+        _say(output, found)
 
 
 def loads(data: bytes) -> Any:

@@ -23,7 +23,6 @@ _HERE = str(Path(__file__).resolve().parents[2])
 _LARGEST = 8 * MB
 """Schema or value; a larger one is not checked."""
 _ANSWER = 4 * MB
-_LEAVE = 0.5
 _OUT_OF_MEMORY = 86
 
 
@@ -42,9 +41,6 @@ class Checker:
     def __init__(self, limits: Limits = DEFAULT) -> None:
         self._limits = limits
         self._process: Process | None = None
-        self._ready = False
-        self._sent = 0
-        self._answered = 0
         self._turn = asyncio.Lock()
         self._closed = False
 
@@ -59,89 +55,61 @@ class Checker:
             return _unchecked(f"it is larger than {_LARGEST // MB} MB")
         async with self._turn:
             try:
-                return await self._in_time(*frames)
+                return await self._exchange(*frames)
             except _Gone as problem:
                 return _unchecked(str(problem))
 
     async def close(self) -> None:
         """End the process; nothing is checked afterwards."""
         self._closed = True
-        await self._end(_LEAVE)
+        await self._end()
 
-    async def _in_time(self, schema: bytes, value: bytes) -> tuple[SchemaProblem, ...]:
-        while True:
-            process = await self._started()
-            behind = self._sent > self._answered
-            try:
-                async with asyncio.timeout(self._limits.check_time):
-                    return await self._exchange(process, schema, value)
-            except TimeoutError:
-                await self._end()
-                if not behind:  # else it may have been busy with a check that nobody waits for any more
-                    raise _Gone(f"it takes longer than {self._limits.check_time:g} s (limit check_time)") from None
+    async def _exchange(self, schema: bytes, value: bytes) -> tuple[SchemaProblem, ...]:
+        process = await self._started()
+        assert process.stdin
+        process.stdin.write(dumps([len(schema), len(value)]) + b"\n" + schema + value)
+        found: list[Any] = await self._answer(
+            process,
+            self._limits.check_time,
+            f"it takes longer than {self._limits.check_time:g} s (limit check_time)",
+        )
+        return tuple(SchemaProblem(pointer, message, severity) for pointer, message, severity in found)
 
     async def _started(self) -> Process:
         """The process, started if need be and ready to check."""
         if self._closed:
             raise _Gone("the studio is closing")
         if self._process is None:
-            self._ready, self._sent, self._answered = False, 0, 0
             self._process = await _spawn(self._limits)
-        process = self._process
-        if not self._ready:
-            try:
-                async with asyncio.timeout(self._limits.connect):
-                    await self._line(process)
-            except TimeoutError:
-                await self._end()
-                raise _Gone("the checking process does not start") from None
-            self._ready = True
-        return process
+            await self._answer(self._process, self._limits.connect, "the checking process does not start")
+        return self._process
 
-    async def _exchange(self, process: Process, schema: bytes, value: bytes) -> tuple[SchemaProblem, ...]:
-        assert process.stdin
-        self._sent += 1
-        number = self._sent
-        process.stdin.write(dumps([number, len(schema), len(value)]) + b"\n" + schema + value)
-        with contextlib.suppress(ConnectionError):  # its end is seen, and explained, when reading
-            await process.stdin.drain()
-        found: list[Any] = []
-        while self._answered < number:
-            self._answered, found = json.loads(await self._line(process))
-        return tuple(SchemaProblem(pointer, message, severity) for pointer, message, severity in found)
-
-    async def _line(self, process: Process) -> bytes:
-        # Cancelled, a line that has come only in part stays in the reader: answers are never mixed up.
-        assert process.stdout
+    async def _answer(self, process: Process, seconds: float, too_slow: str) -> Any:
+        """The next answer. Without one, the process is ended, so that no later check takes it for its own."""
+        assert process.stdin and process.stdout
+        line = b""
         try:
-            line = await process.stdout.readline()
-        except ValueError:
-            line = b""
-        if not line.endswith(b"\n"):
-            await self._end(_LEAVE)
-            if process.returncode == _OUT_OF_MEMORY:
-                raise _Gone(f"it takes more than {self._limits.check_memory // MB} MB (limit check_memory)")
-            raise _Gone("the checking process ended")
-        return line
+            async with asyncio.timeout(seconds):
+                with contextlib.suppress(ConnectionError, ValueError):  # it has ended, or its answer is too long
+                    await process.stdin.drain()
+                    line = await process.stdout.readline()
+        except TimeoutError:
+            raise _Gone(too_slow) from None
+        finally:
+            if not line.endswith(b"\n"):
+                await self._end()
+        if line.endswith(b"\n"):
+            return json.loads(line)
+        if process.returncode == _OUT_OF_MEMORY:
+            raise _Gone(f"it takes more than {self._limits.check_memory // MB} MB (limit check_memory)")
+        raise _Gone("the checking process ended")
 
-    async def _end(self, patience: float = 0) -> None:
+    async def _end(self) -> None:
         process, self._process = self._process, None
-        if process is None:
-            return
-        assert process.stdin
-        process.stdin.close()
-        if not await _left(process, patience):
+        if process is not None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
-
-
-async def _left(process: Process, seconds: float) -> bool:
-    """Whether the process has ended by itself within this time."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await process.wait()
-    return process.returncode is not None
 
 
 async def _spawn(limits: Limits) -> Process:

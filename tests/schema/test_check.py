@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcp_studio.jsontext import ExactFloat
-from mcp_studio.schema.check import equal, own, quick, quick_at, wrong_members
+from mcp_studio.schema.check import equal, own, quick, wrong_members
 from mcp_studio.schema.field import field_at
 from mcp_studio.schema.form import build
 from mcp_studio.schema.whole import Checked
@@ -171,9 +171,6 @@ def test_a_type_that_is_only_spoken_of_is_a_warning() -> None:
 def test_one_place_can_be_checked_alone() -> None:
     value = {"rows": [{}, {"id": "x"}], "step": 7}
     assert NESTED.root is not None
-    assert [p.pointer for p in quick_at(NESTED.root, ("rows", 1), value)] == ["/rows/1/id"]
-    assert [p.pointer for p in quick_at(NESTED.root, ("rows",), value)] == ["/rows/0/id", "/rows/1/id"]
-    assert quick_at(NESTED.root, ("nowhere", 5), value) == ()
     (rows, *_) = NESTED.fields
     assert list(own(rows, [{}, {"id": "x"}])) == [] and list(own(rows, 5)) == [("must be a list, got 5", "error")]
     row = field_at(NESTED.root, ("rows", 0), value)
