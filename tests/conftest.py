@@ -22,6 +22,12 @@ from tests.support import forking
 
 
 @pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """The engine is plain asyncio."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
 def new_home(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
     """Makes empty folders, counted here: pytest would look through all there are for the next free number."""
     homes, numbers = tmp_path_factory.mktemp("homes"), count()

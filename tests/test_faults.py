@@ -300,7 +300,7 @@ def test_checking_against_evil_schemas_ends_and_says_that_it_is_unchecked() -> N
 
 
 @pytest.mark.parametrize("fault", ["stubborn", "grandchildren", "leaves-child"])
-def test_stubborn_servers_and_their_children_are_gone_within_bounds(fault: str) -> None:
+async def test_stubborn_servers_and_their_children_are_gone_within_bounds(fault: str) -> None:
     pids: list[int] = []
 
     async def go() -> float:
@@ -316,10 +316,7 @@ def test_stubborn_servers_and_their_children_are_gone_within_bounds(fault: str) 
 
     assert run(go()) < SETTINGS.limits.close_all + 5, "the limit, and what a busy machine adds"
 
-    async def all_gone() -> None:
-        await wait_until(lambda: not any(alive(pid) for pid in pids), what=f"{pids} gone")
-
-    run(all_gone())
+    await wait_until(lambda: not any(alive(pid) for pid in pids), what=f"{pids} gone")
 
 
 def alive(pid: int) -> bool:

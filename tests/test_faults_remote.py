@@ -83,14 +83,11 @@ def test_silence_ends_at_the_deadline(kind: str, fault: str) -> None:
 
 
 @KINDS
-def test_pages_that_never_end_do_so_at_the_deadline(kind: Any) -> None:
-    async def main() -> None:
-        async with bridged(python_server("raw_faults", "--fault", "slow-pages"), kind) as url:
-            async with opened(http(url, transport=kind, timeouts=Timeouts(60, 60, 0.5))) as studio:
-                listing = studio.catalog.listing("s", "tool")
-                assert listing.entries and "0.5 s in all (timeouts.total)" in listing.error
-
-    run(main())
+async def test_pages_that_never_end_do_so_at_the_deadline(kind: Any) -> None:
+    async with bridged(python_server("raw_faults", "--fault", "slow-pages"), kind) as url:
+        async with opened(http(url, transport=kind, timeouts=Timeouts(60, 60, 0.5))) as studio:
+            listing = studio.catalog.listing("s", "tool")
+            assert listing.entries and "0.5 s in all (timeouts.total)" in listing.error
 
 
 @KINDS
@@ -123,11 +120,8 @@ def test_a_lost_stream_is_a_lost_session_and_the_studio_begins_another(transport
 
 
 @KINDS
-def test_several_calls_run_at_once(kind: Any) -> None:
-    async def main() -> None:
-        argv = python_server("raw_faults")
-        async with bridged(argv, kind) as url, opened(http(url, transport=kind), settings=SETTINGS) as studio:
-            calls = [call(studio, "echo", text=str(number)) for number in range(30)]
-            assert [text(outcome) for outcome in await asyncio.gather(*calls)] == [str(n) for n in range(30)]
-
-    run(main())
+async def test_several_calls_run_at_once(kind: Any) -> None:
+    argv = python_server("raw_faults")
+    async with bridged(argv, kind) as url, opened(http(url, transport=kind), settings=SETTINGS) as studio:
+        calls = [call(studio, "echo", text=str(number)) for number in range(30)]
+        assert [text(outcome) for outcome in await asyncio.gather(*calls)] == [str(n) for n in range(30)]

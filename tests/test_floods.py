@@ -53,53 +53,44 @@ def start(studio: Studio, tool: str) -> Call:
 
 
 @pytest.mark.parametrize("flood", ["logs", "updated", "status", "changed", "forms", "pings"])
-def test_a_flood_is_bounded_and_holds_up_nobody(flood: str) -> None:
-    async def main() -> None:
-        async with flooding() as studio:
-            watched = studio.subscriptions.watch("s", "raw://7")
-            call = start(studio, flood)
-            beside = await studio.call_tool(Ref("tool", "good", "echo"), {"text": "x"}, approved=True).wait()
-            assert isinstance(beside, Succeeded)
-            assert isinstance(await call.wait(), Succeeded)
-            assert studio.manager.status("s").state == "ready"
-            assert len(studio.inbox.pending) <= DEFAULT.prompts
-            assert studio.inbox.held < DEFAULT.server_requests
-            assert len(studio.tasks.all("s")) <= DEFAULT.tasks
-            if flood == "logs":
-                assert (studio.logs.total, studio.logs.count("s")) == (10_000, DEFAULT.logs)
-                assert studio.logs.dropped("s") == 10_000 - DEFAULT.logs
-            if flood == "updated":
-                assert watched.updates == 2
-            if flood == "forms":
-                studio.inbox.decline_all("s")
-                await wait_until(lambda: not studio.inbox.pending)
-
-    run(main())
+async def test_a_flood_is_bounded_and_holds_up_nobody(flood: str) -> None:
+    async with flooding() as studio:
+        watched = studio.subscriptions.watch("s", "raw://7")
+        call = start(studio, flood)
+        beside = await studio.call_tool(Ref("tool", "good", "echo"), {"text": "x"}, approved=True).wait()
+        assert isinstance(beside, Succeeded)
+        assert isinstance(await call.wait(), Succeeded)
+        assert studio.manager.status("s").state == "ready"
+        assert len(studio.inbox.pending) <= DEFAULT.prompts
+        assert studio.inbox.held < DEFAULT.server_requests
+        assert len(studio.tasks.all("s")) <= DEFAULT.tasks
+        if flood == "logs":
+            assert (studio.logs.total, studio.logs.count("s")) == (10_000, DEFAULT.logs)
+            assert studio.logs.dropped("s") == 10_000 - DEFAULT.logs
+        if flood == "updated":
+            assert watched.updates == 2
+        if flood == "forms":
+            studio.inbox.decline_all("s")
+            await wait_until(lambda: not studio.inbox.pending)
 
 
-def test_of_ten_thousand_pages_a_few_are_asked_for_and_no_is_no() -> None:
-    async def main() -> None:
-        async with flooding() as studio:
-            call = start(studio, "pages")
-            await wait_until(lambda: studio.inbox.pending)
-            assert (len(studio.inbox.pending), studio.inbox.held) == (1, 0)
-            studio.inbox.pending[0].answer("decline")
-            assert isinstance(await call.wait(), Rejected)
-            assert not studio.inbox.pending
-
-    run(main())
+async def test_of_ten_thousand_pages_a_few_are_asked_for_and_no_is_no() -> None:
+    async with flooding() as studio:
+        call = start(studio, "pages")
+        await wait_until(lambda: studio.inbox.pending)
+        assert (len(studio.inbox.pending), studio.inbox.held) == (1, 0)
+        studio.inbox.pending[0].answer("decline")
+        assert isinstance(await call.wait(), Rejected)
+        assert not studio.inbox.pending
 
 
 @pytest.mark.parametrize(
     ("tool", "words"), [("rounds", "10,000 things at once"), ("endless", "10 rounds"), ("state", "too many")]
 )
-def test_rounds_without_end_and_rounds_without_measure_are_refused(tool: str, words: str) -> None:
-    async def main() -> None:
-        async with flooding("--modern") as studio:
-            outcome = await start(studio, tool).wait()
-            assert isinstance(outcome, Lost) and words in outcome.error.message
-
-    run(main())
+async def test_rounds_without_end_and_rounds_without_measure_are_refused(tool: str, words: str) -> None:
+    async with flooding("--modern") as studio:
+        outcome = await start(studio, tool).wait()
+        assert isinstance(outcome, Lost) and words in outcome.error.message
 
 
 def test_what_is_kept_on_the_disk_after_a_flood_is_small(home: Path) -> None:
@@ -112,7 +103,7 @@ def test_what_is_kept_on_the_disk_after_a_flood_is_small(home: Path) -> None:
     assert sum(file.stat().st_size for file in home.rglob("*") if file.is_file()) < 200_000
 
 
-def test_crashes_and_messages_leave_no_memory_behind() -> None:
+async def test_crashes_and_messages_leave_no_memory_behind() -> None:
     servers = [stdio(python_server("raw_server"), f"s{number}") for number in range(4)]
     settings = Settings(limits=Limits(connect=60.0, trace_entries=500))
 
@@ -124,24 +115,21 @@ def test_crashes_and_messages_leave_no_memory_behind() -> None:
         studio.manager.start(name)
         await wait_until(lambda: studio.manager.status(name).state == "ready", what="it is there again")
 
-    async def main() -> None:
-        flooder = stdio(python_server("raw_flood"), "s")
-        async with opened(*servers, flooder, settings=settings) as studio:
+    flooder = stdio(python_server("raw_flood"), "s")
+    async with opened(*servers, flooder, settings=settings) as studio:
 
-            async def round() -> int:
-                await asyncio.gather(*(crash(studio, server.name) for server in servers))
-                await start(studio, "logs").wait()
-                gc.collect()
-                return tracemalloc.get_traced_memory()[0]
+        async def round() -> int:
+            await asyncio.gather(*(crash(studio, server.name) for server in servers))
+            await start(studio, "logs").wait()
+            gc.collect()
+            return tracemalloc.get_traced_memory()[0]
 
-            await round()
-            tracemalloc.start()
-            try:
-                before = await round()
-                after = await round()
-            finally:
-                tracemalloc.stop()
-            # 4 crashes, of which what each left behind is kept, and 10,000 messages, of which nothing is.
-            assert after - before < 700_000, f"{after - before:,} bytes more"
-
-    run(main())
+        await round()
+        tracemalloc.start()
+        try:
+            before = await round()
+            after = await round()
+        finally:
+            tracemalloc.stop()
+        # 4 crashes, of which what each left behind is kept, and 10,000 messages, of which nothing is.
+        assert after - before < 700_000, f"{after - before:,} bytes more"

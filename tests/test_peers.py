@@ -29,74 +29,56 @@ def pypi(name: str, *args: str) -> list[str]:
     return [program, *args]
 
 
-def test_time() -> None:
-    async def go() -> None:
-        async with opened(stdio(pypi("mcp-server-time"), timeouts=PATIENT)) as studio:
-            assert studio.manager.status("s").state == "ready", studio.manager.status("s").error
-            answer = await call(studio, "get_current_time", timezone="Europe/Vienna")
-            assert "Europe/Vienna" in text(answer)
-            wrong = await call(studio, "get_current_time", timezone="Nowhere/Land")
-            assert isinstance(wrong, ToolFailed)
-
-    run(go())
+async def test_time() -> None:
+    async with opened(stdio(pypi("mcp-server-time"), timeouts=PATIENT)) as studio:
+        assert studio.manager.status("s").state == "ready", studio.manager.status("s").error
+        answer = await call(studio, "get_current_time", timezone="Europe/Vienna")
+        assert "Europe/Vienna" in text(answer)
+        wrong = await call(studio, "get_current_time", timezone="Nowhere/Land")
+        assert isinstance(wrong, ToolFailed)
 
 
-def test_git(tmp_path: Path) -> None:
+async def test_git(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
 
-    async def go() -> None:
-        argv = pypi("mcp-server-git", "--repository", str(tmp_path))
-        async with opened(stdio(argv, timeouts=PATIENT)) as studio:
-            answer = await call(studio, "git_status", repo_path=str(tmp_path))
-            assert "No commits yet" in text(answer)
-
-    run(go())
+    argv = pypi("mcp-server-git", "--repository", str(tmp_path))
+    async with opened(stdio(argv, timeouts=PATIENT)) as studio:
+        answer = await call(studio, "git_status", repo_path=str(tmp_path))
+        assert "No commits yet" in text(answer)
 
 
-def test_filesystem(tmp_path: Path) -> None:
+async def test_filesystem(tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("grüße")
 
-    async def go() -> None:
-        async with opened(stdio(npm_server("filesystem", str(tmp_path)), timeouts=PATIENT)) as studio:
-            assert text(await call(studio, "read_text_file", path=str(tmp_path / "note.txt"))) == "grüße"
-            denied = await call(studio, "read_text_file", path="/etc/hostname")
-            assert isinstance(denied, ToolFailed)
-
-    run(go())
+    async with opened(stdio(npm_server("filesystem", str(tmp_path)), timeouts=PATIENT)) as studio:
+        assert text(await call(studio, "read_text_file", path=str(tmp_path / "note.txt"))) == "grüße"
+        denied = await call(studio, "read_text_file", path="/etc/hostname")
+        assert isinstance(denied, ToolFailed)
 
 
-def test_memory() -> None:
-    async def go() -> None:
-        async with opened(stdio(npm_server("memory"), timeouts=PATIENT)) as studio:
-            assert isinstance(await call(studio, "read_graph"), Succeeded)
-            assert not [entry for entry in studio.catalog.entries("tool") if entry.problem]
-
-    run(go())
+async def test_memory() -> None:
+    async with opened(stdio(npm_server("memory"), timeouts=PATIENT)) as studio:
+        assert isinstance(await call(studio, "read_graph"), Succeeded)
+        assert not [entry for entry in studio.catalog.entries("tool") if entry.problem]
 
 
 @pytest.mark.parametrize("era", ["legacy", "auto"])
-def test_everything_over_stdio(era: Any) -> None:
-    async def go() -> None:
-        async with opened(stdio(npm_server("everything", "stdio"), era=era, timeouts=PATIENT)) as studio:
-            assert "3" in text(await call(studio, "get-sum", a=1, b=2))
-            structured = await call(studio, "get-structured-content", location="New York")
-            assert isinstance(structured, Succeeded) and structured.problems == ()
-            resource = studio.catalog.entries("resource")[0]
-            assert isinstance(await studio.read_resource("s", resource.ref.name).wait(), Succeeded)
-
-    run(go())
+async def test_everything_over_stdio(era: Any) -> None:
+    async with opened(stdio(npm_server("everything", "stdio"), era=era, timeouts=PATIENT)) as studio:
+        assert "3" in text(await call(studio, "get-sum", a=1, b=2))
+        structured = await call(studio, "get-structured-content", location="New York")
+        assert isinstance(structured, Succeeded) and structured.problems == ()
+        resource = studio.catalog.entries("resource")[0]
+        assert isinstance(await studio.read_resource("s", resource.ref.name).wait(), Succeeded)
 
 
-def test_everything_asks_and_takes_the_answer() -> None:
-    async def go() -> None:
-        async with opened(stdio(npm_server("everything", "stdio"), timeouts=PATIENT)) as studio:
-            handle = studio.call_tool(Ref("tool", "s", "trigger-elicitation-request"), {}, approved=True)
-            await wait_until(lambda: studio.inbox.pending or handle.outcome)
-            assert studio.inbox.pending, handle.outcome
-            studio.inbox.pending[0].answer("decline")
-            assert isinstance(await handle.wait(), Succeeded)
-
-    run(go())
+async def test_everything_asks_and_takes_the_answer() -> None:
+    async with opened(stdio(npm_server("everything", "stdio"), timeouts=PATIENT)) as studio:
+        handle = studio.call_tool(Ref("tool", "s", "trigger-elicitation-request"), {}, approved=True)
+        await wait_until(lambda: studio.inbox.pending or handle.outcome)
+        assert studio.inbox.pending, handle.outcome
+        studio.inbox.pending[0].answer("decline")
+        assert isinstance(await handle.wait(), Succeeded)
 
 
 @pytest.mark.parametrize(

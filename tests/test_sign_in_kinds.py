@@ -20,7 +20,7 @@ from tests.servers.auth_resource import PATHS
 from tests.servers.auth_server import AuthServer, World
 from tests.sign_in_kit import signed_in, signing, until
 from tests.studio_support import call, http, text
-from tests.support import run, wait_until
+from tests.support import wait_until
 from tests.transport.test_edge_tls import certificate
 
 SECRET = "robot-secret-0123456789"
@@ -82,46 +82,34 @@ async def answered(studio: Any) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_person_signs_in_once(way: str) -> None:
-    async def go() -> None:
-        async with AuthServer(**WAYS[way]) as world:
-            await use(world, http(world.url))
-
-    run(go())
+async def test_a_person_signs_in_once(way: str) -> None:
+    async with AuthServer(**WAYS[way]) as world:
+        await use(world, http(world.url))
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_every_transport_signs_in(path: str) -> None:
-    async def go() -> None:
-        async with AuthServer() as world:
-            await use(world, http(world.at(path), transport="sse" if path == "/sse" else ""))
-
-    run(go())
+async def test_every_transport_signs_in(path: str) -> None:
+    async with AuthServer() as world:
+        await use(world, http(world.at(path), transport="sse" if path == "/sse" else ""))
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/ws"])
-def test_over_tls_a_certificate_authority_of_ones_own_is_enough(path: str, tmp_path: Path) -> None:
+async def test_over_tls_a_certificate_authority_of_ones_own_is_enough(path: str, tmp_path: Path) -> None:
     tls, ca = certificate(tmp_path)
 
-    async def go() -> None:
-        async with AuthServer(tls=tls) as world:
-            await use(world, http(world.at(path), tls=Tls(ca=str(ca))))
-
-    run(go())
+    async with AuthServer(tls=tls) as world:
+        await use(world, http(world.at(path), tls=Tls(ca=str(ca))))
 
 
-def test_not_checking_a_server_does_not_mean_its_authorization_server(tmp_path: Path) -> None:
+async def test_not_checking_a_server_does_not_mean_its_authorization_server(tmp_path: Path) -> None:
     tls, _ = certificate(tmp_path)
 
-    async def go() -> None:
-        async with AuthServer(tls=tls, issuer_host="localhost") as world:
-            async with signing(http(world.url, tls=Tls(insecure=True))) as (studio, visitor):
-                sign_in = await until(studio.sign_in("s"))
-                assert sign_in.state == "failed" and sign_in.error is not None
-                assert "certificate" in sign_in.error.message
-                assert world.seen("", "issuer1") == [] and visitor.opened == []
-
-    run(go())
+    async with AuthServer(tls=tls, issuer_host="localhost") as world:
+        async with signing(http(world.url, tls=Tls(insecure=True))) as (studio, visitor):
+            sign_in = await until(studio.sign_in("s"))
+            assert sign_in.state == "failed" and sign_in.error is not None
+            assert "certificate" in sign_in.error.message
+            assert world.seen("", "issuer1") == [] and visitor.opened == []
 
 
 def key_pair() -> tuple[str, str]:
@@ -135,20 +123,17 @@ def key_pair() -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("kind", ["client_credentials", "private_key_jwt", "enterprise", "workload"])
-def test_grants_without_a_person(kind: Any) -> None:
+async def test_grants_without_a_person(kind: Any) -> None:
     private, public = key_pair()
 
-    async def go() -> None:
-        async with AuthServer() as world:
-            method = {"private_key_jwt": "private_key_jwt", "workload": "none"}.get(kind, "client_secret_basic")
-            about = {"client_id": "client", "redirect_uris": [], "token_endpoint_auth_method": method}
-            world.issuer.clients["client"] = {**about, "client_secret": SECRET}
-            world.issuer.keys["client"] = public
-            world.issuer.identity = jwt.encode({"sub": "ada", "exp": 4_000_000_000}, private, "ES256")
-            auth = Auth(kind=kind, client_id="client", client_secret=SECRET if "secret" in method else "")
-            await use(world, http(world.url, auth=told(auth, world, private)), opened=0)
-
-    run(go())
+    async with AuthServer() as world:
+        method = {"private_key_jwt": "private_key_jwt", "workload": "none"}.get(kind, "client_secret_basic")
+        about = {"client_id": "client", "redirect_uris": [], "token_endpoint_auth_method": method}
+        world.issuer.clients["client"] = {**about, "client_secret": SECRET}
+        world.issuer.keys["client"] = public
+        world.issuer.identity = jwt.encode({"sub": "ada", "exp": 4_000_000_000}, private, "ES256")
+        auth = Auth(kind=kind, client_id="client", client_secret=SECRET if "secret" in method else "")
+        await use(world, http(world.url, auth=told(auth, world, private)), opened=0)
 
 
 def told(auth: Auth, world: World, private: str) -> Auth:
@@ -166,56 +151,47 @@ def told(auth: Auth, world: World, private: str) -> Auth:
             return auth
 
 
-def test_more_scopes_are_asked_for_together_with_the_old() -> None:
-    async def go() -> None:
-        async with AuthServer() as world, signing(http(world.url)) as (studio, _):
-            await signed_in(studio)
-            for tool, scope in (("read_notes", "notes:read"), ("write_notes", "notes:write")):
-                running = asyncio.create_task(call(studio, tool, text="x"))
-                await answered(studio)
-                assert isinstance(await running, Succeeded)
-                assert scope in world.issuer.authorizations[-1]["scope"].split()
-            assert set(world.issuer.authorizations[-1]["scope"].split()) == {"mcp:tools", "notes:read", "notes:write"}
-
-    run(go())
+async def test_more_scopes_are_asked_for_together_with_the_old() -> None:
+    async with AuthServer() as world, signing(http(world.url)) as (studio, _):
+        await signed_in(studio)
+        for tool, scope in (("read_notes", "notes:read"), ("write_notes", "notes:write")):
+            running = asyncio.create_task(call(studio, tool, text="x"))
+            await answered(studio)
+            assert isinstance(await running, Succeeded)
+            assert scope in world.issuer.authorizations[-1]["scope"].split()
+        assert set(world.issuer.authorizations[-1]["scope"].split()) == {"mcp:tools", "notes:read", "notes:write"}
 
 
-def test_a_scope_that_is_never_enough_is_asked_for_a_few_times_at_most() -> None:
-    async def go() -> None:
-        async with AuthServer(withheld=("admin",)) as world, signing(http(world.url)) as (studio, visitor):
-            await signed_in(studio)
-            running = asyncio.create_task(call(studio, "purge"))
-            while not running.done():
-                await wait_until(lambda: studio.inbox.pending or running.done())
-                for question in studio.inbox.pending:
-                    assert question.sign_in is not None
-                    await until(question.sign_in())
-                    await wait_until(lambda question=question: question not in studio.inbox.pending)
-            assert not isinstance(await running, Succeeded)
-            assert len(visitor.opened) <= 1 + Limits().step_ups
-
-    run(go())
+async def test_a_scope_that_is_never_enough_is_asked_for_a_few_times_at_most() -> None:
+    async with AuthServer(withheld=("admin",)) as world, signing(http(world.url)) as (studio, visitor):
+        await signed_in(studio)
+        running = asyncio.create_task(call(studio, "purge"))
+        while not running.done():
+            await wait_until(lambda: studio.inbox.pending or running.done())
+            for question in studio.inbox.pending:
+                assert question.sign_in is not None
+                await until(question.sign_in())
+                await wait_until(lambda question=question: question not in studio.inbox.pending)
+        assert not isinstance(await running, Succeeded)
+        assert len(visitor.opened) <= 1 + Limits().step_ups
 
 
-def test_another_authorization_server_means_another_client() -> None:
-    async def go() -> None:
-        async with AuthServer("issuer-changes") as world, signing(http(world.url)) as (studio, _):
-            first, second = world.issuers
-            sign_in = await until(studio.sign_in("s"), "choosing")
-            sign_in.choose(first.url)
-            assert (await until(sign_in)).state == "done"
-            known = set(first.clients)
-            world.migrate()
-            sign_in = await until(studio.sign_in("s"))
-            assert sign_in.state == "done", sign_in.error
-            assert sign_in.account is not None and sign_in.account.issuer == second.url
-            assert known and not known & set(second.clients)
-            assert not any(name in repr(one) for name in known for one in world.seen("", "issuer2"))
-
-    run(go())
+async def test_another_authorization_server_means_another_client() -> None:
+    async with AuthServer("issuer-changes") as world, signing(http(world.url)) as (studio, _):
+        first, second = world.issuers
+        sign_in = await until(studio.sign_in("s"), "choosing")
+        sign_in.choose(first.url)
+        assert (await until(sign_in)).state == "done"
+        known = set(first.clients)
+        world.migrate()
+        sign_in = await until(studio.sign_in("s"))
+        assert sign_in.state == "done", sign_in.error
+        assert sign_in.account is not None and sign_in.account.issuer == second.url
+        assert known and not known & set(second.clients)
+        assert not any(name in repr(one) for name in known for one in world.seen("", "issuer2"))
 
 
-def test_a_public_server_cannot_name_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_public_server_cannot_name_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """The MCP server's address counts as public here; the authorization server is on this machine."""
 
     async def public(self: object) -> str:
@@ -223,11 +199,8 @@ def test_a_public_server_cannot_name_this_machine(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(fetch.Network, "reach", public)
 
-    async def go() -> None:
-        for name in ("", "token-private", "prm-private"):
-            async with AuthServer(name) as world, signing(http(world.url)) as (studio, visitor):
-                sign_in = await until(studio.sign_in("s"))
-                assert sign_in.state == "failed" and sign_in.error is not None
-                assert world.seen("", "issuer1") == [] and visitor.opened == []
-
-    run(go())
+    for name in ("", "token-private", "prm-private"):
+        async with AuthServer(name) as world, signing(http(world.url)) as (studio, visitor):
+            sign_in = await until(studio.sign_in("s"))
+            assert sign_in.state == "failed" and sign_in.error is not None
+            assert world.seen("", "issuer1") == [] and visitor.opened == []

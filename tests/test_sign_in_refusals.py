@@ -15,7 +15,7 @@ from tests.servers.auth_server import AuthServer, World
 from tests.servers.http_raw import Reply, Request
 from tests.sign_in_kit import signed_in, signing, until
 from tests.studio_support import call, http
-from tests.support import run, wait_until
+from tests.support import wait_until
 
 Takeover = Callable[[World, Request, Reply], Any]
 NUMBERS = itertools.count()
@@ -69,64 +69,55 @@ REFUSALS: tuple[Takeover, ...] = (expired, further, nonces, bare, forbidden, end
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=lambda one: one.__name__)
 @pytest.mark.parametrize("there", [True, False], ids=["a person signs in each time", "nobody is there"])
-def test_a_refusal_for_ever_ends_the_call(refusal: Takeover, there: bool) -> None:
-    async def go() -> None:
-        dpop = "required" if refusal is nonces else ""
-        async with AuthServer(dpop=dpop) as world, signing(http(world.url), can_ask=True) as (studio, visitor):
-            await signed_in(studio)
-            before = len(world.requests)
-            world.manner = world.manner._replace(reply={"mcp": refusal})
-            calling = asyncio.create_task(call(studio, "whoami"))
-            while not calling.done():
-                await wait_until(lambda: studio.inbox.pending or calling.done(), what="a question or an end")
-                for question in studio.inbox.pending:
-                    if there:
-                        assert question.sign_in is not None
-                        await until(question.sign_in())
-                        await wait_until(lambda question=question: question not in studio.inbox.pending)
-                    else:
-                        question.answer("decline")
-                        await wait_until(lambda question=question: question not in studio.inbox.pending)
-            outcome = await calling
-            assert not isinstance(outcome, Succeeded)
-            assert len(visitor.opened) <= 1 + Limits().step_ups
-            assert len(world.requests) - before < 40, [one.path for one in world.requests[before:]]
-            assert not any(secret in repr(outcome) for secret in world.secrets())
-            world.manner = world.manner._replace(reply={})
-            if studio.manager.status("s").state == "ready":
-                assert isinstance(await call(studio, "whoami"), Succeeded), "the server is as good as before"
-
-    run(go())
-
-
-def test_calls_that_are_refused_together_ask_once() -> None:
-    async def go() -> None:
-        async with AuthServer() as world, signing(http(world.url)) as (studio, visitor):
-            await signed_in(studio)
-            world.end()
-            calls = [asyncio.create_task(call(studio, "whoami")) for _ in range(5)]
-            await wait_until(lambda: studio.inbox.pending, what="a question")
-            (question,) = studio.inbox.pending
-            assert question.sign_in is not None
-            await until(question.sign_in())
-            assert all([isinstance(await one, Succeeded) for one in calls])
-            assert len(visitor.opened) == 2 and not studio.inbox.pending
-
-    run(go())
-
-
-def test_a_client_that_was_forgotten_registers_anew() -> None:
-    async def go() -> None:
-        async with AuthServer() as world, signing(http(world.url)) as (studio, _):
-            await signed_in(studio)
-            world.forget()
-            calling = asyncio.create_task(call(studio, "whoami"))
-            await wait_until(lambda: studio.inbox.pending or calling.done(), what="a question")
+async def test_a_refusal_for_ever_ends_the_call(refusal: Takeover, there: bool) -> None:
+    dpop = "required" if refusal is nonces else ""
+    async with AuthServer(dpop=dpop) as world, signing(http(world.url), can_ask=True) as (studio, visitor):
+        await signed_in(studio)
+        before = len(world.requests)
+        world.manner = world.manner._replace(reply={"mcp": refusal})
+        calling = asyncio.create_task(call(studio, "whoami"))
+        while not calling.done():
+            await wait_until(lambda: studio.inbox.pending or calling.done(), what="a question or an end")
             for question in studio.inbox.pending:
-                assert question.sign_in is not None
-                sign_in = await until(question.sign_in())
-                assert sign_in.state == "done", sign_in.error
-            assert isinstance(await calling, Succeeded)
-            assert len(world.seen("/register")) == 2
+                if there:
+                    assert question.sign_in is not None
+                    await until(question.sign_in())
+                    await wait_until(lambda question=question: question not in studio.inbox.pending)
+                else:
+                    question.answer("decline")
+                    await wait_until(lambda question=question: question not in studio.inbox.pending)
+        outcome = await calling
+        assert not isinstance(outcome, Succeeded)
+        assert len(visitor.opened) <= 1 + Limits().step_ups
+        assert len(world.requests) - before < 40, [one.path for one in world.requests[before:]]
+        assert not any(secret in repr(outcome) for secret in world.secrets())
+        world.manner = world.manner._replace(reply={})
+        if studio.manager.status("s").state == "ready":
+            assert isinstance(await call(studio, "whoami"), Succeeded), "the server is as good as before"
 
-    run(go())
+
+async def test_calls_that_are_refused_together_ask_once() -> None:
+    async with AuthServer() as world, signing(http(world.url)) as (studio, visitor):
+        await signed_in(studio)
+        world.end()
+        calls = [asyncio.create_task(call(studio, "whoami")) for _ in range(5)]
+        await wait_until(lambda: studio.inbox.pending, what="a question")
+        (question,) = studio.inbox.pending
+        assert question.sign_in is not None
+        await until(question.sign_in())
+        assert all([isinstance(await one, Succeeded) for one in calls])
+        assert len(visitor.opened) == 2 and not studio.inbox.pending
+
+
+async def test_a_client_that_was_forgotten_registers_anew() -> None:
+    async with AuthServer() as world, signing(http(world.url)) as (studio, _):
+        await signed_in(studio)
+        world.forget()
+        calling = asyncio.create_task(call(studio, "whoami"))
+        await wait_until(lambda: studio.inbox.pending or calling.done(), what="a question")
+        for question in studio.inbox.pending:
+            assert question.sign_in is not None
+            sign_in = await until(question.sign_in())
+            assert sign_in.state == "done", sign_in.error
+        assert isinstance(await calling, Succeeded)
+        assert len(world.seen("/register")) == 2

@@ -17,7 +17,7 @@ from tests.servers.auth_server import AuthServer, threaded
 from tests.sign_in_kit import Visitor
 from tests.studio_support import http
 from tests.support import python_server
-from tests.tui.stage import on_stage, run
+from tests.tui.stage import on_stage
 
 HOSTILE = (
     "hostile-text", "authorize-error-hostile", "token-error-hostile", "register-error", "prm-hostile", "type-hostile",
@@ -49,20 +49,17 @@ def test_the_command_line_writes_it_as_text(
 
 
 @pytest.mark.parametrize("name", ["hostile-text", "authorize-error-hostile"])
-def test_the_screen_draws_it_as_text(name: str) -> None:
-    async def go() -> None:
-        async with AuthServer(name) as world:
-            settings = Settings(secrets="memory")
-            async with on_stage(http(world.url), size=(120, 36), settings=settings, ready=False) as stage:
-                stage.studio.accounts.browser = Visitor()
-                await stage.studio.manager.settle("s")
+async def test_the_screen_draws_it_as_text(name: str) -> None:
+    async with AuthServer(name) as world:
+        settings = Settings(secrets="memory")
+        async with on_stage(http(world.url), size=(120, 36), settings=settings, ready=False) as stage:
+            stage.studio.accounts.browser = Visitor()
+            await stage.studio.manager.settle("s")
+            await stage.pilot.pause()
+            await stage.press("1", "a", "enter")
+            await stage.until(lambda: stage.studio.signing.running("s") is None, "an end")
+            for keys in ((), ("k", "enter"), ("escape",), ("t",), ("escape",), ("escape",)):
+                await stage.press(*keys)
                 await stage.pilot.pause()
-                await stage.press("1", "a", "enter")
-                await stage.until(lambda: stage.studio.signing.running("s") is None, "an end")
-                for keys in ((), ("k", "enter"), ("escape",), ("t",), ("escape",), ("escape",)):
-                    await stage.press(*keys)
-                    await stage.pilot.pause()
-                    assert live(stage.screen_text()) == []
-                    assert stage.app.is_running
-
-    run(go())
+                assert live(stage.screen_text()) == []
+                assert stage.app.is_running

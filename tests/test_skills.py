@@ -117,15 +117,12 @@ def test_a_list_without_end_is_cut_and_told() -> None:
     on(body, "--count", "400")
 
 
-def test_a_server_without_skills_is_not_asked_for_any(home: Path) -> None:
-    async def session() -> None:
-        async with opened(stdio(python_server("raw_server"))) as studio:
-            with pytest.raises(UsageError, match="does not offer skills"):
-                await studio.skills("s")
-            assert not [message for message in studio.trace if "skills/" in message.method]
-            await studio.manager.stop("s")
-            with pytest.raises(StudioError) as caught:
-                await studio.skills("s")
-            assert not isinstance(caught.value, ConnectionLost)
-
-    run(session())
+async def test_a_server_without_skills_is_not_asked_for_any(home: Path) -> None:
+    async with opened(stdio(python_server("raw_server"))) as studio:
+        with pytest.raises(UsageError, match="does not offer skills"):
+            await studio.skills("s")
+        assert not [message for message in studio.trace if "skills/" in message.method]
+        await studio.manager.stop("s")
+        with pytest.raises(StudioError) as caught:
+            await studio.skills("s")
+        assert not isinstance(caught.value, ConnectionLost)

@@ -38,15 +38,12 @@ SDK = python_server("sdk_everything")
         (SDK, "legacy", "2025-11-25"),
     ],
 )
-def test_stdio_servers_of_both_eras_connect_and_list_and_answer(argv: list[str], era: str, version: str) -> None:
-    async def go() -> None:
-        async with opened(stdio(argv, era=era)) as studio:
-            status = studio.manager.status("s")
-            assert (status.state, status.version) == ("ready", version), status.error
-            assert studio.catalog.listing("s", "prompt").state == "fresh"
-            assert text(await call(studio, "echo", text="hi")) == "hi"
-
-    run(go())
+async def test_stdio_servers_of_both_eras_connect_and_list_and_answer(argv: list[str], era: str, version: str) -> None:
+    async with opened(stdio(argv, era=era)) as studio:
+        status = studio.manager.status("s")
+        assert (status.state, status.version) == ("ready", version), status.error
+        assert studio.catalog.listing("s", "prompt").state == "fresh"
+        assert text(await call(studio, "echo", text="hi")) == "hi"
 
 
 @pytest.mark.parametrize("era", ["legacy", "auto", "modern"])
@@ -65,17 +62,14 @@ def test_http_servers_of_both_eras_connect_and_list_and_answer(era: str, options
         run(go(url))
 
 
-def test_npms_everything_server_connects() -> None:
-    async def go() -> None:
-        async with opened(stdio(npm_server("everything", "stdio"))) as studio:
-            assert studio.manager.status("s").state == "ready"
-            assert text(await call(studio, "echo", message="hi")) == "Echo: hi"
-            assert studio.catalog.entries("resource") and studio.catalog.entries("template")
-
-    run(go())
+async def test_npms_everything_server_connects() -> None:
+    async with opened(stdio(npm_server("everything", "stdio"))) as studio:
+        assert studio.manager.status("s").state == "ready"
+        assert text(await call(studio, "echo", message="hi")) == "Echo: hi"
+        assert studio.catalog.entries("resource") and studio.catalog.entries("template")
 
 
-def test_the_era_that_worked_is_remembered_and_so_is_the_catalog() -> None:
+async def test_the_era_that_worked_is_remembered_and_so_is_the_catalog() -> None:
     async def go() -> list[str]:
         async with opened(stdio(RAW)) as studio:
             return [entry.method for entry in studio.trace if entry.kind == "request"]
@@ -83,14 +77,11 @@ def test_the_era_that_worked_is_remembered_and_so_is_the_catalog() -> None:
     assert "server/discover" in run(go())
     assert "server/discover" not in run(go())
 
-    async def remembered() -> None:
-        async with opened(stdio(RAW, enabled=False)) as studio:
-            listing = studio.catalog.listing("s", "tool")
-            assert listing.state == "remembered" and listing.entries[0].remembered
-            outcome = await call(studio, "echo")
-            assert isinstance(outcome, Lost) and not outcome.sent
-
-    run(remembered())
+    async with opened(stdio(RAW, enabled=False)) as studio:
+        listing = studio.catalog.listing("s", "tool")
+        assert listing.state == "remembered" and listing.entries[0].remembered
+        outcome = await call(studio, "echo")
+        assert isinstance(outcome, Lost) and not outcome.sent
 
 
 @pytest.mark.parametrize(
@@ -102,303 +93,240 @@ def test_the_era_that_worked_is_remembered_and_so_is_the_catalog() -> None:
         (ServerConfig("s", command="true", cwd="/no/such/folder"), "/no/such/folder"),
     ],
 )
-def test_servers_that_cannot_be_reached_say_why_and_can_be_tried_again(config: ServerConfig, words: str) -> None:
-    async def go() -> None:
-        async with opened(config) as studio:
-            status = studio.manager.status("s")
-            over = "retrying" if config.url else "failed"
-            assert status.state == over and status.error
-            assert words in status.error.message
-            studio.manager.start("s")
-            assert studio.manager.status("s").state in ("idle", "connecting", over)
-            assert (await studio.manager.settle("s")).state == over
-
-    run(go())
+async def test_servers_that_cannot_be_reached_say_why_and_can_be_tried_again(config: ServerConfig, words: str) -> None:
+    async with opened(config) as studio:
+        status = studio.manager.status("s")
+        over = "retrying" if config.url else "failed"
+        assert status.state == over and status.error
+        assert words in status.error.message
+        studio.manager.start("s")
+        assert studio.manager.status("s").state in ("idle", "connecting", over)
+        assert (await studio.manager.settle("s")).state == over
 
 
-def test_a_server_that_never_answers_costs_its_deadline_and_nobody_else() -> None:
+async def test_a_server_that_never_answers_costs_its_deadline_and_nobody_else() -> None:
     silent = stdio(["sleep", "60"], "silent", timeouts=Timeouts(connect=0.6))
 
-    async def go() -> None:
-        began = time.monotonic()
-        settings = Settings(start_processes=2, limits=replace(DEFAULT, probe=0.2))
-        async with opened(silent, stdio(RAW, "quick"), settings=settings) as studio:
-            assert time.monotonic() - began < 15
-            assert studio.manager.status("quick").state == "ready"
-            status = studio.manager.status("silent")
-            assert status.state == "failed" and "0.6 s" in str(status.error)
-
-    run(go())
+    began = time.monotonic()
+    settings = Settings(start_processes=2, limits=replace(DEFAULT, probe=0.2))
+    async with opened(silent, stdio(RAW, "quick"), settings=settings) as studio:
+        assert time.monotonic() - began < 15
+        assert studio.manager.status("quick").state == "ready"
+        status = studio.manager.status("silent")
+        assert status.state == "failed" and "0.6 s" in str(status.error)
 
 
-def test_no_more_processes_start_at_a_time_than_allowed() -> None:
+async def test_no_more_processes_start_at_a_time_than_allowed() -> None:
     names = [f"s{number}" for number in range(6)]
 
-    async def go() -> None:
-        most = 0
-        settings = Settings(start_processes=2)
-        async with opened(settings=settings) as studio:
+    most = 0
+    settings = Settings(start_processes=2)
+    async with opened(settings=settings) as studio:
 
-            def count(_: str) -> None:
-                nonlocal most
-                states = [studio.manager.status(name).state for name in studio.manager.names()]
-                most = max(most, states.count("connecting"))
+        def count(_: str) -> None:
+            nonlocal most
+            states = [studio.manager.status(name).state for name in studio.manager.names()]
+            most = max(most, states.count("connecting"))
 
-            studio.manager.changed.connect(count)
-            for name in names:
-                studio.manager.add(stdio(RAW, name))
-            for name in names:
-                assert (await studio.manager.settle(name)).state == "ready"
-        assert most == 2
-
-    run(go())
+        studio.manager.changed.connect(count)
+        for name in names:
+            studio.manager.add(stdio(RAW, name))
+        for name in names:
+            assert (await studio.manager.settle(name)).state == "ready"
+    assert most == 2
 
 
 # ---------------------------------------------------------------------- calls
 
 
-def test_the_kinds_of_outcome_are_told_apart() -> None:
-    async def go() -> None:
-        async with opened(stdio(SDK)) as studio:
-            assert isinstance(await call(studio, "add", a=1, b=2), Succeeded)
-            assert isinstance(await call(studio, "fail", reason="why"), ToolFailed)
-            refused = await call(studio, "refuse")
-            assert isinstance(refused, Rejected) and refused.code == -31050 and refused.data == {"hint": "tomorrow"}
-            assert isinstance(await call(studio, "leave"), Lost)
-
-    run(go())
+async def test_the_kinds_of_outcome_are_told_apart() -> None:
+    async with opened(stdio(SDK)) as studio:
+        assert isinstance(await call(studio, "add", a=1, b=2), Succeeded)
+        assert isinstance(await call(studio, "fail", reason="why"), ToolFailed)
+        refused = await call(studio, "refuse")
+        assert isinstance(refused, Rejected) and refused.code == -31050 and refused.data == {"hint": "tomorrow"}
+        assert isinstance(await call(studio, "leave"), Lost)
 
 
-def test_a_destructive_tool_asks_first_and_no_means_no() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW)) as studio:
-            handle = studio.call_tool(Ref("tool", "s", "fail"), {})
-            await wait_until(lambda: studio.inbox.pending)
-            question = studio.inbox.pending[0]
-            assert question.kind == "approval" and "destructive" in question.reasons and handle.asking
-            question.answer("decline")
-            assert isinstance(await handle.wait(), Denied)
-            handle = studio.call_tool(Ref("tool", "s", "fail"), {})
-            await wait_until(lambda: studio.inbox.pending)
-            studio.inbox.pending[0].answer("accept")
-            assert isinstance(await handle.wait(), ToolFailed)
-
-    run(go())
+async def test_a_destructive_tool_asks_first_and_no_means_no() -> None:
+    async with opened(stdio(RAW)) as studio:
+        handle = studio.call_tool(Ref("tool", "s", "fail"), {})
+        await wait_until(lambda: studio.inbox.pending)
+        question = studio.inbox.pending[0]
+        assert question.kind == "approval" and "destructive" in question.reasons and handle.asking
+        question.answer("decline")
+        assert isinstance(await handle.wait(), Denied)
+        handle = studio.call_tool(Ref("tool", "s", "fail"), {})
+        await wait_until(lambda: studio.inbox.pending)
+        studio.inbox.pending[0].answer("accept")
+        assert isinstance(await handle.wait(), ToolFailed)
 
 
-def test_a_rule_denies_without_sending_anything() -> None:
-    async def go() -> None:
-        settings = Settings(policy=(PolicyRule("s.echo", "deny"),))
-        async with opened(stdio(RAW), settings=settings) as studio:
-            outcome = await studio.call_tool(Ref("tool", "s", "echo"), {}).wait()
-            assert isinstance(outcome, Denied) and "s.echo" in outcome.rule
-            assert not [entry for entry in studio.trace if entry.method == "tools/call"]
-
-    run(go())
+async def test_a_rule_denies_without_sending_anything() -> None:
+    settings = Settings(policy=(PolicyRule("s.echo", "deny"),))
+    async with opened(stdio(RAW), settings=settings) as studio:
+        outcome = await studio.call_tool(Ref("tool", "s", "echo"), {}).wait()
+        assert isinstance(outcome, Denied) and "s.echo" in outcome.rule
+        assert not [entry for entry in studio.trace if entry.method == "tools/call"]
 
 
 @pytest.mark.parametrize("argv", [RAW, MODERN])
-def test_progress_is_told_while_a_call_runs(argv: list[str]) -> None:
-    async def go() -> None:
-        async with opened(stdio(argv)) as studio:
-            handle = studio.call_tool(Ref("tool", "s", "count"), {"steps": 3})
-            told: list[float] = []
-            handle.changed.connect(lambda c: told.append(c.progress.done) if c.progress and not c.outcome else None)
-            assert text(await handle.wait()) == "done"
-            assert told == [1, 2, 3]
-
-    run(go())
+async def test_progress_is_told_while_a_call_runs(argv: list[str]) -> None:
+    async with opened(stdio(argv)) as studio:
+        handle = studio.call_tool(Ref("tool", "s", "count"), {"steps": 3})
+        told: list[float] = []
+        handle.changed.connect(lambda c: told.append(c.progress.done) if c.progress and not c.outcome else None)
+        assert text(await handle.wait()) == "done"
+        assert told == [1, 2, 3]
 
 
 @pytest.mark.parametrize("argv", [RAW, MODERN])
-def test_cancelling_tells_the_server_and_the_connection_stays(argv: list[str]) -> None:
-    async def go() -> None:
-        async with opened(stdio(argv)) as studio:
-            handle = studio.call_tool(Ref("tool", "s", "wait"), {"seconds": 30})
-            await wait_until(lambda: any(entry.method == "tools/call" for entry in studio.trace))
-            handle.cancel()
-            assert isinstance(await handle.wait(), Cancelled)
-            await wait_until(lambda: any(entry.method == "notifications/cancelled" for entry in studio.trace))
-            assert text(await call(studio, "echo", text="still here")) == "still here"
-
-    run(go())
+async def test_cancelling_tells_the_server_and_the_connection_stays(argv: list[str]) -> None:
+    async with opened(stdio(argv)) as studio:
+        handle = studio.call_tool(Ref("tool", "s", "wait"), {"seconds": 30})
+        await wait_until(lambda: any(entry.method == "tools/call" for entry in studio.trace))
+        handle.cancel()
+        assert isinstance(await handle.wait(), Cancelled)
+        await wait_until(lambda: any(entry.method == "notifications/cancelled" for entry in studio.trace))
+        assert text(await call(studio, "echo", text="still here")) == "still here"
 
 
-def test_a_call_without_a_sign_of_life_times_out_and_progress_extends_it() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW, timeouts=Timeouts(idle=0.3, total=5))) as studio:
-            outcome = await call(studio, "wait", seconds=3)
-            assert isinstance(outcome, TimedOut) and "timeouts.idle" in outcome.limit
-            assert text(await call(studio, "count", steps=8, pause=0.1)) == "done"
-
-    run(go())
+async def test_a_call_without_a_sign_of_life_times_out_and_progress_extends_it() -> None:
+    async with opened(stdio(RAW, timeouts=Timeouts(idle=0.3, total=5))) as studio:
+        outcome = await call(studio, "wait", seconds=3)
+        assert isinstance(outcome, TimedOut) and "timeouts.idle" in outcome.limit
+        assert text(await call(studio, "count", steps=8, pause=0.1)) == "done"
 
 
 @pytest.mark.parametrize(("argv", "era"), [(RAW, "auto"), (MODERN, "auto"), (SDK, "auto"), (SDK, "legacy")])
-def test_an_elicitation_reaches_a_person_and_its_answer_the_server(argv: list[str], era: str) -> None:
-    async def go() -> None:
-        async with opened(stdio(argv, era=era, timeouts=Timeouts(idle=0.4))) as studio:
-            handle = studio.call_tool(Ref("tool", "s", "ask"), {})
-            await wait_until(lambda: studio.inbox.pending or handle.outcome)
-            question = studio.inbox.pending[0]
-            assert question.subject == "s.ask" and question.schema["properties"]["name"]["title"] == "Name"
-            await asyncio.sleep(0.6)  # longer than the idle limit: no deadline runs while a person is asked
-            question.answer("accept", {"name": "Ada"})
-            assert "Ada" in text(await handle.wait())
-            handle = studio.call_tool(Ref("tool", "s", "ask"), {})
-            await wait_until(lambda: studio.inbox.pending)
-            studio.inbox.pending[0].answer("decline")
-            assert "decline" in text(await handle.wait())
-
-    run(go())
+async def test_an_elicitation_reaches_a_person_and_its_answer_the_server(argv: list[str], era: str) -> None:
+    async with opened(stdio(argv, era=era, timeouts=Timeouts(idle=0.4))) as studio:
+        handle = studio.call_tool(Ref("tool", "s", "ask"), {})
+        await wait_until(lambda: studio.inbox.pending or handle.outcome)
+        question = studio.inbox.pending[0]
+        assert question.subject == "s.ask" and question.schema["properties"]["name"]["title"] == "Name"
+        await asyncio.sleep(0.6)  # longer than the idle limit: no deadline runs while a person is asked
+        question.answer("accept", {"name": "Ada"})
+        assert "Ada" in text(await handle.wait())
+        handle = studio.call_tool(Ref("tool", "s", "ask"), {})
+        await wait_until(lambda: studio.inbox.pending)
+        studio.inbox.pending[0].answer("decline")
+        assert "decline" in text(await handle.wait())
 
 
-def test_a_front_end_that_cannot_ask_advertises_nothing() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW, era="legacy"), can_ask=False) as studio:
-            (first,) = [entry for entry in studio.trace if entry.method == "initialize" and entry.kind == "request"]
-            assert b'"capabilities":{}' in first.body
-            assert "-32601" in text(await call(studio, "ask"))
-
-    run(go())
+async def test_a_front_end_that_cannot_ask_advertises_nothing() -> None:
+    async with opened(stdio(RAW, era="legacy"), can_ask=False) as studio:
+        (first,) = [entry for entry in studio.trace if entry.method == "initialize" and entry.kind == "request"]
+        assert b'"capabilities":{}' in first.body
+        assert "-32601" in text(await call(studio, "ask"))
 
 
-def test_resources_prompts_and_completion() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW)) as studio:
-            read = await studio.read_resource("s", "raw://note").wait()
-            assert isinstance(read, Succeeded) and read.result["contents"][0]["text"] == "A note."
-            ref = Ref("prompt", "s", "greet")
-            got = await studio.get_prompt(ref, {"who": "Ada"}).wait()
-            assert isinstance(got, Succeeded) and "Ada" in str(got.result)
-            assert (await studio.complete(ref, "who", "A", {})).values == ("Ada", "Grace")
-
-    run(go())
+async def test_resources_prompts_and_completion() -> None:
+    async with opened(stdio(RAW)) as studio:
+        read = await studio.read_resource("s", "raw://note").wait()
+        assert isinstance(read, Succeeded) and read.result["contents"][0]["text"] == "A note."
+        ref = Ref("prompt", "s", "greet")
+        got = await studio.get_prompt(ref, {"who": "Ada"}).wait()
+        assert isinstance(got, Succeeded) and "Ada" in str(got.result)
+        assert (await studio.complete(ref, "who", "A", {})).values == ("Ada", "Grace")
 
 
-def test_structured_content_is_checked_against_the_output_schema() -> None:
-    async def go() -> None:
-        async with opened(stdio(SDK)) as studio:
-            handle = studio.call_tool(Ref("tool", "s", "shift"), {"point": {"x": 1}})
-            outcome = await handle.wait()
-            await wait_until(lambda: handle.checked)
-            assert isinstance(outcome, Succeeded) and handle.outcome and handle.outcome.problems == ()
-
-    run(go())
+async def test_structured_content_is_checked_against_the_output_schema() -> None:
+    async with opened(stdio(SDK)) as studio:
+        handle = studio.call_tool(Ref("tool", "s", "shift"), {"point": {"x": 1}})
+        outcome = await handle.wait()
+        await wait_until(lambda: handle.checked)
+        assert isinstance(outcome, Succeeded) and handle.outcome and handle.outcome.problems == ()
 
 
 # ---------------------------------------------------------------------- change and loss
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
-def test_a_list_that_changed_is_read_again(era: str) -> None:
-    async def go() -> None:
-        async with opened(stdio(SDK, era=era)) as studio:
-            await call(studio, "grow", name="grown")
-            await wait_until(lambda: studio.catalog.find(Ref("tool", "s", "grown")))
-
-    run(go())
+async def test_a_list_that_changed_is_read_again(era: str) -> None:
+    async with opened(stdio(SDK, era=era)) as studio:
+        await call(studio, "grow", name="grown")
+        await wait_until(lambda: studio.catalog.find(Ref("tool", "s", "grown")))
 
 
-def test_a_server_that_dies_is_started_again_and_its_calls_are_lost() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW)) as studio:
-            handle = studio.call_tool(Ref("tool", "s", "wait"), {"seconds": 30})
-            await wait_until(lambda: any(entry.method == "tools/call" for entry in studio.trace))
-            first = studio.manager.status("s").pid
-            os.kill(first, signal.SIGKILL)
-            outcome = await handle.wait()
-            assert isinstance(outcome, Lost) and outcome.sent and "SIGKILL" in outcome.error.message
-            await wait_until(lambda: studio.manager.status("s").state == "ready")
-            assert studio.manager.status("s").pid != first
-            assert text(await call(studio, "echo", text="again")) == "again"
-
-    run(go())
+async def test_a_server_that_dies_is_started_again_and_its_calls_are_lost() -> None:
+    async with opened(stdio(RAW)) as studio:
+        handle = studio.call_tool(Ref("tool", "s", "wait"), {"seconds": 30})
+        await wait_until(lambda: any(entry.method == "tools/call" for entry in studio.trace))
+        first = studio.manager.status("s").pid
+        os.kill(first, signal.SIGKILL)
+        outcome = await handle.wait()
+        assert isinstance(outcome, Lost) and outcome.sent and "SIGKILL" in outcome.error.message
+        await wait_until(lambda: studio.manager.status("s").state == "ready")
+        assert studio.manager.status("s").pid != first
+        assert text(await call(studio, "echo", text="again")) == "again"
 
 
 @pytest.mark.parametrize("state", ["ready", "stopping", "retrying", "failed"])
-def test_a_call_on_a_server_that_has_ended_starts_it_again(state: str) -> None:
-    async def go() -> None:
-        settings = Settings(limits=replace(DEFAULT, restarts=0 if state == "failed" else 5))
-        async with opened(stdio(RAW), settings=settings) as studio:
-            connection, first = studio.manager.connection("s"), studio.manager.status("s").pid
-            reached = asyncio.Event()
-            studio.manager.changed.connect(lambda _: studio.manager.status("s").state == state and reached.set())
-            os.kill(first, signal.SIGKILL)
-            await (asyncio.wait((connection.ended,)) if state == "ready" else reached.wait())
-            assert text(await call(studio, "echo", text="again")) == "again"
-            assert studio.manager.status("s").pid not in (0, first)
-            await studio.manager.stop("s")
-            off = await call(studio, "echo", text="off")
-            assert isinstance(off, Lost) and "not connected" in off.error.message, "a person wants it off"
-
-    run(go())
+async def test_a_call_on_a_server_that_has_ended_starts_it_again(state: str) -> None:
+    settings = Settings(limits=replace(DEFAULT, restarts=0 if state == "failed" else 5))
+    async with opened(stdio(RAW), settings=settings) as studio:
+        connection, first = studio.manager.connection("s"), studio.manager.status("s").pid
+        reached = asyncio.Event()
+        studio.manager.changed.connect(lambda _: studio.manager.status("s").state == state and reached.set())
+        os.kill(first, signal.SIGKILL)
+        await (asyncio.wait((connection.ended,)) if state == "ready" else reached.wait())
+        assert text(await call(studio, "echo", text="again")) == "again"
+        assert studio.manager.status("s").pid not in (0, first)
+        await studio.manager.stop("s")
+        off = await call(studio, "echo", text="off")
+        assert isinstance(off, Lost) and "not connected" in off.error.message, "a person wants it off"
 
 
-def test_a_call_on_a_server_that_ends_at_once_says_exit_code_and_last_words() -> None:
-    async def go() -> None:
-        program = "import sys; sys.stderr.write('no database'); sys.exit(3)"
-        async with opened(stdio([RAW[0], "-c", program])) as studio:
-            outcome = await call(studio, "echo")
-            assert isinstance(outcome, Lost) and not outcome.sent
-            assert "exit code 3" in outcome.error.message and "no database" in outcome.error.message
-
-    run(go())
+async def test_a_call_on_a_server_that_ends_at_once_says_exit_code_and_last_words() -> None:
+    program = "import sys; sys.stderr.write('no database'); sys.exit(3)"
+    async with opened(stdio([RAW[0], "-c", program])) as studio:
+        outcome = await call(studio, "echo")
+        assert isinstance(outcome, Lost) and not outcome.sent
+        assert "exit code 3" in outcome.error.message and "no database" in outcome.error.message
 
 
-def test_disconnecting_connecting_and_restarting() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW)) as studio:
-            await studio.manager.stop("s")
-            assert studio.manager.status("s").state == "disabled"
-            with pytest.raises(Unreachable, match="not connected"):
-                studio.manager.connection("s")
-            studio.manager.start("s")
-            assert (await studio.manager.settle("s")).state == "ready"
-            before = studio.manager.status("s").pid
-            studio.manager.restart("s")
-            assert (await studio.manager.settle("s")).pid not in (0, before)
-
-    run(go())
+async def test_disconnecting_connecting_and_restarting() -> None:
+    async with opened(stdio(RAW)) as studio:
+        await studio.manager.stop("s")
+        assert studio.manager.status("s").state == "disabled"
+        with pytest.raises(Unreachable, match="not connected"):
+            studio.manager.connection("s")
+        studio.manager.start("s")
+        assert (await studio.manager.settle("s")).state == "ready"
+        before = studio.manager.status("s").pid
+        studio.manager.restart("s")
+        assert (await studio.manager.settle("s")).pid not in (0, before)
 
 
-def test_stopping_while_connecting_takes_no_time() -> None:
-    async def go() -> None:
-        async with opened() as studio:
-            studio.manager.add(stdio(["sleep", "60"], "slow"))
-            await wait_until(lambda: studio.manager.status("slow").state == "connecting")
-            began = time.monotonic()
-            await studio.manager.stop("slow")
-            assert studio.manager.status("slow").state == "disabled"
-            assert time.monotonic() - began < 10
-
-    run(go())
+async def test_stopping_while_connecting_takes_no_time() -> None:
+    async with opened() as studio:
+        studio.manager.add(stdio(["sleep", "60"], "slow"))
+        await wait_until(lambda: studio.manager.status("slow").state == "connecting")
+        began = time.monotonic()
+        await studio.manager.stop("slow")
+        assert studio.manager.status("slow").state == "disabled"
+        assert time.monotonic() - began < 10
 
 
-def test_removing_and_replacing_servers() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW, "a"), stdio(RAW, "b")) as studio:
-            await studio.put_server(stdio(MODERN, "a"), "a")
-            assert studio.manager.names() == ("a", "b")
-            assert (await studio.manager.settle("a")).version == "2026-07-28"
-            await studio.manager.remove("b")
-            assert studio.manager.names() == ("a",) and not studio.catalog.entries("tool", ["b"])
-            with pytest.raises(UsageError, match="no server 'b'"):
-                studio.manager.status("b")
-
-    run(go())
+async def test_removing_and_replacing_servers() -> None:
+    async with opened(stdio(RAW, "a"), stdio(RAW, "b")) as studio:
+        await studio.put_server(stdio(MODERN, "a"), "a")
+        assert studio.manager.names() == ("a", "b")
+        assert (await studio.manager.settle("a")).version == "2026-07-28"
+        await studio.manager.remove("b")
+        assert studio.manager.names() == ("a",) and not studio.catalog.entries("tool", ["b"])
+        with pytest.raises(UsageError, match="no server 'b'"):
+            studio.manager.status("b")
 
 
-def test_trying_a_server_out_leaves_nothing_behind() -> None:
-    async def go() -> None:
-        async with opened() as studio:
-            report = await studio.test(stdio(RAW, "new"))
-            assert report.status.state == "ready" and report.counts["tool"] == 6
-            report = await studio.test(ServerConfig("new", command="no-such-program-at-all"))
-            assert report.status.state == "failed" and "no-such-program" in str(report.status.error)
-            assert studio.manager.names() == ()
-
-    run(go())
+async def test_trying_a_server_out_leaves_nothing_behind() -> None:
+    async with opened() as studio:
+        report = await studio.test(stdio(RAW, "new"))
+        assert report.status.state == "ready" and report.counts["tool"] == 6
+        report = await studio.test(ServerConfig("new", command="no-such-program-at-all"))
+        assert report.status.state == "failed" and "no-such-program" in str(report.status.error)
+        assert studio.manager.names() == ()
 
 
 def test_closing_ends_the_servers_even_with_calls_under_way() -> None:
@@ -414,21 +342,15 @@ def test_closing_ends_the_servers_even_with_calls_under_way() -> None:
         os.kill(pid, 0)
 
 
-def test_stderr_is_kept_per_server() -> None:
-    async def go() -> None:
-        async with opened(stdio(SDK)) as studio:
-            await call(studio, "stderr", text="complaint", lines=3)
-            await wait_until(lambda: studio.manager.stderr("s")[-3:] == ("complaint",) * 3)
-
-    run(go())
+async def test_stderr_is_kept_per_server() -> None:
+    async with opened(stdio(SDK)) as studio:
+        await call(studio, "stderr", text="complaint", lines=3)
+        await wait_until(lambda: studio.manager.stderr("s")[-3:] == ("complaint",) * 3)
 
 
-def test_a_secret_of_the_configuration_never_reaches_the_trace() -> None:
-    async def go() -> None:
-        secret = "very-secret-value-1"
-        config = stdio(SDK, env={"MY_SETTING": secret}, secrets=(secret,))
-        async with opened(config) as studio:
-            assert text(await call(studio, "environment", name="MY_SETTING")) == secret
-            assert not [entry for entry in studio.trace if secret.encode() in entry.body]
-
-    run(go())
+async def test_a_secret_of_the_configuration_never_reaches_the_trace() -> None:
+    secret = "very-secret-value-1"
+    config = stdio(SDK, env={"MY_SETTING": secret}, secrets=(secret,))
+    async with opened(config) as studio:
+        assert text(await call(studio, "environment", name="MY_SETTING")) == secret
+        assert not [entry for entry in studio.trace if secret.encode() in entry.body]

@@ -31,17 +31,14 @@ def test_a_server_that_wants_a_token_says_so_and_takes_it_from_a_header() -> Non
 
 
 @pytest.mark.parametrize("transport", ["http", "sse", "websocket"])
-def test_a_refusal_of_access_is_a_failure_and_asks_nobody_to_sign_in(transport: str) -> None:
-    async def go() -> None:
-        async with RawServer(lambda got, reply: reply.body("403 Forbidden", b"Not on the list.")) as server:
-            url = server.url.replace("http", "ws", 1) if transport == "websocket" else server.url
-            async with opened(http(url, transport=transport)) as studio:
-                status = studio.manager.status("s")
-                assert status.state == "failed" and status.error and status.error.exit_code in (1, 4)
-                assert "access is refused" in status.error.message and "Not on the list" in status.error.message
-                assert not studio.inbox.pending
-
-    run(go())
+async def test_a_refusal_of_access_is_a_failure_and_asks_nobody_to_sign_in(transport: str) -> None:
+    async with RawServer(lambda got, reply: reply.body("403 Forbidden", b"Not on the list.")) as server:
+        url = server.url.replace("http", "ws", 1) if transport == "websocket" else server.url
+        async with opened(http(url, transport=transport)) as studio:
+            status = studio.manager.status("s")
+            assert status.state == "failed" and status.error and status.error.exit_code in (1, 4)
+            assert "access is refused" in status.error.message and "Not on the list" in status.error.message
+            assert not studio.inbox.pending
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])

@@ -43,14 +43,11 @@ def test_run_gives_the_result_and_ends_what_takes_too_long() -> None:
         run(asyncio.Event().wait(), timeout=0.05)
 
 
-def test_wait_until_lets_other_tasks_run() -> None:
-    async def scene() -> None:
-        seen: list[int] = []
-        task = asyncio.create_task(asyncio.sleep(0, None))
-        task.add_done_callback(lambda _: seen.append(1))
-        await wait_until(lambda: seen)
-
-    run(scene())
+async def test_wait_until_lets_other_tasks_run() -> None:
+    seen: list[int] = []
+    task = asyncio.create_task(asyncio.sleep(0, None))
+    task.add_done_callback(lambda _: seen.append(1))
+    await wait_until(lambda: seen)
 
 
 def test_wait_until_fails_by_name() -> None:

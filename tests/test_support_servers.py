@@ -49,14 +49,11 @@ def test_sdk_everything_over_http() -> None:
         run(_everything(url, MODERN))
 
 
-def test_pages_have_the_size_asked_for() -> None:
-    async def go() -> None:
-        async with Client(_stdio("--page-size", "7", "--tools", "20"), mode=MODERN, cache=None) as client:
-            first = await client.list_tools()
-            assert (len(first.tools), first.next_cursor) == (7, "7")
-            assert (await client.list_tools(cursor="7")).tools[0].name not in [tool.name for tool in first.tools]
-
-    run(go())
+async def test_pages_have_the_size_asked_for() -> None:
+    async with Client(_stdio("--page-size", "7", "--tools", "20"), mode=MODERN, cache=None) as client:
+        first = await client.list_tools()
+        assert (len(first.tools), first.next_cursor) == (7, "7")
+        assert (await client.list_tools(cursor="7")).tools[0].name not in [tool.name for tool in first.tools]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tests import leaks
 from tests.servers.auth_server import AuthServer, World
 from tests.sign_in_kit import Visitor
 from tests.studio_support import http
-from tests.tui.stage import Stage, on_stage, run
+from tests.tui.stage import Stage, on_stage
 
 MEMORY = Settings(secrets="memory")
 
@@ -52,23 +52,18 @@ async def signed_in(stage: Stage, camera: Camera) -> None:
     camera.look("signing in")
 
 
-def test_no_screen_shows_a_secret(home: Path) -> None:
-    async def main() -> None:
-        async with AuthServer(opaque=True, registered_method="client_secret_post") as world:
-            async with on_stage(
-                http(world.url), size=(160, 50), settings=MEMORY, origin="studio", ready=False
-            ) as stage:
-                camera = Camera(stage)
-                await stage.studio.manager.settle("s")
-                await stage.pilot.pause()
-                await signed_in(stage, camera)
-                await the_dialog(stage, camera)
-                await the_trace(stage, camera)
-                assert len(world.secrets()) > 4
-                assert leaks.found(world.secrets(), camera.screens) == []
-            assert leaks.found(world.secrets(), leaks.left(home)) == []
-
-    run(main())
+async def test_no_screen_shows_a_secret(home: Path) -> None:
+    async with AuthServer(opaque=True, registered_method="client_secret_post") as world:
+        async with on_stage(http(world.url), size=(160, 50), settings=MEMORY, origin="studio", ready=False) as stage:
+            camera = Camera(stage)
+            await stage.studio.manager.settle("s")
+            await stage.pilot.pause()
+            await signed_in(stage, camera)
+            await the_dialog(stage, camera)
+            await the_trace(stage, camera)
+            assert len(world.secrets()) > 4
+            assert leaks.found(world.secrets(), camera.screens) == []
+        assert leaks.found(world.secrets(), leaks.left(home)) == []
 
 
 async def the_dialog(stage: Stage, camera: Camera) -> None:

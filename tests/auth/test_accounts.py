@@ -14,7 +14,6 @@ from mcp_studio.vault.base import MemoryVault
 from tests.auth.signing import Desk, server
 from tests.auth.test_access import Caller
 from tests.servers.auth_server import AuthServer
-from tests.support import run
 
 
 def test_oauth_stays_out_where_something_else_is_configured() -> None:
@@ -50,29 +49,26 @@ def test_an_address_that_is_none_is_left_to_whoever_connects(tmp_path: Path, url
     assert not usable(config) and desk.accounts.access(config, desk.tap, None) is None
 
 
-def test_who_signs_out_elsewhere_is_signed_out_here(tmp_path: Path) -> None:
+async def test_who_signs_out_elsewhere_is_signed_out_here(tmp_path: Path) -> None:
     """And what was taken back does not come back into the vault."""
 
-    async def main() -> None:
-        vault = MemoryVault()
-        async with AuthServer() as world:
-            config = server(world.url)
-            one, two = Desk(tmp_path, vault), Desk(tmp_path, vault)
-            assert (await one.done(config)).state == "done"
-            caller = Caller(one, config, agrees=None)
-            assert await caller.call() == 200
-            await two.accounts.sign_out(config, two.tap)
-            with pytest.raises(SignInNeeded):
-                await caller.call()
-            assert await one.accounts.accounts() == [] and not [name for name in vault.secrets if "grant" in name]
-            assert (await two.done(config)).state == "done"
-            assert await caller.call() == 200  # And who signs in there, is signed in here.
-            await caller.edge.close(1)
-
-    run(main())
+    vault = MemoryVault()
+    async with AuthServer() as world:
+        config = server(world.url)
+        one, two = Desk(tmp_path, vault), Desk(tmp_path, vault)
+        assert (await one.done(config)).state == "done"
+        caller = Caller(one, config, agrees=None)
+        assert await caller.call() == 200
+        await two.accounts.sign_out(config, two.tap)
+        with pytest.raises(SignInNeeded):
+            await caller.call()
+        assert await one.accounts.accounts() == [] and not [name for name in vault.secrets if "grant" in name]
+        assert (await two.done(config)).state == "done"
+        assert await caller.call() == 200  # And who signs in there, is signed in here.
+        await caller.edge.close(1)
 
 
-def test_a_vault_that_lost_its_secrets_is_not_asked_each_time(tmp_path: Path) -> None:
+async def test_a_vault_that_lost_its_secrets_is_not_asked_each_time(tmp_path: Path) -> None:
     class Counting(MemoryVault):
         asked = 0
 
@@ -80,34 +76,28 @@ def test_a_vault_that_lost_its_secrets_is_not_asked_each_time(tmp_path: Path) ->
             self.asked += 1
             return super().get(name)
 
-    async def main() -> None:
-        vault = Counting()
-        async with AuthServer() as world:
-            config = server(world.url)
-            assert (await Desk(tmp_path, vault).done(config)).state == "done"
-            vault.secrets.clear()
-            vault.asked = 0
-            desk = Desk(tmp_path, vault)
-            caller = Caller(desk, config, agrees=None)
-            for _ in range(3):
-                with pytest.raises(SignInNeeded):
-                    await caller.call()
-            assert vault.asked == 1
-            assert (await desk.done(config)).state == "done" and await caller.call() == 200
-            await caller.edge.close(1)
-
-    run(main())
+    vault = Counting()
+    async with AuthServer() as world:
+        config = server(world.url)
+        assert (await Desk(tmp_path, vault).done(config)).state == "done"
+        vault.secrets.clear()
+        vault.asked = 0
+        desk = Desk(tmp_path, vault)
+        caller = Caller(desk, config, agrees=None)
+        for _ in range(3):
+            with pytest.raises(SignInNeeded):
+                await caller.call()
+        assert vault.asked == 1
+        assert (await desk.done(config)).state == "done" and await caller.call() == 200
+        await caller.edge.close(1)
 
 
-def test_two_accounts_at_one_server(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer() as world:
-            desk = Desk(tmp_path)
-            work, home = server(world.url, account="work"), server(world.url, account="home")
-            assert (await desk.done(work)).state == (await desk.done(home)).state == "done"
-            assert await desk.accounts.token(work) != await desk.accounts.token(home)
-            assert {one.account for one in await desk.accounts.accounts()} == {"work", "home"}
-            await desk.accounts.forget(work, client=True)
-            assert [one.account for one in await desk.accounts.accounts()] == ["home"]
-
-    run(main())
+async def test_two_accounts_at_one_server(tmp_path: Path) -> None:
+    async with AuthServer() as world:
+        desk = Desk(tmp_path)
+        work, home = server(world.url, account="work"), server(world.url, account="home")
+        assert (await desk.done(work)).state == (await desk.done(home)).state == "done"
+        assert await desk.accounts.token(work) != await desk.accounts.token(home)
+        assert {one.account for one in await desk.accounts.accounts()} == {"work", "home"}
+        await desk.accounts.forget(work, client=True)
+        assert [one.account for one in await desk.accounts.accounts()] == ["home"]

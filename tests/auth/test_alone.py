@@ -16,7 +16,6 @@ from mcp_studio.transport.base import Refused
 from tests.auth.signing import Desk, server
 from tests.auth.test_assertions import pem, private
 from tests.servers.auth_server import AuthServer, World
-from tests.support import run
 
 SECRET = "secret-of-the-client"
 WELL_KNOWN = "/.well-known/oauth-authorization-server"
@@ -69,112 +68,91 @@ KINDS: list[Setup] = [with_secret, with_key, enterprise, workload]
 
 @pytest.mark.parametrize("setup", KINDS)
 @pytest.mark.parametrize("options", [{}, {"dpop": "required", "nonces": True}], ids=["bearer", "dpop"])
-def test_a_token_comes_without_a_person(setup: Setup, options: dict[str, Any], tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer(**options) as world:
-            desk = Desk(tmp_path)
-            config = server(world.url, **setup(world, tmp_path))
-            signed = await desk.done(config)
-            assert signed.state == "done", (signed.error, signed.error and signed.error.hint)
-            assert signed.account and signed.account.scopes == ("mcp:tools",) and not desk.pages
-            assert signed.account.token_type == ("DPoP" if options else "Bearer")
-            told = str(signed.steps) + str(signed.account)
-            for secret in (
-                *world.secrets(),
-                SECRET,
-                *(request.form.get("assertion", "") for request in world.requests),
-            ):
-                assert not secret or secret not in told
-
-    run(main())
+async def test_a_token_comes_without_a_person(setup: Setup, options: dict[str, Any], tmp_path: Path) -> None:
+    async with AuthServer(**options) as world:
+        desk = Desk(tmp_path)
+        config = server(world.url, **setup(world, tmp_path))
+        signed = await desk.done(config)
+        assert signed.state == "done", (signed.error, signed.error and signed.error.hint)
+        assert signed.account and signed.account.scopes == ("mcp:tools",) and not desk.pages
+        assert signed.account.token_type == ("DPoP" if options else "Bearer")
+        told = str(signed.steps) + str(signed.account)
+        for secret in (
+            *world.secrets(),
+            SECRET,
+            *(request.form.get("assertion", "") for request in world.requests),
+        ):
+            assert not secret or secret not in told
 
 
 @pytest.mark.parametrize("setup", KINDS)
-def test_a_server_that_wants_a_token_gets_one_by_itself(setup: Setup, tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer() as world:
-            desk = Desk(tmp_path)
-            access = desk.accounts.access(server(world.url, **setup(world, tmp_path)), desk.tap, None)
-            assert access is not None
-            assert await access.refused(Refused(401, "POST", world.url, [], [], "", 1))
-            (line,) = await access.lines("POST", world.url)
-            assert line[0] == "Authorization" and line[1].startswith("Bearer ") and not desk.pages
-
-    run(main())
+async def test_a_server_that_wants_a_token_gets_one_by_itself(setup: Setup, tmp_path: Path) -> None:
+    async with AuthServer() as world:
+        desk = Desk(tmp_path)
+        access = desk.accounts.access(server(world.url, **setup(world, tmp_path)), desk.tap, None)
+        assert access is not None
+        assert await access.refused(Refused(401, "POST", world.url, [], [], "", 1))
+        (line,) = await access.lines("POST", world.url)
+        assert line[0] == "Authorization" and line[1].startswith("Bearer ") and not desk.pages
 
 
-def test_another_token_is_got_for_whoever_asks_though_there_was_none_before(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer() as world:
-            desk, config = Desk(tmp_path), server(world.url, **with_secret(world, tmp_path))
-            for _ in range(2):
-                account = await desk.accounts.refresh(config, desk.tap)
-                assert account.scopes == ("mcp:tools",)
-            assert sum(request.path == "/token" for request in world.requests) == 2
-
-    run(main())
+async def test_another_token_is_got_for_whoever_asks_though_there_was_none_before(tmp_path: Path) -> None:
+    async with AuthServer() as world:
+        desk, config = Desk(tmp_path), server(world.url, **with_secret(world, tmp_path))
+        for _ in range(2):
+            account = await desk.accounts.refresh(config, desk.tap)
+            assert account.scopes == ("mcp:tools",)
+        assert sum(request.path == "/token" for request in world.requests) == 2
 
 
-def test_a_server_that_takes_no_token_has_nobody_sign_in(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer() as world:
-            desk = Desk(tmp_path)
-            access = desk.accounts.access(server(world.url, **with_secret(world, tmp_path)), desk.tap, None)
-            assert access is not None
-            assert await access.refused(Refused(401, "POST", world.url, [], [], "", 1))
-            with pytest.raises(SignInNeeded) as caught:
-                await access.refused(Refused(401, "POST", world.url, await access.lines("POST", world.url), [], "", 2))
-            assert "client_id and client_secret" in caught.value.hint and "auth login" not in caught.value.hint
-
-    run(main())
+async def test_a_server_that_takes_no_token_has_nobody_sign_in(tmp_path: Path) -> None:
+    async with AuthServer() as world:
+        desk = Desk(tmp_path)
+        access = desk.accounts.access(server(world.url, **with_secret(world, tmp_path)), desk.tap, None)
+        assert access is not None
+        assert await access.refused(Refused(401, "POST", world.url, [], [], "", 1))
+        with pytest.raises(SignInNeeded) as caught:
+            await access.refused(Refused(401, "POST", world.url, await access.lines("POST", world.url), [], "", 2))
+        assert "client_id and client_secret" in caught.value.hint and "auth login" not in caught.value.hint
 
 
-def test_a_secret_that_is_refused_is_sent_once(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer() as world:
-            desk = Desk(tmp_path)
-            given = with_secret(world, tmp_path) | {"client_secret": "another-secret-than-that"}
-            signed = await desk.done(server(world.url, **given))
+async def test_a_secret_that_is_refused_is_sent_once(tmp_path: Path) -> None:
+    async with AuthServer() as world:
+        desk = Desk(tmp_path)
+        given = with_secret(world, tmp_path) | {"client_secret": "another-secret-than-that"}
+        signed = await desk.done(server(world.url, **given))
+        assert signed.state == "failed" and signed.error
+        assert "invalid_client" in signed.error.message and "another-secret" not in str(signed.steps)
+        assert "client_id and client_secret in [servers.one.auth]" in signed.error.hint
+        assert sum(request.path == "/token" for request in world.requests) == 1
+
+
+@pytest.mark.parametrize("setup", KINDS)
+async def test_nothing_follows_the_server_to_another_authorization_server(setup: Setup, tmp_path: Path) -> None:
+    async with AuthServer(issuers=2) as world:
+        world.current = 0
+        desk, given = Desk(tmp_path), setup(world, tmp_path)
+        assert (await desk.done(server(world.url, **given))).state == "done"
+        world.migrate()
+        for later in (desk, Desk(tmp_path)):  # in the same studio, and in one that was started since
+            signed = await later.done(server(world.url, **given))
             assert signed.state == "failed" and signed.error
-            assert "invalid_client" in signed.error.message and "another-secret" not in str(signed.steps)
-            assert "client_id and client_secret in [servers.one.auth]" in signed.error.hint
-            assert sum(request.path == "/token" for request in world.requests) == 1
-
-    run(main())
-
-
-@pytest.mark.parametrize("setup", KINDS)
-def test_nothing_follows_the_server_to_another_authorization_server(setup: Setup, tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer(issuers=2) as world:
-            world.current = 0
-            desk, given = Desk(tmp_path), setup(world, tmp_path)
-            assert (await desk.done(server(world.url, **given))).state == "done"
-            world.migrate()
-            for later in (desk, Desk(tmp_path)):  # in the same studio, and in one that was started since
-                signed = await later.done(server(world.url, **given))
-                assert signed.state == "failed" and signed.error
-                assert "Nothing of it was sent" in signed.error.message and "issuer = " in signed.error.hint
-            assert {one.path for one in world.requests if one.server == "issuer2"} == {WELL_KNOWN}
-            await later.accounts.forget(server(world.url, **given), client=True)
-            anew = await later.done(server(world.url, **given))
-            assert anew.error and "now names the authorization server" not in anew.error.message
-
-    run(main())
+            assert "Nothing of it was sent" in signed.error.message and "issuer = " in signed.error.hint
+        assert {one.path for one in world.requests if one.server == "issuer2"} == {WELL_KNOWN}
+        await later.accounts.forget(server(world.url, **given), client=True)
+        anew = await later.done(server(world.url, **given))
+        assert anew.error and "now names the authorization server" not in anew.error.message
 
 
-def test_entries_at_one_address_have_the_tokens_and_the_failures_of_their_own_tables(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer() as world:
-            desk = Desk(tmp_path)
-            right = server(world.url, **with_secret(world, tmp_path))
-            world.issuer.clients["other"] = {**world.issuer.clients["me"], "client_id": "other"}
-            other = server(world.url, kind="client_credentials", client_id="other", client_secret=SECRET)
-            wrong = server(world.url, kind="client_credentials", client_id="me", client_secret="no")
-            for config in (wrong, right, other):
-                await desk.accounts.sign_in(config, desk.tap).run()
-            assert await desk.accounts.account(wrong) is None
-            clients = [(await desk.accounts.account(one)).client_id for one in (right, other)]  # type: ignore[union-attr]
-            assert clients == ["me", "other"] and len(await desk.accounts.accounts()) == 2
-
-    run(main())
+async def test_entries_at_one_address_have_the_tokens_and_the_failures_of_their_own_tables(tmp_path: Path) -> None:
+    async with AuthServer() as world:
+        desk = Desk(tmp_path)
+        right = server(world.url, **with_secret(world, tmp_path))
+        world.issuer.clients["other"] = {**world.issuer.clients["me"], "client_id": "other"}
+        other = server(world.url, kind="client_credentials", client_id="other", client_secret=SECRET)
+        wrong = server(world.url, kind="client_credentials", client_id="me", client_secret="no")
+        for config in (wrong, right, other):
+            await desk.accounts.sign_in(config, desk.tap).run()
+        assert await desk.accounts.account(wrong) is None
+        clients = [(await desk.accounts.account(one)).client_id for one in (right, other)]  # type: ignore[union-attr]
+        assert clients == ["me", "other"] and len(await desk.accounts.accounts()) == 2

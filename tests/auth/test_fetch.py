@@ -38,30 +38,25 @@ def refuses(answer: Reply | bytes, kind: type[StudioError], *words: str, path: s
     run(main())
 
 
-def test_an_answer_is_read_and_told_to_the_tap_with_its_purpose() -> None:
-    async def main() -> None:
-        tap, noted, redactor = FakeTap(), list[AuthExchange](), Redactor()
+async def test_an_answer_is_read_and_told_to_the_tap_with_its_purpose() -> None:
+    tap, noted, redactor = FakeTap(), list[AuthExchange](), Redactor()
 
-        def answer(_: Ask) -> Reply:
-            assert "planted" not in redactor.text("planted-code-1")  # learned before anything was told
-            return 200, [("Content-Type", "application/json")], b'{"access_token": "planted-token-1"}'
+    def answer(_: Ask) -> Reply:
+        assert "planted" not in redactor.text("planted-code-1")  # learned before anything was told
+        return 200, [("Content-Type", "application/json")], b'{"access_token": "planted-token-1"}'
 
-        async with Web(answer) as web:
-            one = Fetcher(config(web.url), small(), tap, redactor, record=noted.append)
-            sent = b"code=planted-code-1&grant_type=authorization_code"
-            form = [("Content-Type", "application/x-www-form-urlencoded")]
-            found = await one.send(
-                "token", "POST", f"{web.url}/token", headers=form, body=sent, secrets=["planted-code-1"]
-            )
-        assert found.status == 200 and found.media_type == "application/json"
-        assert tap.requests[0].purpose == tap.responses[0].purpose == "token"
-        assert tap.requests[0].exchange == tap.responses[0].exchange >= FIRST
-        assert tap.requests[0].body == sent and b"planted-token-1" in tap.responses[0].body
-        assert [one.status for one in noted] == [0, 200] and noted[0].number == noted[1].number
-        assert "planted" not in "".join(one.request + one.response for one in noted)
-        assert "planted" not in redactor.text("said planted-token-1")
-
-    run(main())
+    async with Web(answer) as web:
+        one = Fetcher(config(web.url), small(), tap, redactor, record=noted.append)
+        sent = b"code=planted-code-1&grant_type=authorization_code"
+        form = [("Content-Type", "application/x-www-form-urlencoded")]
+        found = await one.send("token", "POST", f"{web.url}/token", headers=form, body=sent, secrets=["planted-code-1"])
+    assert found.status == 200 and found.media_type == "application/json"
+    assert tap.requests[0].purpose == tap.responses[0].purpose == "token"
+    assert tap.requests[0].exchange == tap.responses[0].exchange >= FIRST
+    assert tap.requests[0].body == sent and b"planted-token-1" in tap.responses[0].body
+    assert [one.status for one in noted] == [0, 200] and noted[0].number == noted[1].number
+    assert "planted" not in "".join(one.request + one.response for one in noted)
+    assert "planted" not in redactor.text("said planted-token-1")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "GET"])
@@ -84,43 +79,37 @@ def test_an_answer_is_read_and_told_to_the_tap_with_its_purpose() -> None:
         ("", "PLAIN", True),
     ],
 )
-def test_a_posted_body_and_its_answer_are_masked_whole_where_they_are_not_understood(
+async def test_a_posted_body_and_its_answer_are_masked_whole_where_they_are_not_understood(
     method: str, kind: str, body: str, masked: bool
 ) -> None:
-    async def main() -> None:
-        tap, noted, asked = FakeTap(), list[AuthExchange](), list[NextRequest]()
-        line = [("Content-Type", kind)]
+    tap, noted, asked = FakeTap(), list[AuthExchange](), list[NextRequest]()
+    line = [("Content-Type", kind)]
 
-        async def gate(request: NextRequest) -> None:
-            asked.append(request)
+    async def gate(request: NextRequest) -> None:
+        asked.append(request)
 
-        async with Web(lambda _: (400, line, body.encode())) as web:
-            fetcher = Fetcher(config(web.url), small(), tap, Redactor(), gate=gate, record=noted.append)
-            sent = body.encode() if method != "GET" else b""
-            answer = await fetcher.send("token", method, f"{web.url}/token", headers=line, body=sent)
-        assert answer.body == body.encode(), "whoever asked gets it as it is"
-        texts = [noted[-1].response, tap.responses[0].body.decode()]
-        texts += [noted[-1].request, tap.requests[0].body.decode(), asked[0].body] * bool(sent)
-        assert all(("PLAIN" in text) is not (masked and bool(sent)) for text in texts), texts
-        assert all((f"({len(body)} bytes" in text) is (masked and bool(sent)) for text in texts)
-
-    run(main())
+    async with Web(lambda _: (400, line, body.encode())) as web:
+        fetcher = Fetcher(config(web.url), small(), tap, Redactor(), gate=gate, record=noted.append)
+        sent = body.encode() if method != "GET" else b""
+        answer = await fetcher.send("token", method, f"{web.url}/token", headers=line, body=sent)
+    assert answer.body == body.encode(), "whoever asked gets it as it is"
+    texts = [noted[-1].response, tap.responses[0].body.decode()]
+    texts += [noted[-1].request, tap.requests[0].body.decode(), asked[0].body] * bool(sent)
+    assert all(("PLAIN" in text) is not (masked and bool(sent)) for text in texts), texts
+    assert all((f"({len(body)} bytes" in text) is (masked and bool(sent)) for text in texts)
 
 
-def test_the_gate_sees_each_request_before_it_is_sent() -> None:
-    async def main() -> None:
-        seen: list[NextRequest] = []
+async def test_the_gate_sees_each_request_before_it_is_sent() -> None:
+    seen: list[NextRequest] = []
 
-        async def gate(request: NextRequest) -> None:
-            assert not web.asked
-            seen.append(request)
+    async def gate(request: NextRequest) -> None:
+        assert not web.asked
+        seen.append(request)
 
-        async with Web(lambda _: (200, [], b"{}")) as web:
-            fetcher = Fetcher(config(web.url), small(), FakeTap(), Redactor(), gate=gate)
-            await fetcher.send("token", "POST", web.url + "/t", body=b"code_verifier=abcdefghijklmnop")
-        assert seen[0].purpose == "token" and seen[0].method == "POST" and "abcdefgh" not in seen[0].body
-
-    run(main())
+    async with Web(lambda _: (200, [], b"{}")) as web:
+        fetcher = Fetcher(config(web.url), small(), FakeTap(), Redactor(), gate=gate)
+        await fetcher.send("token", "POST", web.url + "/t", body=b"code_verifier=abcdefghijklmnop")
+    assert seen[0].purpose == "token" and seen[0].method == "POST" and "abcdefgh" not in seen[0].body
 
 
 def test_what_is_too_large_is_not_read_to_its_end() -> None:
@@ -140,63 +129,49 @@ def test_what_cannot_be_read_is_said() -> None:
     refuses(chunks + b"0\r\n" + b"X: y\r\n" * 30_000, HttpFailure, "trailers or chunk lines are too long")
 
 
-def test_what_comes_beyond_an_answer_answers_nothing_else() -> None:
-    async def main() -> None:
-        def answer(ask: Ask) -> Reply | bytes:
-            if ask.path == "/second":
-                return 200, [], b"its own"
-            smuggled = b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nsmuggled"
-            return b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst" + smuggled
+async def test_what_comes_beyond_an_answer_answers_nothing_else() -> None:
+    def answer(ask: Ask) -> Reply | bytes:
+        if ask.path == "/second":
+            return 200, [], b"its own"
+        smuggled = b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nsmuggled"
+        return b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst" + smuggled
 
-        async with Web(answer) as web:
-            one = Fetcher(config(web.url), small(), FakeTap(), Redactor())
-            for path, body in (("/first", b"first"), ("/second", b"its own"), ("/second", b"its own")):
-                assert (await one.send("metadata", "GET", web.url + path)).body == body
-            assert web.connections == 3
-
-    run(main())
+    async with Web(answer) as web:
+        one = Fetcher(config(web.url), small(), FakeTap(), Redactor())
+        for path, body in (("/first", b"first"), ("/second", b"its own"), ("/second", b"its own")):
+            assert (await one.send("metadata", "GET", web.url + path)).body == body
+        assert web.connections == 3
 
 
-def test_a_slow_drip_ends_at_the_deadline() -> None:
-    async def main() -> None:
-        async def drip(writer: asyncio.StreamWriter) -> None:
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n")
-            while True:
-                writer.write(b"x")
-                await writer.drain()
-                await asyncio.sleep(0.02)
+async def test_a_slow_drip_ends_at_the_deadline() -> None:
+    async def drip(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n")
+        while True:
+            writer.write(b"x")
+            await writer.drain()
+            await asyncio.sleep(0.02)
 
-        async with Web(lambda _: b"", drip) as web:
-            with pytest.raises(
-                HttpUnreachable, match=r"with status 200, and did not end it within 0\.8 seconds"
-            ) as caught:
-                await get(web, limits=small(sign_in_request=0.8))
-            assert "sign_in_request" in caught.value.hint
-
-    run(main())
+    async with Web(lambda _: b"", drip) as web:
+        with pytest.raises(HttpUnreachable, match=r"with status 200, and did not end it within 0\.8 seconds") as caught:
+            await get(web, limits=small(sign_in_request=0.8))
+        assert "sign_in_request" in caught.value.hint
 
 
 @pytest.mark.parametrize("path", ["", "/", "/a;b=c", "/a;b/c;d?e;f=g?", "//a", "/%2F%20?x=%26", "?x"])
-def test_what_is_asked_for_is_the_address_as_it_stands(path: str) -> None:
-    async def main() -> None:
-        async with Web(lambda ask: (200, [], ask.target.encode())) as web:
-            assert (await get(web, path)).decode() == (path if path.startswith("/") else f"/{path}")
-
-    run(main())
+async def test_what_is_asked_for_is_the_address_as_it_stands(path: str) -> None:
+    async with Web(lambda ask: (200, [], ask.target.encode())) as web:
+        assert (await get(web, path)).decode() == (path if path.startswith("/") else f"/{path}")
 
 
-def test_redirects_are_followed_within_the_origin_and_counted() -> None:
-    async def main() -> None:
-        def hop(ask: Ask) -> Reply:
-            number = int(ask.path[1:])
-            return (302, [("Location", f"/{number - 1}")], b"") if number else (200, [], b"there")
+async def test_redirects_are_followed_within_the_origin_and_counted() -> None:
+    def hop(ask: Ask) -> Reply:
+        number = int(ask.path[1:])
+        return (302, [("Location", f"/{number - 1}")], b"") if number else (200, [], b"there")
 
-        async with Web(hop) as web:
-            assert await get(web, "/3") == b"there"
-            with pytest.raises(AuthFailed, match="more than 3"):
-                await get(web, "/4")
-
-    run(main())
+    async with Web(hop) as web:
+        assert await get(web, "/3") == b"there"
+        with pytest.raises(AuthFailed, match="more than 3"):
+            await get(web, "/4")
 
 
 def test_redirects_elsewhere_and_in_circles_are_refused() -> None:
@@ -207,15 +182,12 @@ def test_redirects_elsewhere_and_in_circles_are_refused() -> None:
     refuses((302, [], b""), AuthFailed, "nowhere")
 
 
-def test_what_is_posted_is_never_sent_on() -> None:
-    async def main() -> None:
-        async with Web(lambda _: (307, [("Location", "/other")], b"")) as web:
-            fetcher = Fetcher(config(web.url), small(), FakeTap(), Redactor())
-            with pytest.raises(AuthFailed, match="not sent on"):
-                await fetcher.send("token", "POST", web.url + "/token", body=b"code=1")
-            assert [one.path for one in web.asked] == ["/token"]
-
-    run(main())
+async def test_what_is_posted_is_never_sent_on() -> None:
+    async with Web(lambda _: (307, [("Location", "/other")], b"")) as web:
+        fetcher = Fetcher(config(web.url), small(), FakeTap(), Redactor())
+        with pytest.raises(AuthFailed, match="not sent on"):
+            await fetcher.send("token", "POST", web.url + "/token", body=b"code=1")
+        assert [one.path for one in web.asked] == ["/token"]
 
 
 @pytest.mark.parametrize(
@@ -275,7 +247,9 @@ def test_how_near_a_server_is() -> None:
     check_address("127.0.0.1", "localhost", "authorization server", "loopback")
 
 
-def test_a_public_name_that_leads_here_is_refused_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_public_name_that_leads_here_is_refused_before_anything_is_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """DNS rebinding: the server's own name is looked up once, whatever it means a moment later."""
     answers = {"mcp.example": ["8.8.8.8", "127.0.0.1"]}
 
@@ -284,30 +258,22 @@ def test_a_public_name_that_leads_here_is_refused_before_anything_is_sent(monkey
 
     monkeypatch.setattr("mcp_studio.auth.fetch.resolve", lie)
 
-    async def main() -> None:
-        async with Web(lambda _: (200, [], b"secret")) as web:
-            port = web.url.rpartition(":")[2]
-            server = config("https://mcp.example/mcp")
-            fetcher = Fetcher(server, small(), FakeTap(), Redactor())
-            with pytest.raises(AuthFailed, match=r"has the address 127\.0\.0\.1"):
-                await fetcher.send("metadata", "GET", f"https://localhost:{port}/x")
-            assert web.asked == []
-
-    run(main())
+    async with Web(lambda _: (200, [], b"secret")) as web:
+        port = web.url.rpartition(":")[2]
+        server = config("https://mcp.example/mcp")
+        fetcher = Fetcher(server, small(), FakeTap(), Redactor())
+        with pytest.raises(AuthFailed, match=r"has the address 127\.0\.0\.1"):
+            await fetcher.send("metadata", "GET", f"https://localhost:{port}/x")
+        assert web.asked == []
 
 
-def test_a_redirect_that_repeats_what_was_sent_is_told_without_it() -> None:
-    async def main() -> None:
-        async with Web(lambda ask: (307, [("Location", f"/again?{ask.body.decode()}")], b"")) as web:
-            redactor = Redactor()
-            fetcher = Fetcher(config(web.url), small(), FakeTap(), redactor)
-            with pytest.raises(AuthFailed) as caught:
-                await fetcher.send(
-                    "token", "POST", f"{web.url}/x", body=b"c=planted-secret", secrets=["planted-secret"]
-                )
-            assert "/again" in caught.value.message and "planted" not in caught.value.message
-
-    run(main())
+async def test_a_redirect_that_repeats_what_was_sent_is_told_without_it() -> None:
+    async with Web(lambda ask: (307, [("Location", f"/again?{ask.body.decode()}")], b"")) as web:
+        redactor = Redactor()
+        fetcher = Fetcher(config(web.url), small(), FakeTap(), redactor)
+        with pytest.raises(AuthFailed) as caught:
+            await fetcher.send("token", "POST", f"{web.url}/x", body=b"c=planted-secret", secrets=["planted-secret"])
+        assert "/again" in caught.value.message and "planted" not in caught.value.message
 
 
 def test_a_large_answer_holds_nobody_up_for_what_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,7 +292,7 @@ def test_a_large_answer_holds_nobody_up_for_what_is_not_shown(monkeypatch: pytes
     assert max(lengths) < 100_000 and "834,464 characters more" in shown[-1].response
 
 
-def test_a_stream_that_goes_on_is_not_read() -> None:
+async def test_a_stream_that_goes_on_is_not_read() -> None:
     """A server that wants nobody to sign in may answer so for ever."""
 
     async def endless(writer: asyncio.StreamWriter) -> None:
@@ -335,10 +301,7 @@ def test_a_stream_that_goes_on_is_not_read() -> None:
         )
         await asyncio.Event().wait()
 
-    async def main() -> None:
-        async with Web(lambda _: b"", raw=endless) as web:
-            fetcher = Fetcher(config(web.url), small(sign_in_request=0.8), FakeTap(), Redactor())
-            answer = await fetcher.send("challenge", "POST", f"{web.url}/mcp")
-            assert answer.status == 200 and answer.body == b""
-
-    run(main())
+    async with Web(lambda _: b"", raw=endless) as web:
+        fetcher = Fetcher(config(web.url), small(sign_in_request=0.8), FakeTap(), Redactor())
+        answer = await fetcher.send("challenge", "POST", f"{web.url}/mcp")
+        assert answer.status == 200 and answer.body == b""

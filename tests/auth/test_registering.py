@@ -9,7 +9,6 @@ from tests.auth.signing import Desk, server
 from tests.servers.auth_options import Manner
 from tests.servers.auth_server import AuthServer, World
 from tests.servers.http_raw import Reply, Request
-from tests.support import run
 
 
 async def no_scopes(world: World, got: Request, reply: Reply) -> bool:
@@ -21,18 +20,15 @@ async def no_scopes(world: World, got: Request, reply: Reply) -> bool:
     return True
 
 
-def test_scopes_that_cannot_be_registered_are_left_out_and_asked_for_all_the_same(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer() as world:
-            world.manner = Manner("refuses scopes", reply={"register": no_scopes})
-            desk = Desk(tmp_path)
-            for _ in range(2):
-                sign_in = await desk.done(server(world.url))
-                assert sign_in.state == "done" and sign_in.account is not None
-                assert sign_in.account.scopes == ("mcp:tools",)
-            assert len(world.seen("/register")) == 2, "one with scopes, one without, and none for the second time"
-
-    run(main())
+async def test_scopes_that_cannot_be_registered_are_left_out_and_asked_for_all_the_same(tmp_path: Path) -> None:
+    async with AuthServer() as world:
+        world.manner = Manner("refuses scopes", reply={"register": no_scopes})
+        desk = Desk(tmp_path)
+        for _ in range(2):
+            sign_in = await desk.done(server(world.url))
+            assert sign_in.state == "done" and sign_in.account is not None
+            assert sign_in.account.scopes == ("mcp:tools",)
+        assert len(world.seen("/register")) == 2, "one with scopes, one without, and none for the second time"
 
 
 async def narrow(world: World, got: Request, reply: Reply) -> bool:
@@ -45,14 +41,11 @@ async def narrow(world: World, got: Request, reply: Reply) -> bool:
     return True
 
 
-def test_a_client_of_few_scopes_is_replaced_by_one_of_all_that_were_ever_wanted(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer() as world:
-            world.manner = Manner("narrow", reply={"register": narrow})
-            desk = Desk(tmp_path)
-            for scopes in ((), ("notes:read",), (), ("notes:read",)):
-                assert (await desk.done(server(world.url), scopes=scopes)).state == "done"
-            asked = [json.loads(one.body)["scope"] for one in world.seen("/register")]
-            assert asked == ["mcp:tools", "mcp:tools notes:read"]
-
-    run(main())
+async def test_a_client_of_few_scopes_is_replaced_by_one_of_all_that_were_ever_wanted(tmp_path: Path) -> None:
+    async with AuthServer() as world:
+        world.manner = Manner("narrow", reply={"register": narrow})
+        desk = Desk(tmp_path)
+        for scopes in ((), ("notes:read",), (), ("notes:read",)):
+            assert (await desk.done(server(world.url), scopes=scopes)).state == "done"
+        asked = [json.loads(one.body)["scope"] for one in world.seen("/register")]
+        assert asked == ["mcp:tools", "mcp:tools notes:read"]

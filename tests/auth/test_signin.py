@@ -40,295 +40,251 @@ async def failed(state: Path, manner: str = "", *, limits: Limits = LIMITS, **ho
         return sign_in
 
 
-def test_a_person_signs_in_and_everything_is_told_but_no_secret(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer() as world:
-            desk = Desk(tmp_path)
-            sign_in = await desk.done(server(world.url))
-            assert sign_in.state == "done", texts(sign_in)
-            assert [step.state for step in sign_in.steps] == ["done"] * 6
-            assert sign_in.account and sign_in.account.issuer == world.issuer.url and sign_in.account.refreshable
-            assert sign_in.started_callback and len(desk.pages) == 1
-            assert not [secret for secret in world.secrets() if secret in texts(sign_in)]
-            assert all(step.detail for step in sign_in.steps)
-            assert {request.purpose for request in desk.tap.requests} >= {"registration", "token for the code"}
-            asked = query(desk.pages[0])
-            assert asked["resource"] == world.url and asked["code_challenge_method"] == "S256"
-            (token,) = world.seen("/token")
-            assert token.form["resource"] == world.url and token.form["redirect_uri"] == sign_in.redirect_uri
-
-    run(main())
+async def test_a_person_signs_in_and_everything_is_told_but_no_secret(tmp_path: Path) -> None:
+    async with AuthServer() as world:
+        desk = Desk(tmp_path)
+        sign_in = await desk.done(server(world.url))
+        assert sign_in.state == "done", texts(sign_in)
+        assert [step.state for step in sign_in.steps] == ["done"] * 6
+        assert sign_in.account and sign_in.account.issuer == world.issuer.url and sign_in.account.refreshable
+        assert sign_in.started_callback and len(desk.pages) == 1
+        assert not [secret for secret in world.secrets() if secret in texts(sign_in)]
+        assert all(step.detail for step in sign_in.steps)
+        assert {request.purpose for request in desk.tap.requests} >= {"registration", "token for the code"}
+        asked = query(desk.pages[0])
+        assert asked["resource"] == world.url and asked["code_challenge_method"] == "S256"
+        (token,) = world.seen("/token")
+        assert token.form["resource"] == world.url and token.form["redirect_uri"] == sign_in.redirect_uri
 
 
-def test_signing_in_again_registers_nothing_anew(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer() as world:
-            desk = Desk(tmp_path)
-            for _ in range(2):
-                assert (await desk.done(server(world.url))).state == "done"
-            assert len(world.seen("/register")) == 1
-
-    run(main())
+async def test_signing_in_again_registers_nothing_anew(tmp_path: Path) -> None:
+    async with AuthServer() as world:
+        desk = Desk(tmp_path)
+        for _ in range(2):
+            assert (await desk.done(server(world.url))).state == "done"
+        assert len(world.seen("/register")) == 1
 
 
-def test_a_registered_client_keeps_its_port_and_another_port_is_registered_anew(
+async def test_a_registered_client_keeps_its_port_and_another_port_is_registered_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mcp_studio.auth.callback.PORT", 0)
 
-    async def main() -> None:
-        async with AuthServer(any_port=False) as world:
-            desk = Desk(tmp_path)
-            first = await desk.done(server(world.url))
-            again = await desk.done(server(world.url))
-            assert first.state == again.state == "done" and first.redirect_uri == again.redirect_uri
-            assert len(world.seen("/register")) == 1
-            with socket.create_server(("127.0.0.1", urlsplit(first.redirect_uri).port or 0)):
-                other = await desk.done(server(world.url))
-            assert other.state == "done" and other.redirect_uri != first.redirect_uri, texts(other)
-            assert len(world.seen("/register")) == 2
-            named = await desk.done(server(world.url, redirect_host="localhost"))
-            assert named.state == "done" and named.redirect_uri.startswith("http://localhost:")
-
-    run(main())
+    async with AuthServer(any_port=False) as world:
+        desk = Desk(tmp_path)
+        first = await desk.done(server(world.url))
+        again = await desk.done(server(world.url))
+        assert first.state == again.state == "done" and first.redirect_uri == again.redirect_uri
+        assert len(world.seen("/register")) == 1
+        with socket.create_server(("127.0.0.1", urlsplit(first.redirect_uri).port or 0)):
+            other = await desk.done(server(world.url))
+        assert other.state == "done" and other.redirect_uri != first.redirect_uri, texts(other)
+        assert len(world.seen("/register")) == 2
+        named = await desk.done(server(world.url, redirect_host="localhost"))
+        assert named.state == "done" and named.redirect_uri.startswith("http://localhost:")
 
 
 @pytest.mark.parametrize("how", ["paste", "visit"])
-def test_without_a_browser_the_redirect_is_pasted(tmp_path: Path, how: str) -> None:
-    async def main() -> None:
-        async with AuthServer() as world:
-            desk, pages = Desk(tmp_path), list[str]()
+async def test_without_a_browser_the_redirect_is_pasted(tmp_path: Path, how: str) -> None:
+    async with AuthServer() as world:
+        desk, pages = Desk(tmp_path), list[str]()
 
-            async def nowhere(url: str) -> bool:
-                pages.append(url)
-                return False
+        async def nowhere(url: str) -> bool:
+            pages.append(url)
+            return False
 
-            desk.accounts.browser = nowhere
-            sign_in = desk.accounts.sign_in(server(world.url), desk.tap)
-            task = asyncio.create_task(sign_in.run())
-            await until(sign_in, lambda one: one.state == "browser" and pages)
-            assert not sign_in.opened and not await sign_in.open_page()
-            assert 0 < sign_in.until - time.monotonic() <= LIMITS.sign_in
-            for wrong in ("", "nonsense", "https://elsewhere.example/callback?code=1&state=2"):
-                with pytest.raises(UsageError):
-                    sign_in.paste(wrong)
+        desk.accounts.browser = nowhere
+        sign_in = desk.accounts.sign_in(server(world.url), desk.tap)
+        task = asyncio.create_task(sign_in.run())
+        await until(sign_in, lambda one: one.state == "browser" and pages)
+        assert not sign_in.opened and not await sign_in.open_page()
+        assert 0 < sign_in.until - time.monotonic() <= LIMITS.sign_in
+        for wrong in ("", "nonsense", "https://elsewhere.example/callback?code=1&state=2"):
             with pytest.raises(UsageError):
-                sign_in.paste(f"{sign_in.redirect_uri}?code=1&state=of-somebody-else")
-            back = await visit(sign_in.authorization_url)
-            sign_in.paste(back) if how == "paste" else await visit(back)
-            await task
-            assert sign_in.state == "done", texts(sign_in)
-            with pytest.raises(UsageError):
-                sign_in.paste(back)
+                sign_in.paste(wrong)
+        with pytest.raises(UsageError):
+            sign_in.paste(f"{sign_in.redirect_uri}?code=1&state=of-somebody-else")
+        back = await visit(sign_in.authorization_url)
+        sign_in.paste(back) if how == "paste" else await visit(back)
+        await task
+        assert sign_in.state == "done", texts(sign_in)
+        with pytest.raises(UsageError):
+            sign_in.paste(back)
 
-    run(main())
 
-
-def test_the_listener_is_gone_when_it_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_listener_is_gone_when_it_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mcp_studio.auth.callback.PORT", 0)  # Others on this machine may sign in just now.
 
-    async def main() -> None:
-        async with AuthServer() as world:
-            sign_in = await Desk(tmp_path).done(server(world.url))
-            port = urlsplit(sign_in.redirect_uri).port
-            with socket.socket() as probe:
-                assert probe.connect_ex(("127.0.0.1", port)) != 0
-
-    run(main())
+    async with AuthServer() as world:
+        sign_in = await Desk(tmp_path).done(server(world.url))
+        port = urlsplit(sign_in.redirect_uri).port
+        with socket.socket() as probe:
+            assert probe.connect_ex(("127.0.0.1", port)) != 0
 
 
-def test_step_by_step_stops_before_each_request(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer() as world:
-            desk, stops = Desk(tmp_path), list[str]()
-            sign_in = desk.accounts.sign_in(server(world.url), desk.tap, step_by_step=True)
+async def test_step_by_step_stops_before_each_request(tmp_path: Path) -> None:
+    async with AuthServer() as world:
+        desk, stops = Desk(tmp_path), list[str]()
+        sign_in = desk.accounts.sign_in(server(world.url), desk.tap, step_by_step=True)
 
-            def look(one: SignIn) -> None:
-                if one.state == "paused" and one.next_request is not None:
-                    if len(stops) <= len(world.requests):
-                        stops.append(one.next_request.purpose)
-                    one.go_on()
+        def look(one: SignIn) -> None:
+            if one.state == "paused" and one.next_request is not None:
+                if len(stops) <= len(world.requests):
+                    stops.append(one.next_request.purpose)
+                one.go_on()
 
-            sign_in.changed.connect(look)
-            task = asyncio.create_task(sign_in.run())
-            await until(sign_in, lambda one: one.state == "browser")
-            assert desk.pages == []  # The person opens it, like everything else.
-            await sign_in.open_page()
+        sign_in.changed.connect(look)
+        task = asyncio.create_task(sign_in.run())
+        await until(sign_in, lambda one: one.state == "browser")
+        assert desk.pages == []  # The person opens it, like everything else.
+        await sign_in.open_page()
+        await task
+        assert sign_in.state == "done", texts(sign_in)
+        assert list(dict.fromkeys(stops)) == [
+            "challenge of the server",
+            "metadata of the server",
+            "metadata of the authorization server",
+            "registration",
+            "token for the code",
+        ]
+
+
+async def test_running_through_and_cancelling_while_it_is_stopped(tmp_path: Path) -> None:
+    async with AuthServer() as world:
+        desk = Desk(tmp_path)
+        sign_in = desk.accounts.sign_in(server(world.url), desk.tap, step_by_step=True)
+        task = asyncio.create_task(sign_in.run())
+        await until(sign_in, lambda one: one.state == "paused")
+        assert not world.requests and sign_in.next_request
+        sign_in.run_through()
+        await task
+        assert sign_in.state == "done"
+        stopped = desk.accounts.sign_in(server(world.url), desk.tap, step_by_step=True)
+        task = asyncio.create_task(stopped.run())
+        await until(stopped, lambda one: one.state == "paused")
+        before = len(world.requests)
+        stopped.cancel()
+        await task
+        assert stopped.state == "cancelled" and stopped.error and len(world.requests) == before
+
+
+async def test_cancelling_anywhere_ends_it_and_stores_nothing(tmp_path: Path) -> None:
+    async with AuthServer(consent="page") as world:
+        desk = Desk(tmp_path)
+        early = desk.accounts.sign_in(server(world.url), desk.tap)
+        early.cancel()
+        await early.run()
+        assert early.state == "cancelled" and not world.requests
+        waits = desk.accounts.sign_in(server(world.url), desk.tap)
+        task = asyncio.create_task(waits.run())
+        await until(waits, lambda one: one.state == "browser")
+        waits.cancel()
+        waits.cancel()
+        await task
+        assert waits.state == "cancelled" and await desk.accounts.accounts() == []
+        killed = desk.accounts.sign_in(server(world.url), desk.tap)
+        task = asyncio.create_task(killed.run())
+        await until(killed, lambda one: one.state == "browser")
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
             await task
-            assert sign_in.state == "done", texts(sign_in)
-            assert list(dict.fromkeys(stops)) == [
-                "challenge of the server",
-                "metadata of the server",
-                "metadata of the authorization server",
-                "registration",
-                "token for the code",
-            ]
-
-    run(main())
+        assert killed.state == "cancelled"
 
 
-def test_running_through_and_cancelling_while_it_is_stopped(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer() as world:
-            desk = Desk(tmp_path)
-            sign_in = desk.accounts.sign_in(server(world.url), desk.tap, step_by_step=True)
-            task = asyncio.create_task(sign_in.run())
-            await until(sign_in, lambda one: one.state == "paused")
-            assert not world.requests and sign_in.next_request
-            sign_in.run_through()
-            await task
-            assert sign_in.state == "done"
-            stopped = desk.accounts.sign_in(server(world.url), desk.tap, step_by_step=True)
-            task = asyncio.create_task(stopped.run())
-            await until(stopped, lambda one: one.state == "paused")
-            before = len(world.requests)
-            stopped.cancel()
-            await task
-            assert stopped.state == "cancelled" and stopped.error and len(world.requests) == before
-
-    run(main())
-
-
-def test_cancelling_anywhere_ends_it_and_stores_nothing(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer(consent="page") as world:
-            desk = Desk(tmp_path)
-            early = desk.accounts.sign_in(server(world.url), desk.tap)
-            early.cancel()
-            await early.run()
-            assert early.state == "cancelled" and not world.requests
-            waits = desk.accounts.sign_in(server(world.url), desk.tap)
-            task = asyncio.create_task(waits.run())
-            await until(waits, lambda one: one.state == "browser")
-            waits.cancel()
-            waits.cancel()
-            await task
-            assert waits.state == "cancelled" and await desk.accounts.accounts() == []
-            killed = desk.accounts.sign_in(server(world.url), desk.tap)
-            task = asyncio.create_task(killed.run())
-            await until(killed, lambda one: one.state == "browser")
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            assert killed.state == "cancelled"
-
-    run(main())
+async def test_a_person_chooses_among_several_and_is_not_asked_again(tmp_path: Path) -> None:
+    async with AuthServer(issuers=2) as world:
+        desk, config = Desk(tmp_path), server(world.url)
+        sign_in = desk.accounts.sign_in(config, desk.tap)
+        task = asyncio.create_task(sign_in.run())
+        await until(sign_in, lambda one: one.state == "choosing")
+        with pytest.raises(UsageError):
+            sign_in.choose("https://evil.example")
+        second = world.issuers[1].url
+        assert second in sign_in.choices
+        sign_in.choose(second)
+        await task
+        assert sign_in.account and sign_in.account.issuer == second
+        again = await desk.done(config)
+        assert again.account and again.account.issuer == second
+        wanted = await desk.done(server(world.url, issuer=world.issuers[0].url))
+        assert wanted.account and wanted.account.issuer == world.issuers[0].url
+        other = await desk.done(server(world.url, issuer="https://evil.example"))
+        assert other.state == "failed" and "names" in texts(other)
 
 
-def test_a_person_chooses_among_several_and_is_not_asked_again(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer(issuers=2) as world:
-            desk, config = Desk(tmp_path), server(world.url)
-            sign_in = desk.accounts.sign_in(config, desk.tap)
-            task = asyncio.create_task(sign_in.run())
-            await until(sign_in, lambda one: one.state == "choosing")
+async def test_a_client_id_is_asked_for_where_nothing_else_is_left(tmp_path: Path) -> None:
+    async with AuthServer("no-registration") as world:
+        desk = Desk(tmp_path)
+        sign_in = desk.accounts.sign_in(server(world.url), desk.tap)
+        task = asyncio.create_task(sign_in.run())
+        await until(sign_in, lambda one: one.state == "client")
+        assert "registration_endpoint" in sign_in.client_reason
+        for wrong in ("", " ", "é"):
             with pytest.raises(UsageError):
-                sign_in.choose("https://evil.example")
-            second = world.issuers[1].url
-            assert second in sign_in.choices
-            sign_in.choose(second)
-            await task
-            assert sign_in.account and sign_in.account.issuer == second
-            again = await desk.done(config)
-            assert again.account and again.account.issuer == second
-            wanted = await desk.done(server(world.url, issuer=world.issuers[0].url))
-            assert wanted.account and wanted.account.issuer == world.issuers[0].url
-            other = await desk.done(server(world.url, issuer="https://evil.example"))
-            assert other.state == "failed" and "names" in texts(other)
-
-    run(main())
+                sign_in.give_client(wrong)
+        uri = "http://127.0.0.1:1/callback"
+        world.issuer.clients["mine"] = {
+            "client_id": "mine",
+            "redirect_uris": [uri],
+            "token_endpoint_auth_method": "none",
+        }
+        sign_in.give_client(" mine ")
+        await task
+        assert sign_in.state == "done" and sign_in.account and sign_in.account.client_how == "typed", texts(sign_in)
 
 
-def test_a_client_id_is_asked_for_where_nothing_else_is_left(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer("no-registration") as world:
-            desk = Desk(tmp_path)
-            sign_in = desk.accounts.sign_in(server(world.url), desk.tap)
-            task = asyncio.create_task(sign_in.run())
-            await until(sign_in, lambda one: one.state == "client")
-            assert "registration_endpoint" in sign_in.client_reason
-            for wrong in ("", " ", "é"):
-                with pytest.raises(UsageError):
-                    sign_in.give_client(wrong)
-            uri = "http://127.0.0.1:1/callback"
-            world.issuer.clients["mine"] = {
-                "client_id": "mine",
-                "redirect_uris": [uri],
-                "token_endpoint_auth_method": "none",
-            }
-            sign_in.give_client(" mine ")
-            await task
-            assert sign_in.state == "done" and sign_in.account and sign_in.account.client_how == "typed", texts(sign_in)
-
-    run(main())
+async def test_another_issuer_gets_a_client_of_its_own(tmp_path: Path) -> None:
+    async with AuthServer(issuers=2) as world:
+        world.current = 0
+        desk, config = Desk(tmp_path), server(world.url)
+        assert (await desk.done(config)).state == "done"
+        world.migrate()
+        before = len(world.requests)
+        assert (await desk.done(config)).state == "done"
+        sent = [one for one in world.requests[before:] if one.server == "issuer2"]
+        old = world.issued["client_secret"] + list(world.issuers[0].clients)
+        assert sent and not [one for one in sent if any(secret in str(one) for secret in old)]
+        assert len([one for one in sent if one.path == "/register"]) == 1
 
 
-def test_another_issuer_gets_a_client_of_its_own(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer(issuers=2) as world:
-            world.current = 0
-            desk, config = Desk(tmp_path), server(world.url)
-            assert (await desk.done(config)).state == "done"
-            world.migrate()
-            before = len(world.requests)
-            assert (await desk.done(config)).state == "done"
-            sent = [one for one in world.requests[before:] if one.server == "issuer2"]
-            old = world.issued["client_secret"] + list(world.issuers[0].clients)
-            assert sent and not [one for one in sent if any(secret in str(one) for secret in old)]
-            assert len([one for one in sent if one.path == "/register"]) == 1
-
-    run(main())
-
-
-def test_a_configured_client_is_not_shown_to_another_issuer(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer(issuers=2) as world:
-            world.current = 0
-            mine = {"client_id": "mine", "redirect_uris": ["http://127.0.0.1:1/callback"], "client_secret": "hush-hush"}
-            for issuer in world.issuers:
-                issuer.clients["mine"] = {**mine, "token_endpoint_auth_method": "client_secret_basic"}
-            desk = Desk(tmp_path)
-            config = server(world.url, client_id="mine", client_secret="hush-hush")
-            assert (await desk.done(config)).state == "done"
-            world.migrate()
-            before = len(world.requests)
-            moved = await desk.done(config)
-            assert moved.state == "failed" and "Nothing of it was sent" in texts(moved)
-            assert not [one for one in world.requests[before:] if "mine" in str(one) and one.server == "issuer2"]
-            said = await desk.done(
-                server(world.url, client_id="mine", client_secret="hush-hush", issuer=world.issuers[1].url)
-            )
-            assert said.state == "done", texts(said)
-
-    run(main())
+async def test_a_configured_client_is_not_shown_to_another_issuer(tmp_path: Path) -> None:
+    async with AuthServer(issuers=2) as world:
+        world.current = 0
+        mine = {"client_id": "mine", "redirect_uris": ["http://127.0.0.1:1/callback"], "client_secret": "hush-hush"}
+        for issuer in world.issuers:
+            issuer.clients["mine"] = {**mine, "token_endpoint_auth_method": "client_secret_basic"}
+        desk = Desk(tmp_path)
+        config = server(world.url, client_id="mine", client_secret="hush-hush")
+        assert (await desk.done(config)).state == "done"
+        world.migrate()
+        before = len(world.requests)
+        moved = await desk.done(config)
+        assert moved.state == "failed" and "Nothing of it was sent" in texts(moved)
+        assert not [one for one in world.requests[before:] if "mine" in str(one) and one.server == "issuer2"]
+        said = await desk.done(
+            server(world.url, client_id="mine", client_secret="hush-hush", issuer=world.issuers[1].url)
+        )
+        assert said.state == "done", texts(said)
 
 
-def test_further_scopes_are_asked_for_besides(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer(offline=True, scopes=("mcp:tools", "admin", "offline_access")) as world:
-            desk = Desk(tmp_path)
-            sign_in = await desk.done(server(world.url), scopes=["admin"])
-            assert sign_in.account and set(sign_in.account.scopes) == {"mcp:tools", "admin", "offline_access"}
-            assert sign_in.account.refreshable
-
-    run(main())
+async def test_further_scopes_are_asked_for_besides(tmp_path: Path) -> None:
+    async with AuthServer(offline=True, scopes=("mcp:tools", "admin", "offline_access")) as world:
+        desk = Desk(tmp_path)
+        sign_in = await desk.done(server(world.url), scopes=["admin"])
+        assert sign_in.account and set(sign_in.account.scopes) == {"mcp:tools", "admin", "offline_access"}
+        assert sign_in.account.refreshable
 
 
-def test_nobody_is_sent_to_a_browser_for_what_cannot_be_kept(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer() as world:
-            desk = Desk(tmp_path)
+async def test_nobody_is_sent_to_a_browser_for_what_cannot_be_kept(tmp_path: Path) -> None:
+    async with AuthServer() as world:
+        desk = Desk(tmp_path)
 
-            def refuse() -> MemoryVault:
-                raise VaultRefused("There is no keyring.", hint="Install one.")
+        def refuse() -> MemoryVault:
+            raise VaultRefused("There is no keyring.", hint="Install one.")
 
-            desk.accounts._kept._open = refuse
-            sign_in = await desk.done(server(world.url))
-            assert (
-                sign_in.state == "failed" and sign_in.steps[0].detail == "There is no keyring." and not world.requests
-            )
-
-    run(main())
+        desk.accounts._kept._open = refuse
+        sign_in = await desk.done(server(world.url))
+        assert sign_in.state == "failed" and sign_in.steps[0].detail == "There is no keyring." and not world.requests
 
 
 def test_nobody_comes_back(tmp_path: Path) -> None:
@@ -337,34 +293,28 @@ def test_nobody_comes_back(tmp_path: Path) -> None:
     assert "Nobody came back" in texts(sign_in) and sign_in.steps[3].state == "failed"
 
 
-def test_a_redirect_of_somebody_else_is_told_and_waiting_goes_on(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer("state-wrong") as world:
-            desk = Desk(tmp_path)
-            sign_in = desk.accounts.sign_in(server(world.url), desk.tap)
-            task = asyncio.create_task(sign_in.run())
-            await until(sign_in, lambda one: "another state" in one.steps[3].hint)
-            assert sign_in.state == "browser"
-            sign_in.cancel()
-            await task
-
-    run(main())
+async def test_a_redirect_of_somebody_else_is_told_and_waiting_goes_on(tmp_path: Path) -> None:
+    async with AuthServer("state-wrong") as world:
+        desk = Desk(tmp_path)
+        sign_in = desk.accounts.sign_in(server(world.url), desk.tap)
+        task = asyncio.create_task(sign_in.run())
+        await until(sign_in, lambda one: "another state" in one.steps[3].hint)
+        assert sign_in.state == "browser"
+        sign_in.cancel()
+        await task
 
 
-def test_a_client_that_nobody_came_back_with_is_registered_anew(tmp_path: Path) -> None:
+async def test_a_client_that_nobody_came_back_with_is_registered_anew(tmp_path: Path) -> None:
     """The page in the browser says that it does not know the client: only the person sees that."""
 
-    async def main() -> None:
-        async with AuthServer() as world:
-            desk, config = Desk(tmp_path), server(world.url)
-            hasty = Desk(tmp_path, desk.vault, limits=Limits(sign_in=1.0))
-            assert (await desk.done(config)).state == "done"
-            world.forget()
-            assert (await hasty.done(config)).state == "failed"
-            assert (await desk.done(config)).state == "done"
-            assert len(world.seen("/register")) == 2
-
-    run(main())
+    async with AuthServer() as world:
+        desk, config = Desk(tmp_path), server(world.url)
+        hasty = Desk(tmp_path, desk.vault, limits=Limits(sign_in=1.0))
+        assert (await desk.done(config)).state == "done"
+        world.forget()
+        assert (await hasty.done(config)).state == "failed"
+        assert (await desk.done(config)).state == "done"
+        assert len(world.seen("/register")) == 2
 
 
 @pytest.mark.parametrize(
@@ -393,88 +343,73 @@ def test_what_goes_wrong_is_said_at_its_step(tmp_path: Path, manner: str, step: 
     assert wrong.name == step and word in wrong.detail, texts(sign_in)
 
 
-def test_junk_at_the_listener_does_not_disturb(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer("callback-junk") as world:
-            assert (await Desk(tmp_path).done(server(world.url))).state == "done"
-
-    run(main())
+async def test_junk_at_the_listener_does_not_disturb(tmp_path: Path) -> None:
+    async with AuthServer("callback-junk") as world:
+        assert (await Desk(tmp_path).done(server(world.url))).state == "done"
 
 
-def test_what_was_set_aside_goes_on_in_another_process_once(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer() as world:
-            vault, config = MemoryVault(), server(world.url)
-            desk = Desk(tmp_path, vault)
-            desk.accounts.browser = lambda url: asyncio.sleep(0, False)
-            first = desk.accounts.sign_in(config, desk.tap)
-            task = asyncio.create_task(first.run())
-            await until(first, lambda one: one.state == "browser")
-            await first.set_aside()
-            await task
-            assert first.state == "cancelled"
-            back = await visit(first.authorization_url)
-            other = Desk(tmp_path, vault)
-            wrong = other.accounts.sign_in(config, other.tap, redirect_url="nonsense")
-            await wrong.run()
-            assert wrong.state == "failed"
-            second = other.accounts.sign_in(config, other.tap, redirect_url=back)
-            await second.run()
-            assert second.state == "done", texts(second)
-            third = other.accounts.sign_in(config, other.tap, redirect_url=back)
-            await third.run()
-            assert third.state == "failed" and "waits for its redirect" in texts(third)
-
-    run(main())
+async def test_what_was_set_aside_goes_on_in_another_process_once(tmp_path: Path) -> None:
+    async with AuthServer() as world:
+        vault, config = MemoryVault(), server(world.url)
+        desk = Desk(tmp_path, vault)
+        desk.accounts.browser = lambda url: asyncio.sleep(0, False)
+        first = desk.accounts.sign_in(config, desk.tap)
+        task = asyncio.create_task(first.run())
+        await until(first, lambda one: one.state == "browser")
+        await first.set_aside()
+        await task
+        assert first.state == "cancelled"
+        back = await visit(first.authorization_url)
+        other = Desk(tmp_path, vault)
+        wrong = other.accounts.sign_in(config, other.tap, redirect_url="nonsense")
+        await wrong.run()
+        assert wrong.state == "failed"
+        second = other.accounts.sign_in(config, other.tap, redirect_url=back)
+        await second.run()
+        assert second.state == "done", texts(second)
+        third = other.accounts.sign_in(config, other.tap, redirect_url=back)
+        await third.run()
+        assert third.state == "failed" and "waits for its redirect" in texts(third)
 
 
-def test_nothing_can_be_set_aside_in_memory(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer() as world:
-            desk = Desk(tmp_path)
-            desk.accounts._kept.lasting = False
-            desk.accounts.browser = lambda url: asyncio.sleep(0, False)
-            sign_in = desk.accounts.sign_in(server(world.url), desk.tap)
-            with pytest.raises(UsageError):
-                await sign_in.set_aside()
-            task = asyncio.create_task(sign_in.run())
-            await until(sign_in, lambda one: one.state == "browser")
-            with pytest.raises(SignInNeeded, match="memory only"):
-                await sign_in.set_aside()
-            assert sign_in.state == "browser"
-            sign_in.cancel()
-            await task
-
-    run(main())
+async def test_nothing_can_be_set_aside_in_memory(tmp_path: Path) -> None:
+    async with AuthServer() as world:
+        desk = Desk(tmp_path)
+        desk.accounts._kept.lasting = False
+        desk.accounts.browser = lambda url: asyncio.sleep(0, False)
+        sign_in = desk.accounts.sign_in(server(world.url), desk.tap)
+        with pytest.raises(UsageError):
+            await sign_in.set_aside()
+        task = asyncio.create_task(sign_in.run())
+        await until(sign_in, lambda one: one.state == "browser")
+        with pytest.raises(SignInNeeded, match="memory only"):
+            await sign_in.set_aside()
+        assert sign_in.state == "browser"
+        sign_in.cancel()
+        await task
 
 
 @pytest.mark.parametrize("status", [200, 404, 405])
-def test_a_server_that_wants_nothing_is_not_taken_for_an_old_one(tmp_path: Path, status: int) -> None:
+async def test_a_server_that_wants_nothing_is_not_taken_for_an_old_one(tmp_path: Path, status: int) -> None:
     def answer(ask: Ask) -> Reply:
         return (status if ask.path == "/mcp" else 404, [("Content-Type", "application/json")], b"{}")
 
-    async def main() -> None:
-        async with Web(answer) as web:
-            sign_in = await Desk(tmp_path).done(server(web.url + "/mcp"))
-            assert sign_in.state == "failed" and f"status {status}" in texts(sign_in)
-            assert not [one for one in web.asked if one.path == "/register"]
-
-    run(main())
+    async with Web(answer) as web:
+        sign_in = await Desk(tmp_path).done(server(web.url + "/mcp"))
+        assert sign_in.state == "failed" and f"status {status}" in texts(sign_in)
+        assert not [one for one in web.asked if one.path == "/register"]
 
 
-def test_entries_at_one_address_with_clients_of_their_own_have_sign_ins_of_their_own(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with AuthServer() as world:
-            desk = Desk(tmp_path)
-            for name in ("one", "two"):
-                client = {"client_id": name, "token_endpoint_auth_method": "none", "redirect_uris": None}
-                world.issuer.clients[name] = client
-            one, two = (server(world.url, client_id=name) for name in ("one", "two"))
-            assert (await desk.done(one)).state == "done"
-            assert await desk.accounts.account(two) is None
-            assert (await desk.done(two)).state == "done"
-            for config, name in ((one, "one"), (two, "two")):
-                account = await desk.accounts.account(config)
-                assert account is not None and account.client_id == name
-
-    run(main())
+async def test_entries_at_one_address_with_clients_of_their_own_have_sign_ins_of_their_own(tmp_path: Path) -> None:
+    async with AuthServer() as world:
+        desk = Desk(tmp_path)
+        for name in ("one", "two"):
+            client = {"client_id": name, "token_endpoint_auth_method": "none", "redirect_uris": None}
+            world.issuer.clients[name] = client
+        one, two = (server(world.url, client_id=name) for name in ("one", "two"))
+        assert (await desk.done(one)).state == "done"
+        assert await desk.accounts.account(two) is None
+        assert (await desk.done(two)).state == "done"
+        for config, name in ((one, "one"), (two, "two")):
+            account = await desk.accounts.account(config)
+            assert account is not None and account.client_id == name

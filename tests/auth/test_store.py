@@ -48,101 +48,83 @@ def written(folder: Path) -> str:
     return "".join(file.read_text() for file in folder.rglob("*") if file.is_file())
 
 
-def test_what_is_kept_comes_back_in_another_process(tmp_path: Path) -> None:
-    async def main() -> None:
-        vault, redactor = MemoryVault(), Redactor()
-        await store(tmp_path, vault).save(GRANT, "one")
-        await store(tmp_path, vault).save_client(CLIENT, "work")
-        again = store(tmp_path, vault, redactor)
-        assert await again.load(GRANT.resource, "work") == GRANT
-        assert await again.client("https://as.example", "work") == CLIENT
-        assert "planted" not in redactor.text("planted-access planted-refresh planted-secret planted-key")
-        (account,) = await again.list()
-        assert (account.server, account.scopes, account.refreshable, account.client_how) == (
-            "one", ("a", "b"), True, "registered",
-        )  # fmt: skip
-        assert "planted" not in written(tmp_path)
-
-    run(main())
+async def test_what_is_kept_comes_back_in_another_process(tmp_path: Path) -> None:
+    vault, redactor = MemoryVault(), Redactor()
+    await store(tmp_path, vault).save(GRANT, "one")
+    await store(tmp_path, vault).save_client(CLIENT, "work")
+    again = store(tmp_path, vault, redactor)
+    assert await again.load(GRANT.resource, "work") == GRANT
+    assert await again.client("https://as.example", "work") == CLIENT
+    assert "planted" not in redactor.text("planted-access planted-refresh planted-secret planted-key")
+    (account,) = await again.list()
+    assert (account.server, account.scopes, account.refreshable, account.client_how) == (
+        "one", ("a", "b"), True, "registered",
+    )  # fmt: skip
+    assert "planted" not in written(tmp_path)
 
 
-def test_the_vault_is_not_touched_for_what_was_never_kept(tmp_path: Path) -> None:
+async def test_the_vault_is_not_touched_for_what_was_never_kept(tmp_path: Path) -> None:
     def refuse() -> Vault:
         raise AssertionError("asked")
 
-    async def main() -> None:
-        made = GrantStore(refuse, tmp_path, Redactor().learn)
-        assert not made.known("https://mcp.example/mcp", "")
-        assert await made.load("https://mcp.example/mcp", "") is None
-        assert await made.client("https://as.example", "") is None
-        assert await made.list() == [] and not await made.remove("https://mcp.example/mcp", "")
-
-    run(main())
+    made = GrantStore(refuse, tmp_path, Redactor().learn)
+    assert not made.known("https://mcp.example/mcp", "")
+    assert await made.load("https://mcp.example/mcp", "") is None
+    assert await made.client("https://as.example", "") is None
+    assert await made.list() == [] and not await made.remove("https://mcp.example/mcp", "")
 
 
-def test_memory_leaves_nothing_on_disk(tmp_path: Path) -> None:
-    async def main() -> None:
-        vault = MemoryVault()
-        made = GrantStore(lambda: vault, tmp_path, Redactor().learn, memory=True)
-        await made.save(GRANT, "one")
-        assert await made.load(GRANT.resource, "work") == GRANT
-        async with made.lock(GRANT.resource), made.lock(GRANT.resource):
-            pass  # Whoever renews has its turn in this process anyway.
-        assert os.listdir(tmp_path) == []
-
-    run(main())
+async def test_memory_leaves_nothing_on_disk(tmp_path: Path) -> None:
+    vault = MemoryVault()
+    made = GrantStore(lambda: vault, tmp_path, Redactor().learn, memory=True)
+    await made.save(GRANT, "one")
+    assert await made.load(GRANT.resource, "work") == GRANT
+    async with made.lock(GRANT.resource), made.lock(GRANT.resource):
+        pass  # Whoever renews has its turn in this process anyway.
+    assert os.listdir(tmp_path) == []
 
 
-def test_forgetting(tmp_path: Path) -> None:
-    async def main() -> None:
-        vault = MemoryVault()
-        made = store(tmp_path, vault)
-        await made.save(GRANT, "one")
-        await made.save_client(CLIENT, "work")
-        assert await made.remove(GRANT.resource, "work") and await made.remove_client(CLIENT.issuer, "work")
-        assert await made.load(GRANT.resource, "work") is None and await made.client(CLIENT.issuer, "work") is None
-        assert not vault.secrets
-
-    run(main())
+async def test_forgetting(tmp_path: Path) -> None:
+    vault = MemoryVault()
+    made = store(tmp_path, vault)
+    await made.save(GRANT, "one")
+    await made.save_client(CLIENT, "work")
+    assert await made.remove(GRANT.resource, "work") and await made.remove_client(CLIENT.issuer, "work")
+    assert await made.load(GRANT.resource, "work") is None and await made.client(CLIENT.issuer, "work") is None
+    assert not vault.secrets
 
 
-def test_what_cannot_be_deleted_stays_listed(tmp_path: Path) -> None:
+async def test_what_cannot_be_deleted_stays_listed(tmp_path: Path) -> None:
     class Stuck(MemoryVault):
         def delete(self, name: str) -> bool:
             raise VaultRefused("locked")
 
-    async def main() -> None:
-        made = store(tmp_path, Stuck())
-        await made.save(GRANT, "one")
-        with pytest.raises(VaultRefused):
-            await made.remove(GRANT.resource, "work")
-        assert len(await made.list()) == 1
-
-    run(main())
+    made = store(tmp_path, Stuck())
+    await made.save(GRANT, "one")
+    with pytest.raises(VaultRefused):
+        await made.remove(GRANT.resource, "work")
+    assert len(await made.list()) == 1
 
 
-def test_what_is_damaged_counts_as_absent_and_says_why(tmp_path: Path) -> None:
-    async def main() -> None:
-        vault = MemoryVault()
-        made = store(tmp_path, vault)
-        await made.save(GRANT, "one")
-        (name,) = vault.secrets
-        for text in (
-            "",
-            "{",
-            "[]",
-            '{"version": 99, "kind": "Grant"}',
-            encode(CLIENT),
-            encode(replace(GRANT, account="x")),
-        ):
-            vault.secrets[name] = text
-            assert await made.load(GRANT.resource, "work") is None and made.problem
-        (tmp_path / "sign-ins.json").write_text("{broken")
-        assert await made.list() == []
-        await made.save(GRANT, "one")
-        assert len(await made.list()) == 1
-
-    run(main())
+async def test_what_is_damaged_counts_as_absent_and_says_why(tmp_path: Path) -> None:
+    vault = MemoryVault()
+    made = store(tmp_path, vault)
+    await made.save(GRANT, "one")
+    (name,) = vault.secrets
+    for text in (
+        "",
+        "{",
+        "[]",
+        '{"version": 99, "kind": "Grant"}',
+        encode(CLIENT),
+        encode(replace(GRANT, account="x")),
+    ):
+        vault.secrets[name] = text
+        assert await made.load(GRANT.resource, "work") is None and made.problem
+    (tmp_path / "sign-ins.json").write_text("{broken")
+    assert await made.list() == []
+    await made.save(GRANT, "one")
+    assert len(await made.list()) == 1
 
 
 @pytest.mark.parametrize(
@@ -162,62 +144,50 @@ def test_fields_that_a_later_version_knows_are_no_damage() -> None:
     assert "planted-verifier" in secrets(PENDING) and "planted-secret" in secrets(PENDING)
 
 
-def test_what_was_set_aside_is_there_once_and_not_for_long(tmp_path: Path) -> None:
-    async def main() -> None:
-        vault = MemoryVault()
-        made = store(tmp_path, vault)
-        waiting = replace(PENDING, until=time.time() + 60)
-        other = replace(waiting, state="another-state")
-        await made.save_pending(waiting)
-        await made.save_pending(other)
-        assert await made.pending(waiting.resource, "") == [other, waiting]
-        assert await made.take_pending(waiting) and not await made.take_pending(waiting)
-        await made.save_pending(replace(waiting, until=time.time() - 1))
-        for n in range(9):
-            await made.save_pending(replace(waiting, state=f"state-{n}"))
-        found = await made.pending(waiting.resource, "")
-        assert len(found) == 5 and found[0].state == "state-8"
-        for one in found:
-            assert await made.take_pending(one)
-        assert not vault.secrets
-
-    run(main())
+async def test_what_was_set_aside_is_there_once_and_not_for_long(tmp_path: Path) -> None:
+    vault = MemoryVault()
+    made = store(tmp_path, vault)
+    waiting = replace(PENDING, until=time.time() + 60)
+    other = replace(waiting, state="another-state")
+    await made.save_pending(waiting)
+    await made.save_pending(other)
+    assert await made.pending(waiting.resource, "") == [other, waiting]
+    assert await made.take_pending(waiting) and not await made.take_pending(waiting)
+    await made.save_pending(replace(waiting, until=time.time() - 1))
+    for n in range(9):
+        await made.save_pending(replace(waiting, state=f"state-{n}"))
+    found = await made.pending(waiting.resource, "")
+    assert len(found) == 5 and found[0].state == "state-8"
+    for one in found:
+        assert await made.take_pending(one)
+    assert not vault.secrets
 
 
-def test_only_one_at_a_time_holds_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main() -> None:
-        made, order = store(tmp_path), list[str]()
+async def test_only_one_at_a_time_holds_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, order = store(tmp_path), list[str]()
 
-        async def hold(name: str) -> None:
+    async def hold(name: str) -> None:
+        async with made.lock("https://mcp.example/mcp"):
+            order.append(name)
+            await asyncio.sleep(0)
+            order.append(name)
+
+    await asyncio.gather(*(hold(name) for name in "abc"))
+    assert order[0::2] == order[1::2]
+    monkeypatch.setattr("mcp_studio.auth.store._PATIENCE", 0.05)
+    async with made.lock("https://mcp.example/mcp"), made.lock("https://mcp.example/other"):
+        with pytest.raises(LockHeld):
             async with made.lock("https://mcp.example/mcp"):
-                order.append(name)
-                await asyncio.sleep(0)
-                order.append(name)
-
-        await asyncio.gather(*(hold(name) for name in "abc"))
-        assert order[0::2] == order[1::2]
-        monkeypatch.setattr("mcp_studio.auth.store._PATIENCE", 0.05)
-        async with made.lock("https://mcp.example/mcp"), made.lock("https://mcp.example/other"):
-            with pytest.raises(LockHeld):
-                async with made.lock("https://mcp.example/mcp"):
-                    pass
-
-    run(main())
+                pass
 
 
-def test_two_stores_do_not_lose_each_others_entries(tmp_path: Path) -> None:
-    async def main() -> None:
-        vault = MemoryVault()
-        one, two = store(tmp_path, vault), store(tmp_path, vault)
-        await asyncio.gather(
-            *(
-                made.save(replace(GRANT, resource=f"https://mcp.example/{n}"), "x")
-                for n, made in enumerate([one, two] * 4)
-            )
-        )
-        assert len(await one.list()) == len(await two.list()) == 8
-
-    run(main())
+async def test_two_stores_do_not_lose_each_others_entries(tmp_path: Path) -> None:
+    vault = MemoryVault()
+    one, two = store(tmp_path, vault), store(tmp_path, vault)
+    await asyncio.gather(
+        *(made.save(replace(GRANT, resource=f"https://mcp.example/{n}"), "x") for n, made in enumerate([one, two] * 4))
+    )
+    assert len(await one.list()) == len(await two.list()) == 8
 
 
 def test_what_a_newer_version_wrote_is_not_overwritten(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from mcp_studio.config.model import PolicyRule
 from mcp_studio.errors import StudioError
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.session.inbox import Inbox
-from tests.support import run, wait_until
+from tests.support import wait_until
 
 REF = Ref("tool", "demo", "add")
 
@@ -46,22 +46,19 @@ class Server:
             self.running -= 1
 
 
-def test_it_makes_so_many_calls_and_so_many_at_once() -> None:
-    async def scene() -> None:
-        server = Server()
-        load = Load(server.begin, 50, 8)
-        assert not load.running and load.rate == 0
-        await load.run()
-        assert (len(server.calls), server.most, load.done, load.flying, load.wrong) == (50, 8, 50, 0, 0)
-        assert load.outcomes == {"ok": 50} and load.bytes == 500 and not load.why
-        assert load.durations.percentile(0.5) == 25
-        assert [call.unchecked for call in server.calls[:2]] == [False, True]
-        assert not load.running and load.seconds > 0 and load.rate > 0
-
-    run(scene())
+async def test_it_makes_so_many_calls_and_so_many_at_once() -> None:
+    server = Server()
+    load = Load(server.begin, 50, 8)
+    assert not load.running and load.rate == 0
+    await load.run()
+    assert (len(server.calls), server.most, load.done, load.flying, load.wrong) == (50, 8, 50, 0, 0)
+    assert load.outcomes == {"ok": 50} and load.bytes == 500 and not load.why
+    assert load.durations.percentile(0.5) == 25
+    assert [call.unchecked for call in server.calls[:2]] == [False, True]
+    assert not load.running and load.seconds > 0 and load.rate > 0
 
 
-def test_what_failed_is_counted_by_kind_and_by_what_it_said() -> None:
+async def test_what_failed_is_counted_by_kind_and_by_what_it_said() -> None:
     def answer(number: int) -> CallOutcome:
         content = [{"type": "text", "text": f"row {number} is \x1b[31mlocked"}]
         return (
@@ -71,82 +68,67 @@ def test_what_failed_is_counted_by_kind_and_by_what_it_said() -> None:
             TimedOut(ms=4, limit="5 s"),
         )[number % 4]
 
-    async def scene() -> None:
-        load = Load(Server(answer).begin, 40, 3)
-        await load.run()
-        assert load.outcomes == {"ok": 10, "tool error": 10, "refused": 10, "timed out": 10}
-        assert load.wrong == 30 and load.durations.count == 30 and not load.why
-        assert sorted(load.errors) == [
-            (10, "-32602 no"), (10, "no answer within 5 s"), (10, "row 37 is ␛[31mlocked"),
-        ]  # fmt: skip
-        figures = load.figures()
-        assert figures["errors"][0]["count"] == 10 and figures["ms"]["max"] == 3 and "ended" not in figures
-        past = remembered(load, REF, {"a": 1}, 0.0, "studio")
-        assert (past.kind, past.said) == ("tool error", "40 calls, 3 at once, 30 failed")
-
-    run(scene())
+    load = Load(Server(answer).begin, 40, 3)
+    await load.run()
+    assert load.outcomes == {"ok": 10, "tool error": 10, "refused": 10, "timed out": 10}
+    assert load.wrong == 30 and load.durations.count == 30 and not load.why
+    assert sorted(load.errors) == [
+        (10, "-32602 no"), (10, "no answer within 5 s"), (10, "row 37 is ␛[31mlocked"),
+    ]  # fmt: skip
+    figures = load.figures()
+    assert figures["errors"][0]["count"] == 10 and figures["ms"]["max"] == 3 and "ended" not in figures
+    past = remembered(load, REF, {"a": 1}, 0.0, "studio")
+    assert (past.kind, past.said) == ("tool error", "40 calls, 3 at once, 30 failed")
 
 
-def test_stopping_stops_what_runs_and_starts_nothing_more() -> None:
-    async def scene() -> None:
-        server = Server()
-        server.open.clear()
-        load = Load(server.begin, 1_000, 4)
-        running = asyncio.ensure_future(load.run())
-        await wait_until(lambda: load.flying == 4)
-        load.stop("because")
-        await running
-        assert (load.sent, load.outcomes, load.wrong, load.why) == (4, {"stopped": 4}, 0, "because")
-        assert load.durations.count == 0 and load.figures()["ended"] == "because"
-
-    run(scene())
+async def test_stopping_stops_what_runs_and_starts_nothing_more() -> None:
+    server = Server()
+    server.open.clear()
+    load = Load(server.begin, 1_000, 4)
+    running = asyncio.ensure_future(load.run())
+    await wait_until(lambda: load.flying == 4)
+    load.stop("because")
+    await running
+    assert (load.sent, load.outcomes, load.wrong, load.why) == (4, {"stopped": 4}, 0, "because")
+    assert load.durations.count == 0 and load.figures()["ended"] == "because"
 
 
-def test_cancelling_the_run_stops_its_calls_before_it_ends() -> None:
-    async def scene() -> None:
-        server = Server()
-        server.open.clear()
-        load = Load(server.begin, 1_000, 4)
-        running = asyncio.ensure_future(load.run())
-        await wait_until(lambda: load.flying == 4)
-        running.cancel()
-        await asyncio.wait((running,))
-        assert running.cancelled() and server.running == 0 and not load.running
-        assert [type(call.outcome) for call in server.calls] == [Cancelled] * 4
-
-    run(scene())
+async def test_cancelling_the_run_stops_its_calls_before_it_ends() -> None:
+    server = Server()
+    server.open.clear()
+    load = Load(server.begin, 1_000, 4)
+    running = asyncio.ensure_future(load.run())
+    await wait_until(lambda: load.flying == 4)
+    running.cancel()
+    await asyncio.wait((running,))
+    assert running.cancelled() and server.running == 0 and not load.running
+    assert [type(call.outcome) for call in server.calls] == [Cancelled] * 4
 
 
-def test_it_ends_when_nobody_answers_or_it_is_not_allowed() -> None:
-    async def scene() -> None:
-        gone = Load(Server(lambda number: Lost(error=StudioError("gone"))).begin, 100_000, 10)
-        await gone.run()
-        assert 100 <= gone.done < 120 and gone.why == "100 calls in a row had no answer"
-        all_gone = Load(Server(lambda number: Lost(error=StudioError("gone"))).begin, 100, 10)
-        await all_gone.run()
-        assert (all_gone.done, all_gone.wrong, all_gone.why) == (100, 100, ""), "it ended when it should"
-        denied = Load(Server(lambda number: Denied(rule="never")).begin, 100_000, 1)
-        await denied.run()
-        assert (denied.done, denied.why) == (1, "it must not be run: never")
+async def test_it_ends_when_nobody_answers_or_it_is_not_allowed() -> None:
+    gone = Load(Server(lambda number: Lost(error=StudioError("gone"))).begin, 100_000, 10)
+    await gone.run()
+    assert 100 <= gone.done < 120 and gone.why == "100 calls in a row had no answer"
+    all_gone = Load(Server(lambda number: Lost(error=StudioError("gone"))).begin, 100, 10)
+    await all_gone.run()
+    assert (all_gone.done, all_gone.wrong, all_gone.why) == (100, 100, ""), "it ended when it should"
+    denied = Load(Server(lambda number: Denied(rule="never")).begin, 100_000, 1)
+    await denied.run()
+    assert (denied.done, denied.why) == (1, "it must not be run: never")
 
-        def refuse() -> Call:
-            raise StudioError("There is no such server.")
+    def refuse() -> Call:
+        raise StudioError("There is no such server.")
 
-        broken = Load(refuse, 10, 2)
-        await broken.run()
-        assert (broken.sent, broken.why) == (0, "There is no such server.")
-
-    run(scene())
+    broken = Load(refuse, 10, 2)
+    await broken.run()
+    assert (broken.sent, broken.why) == (0, "There is no such server.")
 
 
-def test_many_different_errors_stay_bounded() -> None:
-    async def scene() -> None:
-        words = [chr(97 + number % 26) * (number % 7 + 1) for number in range(1_000)]
-        load = Load(Server(lambda number: Rejected(message=words[number - 1])).begin, 1_000, 5)
-        await load.run()
-        assert len(load.said) <= 51 and sum(count for count, _ in load.errors) == 1_000
-
-    run(scene())
+async def test_many_different_errors_stay_bounded() -> None:
+    words = [chr(97 + number % 26) * (number % 7 + 1) for number in range(1_000)]
+    load = Load(Server(lambda number: Rejected(message=words[number - 1])).begin, 1_000, 5)
+    await load.run()
+    assert len(load.said) <= 51 and sum(count for count, _ in load.errors) == 1_000
 
 
 def entry(destructive: bool) -> Entry:
@@ -154,30 +136,24 @@ def entry(destructive: bool) -> Entry:
     return Entry(REF, ToolView(raw))
 
 
-def test_a_destructive_tool_is_asked_about_once_with_the_number() -> None:
-    async def scene() -> None:
-        inbox = Inbox()
-        for answer, verdict in (("accept", None), ("decline", "you said no")):
-            asking = asyncio.ensure_future(consent(inbox.ask, REF, [entry(True)], {"a": 1}, 2_000, 8, trusted=False))
-            await wait_until(lambda: inbox.pending)
-            question = inbox.pending[0]
-            assert question.subject == "demo.add 2,000 times, 8 at once" and question.arguments == {"a": 1}
-            assert question.reasons[:2] == ("2,000 calls", "destructive")
-            question.answer(answer)  # type: ignore[arg-type]
-            denied = await asking
-            assert (denied.rule if denied else None) == verdict
-
-    run(scene())
+async def test_a_destructive_tool_is_asked_about_once_with_the_number() -> None:
+    inbox = Inbox()
+    for answer, verdict in (("accept", None), ("decline", "you said no")):
+        asking = asyncio.ensure_future(consent(inbox.ask, REF, [entry(True)], {"a": 1}, 2_000, 8, trusted=False))
+        await wait_until(lambda: inbox.pending)
+        question = inbox.pending[0]
+        assert question.subject == "demo.add 2,000 times, 8 at once" and question.arguments == {"a": 1}
+        assert question.reasons[:2] == ("2,000 calls", "destructive")
+        question.answer(answer)  # type: ignore[arg-type]
+        denied = await asking
+        assert (denied.rule if denied else None) == verdict
 
 
-def test_what_is_harmless_or_approved_is_not_asked_about_and_a_rule_that_denies_holds() -> None:
-    async def scene() -> None:
-        inbox = Inbox()
-        assert await consent(inbox.ask, REF, [entry(False)], {}, 5, 1, trusted=False) is None
-        assert await consent(inbox.ask, REF, [entry(True)], {}, 5, 1, trusted=False, approved=True) is None
-        rules = (PolicyRule("demo.*", "deny"),)
-        denied = await consent(inbox.ask, REF, [entry(False)], {}, 5, 1, trusted=True, rules=rules, approved=True)
-        assert denied is not None and "demo.*" in denied.rule
-        assert not inbox.pending
-
-    run(scene())
+async def test_what_is_harmless_or_approved_is_not_asked_about_and_a_rule_that_denies_holds() -> None:
+    inbox = Inbox()
+    assert await consent(inbox.ask, REF, [entry(False)], {}, 5, 1, trusted=False) is None
+    assert await consent(inbox.ask, REF, [entry(True)], {}, 5, 1, trusted=False, approved=True) is None
+    rules = (PolicyRule("demo.*", "deny"),)
+    denied = await consent(inbox.ask, REF, [entry(False)], {}, 5, 1, trusted=True, rules=rules, approved=True)
+    assert denied is not None and "demo.*" in denied.rule
+    assert not inbox.pending

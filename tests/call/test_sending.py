@@ -10,7 +10,6 @@ import pytest
 from mcp_studio.call.call import Rejected, Succeeded
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.studio_support import call, http, opened
-from tests.support import run
 
 
 class Moving:
@@ -51,15 +50,12 @@ class Moving:
 
 
 @pytest.mark.parametrize("mends", [True, False])
-def test_the_tool_is_listed_anew_and_the_call_sent_once_more_where_that_helps(mends: bool) -> None:
-    async def go() -> None:
-        moving = Moving(mends)
-        async with RawServer(moving) as server, opened(http(server.url)) as studio:
-            outcome = await call(studio, "where", region="north")
-            if mends:
-                assert isinstance(outcome, Succeeded) and moving.got == [None, "north"]
-            else:
-                assert isinstance(outcome, Rejected) and outcome.code == -32020 and moving.got == [None]
-            assert moving.lists >= 2
-
-    run(go())
+async def test_the_tool_is_listed_anew_and_the_call_sent_once_more_where_that_helps(mends: bool) -> None:
+    moving = Moving(mends)
+    async with RawServer(moving) as server, opened(http(server.url)) as studio:
+        outcome = await call(studio, "where", region="north")
+        if mends:
+            assert isinstance(outcome, Succeeded) and moving.got == [None, "north"]
+        else:
+            assert isinstance(outcome, Rejected) and outcome.code == -32020 and moving.got == [None]
+        assert moving.lists >= 2

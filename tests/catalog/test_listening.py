@@ -8,10 +8,10 @@ from mcp_studio.config.model import Settings
 from mcp_studio.limits import DEFAULT
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.studio_support import http, opened
-from tests.support import run, wait_until
+from tests.support import wait_until
 
 
-def test_a_stream_that_ends_is_opened_again_and_all_lists_are_read_again() -> None:
+async def test_a_stream_that_ends_is_opened_again_and_all_lists_are_read_again() -> None:
     heard: list[str] = []
 
     async def handler(got: Request, reply: Reply) -> None:
@@ -27,10 +27,7 @@ def test_a_stream_that_ends_is_opened_again_and_all_lists_are_read_again() -> No
             name = f"t{heard.count('tools/list')}"
             await reply.result({"resultType": "complete", "tools": [{"name": name, "inputSchema": {"type": "object"}}]})
 
-    async def go() -> None:
-        settings = Settings(limits=replace(DEFAULT, retry_min=0.01))
-        async with RawServer(handler) as server, opened(http(server.url), settings=settings) as studio:
-            await wait_until(lambda: heard.count("subscriptions/listen") == 2)
-            await wait_until(lambda: [entry.ref.name for entry in studio.catalog.entries("tool")] == ["t2"])
-
-    run(go())
+    settings = Settings(limits=replace(DEFAULT, retry_min=0.01))
+    async with RawServer(handler) as server, opened(http(server.url), settings=settings) as studio:
+        await wait_until(lambda: heard.count("subscriptions/listen") == 2)
+        await wait_until(lambda: [entry.ref.name for entry in studio.catalog.entries("tool")] == ["t2"])

@@ -29,29 +29,23 @@ def marks(studio: Studio) -> dict[str, str]:
 CHANGED = {"words": "changed", "fresh": "new", "old": "gone"}
 
 
-def test_the_first_reading_marks_nothing() -> None:
-    async def go() -> None:
-        async with opened(server()) as studio:
-            assert len(studio.catalog.entries("tool")) == 5 and marks(studio) == {}
-
-    run(go())
+async def test_the_first_reading_marks_nothing() -> None:
+    async with opened(server()) as studio:
+        assert len(studio.catalog.entries("tool")) == 5 and marks(studio) == {}
 
 
-def test_a_list_that_changed_is_marked_until_somebody_looks() -> None:
-    async def go() -> None:
-        async with opened(server()) as studio:
-            await studio.call_tool(Ref("tool", "s", "change"), {}, approved=True).wait()
-            await wait_until(lambda: marks(studio) == CHANGED)
-            assert len(studio.catalog.entries("tool")) == 5
-            (words,) = studio.catalog.find(Ref("tool", "s", "words"))
-            assert words.change is not None and words.change.parts == ("description", "inputSchema")
-            studio.catalog.acknowledge(Ref("tool", "s", "words"))
-            studio.manager.refresh("s")
-            read = studio.catalog.listing("s", "tool").read_at
-            await wait_until(lambda: studio.catalog.listing("s", "tool").read_at > read)
-            assert marks(studio) == {"fresh": "new", "old": "gone"}
-
-    run(go())
+async def test_a_list_that_changed_is_marked_until_somebody_looks() -> None:
+    async with opened(server()) as studio:
+        await studio.call_tool(Ref("tool", "s", "change"), {}, approved=True).wait()
+        await wait_until(lambda: marks(studio) == CHANGED)
+        assert len(studio.catalog.entries("tool")) == 5
+        (words,) = studio.catalog.find(Ref("tool", "s", "words"))
+        assert words.change is not None and words.change.parts == ("description", "inputSchema")
+        studio.catalog.acknowledge(Ref("tool", "s", "words"))
+        studio.manager.refresh("s")
+        read = studio.catalog.listing("s", "tool").read_at
+        await wait_until(lambda: studio.catalog.listing("s", "tool").read_at > read)
+        assert marks(studio) == {"fresh": "new", "old": "gone"}
 
 
 def test_what_changed_between_two_runs_is_marked_in_every_run_until_somebody_looks(
@@ -99,16 +93,13 @@ def test_a_list_that_is_cut_off_misses_nothing() -> None:
     run(go(3, {}))
 
 
-def test_a_server_that_never_stops_changing_is_read_ever_less_often() -> None:
-    async def go() -> None:
-        async with opened(server("--restless")) as studio:
-            await wait_until(lambda: marks(studio).get("words") == "changed")
-            heard = [e.method for e in studio.trace]
-            asked = [e for e in studio.trace if e.method == "tools/list" and e.kind == "request"]
-            assert heard.count("notifications/tools/list_changed") > 2 * len(asked)
-            assert len(marks(studio)) == 3
-
-    run(go())
+async def test_a_server_that_never_stops_changing_is_read_ever_less_often() -> None:
+    async with opened(server("--restless")) as studio:
+        await wait_until(lambda: marks(studio).get("words") == "changed")
+        heard = [e.method for e in studio.trace]
+        asked = [e for e in studio.trace if e.method == "tools/list" and e.kind == "request"]
+        assert heard.count("notifications/tools/list_changed") > 2 * len(asked)
+        assert len(marks(studio)) == 3
 
 
 def test_a_list_that_is_not_fresh_any_more_is_read_again_when_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,46 +122,34 @@ def test_a_list_that_is_not_fresh_any_more_is_read_again_when_somebody_looks(mon
     assert not before.stale() and after.read_at == before.read_at
 
 
-def test_somebody_who_looks_all_the_time_costs_one_reading() -> None:
-    async def go() -> None:
-        async with opened(server("--ttl", "0")) as studio:
-            for _ in range(50):
-                studio.manager.look("s", "tool")
-            await studio.complete(Ref("prompt", "s", "visit"), "country", "f", {})
-            asked = [e for e in studio.trace if e.method == "tools/list" and e.kind == "request"]
-            assert len(asked) == 1
-
-    run(go())
+async def test_somebody_who_looks_all_the_time_costs_one_reading() -> None:
+    async with opened(server("--ttl", "0")) as studio:
+        for _ in range(50):
+            studio.manager.look("s", "tool")
+        await studio.complete(Ref("prompt", "s", "visit"), "country", "f", {})
+        asked = [e for e in studio.trace if e.method == "tools/list" and e.kind == "request"]
+        assert len(asked) == 1
 
 
-def test_older_versions_have_no_lifetimes() -> None:
-    async def go() -> None:
-        async with opened(stdio(python_server("raw_lists", "--ttl", "1"))) as studio:
-            listing = studio.catalog.listing("s", "tool")
-            assert listing.hint is None and not listing.stale() and listing.read_at > 0
-
-    run(go())
+async def test_older_versions_have_no_lifetimes() -> None:
+    async with opened(stdio(python_server("raw_lists", "--ttl", "1"))) as studio:
+        listing = studio.catalog.listing("s", "tool")
+        assert listing.hint is None and not listing.stale() and listing.read_at > 0
 
 
-def test_a_page_is_read_past_the_catalog() -> None:
-    async def go() -> None:
-        async with opened(server("--pages", "--ttl", "9000")) as studio:
-            first = await studio.list_page("s", "tool")
-            assert first.following == "after 2" and len(first.items) == 2
-            assert first.hint is not None and first.hint.ttl == 9
-            second = await studio.list_page("s", "tool", first.following)
-            assert second.cursor == "after 2" and second.items != first.items
-            last = await studio.list_page("s", "tool", second.following)
-            assert last.following is None and len(last.items) == 1
-            assert len(studio.catalog.entries("tool")) == 5
-
-    run(go())
+async def test_a_page_is_read_past_the_catalog() -> None:
+    async with opened(server("--pages", "--ttl", "9000")) as studio:
+        first = await studio.list_page("s", "tool")
+        assert first.following == "after 2" and len(first.items) == 2
+        assert first.hint is not None and first.hint.ttl == 9
+        second = await studio.list_page("s", "tool", first.following)
+        assert second.cursor == "after 2" and second.items != first.items
+        last = await studio.list_page("s", "tool", second.following)
+        assert last.following is None and len(last.items) == 1
+        assert len(studio.catalog.entries("tool")) == 5
 
 
-def test_the_servers_own_words_have_their_lifetime() -> None:
-    async def go() -> None:
-        async with opened(server("--ttl", "9000", "--scope", "public")) as studio:
-            hint = studio.manager.status("s").hint
-            assert hint is not None and (hint.ttl, hint.scope) == (9, "public")
-
-    run(go())
+async def test_the_servers_own_words_have_their_lifetime() -> None:
+    async with opened(server("--ttl", "9000", "--scope", "public")) as studio:
+        hint = studio.manager.status("s").hint
+        assert hint is not None and (hint.ttl, hint.scope) == (9, "public")

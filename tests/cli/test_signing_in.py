@@ -171,29 +171,23 @@ def test_whoever_gives_up_has_cancelled(state: SignInState, lines: Typed) -> Non
         run(guided_once(lines, state))
 
 
-def test_input_that_ends_does_not_end_what_the_browser_can_still_finish() -> None:
-    async def main() -> None:
-        sign_in = Acted("browser", opens=True)
-        following = asyncio.ensure_future(guided(sign_in, Typed(ends=True)))
-        await sign_in.opener.tried.wait()
-        for _ in range(20):
-            await asyncio.sleep(0)
-        assert not following.done()
-        sign_in.go_on()
-        await following
-
-    run(main())
+async def test_input_that_ends_does_not_end_what_the_browser_can_still_finish() -> None:
+    sign_in = Acted("browser", opens=True)
+    following = asyncio.ensure_future(guided(sign_in, Typed(ends=True)))
+    await sign_in.opener.tried.wait()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not following.done()
+    sign_in.go_on()
+    await following
 
 
-def test_without_anybody_the_page_is_handed_out_for_later() -> None:
-    async def main() -> None:
-        sign_in = Acted("browser")
-        with pytest.raises(SignInAt) as failed:
-            await guided(sign_in, None)
-        assert failed.value.url == URL and failed.value.exit_code == 3 and sign_in.did == ["set aside"]
-        assert "mcp-studio auth login mine --redirect -" in failed.value.hint and REDIRECT in failed.value.hint
-
-    run(main())
+async def test_without_anybody_the_page_is_handed_out_for_later() -> None:
+    sign_in = Acted("browser")
+    with pytest.raises(SignInAt) as failed:
+        await guided(sign_in, None)
+    assert failed.value.url == URL and failed.value.exit_code == 3 and sign_in.did == ["set aside"]
+    assert "mcp-studio auth login mine --redirect -" in failed.value.hint and REDIRECT in failed.value.hint
 
 
 def test_where_nothing_can_be_set_aside_that_is_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,18 +199,15 @@ def test_where_nothing_can_be_set_aside_that_is_the_reason(monkeypatch: pytest.M
         run(guided(Acted("browser"), None))
 
 
-def test_without_anybody_a_browser_is_waited_for() -> None:
-    async def main() -> None:
-        sign_in = Acted("browser", opens=True)
-        following = asyncio.ensure_future(guided(sign_in, None))
-        await sign_in.opener.tried.wait()
-        for _ in range(20):
-            await asyncio.sleep(0)
-        assert not following.done() and sign_in.opened
-        sign_in.go_on()
-        await following
-
-    run(main())
+async def test_without_anybody_a_browser_is_waited_for() -> None:
+    sign_in = Acted("browser", opens=True)
+    following = asyncio.ensure_future(guided(sign_in, None))
+    await sign_in.opener.tried.wait()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not following.done() and sign_in.opened
+    sign_in.go_on()
+    await following
 
 
 @pytest.mark.parametrize(("state", "option"), [("choosing", "--issuer"), ("client", "--client-id")])
@@ -226,18 +217,15 @@ def test_without_anybody_what_is_missing_is_named_with_its_option(state: SignInS
     assert option in failed.value.hint
 
 
-def test_cancelling_the_one_who_follows_cancels_the_sign_in() -> None:
-    async def main() -> None:
-        sign_in = Acted("browser")
-        following = asyncio.ensure_future(guided(sign_in, Typed()))
-        for _ in range(10):
-            await asyncio.sleep(0)
-        following.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await following
-        assert sign_in.state == "cancelled"
-
-    run(main())
+async def test_cancelling_the_one_who_follows_cancels_the_sign_in() -> None:
+    sign_in = Acted("browser")
+    following = asyncio.ensure_future(guided(sign_in, Typed()))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    following.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await following
+    assert sign_in.state == "cancelled"
 
 
 def told(environ: dict[str, str], **facts: object) -> list[str]:

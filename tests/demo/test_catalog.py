@@ -8,7 +8,6 @@ from mcp.shared.exceptions import MCPError
 
 from mcp_studio.servers.demo.content import LISTS
 from tests.demo import client as sdk
-from tests.support import run
 
 ALL = LISTS["tools"]
 
@@ -33,41 +32,32 @@ def test_every_kind_of_annotation_is_there() -> None:
         assert {True, False} <= {hint.get(name) for hint in given}
 
 
-def test_every_page_of_every_list_arrives(era: str) -> None:
-    async def go() -> None:
-        async with sdk.connected(era) as client:
-            assert [tool.name for tool in await sdk.all_tools(client)] == [tool["name"] for tool in ALL]
-            first = await client.list_resources()
-            second = await client.list_resources(cursor=first.next_cursor)
-            third = await client.list_resources(cursor=second.next_cursor)
-            assert [len(page.resources) for page in (first, second, third)] == [8, 8, 6]
-            assert third.next_cursor is None
-            assert len((await client.list_resource_templates()).resource_templates) == 5
-            assert len((await client.list_prompts()).prompts) == 4
-
-    run(go())
+async def test_every_page_of_every_list_arrives(era: str) -> None:
+    async with sdk.connected(era) as client:
+        assert [tool.name for tool in await sdk.all_tools(client)] == [tool["name"] for tool in ALL]
+        first = await client.list_resources()
+        second = await client.list_resources(cursor=first.next_cursor)
+        third = await client.list_resources(cursor=second.next_cursor)
+        assert [len(page.resources) for page in (first, second, third)] == [8, 8, 6]
+        assert third.next_cursor is None
+        assert len((await client.list_resource_templates()).resource_templates) == 5
+        assert len((await client.list_prompts()).prompts) == 4
 
 
 @pytest.mark.parametrize("cursor", ["", "nonsense", "YWZ0ZXI6OTk5OQ==", "YWZ0ZXI6LTE=", "ÿ"])
-def test_a_foreign_cursor_is_invalid_params(era: str, cursor: str) -> None:
-    async def go() -> None:
-        async with sdk.connected(era) as client:
-            with pytest.raises(MCPError) as caught:
-                await client.list_tools(cursor=cursor)
-            assert caught.value.code == -32602
-
-    run(go())
+async def test_a_foreign_cursor_is_invalid_params(era: str, cursor: str) -> None:
+    async with sdk.connected(era) as client:
+        with pytest.raises(MCPError) as caught:
+            await client.list_tools(cursor=cursor)
+        assert caught.value.code == -32602
 
 
-def test_it_says_who_it_is_and_what_changes() -> None:
-    async def go() -> None:
-        async with sdk.connected(sdk.LEGACY) as client:
-            capabilities = client.server_capabilities
-            assert client.server_info is not None and client.server_info.title == "The Paper Lantern"
-            assert capabilities.tools is not None and capabilities.tools.list_changed
-            assert capabilities.prompts is not None and capabilities.prompts.list_changed
-            assert capabilities.resources is not None and capabilities.resources.subscribe
-            assert capabilities.logging is not None and capabilities.completions is not None
-            assert "form_*" in (client.instructions or "")
-
-    run(go())
+async def test_it_says_who_it_is_and_what_changes() -> None:
+    async with sdk.connected(sdk.LEGACY) as client:
+        capabilities = client.server_capabilities
+        assert client.server_info is not None and client.server_info.title == "The Paper Lantern"
+        assert capabilities.tools is not None and capabilities.tools.list_changed
+        assert capabilities.prompts is not None and capabilities.prompts.list_changed
+        assert capabilities.resources is not None and capabilities.resources.subscribe
+        assert capabilities.logging is not None and capabilities.completions is not None
+        assert "form_*" in (client.instructions or "")

@@ -12,21 +12,18 @@ from tests.demo import client as sdk
 from tests.support import run
 
 
-def test_a_change_shows_in_tools_and_resources_alike(era: str) -> None:
-    async def go() -> None:
-        async with sdk.connected(era) as client:
-            book = {"title": "Fog", "author": "Odile Marrow", "genre": "poetry"}
-            added = await client.call_tool("add_book", book)
-            assert added.structured_content is not None
-            assert added.structured_content["id"] == "fog" and added.structured_content["price"] == 10
-            found = await client.call_tool("find_books", {"text": "marrow"})
-            assert found.structured_content is not None and found.structured_content["count"] == 3
-            read = await client.read_resource("shop://books/fog")
-            assert json.loads(read.contents[0].text)["author"] == "Odile Marrow"  # type: ignore[union-attr]
-            await client.call_tool("remove_book", {"id": "fog"})
-            assert (await client.call_tool("get_book", {"id": "fog"})).is_error
-
-    run(go())
+async def test_a_change_shows_in_tools_and_resources_alike(era: str) -> None:
+    async with sdk.connected(era) as client:
+        book = {"title": "Fog", "author": "Odile Marrow", "genre": "poetry"}
+        added = await client.call_tool("add_book", book)
+        assert added.structured_content is not None
+        assert added.structured_content["id"] == "fog" and added.structured_content["price"] == 10
+        found = await client.call_tool("find_books", {"text": "marrow"})
+        assert found.structured_content is not None and found.structured_content["count"] == 3
+        read = await client.read_resource("shop://books/fog")
+        assert json.loads(read.contents[0].text)["author"] == "Odile Marrow"  # type: ignore[union-attr]
+        await client.call_tool("remove_book", {"id": "fog"})
+        assert (await client.call_tool("get_book", {"id": "fog"})).is_error
 
 
 @pytest.mark.parametrize(
@@ -41,14 +38,13 @@ def test_a_change_shows_in_tools_and_resources_alike(era: str) -> None:
         ("get_book", {"id": "nope"}, "There is no book with the id 'nope'. list_books shows all ids."),
     ],
 )
-def test_wrong_arguments_are_tool_errors_that_say_what_is_wrong(era: str, name: str, arguments, complaint: str) -> None:
-    async def go() -> None:
-        async with sdk.connected(era) as client:
-            result = await client.call_tool(name, arguments)
-            assert result.is_error
-            assert sdk.words(result) == complaint
-
-    run(go())
+async def test_wrong_arguments_are_tool_errors_that_say_what_is_wrong(
+    era: str, name: str, arguments, complaint: str
+) -> None:
+    async with sdk.connected(era) as client:
+        result = await client.call_tool(name, arguments)
+        assert result.is_error
+        assert sdk.words(result) == complaint
 
 
 @pytest.mark.parametrize(
@@ -64,55 +60,43 @@ def test_wrong_arguments_are_tool_errors_that_say_what_is_wrong(era: str, name: 
         ("form_constant", {"version": 1, "kind": "order"}),
     ],
 )
-def test_forms_answer_with_what_they_got(era: str, name: str, arguments) -> None:
-    async def go() -> None:
-        async with sdk.connected(era) as client:
-            result = await client.call_tool(name, arguments)
-            assert not result.is_error
-            assert result.structured_content == {"received": arguments}
-
-    run(go())
+async def test_forms_answer_with_what_they_got(era: str, name: str, arguments) -> None:
+    async with sdk.connected(era) as client:
+        result = await client.call_tool(name, arguments)
+        assert not result.is_error
+        assert result.structured_content == {"received": arguments}
 
 
-def test_every_kind_of_content_block_is_shown(era: str) -> None:
-    async def go() -> None:
-        async with sdk.connected(era) as client:
-            result = await client.call_tool("show_every_block", {})
-            kinds = [block.type for block in result.content]
-            assert kinds == ["text", "text", "image", "audio", "resource", "resource", "resource_link", "resource_link"]
-            assert (await client.call_tool("show_nothing", {})).content == []
-
-    run(go())
+async def test_every_kind_of_content_block_is_shown(era: str) -> None:
+    async with sdk.connected(era) as client:
+        result = await client.call_tool("show_every_block", {})
+        kinds = [block.type for block in result.content]
+        assert kinds == ["text", "text", "image", "audio", "resource", "resource", "resource_link", "resource_link"]
+        assert (await client.call_tool("show_nothing", {})).content == []
 
 
-def test_hostile_text_arrives_as_it_is(era: str) -> None:
-    async def go() -> None:
-        async with sdk.connected(era) as client:
-            everything = sdk.words(await client.call_tool("show_hostile_text", {}))
-            for attempt in resources.HOSTILE.values():
-                assert attempt in everything
-            one = sdk.words(await client.call_tool("show_hostile_text", {"kind": "bidirectional"}))
-            assert "\u202e" in one and "\x1b" not in one
-
-    run(go())
+async def test_hostile_text_arrives_as_it_is(era: str) -> None:
+    async with sdk.connected(era) as client:
+        everything = sdk.words(await client.call_tool("show_hostile_text", {}))
+        for attempt in resources.HOSTILE.values():
+            assert attempt in everything
+        one = sdk.words(await client.call_tool("show_hostile_text", {"kind": "bidirectional"}))
+        assert "\u202e" in one and "\x1b" not in one
 
 
-def test_the_failures_are_of_four_kinds(era: str) -> None:
-    async def go() -> None:
-        async with sdk.connected(era) as client:
-            assert (await client.call_tool("fail_as_tool", {"reason": "no"})).is_error
-            with pytest.raises(MCPError) as refused:
-                await client.call_tool("fail_as_request", {"code": -32051, "message": "no"})
-            assert (refused.value.code, refused.value.data["opens"]) == (-32051, "9:00")
-            with pytest.raises(MCPError):
-                await client.call_tool("fail_by_exception", {})
-            with pytest.raises(MCPError) as unknown:
-                await client.call_tool("no_such_tool", {})
-            assert unknown.value.code == -32602
-            wrong = await client.call_tool("fail_output_schema", {})
-            assert (wrong.is_error, wrong.structured_content) == (False, {"count": "many"})
-
-    run(go())
+async def test_the_failures_are_of_four_kinds(era: str) -> None:
+    async with sdk.connected(era) as client:
+        assert (await client.call_tool("fail_as_tool", {"reason": "no"})).is_error
+        with pytest.raises(MCPError) as refused:
+            await client.call_tool("fail_as_request", {"code": -32051, "message": "no"})
+        assert (refused.value.code, refused.value.data["opens"]) == (-32051, "9:00")
+        with pytest.raises(MCPError):
+            await client.call_tool("fail_by_exception", {})
+        with pytest.raises(MCPError) as unknown:
+            await client.call_tool("no_such_tool", {})
+        assert unknown.value.code == -32602
+        wrong = await client.call_tool("fail_output_schema", {})
+        assert (wrong.is_error, wrong.structured_content) == (False, {"count": "many"})
 
 
 def test_progress_tells_every_shelf(era: str) -> None:
@@ -149,15 +133,12 @@ def test_logging_follows_the_level_asked_for(era: str) -> None:
     assert levels[:8] == ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 
 
-def test_a_guest_brings_a_tool_and_takes_it_away(era: str) -> None:
-    async def go() -> None:
-        async with sdk.connected(era) as client:
-            with pytest.raises(MCPError):
-                await client.call_tool("read_palm", {})
-            await client.call_tool("invite_guest", {})
-            assert "read_palm" in [tool.name for tool in await sdk.all_tools(client)]
-            assert not (await client.call_tool("read_palm", {})).is_error
-            await client.call_tool("invite_guest", {"present": False})
-            assert "read_palm" not in [tool.name for tool in await sdk.all_tools(client)]
-
-    run(go())
+async def test_a_guest_brings_a_tool_and_takes_it_away(era: str) -> None:
+    async with sdk.connected(era) as client:
+        with pytest.raises(MCPError):
+            await client.call_tool("read_palm", {})
+        await client.call_tool("invite_guest", {})
+        assert "read_palm" in [tool.name for tool in await sdk.all_tools(client)]
+        assert not (await client.call_tool("read_palm", {})).is_error
+        await client.call_tool("invite_guest", {"present": False})
+        assert "read_palm" not in [tool.name for tool in await sdk.all_tools(client)]

@@ -40,118 +40,94 @@ def test_the_sdk_client_gets_along_with_it_over_http(era: str, url: str) -> None
     run(_conversation(era, url))
 
 
-def test_http_clients_hear_of_a_sale(url: str) -> None:
-    async def go() -> None:
-        async with (
-            sdk.connected(sdk.MODERN, url) as client,
-            client.listen(resource_subscriptions=["shop://till"], tools_list_changed=True) as heard,
-        ):
-            await client.call_tool("sell_book", {"id": "moss-a-biography"})
-            await client.call_tool("invite_guest", {"present": False})
-            kinds = [type(await anext(heard)).__name__ for _ in range(2)]
-            assert kinds == ["ResourceUpdated", "ToolsListChanged"]
-
-    run(go())
+async def test_http_clients_hear_of_a_sale(url: str) -> None:
+    async with (
+        sdk.connected(sdk.MODERN, url) as client,
+        client.listen(resource_subscriptions=["shop://till"], tools_list_changed=True) as heard,
+    ):
+        await client.call_tool("sell_book", {"id": "moss-a-biography"})
+        await client.call_tool("invite_guest", {"present": False})
+        kinds = [type(await anext(heard)).__name__ for _ in range(2)]
+        assert kinds == ["ResourceUpdated", "ToolsListChanged"]
 
 
 @MODERN
-def test_a_cancelled_call_stops_at_once_and_is_never_answered(modern: bool) -> None:
-    async def go() -> None:
-        async with opened(modern) as wire:
-            call = await wire.request(
-                "tools/call", name="wait_for_parcel", arguments={"seconds": 600}, _meta={"progressToken": "p"}
-            )
-            await wire.until(method="notifications/progress")
-            await wire.send({"method": "notifications/cancelled", "params": {"requestId": call}})
-            await wire.stderr_until("wait_for_parcel was cancelled after")
-            await wire.ask("tools/list")
-            assert call not in [frame.get("id") for frame in wire.seen]
-
-    run(go())
+async def test_a_cancelled_call_stops_at_once_and_is_never_answered(modern: bool) -> None:
+    async with opened(modern) as wire:
+        call = await wire.request(
+            "tools/call", name="wait_for_parcel", arguments={"seconds": 600}, _meta={"progressToken": "p"}
+        )
+        await wire.until(method="notifications/progress")
+        await wire.send({"method": "notifications/cancelled", "params": {"requestId": call}})
+        await wire.stderr_until("wait_for_parcel was cancelled after")
+        await wire.ask("tools/list")
+        assert call not in [frame.get("id") for frame in wire.seen]
 
 
-def test_older_subscribers_hear_what_they_subscribed_to_until_they_stop() -> None:
-    async def go() -> None:
-        async with opened(modern=False) as wire:
-            await wire.ask("resources/subscribe", uri="shop://till")
-            sell = {"name": "sell_book", "arguments": {"id": "moss-a-biography"}}
-            await wire.ask("tools/call", **sell)
-            updated = [frame["params"]["uri"] for frame in wire.seen if "updated" in frame.get("method", "")]
-            assert updated == ["shop://till"]
-            await wire.ask("resources/unsubscribe", uri="shop://till")
-            wire.seen.clear()
-            await wire.ask("tools/call", **sell)
-            assert [frame.get("method") for frame in wire.seen] == [None]
-
-    run(go())
+async def test_older_subscribers_hear_what_they_subscribed_to_until_they_stop() -> None:
+    async with opened(modern=False) as wire:
+        await wire.ask("resources/subscribe", uri="shop://till")
+        sell = {"name": "sell_book", "arguments": {"id": "moss-a-biography"}}
+        await wire.ask("tools/call", **sell)
+        updated = [frame["params"]["uri"] for frame in wire.seen if "updated" in frame.get("method", "")]
+        assert updated == ["shop://till"]
+        await wire.ask("resources/unsubscribe", uri="shop://till")
+        wire.seen.clear()
+        await wire.ask("tools/call", **sell)
+        assert [frame.get("method") for frame in wire.seen] == [None]
 
 
-def test_listen_streams_carry_their_id_and_only_what_was_asked_for() -> None:
-    async def go() -> None:
-        async with opened(modern=True) as wire:
-            wanted = {"resourceSubscriptions": ["shop://till"], "promptsListChanged": True}
-            stream = await wire.request("subscriptions/listen", notifications=wanted)
-            await wire.until(method="notifications/subscriptions/acknowledged")
-            for name, arguments in (("sell_book", {"id": "twelve-soups", "copies": 1}), ("invite_guest", {})):
-                await wire.ask("tools/call", name=name, arguments=arguments)
-            await wire.ask("tools/call", name="sell_book", arguments={"id": "moss-a-biography"})
-            await wire.ask("tools/call", name="announce_reading", arguments={})
-            heard = [frame for frame in wire.seen if "method" in frame][1:]
-            assert [frame["method"] for frame in heard] == [
-                "notifications/resources/updated",
-                "notifications/prompts/list_changed",
-            ]
-            assert {frame["params"]["_meta"][SUBSCRIPTION] for frame in heard} == {stream}
-
-    run(go())
+async def test_listen_streams_carry_their_id_and_only_what_was_asked_for() -> None:
+    async with opened(modern=True) as wire:
+        wanted = {"resourceSubscriptions": ["shop://till"], "promptsListChanged": True}
+        stream = await wire.request("subscriptions/listen", notifications=wanted)
+        await wire.until(method="notifications/subscriptions/acknowledged")
+        for name, arguments in (("sell_book", {"id": "twelve-soups", "copies": 1}), ("invite_guest", {})):
+            await wire.ask("tools/call", name=name, arguments=arguments)
+        await wire.ask("tools/call", name="sell_book", arguments={"id": "moss-a-biography"})
+        await wire.ask("tools/call", name="announce_reading", arguments={})
+        heard = [frame for frame in wire.seen if "method" in frame][1:]
+        assert [frame["method"] for frame in heard] == [
+            "notifications/resources/updated",
+            "notifications/prompts/list_changed",
+        ]
+        assert {frame["params"]["_meta"][SUBSCRIPTION] for frame in heard} == {stream}
 
 
 @MODERN
-def test_the_clock_ticks_while_somebody_watches(modern: bool) -> None:
-    async def go() -> None:
-        async with opened(modern) as wire:
-            if modern:
-                await wire.request("subscriptions/listen", notifications={"resourceSubscriptions": ["shop://clock"]})
-            else:
-                await wire.ask("resources/subscribe", uri="shop://clock")
-            await wire.until(method="notifications/resources/updated")
-            read = await wire.ask("resources/read", uri="shop://clock")
-            assert read["result"]["contents"][0]["text"].startswith("The clock has ticked 1 times.")
-
-    run(go())
+async def test_the_clock_ticks_while_somebody_watches(modern: bool) -> None:
+    async with opened(modern) as wire:
+        if modern:
+            await wire.request("subscriptions/listen", notifications={"resourceSubscriptions": ["shop://clock"]})
+        else:
+            await wire.ask("resources/subscribe", uri="shop://clock")
+        await wire.until(method="notifications/resources/updated")
+        read = await wire.ask("resources/read", uri="shop://clock")
+        assert read["result"]["contents"][0]["text"].startswith("The clock has ticked 1 times.")
 
 
 @MODERN
-def test_leaving_ends_the_process_with_its_exit_code(modern: bool) -> None:
-    async def go() -> None:
-        async with opened(modern) as wire:
-            await wire.request("tools/call", name="fail_by_leaving", arguments={"exit_code": 9})
-            assert await wire.process.wait() == 9
-
-    run(go())
+async def test_leaving_ends_the_process_with_its_exit_code(modern: bool) -> None:
+    async with opened(modern) as wire:
+        await wire.request("tools/call", name="fail_by_leaving", arguments={"exit_code": 9})
+        assert await wire.process.wait() == 9
 
 
 @MODERN
-def test_it_leaves_when_its_client_does(modern: bool) -> None:
-    async def go() -> None:
-        async with opened(modern) as wire:
-            await wire.ask("tools/list")
-            await wire.request("tools/call", name="wait_for_parcel", arguments={"seconds": 600})
-            assert wire.process.stdin is not None
-            wire.process.stdin.close()
-            assert await wire.process.wait() == 0
-
-    run(go())
+async def test_it_leaves_when_its_client_does(modern: bool) -> None:
+    async with opened(modern) as wire:
+        await wire.ask("tools/list")
+        await wire.request("tools/call", name="wait_for_parcel", arguments={"seconds": 600})
+        assert wire.process.stdin is not None
+        wire.process.stdin.close()
+        assert await wire.process.wait() == 0
 
 
-def test_noise_on_stderr_stays_off_stdout() -> None:
-    async def go() -> None:
-        async with opened(modern=True) as wire:
-            await wire.ask("tools/call", name="write_to_stderr", arguments={"lines": 2, "text": "hush"})
-            assert await wire.stderr_until("hush") == "1: hush\n"
-            assert len(wire.seen) == 1
-
-    run(go())
+async def test_noise_on_stderr_stays_off_stdout() -> None:
+    async with opened(modern=True) as wire:
+        await wire.ask("tools/call", name="write_to_stderr", arguments={"lines": 2, "text": "hush"})
+        assert await wire.stderr_until("hush") == "1: hush\n"
+        assert len(wire.seen) == 1
 
 
 def test_importing_the_package_of_servers_imports_no_sdk() -> None:

@@ -178,16 +178,13 @@ def test_a_process_that_cannot_start_is_told(monkeypatch: pytest.MonkeyPatch) ->
     checking(test)
 
 
-def test_closing_ends_the_process_and_checks() -> None:
-    async def test() -> None:
-        one = Checker()
-        await one.check(INTEGER, 1)
-        process = pid(one)
-        await one.close()
-        assert not alive(process)
-        assert "closing" in only(await one.check(INTEGER, "x"))
-
-    run(test())
+async def test_closing_ends_the_process_and_checks() -> None:
+    one = Checker()
+    await one.check(INTEGER, 1)
+    process = pid(one)
+    await one.close()
+    assert not alive(process)
+    assert "closing" in only(await one.check(INTEGER, "x"))
 
 
 def test_no_reference_is_fetched() -> None:

@@ -16,7 +16,7 @@ from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.engine import Feed
 from mcp_studio.search.method import LONGEST, Answer, Found, Query, Scope, SearchProblem
 from tests.search.index_kit import Make, document, listing, names, searching
-from tests.support import run, wait_until
+from tests.support import wait_until
 
 FILES = [
     document("disk", "read_file", "Read the contents of a file."),
@@ -116,19 +116,16 @@ def test_a_question_that_cannot_be_asked_is_told_and_the_next_one_is_answered(in
     assert len(names(index.ask_now("re.d_", method="regex"))) == 1
 
 
-def test_a_problem_is_told_once_and_to_nobody_else(indexes: Make) -> None:
-    async def work() -> None:
-        index = indexes()
-        index.list("disk", "tool", FILES)
-        elsewhere: list[object] = []
-        asyncio.get_running_loop().set_exception_handler(lambda _, what: elsewhere.append(what))
-        with pytest.raises(SearchProblem):
-            await index.ask("re(ad", method="regex")
-        gc.collect()
-        await asyncio.sleep(0)
-        assert elsewhere == []
-
-    run(work())
+async def test_a_problem_is_told_once_and_to_nobody_else(indexes: Make) -> None:
+    index = indexes()
+    index.list("disk", "tool", FILES)
+    elsewhere: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, what: elsewhere.append(what))
+    with pytest.raises(SearchProblem):
+        await index.ask("re(ad", method="regex")
+    gc.collect()
+    await asyncio.sleep(0)
+    assert elsewhere == []
 
 
 def test_documents_of_others_are_not_taken_for_those_of_a_server(indexes: Make) -> None:
@@ -177,49 +174,43 @@ def test_what_a_catalog_has_after_the_end_is_nobody_s_business(indexes: Make) ->
     assert searching() == []
 
 
-def test_questions_are_answered_while_thousands_of_entries_are_taken_up(indexes: Make) -> None:
+async def test_questions_are_answered_while_thousands_of_entries_are_taken_up(indexes: Make) -> None:
     many = [document(f"s{at % 40}", f"tool_{at}", "Counts something.") for at in range(4_000)]
     catalog = Catalog()
 
-    async def work() -> None:
-        index = indexes(catalog)
-        told: list[None] = []
-        index.changed.connect(told.append)
-        await index.ask("warm")  # what has to be imported is
-        lists = [listing(f"s{at}", {one.ref.name: "Counts." for one in many[at::40]}) for at in range(40)]
-        began = time.thread_time()
-        for one in lists:
-            catalog.put(one)
-        assert time.thread_time() - began < 0.01, "the loop waits for nothing"
-        answers: list[Found] = []
-        began = time.thread_time()
-        while not answers or answers[-1].pending:
-            answers.append(found := await index.ask("tool_77", typing=True))
-            assert len(names(found)) == len(set(names(found))) <= 50
-            assert all(hit.entry is not None for hit in found.hits)
-            seen = len(told)
-            await wait_until(lambda seen=seen, found=found: len(told) > seen or not found.pending)
-        assert answers[0].pending, "an answer came meanwhile"
-        assert (time.thread_time() - began) / len(answers) < 0.01, "an answer is found elsewhere"
-        found = answers[-1]
-        assert names(found)[0] == "s37.tool_77" and found.of == 4_000
-
-    run(work())
+    index = indexes(catalog)
+    told: list[None] = []
+    index.changed.connect(told.append)
+    await index.ask("warm")  # what has to be imported is
+    lists = [listing(f"s{at}", {one.ref.name: "Counts." for one in many[at::40]}) for at in range(40)]
+    began = time.thread_time()
+    for one in lists:
+        catalog.put(one)
+    assert time.thread_time() - began < 0.01, "the loop waits for nothing"
+    answers: list[Found] = []
+    began = time.thread_time()
+    while not answers or answers[-1].pending:
+        answers.append(found := await index.ask("tool_77", typing=True))
+        assert len(names(found)) == len(set(names(found))) <= 50
+        assert all(hit.entry is not None for hit in found.hits)
+        seen = len(told)
+        await wait_until(lambda seen=seen, found=found: len(told) > seen or not found.pending)
+    assert answers[0].pending, "an answer came meanwhile"
+    assert (time.thread_time() - began) / len(answers) < 0.01, "an answer is found elsewhere"
+    found = answers[-1]
+    assert names(found)[0] == "s37.tool_77" and found.of == 4_000
 
 
-def test_a_server_that_goes_while_it_is_taken_up_is_found_no_more(indexes: Make) -> None:
-    async def work() -> None:
-        index = indexes()
-        index.list("large", "tool", [document("large", f"read_{at}") for at in range(3_000)])
-        index.list("small", "tool", [document("small", "read")])
-        await index.ask("read", typing=True)
-        index.forget("large")
-        found = await index.ask("read")
-        assert names(found) == ["small.read"] and found.of == 1 and found.pending == 0
-        index.list("large", "tool", [document("large", "read")])
-        assert names(await index.ask("read")) == ["large.read", "small.read"]
-
-    run(work())
+async def test_a_server_that_goes_while_it_is_taken_up_is_found_no_more(indexes: Make) -> None:
+    index = indexes()
+    index.list("large", "tool", [document("large", f"read_{at}") for at in range(3_000)])
+    index.list("small", "tool", [document("small", "read")])
+    await index.ask("read", typing=True)
+    index.forget("large")
+    found = await index.ask("read")
+    assert names(found) == ["small.read"] and found.of == 1 and found.pending == 0
+    index.list("large", "tool", [document("large", "read")])
+    assert names(await index.ask("read")) == ["large.read", "small.read"]
 
 
 def test_what_lists_and_forgets_much_is_found_as_in_a_new_index(indexes: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,51 +224,47 @@ def test_what_lists_and_forgets_much_is_found_as_in_a_new_index(indexes: Make, m
     assert len(made) > 1, "what is left of those that have gone is let go"
 
 
-def test_questions_given_up_before_their_turn_are_not_answered(indexes: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def work() -> None:
-        index = indexes()
-        index.list("disk", "tool", FILES)
-        await index.ask("file")
-        asked: list[str] = []
-        inside, gate = Feed.ask, threading.Event()
+async def test_questions_given_up_before_their_turn_are_not_answered(
+    indexes: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = indexes()
+    index.list("disk", "tool", FILES)
+    await index.ask("file")
+    asked: list[str] = []
+    inside, gate = Feed.ask, threading.Event()
 
-        def ask(self: Feed, query: Query) -> Answer:
-            asked.append(query.text)
-            assert gate.wait(20)
-            return inside(self, query)
+    def ask(self: Feed, query: Query) -> Answer:
+        asked.append(query.text)
+        assert gate.wait(20)
+        return inside(self, query)
 
-        monkeypatch.setattr(Feed, "ask", ask)
-        tasks = [asyncio.create_task(index.ask(f"file {number}", method="bm25")) for number in range(200)]
-        await asyncio.sleep(0)
-        for task in tasks[:-1]:
-            task.cancel()
-        await asyncio.sleep(0)
-        gate.set()
-        assert names(await tasks[-1])
-        assert len(asked) <= 2, "only what had begun"
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    run(work())
+    monkeypatch.setattr(Feed, "ask", ask)
+    tasks = [asyncio.create_task(index.ask(f"file {number}", method="bm25")) for number in range(200)]
+    await asyncio.sleep(0)
+    for task in tasks[:-1]:
+        task.cancel()
+    await asyncio.sleep(0)
+    gate.set()
+    assert names(await tasks[-1])
+    assert len(asked) <= 2, "only what had begun"
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def test_closing_while_much_is_taken_up_ends_questions_and_threads(indexes: Make) -> None:
-    async def work() -> None:
-        index = indexes()
-        index.list("s", "tool", [document("s", f"read_{at}", "Reads. " * 20) for at in range(5_000)])
-        asking = [asyncio.create_task(index.ask("read")) for _ in range(5)]
-        await index.ask("read", typing=True)
-        index.close()
-        index.close()
-        assert searching() == []
-        for answer in await asyncio.gather(*asking, return_exceptions=True):
-            told = isinstance(answer, SearchProblem) and "closed" in str(answer)
-            assert told or (isinstance(answer, Found) and answer.total == 5_000)
-        with pytest.raises(SearchProblem, match="closed"):
-            await index.ask("read")
-        index.list("s", "tool", [])
-        assert searching() == []
-
-    run(work())
+async def test_closing_while_much_is_taken_up_ends_questions_and_threads(indexes: Make) -> None:
+    index = indexes()
+    index.list("s", "tool", [document("s", f"read_{at}", "Reads. " * 20) for at in range(5_000)])
+    asking = [asyncio.create_task(index.ask("read")) for _ in range(5)]
+    await index.ask("read", typing=True)
+    index.close()
+    index.close()
+    assert searching() == []
+    for answer in await asyncio.gather(*asking, return_exceptions=True):
+        told = isinstance(answer, SearchProblem) and "closed" in str(answer)
+        assert told or (isinstance(answer, Found) and answer.total == 5_000)
+    with pytest.raises(SearchProblem, match="closed"):
+        await index.ask("read")
+    index.list("s", "tool", [])
+    assert searching() == []
 
 
 def test_who_waits_without_a_loop_is_told_of_the_end(indexes: Make) -> None:

@@ -11,7 +11,7 @@ from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.method import Document
 from tests.search.index_kit import Index, Make, document, names
 from tests.search.meaning_kit import DOCUMENTS, many, stand_in
-from tests.support import run, wait_until
+from tests.support import wait_until
 
 QUESTION = "delete a document for good"
 
@@ -21,27 +21,24 @@ def fill(index: Index) -> None:
         index.list(server, "tool", [one for one in DOCUMENTS if one.ref.server == server])
 
 
-def test_an_answer_never_waits_for_meaning_that_nobody_asked_for(
+async def test_an_answer_never_waits_for_meaning_that_nobody_asked_for(
     indexes: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     letters = stand_in(monkeypatch)
     letters.gate.clear()
 
-    async def work() -> None:
-        index = indexes(semantic=True)
-        fill(index)
-        assert index.vectors == (0, 0), "nothing is computed before somebody asks"
-        found = await index.ask(QUESTION)
-        assert "hybrid" not in found.method and names(found)[0] == "store.delete_document" and found.note == ""
-        await wait_until(letters.begun.is_set)
-        letters.gate.set()
-        await wait_until(lambda: index.vectors == (5, 5))
-        assert "hybrid" in (await index.ask(QUESTION)).method
-        index.forget("store")
-        assert "store.delete_document" not in names(await index.ask(QUESTION))
-        await wait_until(lambda: index.vectors == (3, 3))
-
-    run(work())
+    index = indexes(semantic=True)
+    fill(index)
+    assert index.vectors == (0, 0), "nothing is computed before somebody asks"
+    found = await index.ask(QUESTION)
+    assert "hybrid" not in found.method and names(found)[0] == "store.delete_document" and found.note == ""
+    await wait_until(letters.begun.is_set)
+    letters.gate.set()
+    await wait_until(lambda: index.vectors == (5, 5))
+    assert "hybrid" in (await index.ask(QUESTION)).method
+    index.forget("store")
+    assert "store.delete_document" not in names(await index.ask(QUESTION))
+    await wait_until(lambda: index.vectors == (3, 3))
 
 
 def test_asked_once_only_what_is_kept_serves_and_nothing_else_is_begun(
@@ -88,25 +85,24 @@ def test_the_words_of_the_hybrid_are_complete_when_it_answers(indexes: Make, mon
     assert found.pending == 0 and sum(given) == 200 and names(found)[0] == "many.tool_199"
 
 
-def test_who_types_is_answered_by_words_until_meaning_is_known(indexes: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_types_is_answered_by_words_until_meaning_is_known(
+    indexes: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     letters = stand_in(monkeypatch)
     letters.gate.clear()
 
-    async def work() -> None:
-        index = indexes(semantic=True)
-        fill(index)
-        told: list[None] = []
-        index.changed.connect(told.append)
-        for _ in range(3):
-            found = await index.ask(QUESTION, typing=True)
-            assert "hybrid" not in found.method and names(found)[0] == "store.delete_document"
-        await wait_until(lambda: index.vectors[1] == 5)
-        seen = len(told)
-        letters.gate.set()
-        await wait_until(lambda: index.vectors == (5, 5) and len(told) > seen)
-        assert "hybrid" in (await index.ask(QUESTION, typing=True)).method
-
-    run(work())
+    index = indexes(semantic=True)
+    fill(index)
+    told: list[None] = []
+    index.changed.connect(told.append)
+    for _ in range(3):
+        found = await index.ask(QUESTION, typing=True)
+        assert "hybrid" not in found.method and names(found)[0] == "store.delete_document"
+    await wait_until(lambda: index.vectors[1] == 5)
+    seen = len(told)
+    letters.gate.set()
+    await wait_until(lambda: index.vectors == (5, 5) and len(told) > seen)
+    assert "hybrid" in (await index.ask(QUESTION, typing=True)).method
 
 
 def test_where_it_is_not_wished_it_serves_who_asks_for_it_by_name(

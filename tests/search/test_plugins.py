@@ -14,7 +14,7 @@ from mcp_studio.search import index as serving
 from mcp_studio.search.method import Answer, Query, Reason, Scope, Scored, SearchProblem
 from mcp_studio.search.plugins import MethodFailed, Offer, checked, entry_points, guarded
 from tests.search.index_kit import Index, Make, Plug, document, names, searching
-from tests.support import ROOT, run
+from tests.support import ROOT
 
 MANNERS = """
 import threading
@@ -138,25 +138,22 @@ def test_what_a_method_says_of_a_question_is_told_as_it_is(manners: None, indexe
     assert told.value.at == 2 and not isinstance(told.value, MethodFailed)
 
 
-def test_a_method_that_takes_too_long_is_not_waited_for(
+async def test_a_method_that_takes_too_long_is_not_waited_for(
     manners: None, indexes: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(serving, "_FOREIGN", 0.05)
     monkeypatch.setattr(serving, "_FOREIGN_FIRST", 0.05)
 
-    async def work() -> None:
-        index = filled(indexes)
-        for _ in range(2):
-            with pytest.raises(MethodFailed, match=r"'slow' of manners did not answer within 0\.05 seconds"):
-                await index.ask("read", method="slow")
-        with pytest.raises(MethodFailed, match="'slowlygiven' of manners did not answer"):
-            await index.ask("read", method="slowlygiven")
-        assert names(await index.ask("read")) == ["s.read"], "others answer meanwhile"
-        module = sys.modules["manners"]
-        module.Slow.end.set()
-        module.SlowlyGiven.end.set()
-
-    run(work())
+    index = filled(indexes)
+    for _ in range(2):
+        with pytest.raises(MethodFailed, match=r"'slow' of manners did not answer within 0\.05 seconds"):
+            await index.ask("read", method="slow")
+    with pytest.raises(MethodFailed, match="'slowlygiven' of manners did not answer"):
+        await index.ask("read", method="slowlygiven")
+    assert names(await index.ask("read")) == ["s.read"], "others answer meanwhile"
+    module = sys.modules["manners"]
+    module.Slow.end.set()
+    module.SlowlyGiven.end.set()
 
 
 def test_closing_does_not_wait_for_a_method_that_hangs(

@@ -32,78 +32,63 @@ def test_what_servers_list_is_found_by_what_it_says_and_its_group() -> None:
     assert searching() == []
 
 
-def test_a_list_that_changed_is_found_as_it_is_now() -> None:
-    async def work() -> None:
-        async with opened(stdio(LISTS), settings=WORDS) as studio:
-            assert names(await studio.search("old", servers=["s"], kinds=["tool"]))[0] == "s.old"
-            told: list[None] = []
-            studio.index.changed.connect(told.append)
-            await studio.call_tool(Ref("tool", "s", "change"), {}, approved=True).wait()
-            await wait_until(lambda: not studio.catalog.find(Ref("tool", "s", "old")))
-            assert "s.old" not in names(await studio.search("old", kinds=["tool"]))
-            await wait_until(lambda: told)
-
-    run(work())
+async def test_a_list_that_changed_is_found_as_it_is_now() -> None:
+    async with opened(stdio(LISTS), settings=WORDS) as studio:
+        assert names(await studio.search("old", servers=["s"], kinds=["tool"]))[0] == "s.old"
+        told: list[None] = []
+        studio.index.changed.connect(told.append)
+        await studio.call_tool(Ref("tool", "s", "change"), {}, approved=True).wait()
+        await wait_until(lambda: not studio.catalog.find(Ref("tool", "s", "old")))
+        assert "s.old" not in names(await studio.search("old", kinds=["tool"]))
+        await wait_until(lambda: told)
 
 
-def test_what_is_remembered_is_found_and_marked_also_of_servers_that_are_not_started() -> None:
-    async def work() -> None:
-        async with opened(stdio(LISTS, "on"), stdio(LISTS, "off")):
-            pass
-        kept = {name: stdio(LISTS, name, enabled=False) for name in ("on", "off")}
-        async with Studio.open(Config(WORDS, kept), Paths.default(), can_ask=False) as studio:
-            found = await studio.search("visit", kinds=["prompt"])
-            assert names(found) == ["off.visit", "on.visit"]
-            assert all(hit.entry is not None and hit.entry.remembered for hit in found.hits)
-            await studio.manager.remove("off")
-            assert names(await studio.search("visit", kinds=["prompt"])) == ["on.visit"]
-
-    run(work())
+async def test_what_is_remembered_is_found_and_marked_also_of_servers_that_are_not_started() -> None:
+    async with opened(stdio(LISTS, "on"), stdio(LISTS, "off")):
+        pass
+    kept = {name: stdio(LISTS, name, enabled=False) for name in ("on", "off")}
+    async with Studio.open(Config(WORDS, kept), Paths.default(), can_ask=False) as studio:
+        found = await studio.search("visit", kinds=["prompt"])
+        assert names(found) == ["off.visit", "on.visit"]
+        assert all(hit.entry is not None and hit.entry.remembered for hit in found.hits)
+        await studio.manager.remove("off")
+        assert names(await studio.search("visit", kinds=["prompt"])) == ["on.visit"]
 
 
-def test_what_a_person_runs_comes_first_where_nothing_is_asked() -> None:
-    async def work() -> None:
-        async with opened(stdio(LISTS), settings=WORDS) as studio:
-            assert studio.usage.all() == {}
-            await studio.get_prompt(Ref("prompt", "s", "visit"), {"country": "france"}).wait()
-            await studio.call_tool(Ref("tool", "s", "full"), {}, approved=True).wait()
-            studio.call_tool(Ref("tool", "s", "words"), {}, origin="program", approved=True)
-            assert names(await studio.search(""))[:3] == ["s.full", "s.visit", "s.change"]
-        async with opened(stdio(LISTS), settings=WORDS) as studio:
-            found = await studio.search("", limit=2)
-            assert names(found) == ["s.full", "s.visit"] and found.hits[0].used and found.hits[0].used.count == 1
-        async with opened(stdio(LISTS), settings=Settings(search_semantic=False, search_usage=False)) as studio:
-            await studio.call_tool(Ref("tool", "s", "words"), {}, approved=True).wait()
-            assert names(await studio.search(""))[0] == "s.change" and studio.usage.all() == {}
-        assert b"words" not in (Paths.default().state / "search-usage.json").read_bytes()
-
-    run(work())
+async def test_what_a_person_runs_comes_first_where_nothing_is_asked() -> None:
+    async with opened(stdio(LISTS), settings=WORDS) as studio:
+        assert studio.usage.all() == {}
+        await studio.get_prompt(Ref("prompt", "s", "visit"), {"country": "france"}).wait()
+        await studio.call_tool(Ref("tool", "s", "full"), {}, approved=True).wait()
+        studio.call_tool(Ref("tool", "s", "words"), {}, origin="program", approved=True)
+        assert names(await studio.search(""))[:3] == ["s.full", "s.visit", "s.change"]
+    async with opened(stdio(LISTS), settings=WORDS) as studio:
+        found = await studio.search("", limit=2)
+        assert names(found) == ["s.full", "s.visit"] and found.hits[0].used and found.hits[0].used.count == 1
+    async with opened(stdio(LISTS), settings=Settings(search_semantic=False, search_usage=False)) as studio:
+        await studio.call_tool(Ref("tool", "s", "words"), {}, approved=True).wait()
+        assert names(await studio.search(""))[0] == "s.change" and studio.usage.all() == {}
+    assert b"words" not in (Paths.default().state / "search-usage.json").read_bytes()
 
 
-def test_a_studio_that_is_closed_while_it_searches_leaves_nothing_behind() -> None:
-    async def work() -> None:
-        async with Studio.open(Config(WORDS), Paths.default(), can_ask=False) as studio:
-            for at in range(20):
-                studio.catalog.put(listing(f"s{at}", {f"read_{name}": "Read. " * 20 for name in range(200)}))
-            asked = asyncio.create_task(studio.search("read"))
-            typed = await studio.search("read", typing=True)
-            assert typed.of <= 4_000
-        assert searching() == []
-        (answer,) = await asyncio.gather(asked, return_exceptions=True)
-        assert isinstance(answer, SearchProblem) or (isinstance(answer, Found) and answer.total == 4_000)
-
-    run(work())
+async def test_a_studio_that_is_closed_while_it_searches_leaves_nothing_behind() -> None:
+    async with Studio.open(Config(WORDS), Paths.default(), can_ask=False) as studio:
+        for at in range(20):
+            studio.catalog.put(listing(f"s{at}", {f"read_{name}": "Read. " * 20 for name in range(200)}))
+        asked = asyncio.create_task(studio.search("read"))
+        typed = await studio.search("read", typing=True)
+        assert typed.of <= 4_000
+    assert searching() == []
+    (answer,) = await asyncio.gather(asked, return_exceptions=True)
+    assert isinstance(answer, SearchProblem) or (isinstance(answer, Found) and answer.total == 4_000)
 
 
-def test_two_studios_at_once_search_their_own_servers() -> None:
-    async def work() -> None:
-        async with (
-            opened(stdio(LISTS, "one"), settings=WORDS) as one,
-            opened(stdio(LISTS, "two"), settings=WORDS) as two,
-        ):
-            first, second = await asyncio.gather(one.search("visit"), two.search("visit"))
-            assert {hit.ref.server for hit in first.hits} == {"one"}
-            assert {hit.ref.server for hit in second.hits} == {"two"}
-        assert searching() == []
-
-    run(work())
+async def test_two_studios_at_once_search_their_own_servers() -> None:
+    async with (
+        opened(stdio(LISTS, "one"), settings=WORDS) as one,
+        opened(stdio(LISTS, "two"), settings=WORDS) as two,
+    ):
+        first, second = await asyncio.gather(one.search("visit"), two.search("visit"))
+        assert {hit.ref.server for hit in first.hits} == {"one"}
+        assert {hit.ref.server for hit in second.hits} == {"two"}
+    assert searching() == []

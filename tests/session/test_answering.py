@@ -15,7 +15,7 @@ from mcp_studio.session.inbox import InputRequest
 from mcp_studio.session.rules import message_result
 from mcp_studio.studio import Studio
 from tests.studio_support import call, opened, stdio, text
-from tests.support import python_server, run, wait_until
+from tests.support import python_server, wait_until
 
 
 def asks(**more: Any) -> Any:
@@ -35,119 +35,90 @@ def answering(studio: Studio, how: Any) -> None:
     studio.inbox.changed.connect(changed)
 
 
-def test_two_hundred_forms_and_two_hundred_sampling_requests_at_once_are_each_answered_once() -> None:
+async def test_two_hundred_forms_and_two_hundred_sampling_requests_at_once_are_each_answered_once() -> None:
     def how(request: InputRequest) -> None:
         if request.kind == "sampling":
             request.answer("accept", message_result("4"))
         else:
             request.answer("accept", {"name": "Ada"})
 
-    async def go() -> None:
-        async with opened(asks()) as studio:
-            answering(studio, how)
-            outcome = await call(studio, "storm", count=200)
-            assert json.loads(text(outcome)) == {"answered": 400, "twice": 0, "accepted": 400}
-            assert studio.inbox.pending == () and studio.inbox.held == 0
-
-    run(go())
+    async with opened(asks()) as studio:
+        answering(studio, how)
+        outcome = await call(studio, "storm", count=200)
+        assert json.loads(text(outcome)) == {"answered": 400, "twice": 0, "accepted": 400}
+        assert studio.inbox.pending == () and studio.inbox.held == 0
 
 
 @pytest.mark.parametrize("modern", [(), ("--modern",)])
-def test_a_flood_of_requests_is_refused_at_twenty_a_second_and_what_is_beyond_the_bound_is_counted(
+async def test_a_flood_of_requests_is_refused_at_twenty_a_second_and_what_is_beyond_the_bound_is_counted(
     modern: tuple[str, ...],
 ) -> None:
-    async def go() -> None:
-        settings = Settings(limits=Limits(server_requests=10, probe=30))
-        server = stdio(python_server("raw_faults", "--fault", "unknown-requests", "--count", "300", *modern))
-        async with opened(server, settings=settings) as studio:
-            assert isinstance(await call(studio, "echo", text="hi"), Succeeded)
+    settings = Settings(limits=Limits(server_requests=10, probe=30))
+    server = stdio(python_server("raw_faults", "--fault", "unknown-requests", "--count", "300", *modern))
+    async with opened(server, settings=settings) as studio:
+        assert isinstance(await call(studio, "echo", text="hi"), Succeeded)
 
-            def noted() -> int:
-                notes = [
-                    re.match(rb"(\d+) requests of the server got no answer: 10 others", e.body) for e in studio.trace
-                ]
-                return sum(int(found[1]) for found in notes if found)
+        def noted() -> int:
+            notes = [re.match(rb"(\d+) requests of the server got no answer: 10 others", e.body) for e in studio.trace]
+            return sum(int(found[1]) for found in notes if found)
 
-            def refused() -> list[float]:
-                return [e.time for e in studio.trace if (e.direction, e.kind) == ("out", "error")]
+        def refused() -> list[float]:
+            return [e.time for e in studio.trace if (e.direction, e.kind) == ("out", "error")]
 
-            await wait_until(lambda: noted() + len(refused()) == 300)
-            times = refused()
-            assert len(times) >= 10 and times[9] - times[0] > 0.4, "twenty a second"
-
-    run(go())
+        await wait_until(lambda: noted() + len(refused()) == 300)
+        times = refused()
+        assert len(times) >= 10 and times[9] - times[0] > 0.4, "twenty a second"
 
 
-def test_a_page_that_is_opened_and_done_sends_the_call_again() -> None:
-    async def go() -> None:
-        async with opened(asks()) as studio:
-            answering(studio, studio.inbox.page_opened)
-            assert text(await call(studio, "locked", tells=True)) == '"open"'
-
-    run(go())
+async def test_a_page_that_is_opened_and_done_sends_the_call_again() -> None:
+    async with opened(asks()) as studio:
+        answering(studio, studio.inbox.page_opened)
+        assert text(await call(studio, "locked", tells=True)) == '"open"'
 
 
-def test_a_declined_page_leaves_the_refusal_as_the_outcome() -> None:
-    async def go() -> None:
-        async with opened(asks()) as studio:
-            answering(studio, lambda request: request.answer("decline"))
-            outcome = await call(studio, "locked")
-            assert isinstance(outcome, Rejected) and outcome.code == -32042
-
-    run(go())
+async def test_a_declined_page_leaves_the_refusal_as_the_outcome() -> None:
+    async with opened(asks()) as studio:
+        answering(studio, lambda request: request.answer("decline"))
+        outcome = await call(studio, "locked")
+        assert isinstance(outcome, Rejected) and outcome.code == -32042
 
 
-def test_declined_sampling_is_refused_with_the_code_of_the_specification() -> None:
-    async def go() -> None:
-        async with opened(asks()) as studio:
-            answering(studio, lambda request: request.answer("decline"))
-            assert json.loads(text(await call(studio, "sample")))["error"]["code"] == -1
-
-    run(go())
+async def test_declined_sampling_is_refused_with_the_code_of_the_specification() -> None:
+    async with opened(asks()) as studio:
+        answering(studio, lambda request: request.answer("decline"))
+        assert json.loads(text(await call(studio, "sample")))["error"]["code"] == -1
 
 
-def test_roots_come_from_the_configuration_and_a_change_is_told() -> None:
-    async def go() -> None:
-        async with opened(asks(roots=(Root("file:///srv", "Data"),))) as studio:
-            found = json.loads(text(await call(studio, "roots")))
-            assert found["answer"]["result"] == {"roots": [{"uri": "file:///srv", "name": "Data"}]}
-            studio.manager.supervisor("s").set_roots((Root("/tmp"),))
-            found = json.loads(text(await call(studio, "roots")))
-            assert found == {"answer": {"jsonrpc": "2.0", "id": "q2", "result": {"roots": [{"uri": "file:///tmp"}]}},
-                             "changed": 1}  # fmt: skip
-
-    run(go())
+async def test_roots_come_from_the_configuration_and_a_change_is_told() -> None:
+    async with opened(asks(roots=(Root("file:///srv", "Data"),))) as studio:
+        found = json.loads(text(await call(studio, "roots")))
+        assert found["answer"]["result"] == {"roots": [{"uri": "file:///srv", "name": "Data"}]}
+        studio.manager.supervisor("s").set_roots((Root("/tmp"),))
+        found = json.loads(text(await call(studio, "roots")))
+        assert found == {"answer": {"jsonrpc": "2.0", "id": "q2", "result": {"roots": [{"uri": "file:///tmp"}]}},
+                         "changed": 1}  # fmt: skip
 
 
-def test_a_typed_secret_is_not_in_the_trace() -> None:
-    async def go() -> None:
-        async with opened(asks()) as studio:
-            answering(studio, lambda one: one.answer("accept", {"name": "Ada", "password": "correct-horse"}))
-            await call(studio, "form")
-            assert not any(b"correct-horse" in entry.body for entry in studio.trace)
-            assert any(b"Ada" in entry.body for entry in studio.trace)
-
-    run(go())
+async def test_a_typed_secret_is_not_in_the_trace() -> None:
+    async with opened(asks()) as studio:
+        answering(studio, lambda one: one.answer("accept", {"name": "Ada", "password": "correct-horse"}))
+        await call(studio, "form")
+        assert not any(b"correct-horse" in entry.body for entry in studio.trace)
+        assert any(b"Ada" in entry.body for entry in studio.trace)
 
 
-def test_what_a_rule_answers_stands_in_the_trace() -> None:
-    async def go() -> None:
-        async with opened(asks()) as studio:
-            studio.rules.add(AnswerRule("decline", kind="elicitation", source="rule 1 of answers.toml"))
-            await call(studio, "form")
-            notes = [entry.body.decode() for entry in studio.trace if entry.kind == "note"]
-            assert "elicitation answered by rule 1 of answers.toml: decline" in notes
-
-    run(go())
+async def test_what_a_rule_answers_stands_in_the_trace() -> None:
+    async with opened(asks()) as studio:
+        studio.rules.add(AnswerRule("decline", kind="elicitation", source="rule 1 of answers.toml"))
+        await call(studio, "form")
+        notes = [entry.body.decode() for entry in studio.trace if entry.kind == "note"]
+        assert "elicitation answered by rule 1 of answers.toml: decline" in notes
 
 
-def test_a_call_can_be_waited_for_longer_than_its_deadline_while_a_person_is_asked_but_not_for_ever() -> None:
-    async def go() -> None:
-        limits = Limits(call_idle=0.2, call_total=0.3, call_longest=0.8)
-        async with opened(asks(), settings=Settings(limits=limits)) as studio:
-            outcome = await call(studio, "form")
-            assert "call_longest" in getattr(outcome, "limit", "")
-            assert outcome.ms > 600
-            await wait_until(lambda: not studio.inbox.pending)
-
-    run(go())
+async def test_a_call_can_be_waited_for_longer_than_its_deadline_while_a_person_is_asked_but_not_for_ever() -> None:
+    limits = Limits(call_idle=0.2, call_total=0.3, call_longest=0.8)
+    async with opened(asks(), settings=Settings(limits=limits)) as studio:
+        outcome = await call(studio, "form")
+        assert "call_longest" in getattr(outcome, "limit", "")
+        assert outcome.ms > 600
+        await wait_until(lambda: not studio.inbox.pending)

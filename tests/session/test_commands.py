@@ -30,170 +30,134 @@ def state(studio: Studio, name: str = "s") -> str:
 
 
 @pytest.mark.parametrize("commands", [("restart",), ("stop", "start"), ("restart", "restart"), ("stop", "restart")])
-def test_whoever_restarts_a_server_that_is_connecting_gets_it_connected(commands: tuple[str, ...]) -> None:
-    async def go() -> None:
-        async with opened() as studio:
-            studio.manager.add(stdio(SLOW))
-            await wait_until(lambda: studio.manager.status("s").state == "connecting")
-            stopping: list[asyncio.Task[None]] = []
-            for command in commands:
-                if command == "stop":
-                    stopping.append(asyncio.create_task(studio.manager.stop("s")))
-                    await asyncio.sleep(0)
-                else:
-                    getattr(studio.manager, command)("s")
-            status = await studio.manager.settle("s")
-            assert status.state == "ready", status.error
-            await asyncio.gather(*stopping)
-
-    run(go())
+async def test_whoever_restarts_a_server_that_is_connecting_gets_it_connected(commands: tuple[str, ...]) -> None:
+    async with opened() as studio:
+        studio.manager.add(stdio(SLOW))
+        await wait_until(lambda: studio.manager.status("s").state == "connecting")
+        stopping: list[asyncio.Task[None]] = []
+        for command in commands:
+            if command == "stop":
+                stopping.append(asyncio.create_task(studio.manager.stop("s")))
+                await asyncio.sleep(0)
+            else:
+                getattr(studio.manager, command)("s")
+        status = await studio.manager.settle("s")
+        assert status.state == "ready", status.error
+        await asyncio.gather(*stopping)
 
 
-def test_a_server_that_waits_for_its_turn_is_stopped_at_once() -> None:
-    async def go() -> None:
-        silent = [stdio(["sleep", "60"], f"silent{number}") for number in range(2)]
-        async with opened(settings=Settings(start_processes=2)) as studio:
-            for config in (*silent, stdio(RAW, "queued")):
-                studio.manager.add(config)
-            await wait_until(lambda: [state(studio, c.name) for c in silent] == ["connecting"] * 2)
-            began = time.monotonic()
-            await studio.manager.stop("queued")
-            assert state(studio, "queued") == "disabled" and time.monotonic() - began < 5
-            await studio.manager.stop("silent0")
-            studio.manager.start("queued")
-            assert (await studio.manager.settle("queued")).state == "ready"
-
-    run(go())
+async def test_a_server_that_waits_for_its_turn_is_stopped_at_once() -> None:
+    silent = [stdio(["sleep", "60"], f"silent{number}") for number in range(2)]
+    async with opened(settings=Settings(start_processes=2)) as studio:
+        for config in (*silent, stdio(RAW, "queued")):
+            studio.manager.add(config)
+        await wait_until(lambda: [state(studio, c.name) for c in silent] == ["connecting"] * 2)
+        began = time.monotonic()
+        await studio.manager.stop("queued")
+        assert state(studio, "queued") == "disabled" and time.monotonic() - began < 5
+        await studio.manager.stop("silent0")
+        studio.manager.start("queued")
+        assert (await studio.manager.settle("queued")).state == "ready"
 
 
-def test_removing_twice_at_once_is_removing() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW)) as studio:
-            await asyncio.gather(studio.manager.remove("s"), studio.manager.remove("s"))
-            assert studio.manager.names() == ()
-
-    run(go())
+async def test_removing_twice_at_once_is_removing() -> None:
+    async with opened(stdio(RAW)) as studio:
+        await asyncio.gather(studio.manager.remove("s"), studio.manager.remove("s"))
+        assert studio.manager.names() == ()
 
 
-def test_a_removal_that_comes_late_leaves_the_next_server_of_the_name_alone() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW)) as studio:
-            manager = studio.manager
-            late = manager.supervisor("s")
-            await manager.remove("s")
-            await manager._remove(late, for_good=True)  # pyright: ignore[reportPrivateUsage]
-            manager.add(stdio(RAW))
-            await manager._remove(late, for_good=True)  # pyright: ignore[reportPrivateUsage]
-            assert (await manager.settle("s")).state == "ready"
-
-    run(go())
+async def test_a_removal_that_comes_late_leaves_the_next_server_of_the_name_alone() -> None:
+    async with opened(stdio(RAW)) as studio:
+        manager = studio.manager
+        late = manager.supervisor("s")
+        await manager.remove("s")
+        await manager._remove(late, for_good=True)  # pyright: ignore[reportPrivateUsage]
+        manager.add(stdio(RAW))
+        await manager._remove(late, for_good=True)  # pyright: ignore[reportPrivateUsage]
+        assert (await manager.settle("s")).state == "ready"
 
 
-def test_why_a_server_has_failed_costs_the_same_however_often_it_is_asked() -> None:
-    async def go() -> None:
-        async with opened(stdio(["no-such-program-anywhere"])) as studio:
-            error = (await studio.manager.settle("s")).error
-            for _ in range(20):
-                with pytest.raises(Unreachable):
-                    studio.manager.connection("s")
-            assert error is not None and len(list(traceback.walk_tb(error.__traceback__))) < 5
-
-    run(go())
+async def test_why_a_server_has_failed_costs_the_same_however_often_it_is_asked() -> None:
+    async with opened(stdio(["no-such-program-anywhere"])) as studio:
+        error = (await studio.manager.settle("s")).error
+        for _ in range(20):
+            with pytest.raises(Unreachable):
+                studio.manager.connection("s")
+        assert error is not None and len(list(traceback.walk_tb(error.__traceback__))) < 5
 
 
-def test_two_replacements_at_once_leave_one_server_and_its_place() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW), stdio(RAW, "z")) as studio:
-            await asyncio.gather(studio.manager.replace(stdio(RAW)), studio.manager.replace(stdio(MODERN)))
-            assert studio.manager.names() == ("s", "z")
-            await studio.manager.settle("s")
-            await studio.manager.listed("s")
-            order = list(dict.fromkeys(entry.ref.server for entry in studio.catalog.entries("tool")))
-            assert order in (["s", "z"], ["z"])
-
-    run(go())
+async def test_two_replacements_at_once_leave_one_server_and_its_place() -> None:
+    async with opened(stdio(RAW), stdio(RAW, "z")) as studio:
+        await asyncio.gather(studio.manager.replace(stdio(RAW)), studio.manager.replace(stdio(MODERN)))
+        assert studio.manager.names() == ("s", "z")
+        await studio.manager.settle("s")
+        await studio.manager.listed("s")
+        order = list(dict.fromkeys(entry.ref.server for entry in studio.catalog.entries("tool")))
+        assert order in (["s", "z"], ["z"])
 
 
-def test_a_replaced_server_keeps_its_place_in_the_catalog() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW), stdio(RAW, "z")) as studio:
-            await studio.manager.replace(stdio(MODERN))
-            await studio.manager.settle("s")
-            await studio.manager.listed("s")
-            order = list(dict.fromkeys(entry.ref.server for entry in studio.catalog.entries("tool")))
-            assert order == ["s", "z"]
-
-    run(go())
+async def test_a_replaced_server_keeps_its_place_in_the_catalog() -> None:
+    async with opened(stdio(RAW), stdio(RAW, "z")) as studio:
+        await studio.manager.replace(stdio(MODERN))
+        await studio.manager.settle("s")
+        await studio.manager.listed("s")
+        order = list(dict.fromkeys(entry.ref.server for entry in studio.catalog.entries("tool")))
+        assert order == ["s", "z"]
 
 
-def test_removing_goes_on_when_its_caller_is_cancelled() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW)) as studio:
-            removing = asyncio.create_task(studio.manager.remove("s"))
-            await asyncio.sleep(0)
-            removing.cancel()
-            await wait_until(lambda: not studio.manager.names())
-
-    run(go())
+async def test_removing_goes_on_when_its_caller_is_cancelled() -> None:
+    async with opened(stdio(RAW)) as studio:
+        removing = asyncio.create_task(studio.manager.remove("s"))
+        await asyncio.sleep(0)
+        removing.cancel()
+        await wait_until(lambda: not studio.manager.names())
 
 
-def test_a_second_server_of_the_same_name_is_refused() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW)) as studio:
-            with pytest.raises(UsageError, match="already"):
-                studio.manager.add(stdio(MODERN))
-
-    run(go())
+async def test_a_second_server_of_the_same_name_is_refused() -> None:
+    async with opened(stdio(RAW)) as studio:
+        with pytest.raises(UsageError, match="already"):
+            studio.manager.add(stdio(MODERN))
 
 
 Waiting = Callable[[Studio], Coroutine[Any, Any, object]]
 
 
 @pytest.mark.parametrize("wait", [lambda s: s.manager.settle("s"), lambda s: s.manager.stop("s")])
-def test_who_waits_for_a_server_that_is_removed_goes_on(wait: Waiting) -> None:
-    async def go() -> None:
-        async with opened() as studio:
-            studio.manager.add(stdio(["sleep", "60"]))
-            await asyncio.sleep(0)
-            waiting = asyncio.create_task(wait(studio))
-            await asyncio.sleep(0)
-            await studio.manager.remove("s")
-            await asyncio.wait_for(waiting, 10)
-
-    run(go())
+async def test_who_waits_for_a_server_that_is_removed_goes_on(wait: Waiting) -> None:
+    async with opened() as studio:
+        studio.manager.add(stdio(["sleep", "60"]))
+        await asyncio.sleep(0)
+        waiting = asyncio.create_task(wait(studio))
+        await asyncio.sleep(0)
+        await studio.manager.remove("s")
+        await asyncio.wait_for(waiting, 10)
 
 
-def test_who_waits_for_lists_goes_on_when_the_server_is_stopped() -> None:
-    async def go() -> None:
-        async with opened() as studio:
-            studio.manager.add(stdio(python_server("raw_faults", "--fault", "silent-call")))
-            told = asyncio.Event()
-            waiting: list[asyncio.Task[None]] = []
+async def test_who_waits_for_lists_goes_on_when_the_server_is_stopped() -> None:
+    async with opened() as studio:
+        studio.manager.add(stdio(python_server("raw_faults", "--fault", "silent-call")))
+        told = asyncio.Event()
+        waiting: list[asyncio.Task[None]] = []
 
-            def ready(name: str) -> None:
-                if state(studio) == "ready" and not waiting:
-                    waiting.append(asyncio.create_task(studio.manager.listed("s")))
-                    studio.manager.restart("s")
-                    told.set()
+        def ready(name: str) -> None:
+            if state(studio) == "ready" and not waiting:
+                waiting.append(asyncio.create_task(studio.manager.listed("s")))
+                studio.manager.restart("s")
+                told.set()
 
-            studio.manager.changed.connect(ready)
-            await told.wait()
-            await asyncio.wait_for(waiting[0], 10)
-
-    run(go())
+        studio.manager.changed.connect(ready)
+        await told.wait()
+        await asyncio.wait_for(waiting[0], 10)
 
 
-def test_a_server_of_which_sign_in_is_wanted_is_not_tried_again_and_again() -> None:
+async def test_a_server_of_which_sign_in_is_wanted_is_not_tried_again_and_again() -> None:
     from mcp_studio.errors import SignInNeeded
     from mcp_studio.session.supervisor import Supervisor
 
-    async def go() -> None:
-        async with opened(ServerConfig("s", command="x", enabled=False)) as studio:
-            supervisor: Supervisor = studio.manager.supervisor("s")
-            assert await supervisor._after(SignInNeeded("401"), 3) == 0  # pyright: ignore[reportPrivateUsage]
-            assert state(studio) == "needs_auth"
-
-    run(go())
+    async with opened(ServerConfig("s", command="x", enabled=False)) as studio:
+        supervisor: Supervisor = studio.manager.supervisor("s")
+        assert await supervisor._after(SignInNeeded("401"), 3) == 0  # pyright: ignore[reportPrivateUsage]
+        assert state(studio) == "needs_auth"
 
 
 def test_the_studio_closes_in_time_whatever_is_under_way() -> None:

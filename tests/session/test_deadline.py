@@ -40,58 +40,46 @@ def run(coro: Coroutine[Any, Any, None]) -> None:
         runner.run(coro)
 
 
-def test_the_idle_limit_passes_without_a_sign_of_life() -> None:
-    async def go() -> None:
-        assert "0.02 s without" in await passes(Deadline(0.02, 10))
-
-    run(go())
+async def test_the_idle_limit_passes_without_a_sign_of_life() -> None:
+    assert "0.02 s without" in await passes(Deadline(0.02, 10))
 
 
-def test_progress_extends_the_idle_limit_but_not_the_total() -> None:
-    async def go() -> None:
-        loop = asyncio.get_running_loop()
-        deadline = Deadline(0.05, 0.2)
-        began = loop.time()
+async def test_progress_extends_the_idle_limit_but_not_the_total() -> None:
+    loop = asyncio.get_running_loop()
+    deadline = Deadline(0.05, 0.2)
+    began = loop.time()
 
-        async def progress() -> None:
-            while True:
-                await asyncio.sleep(0.01)
-                deadline.extend()
+    async def progress() -> None:
+        while True:
+            await asyncio.sleep(0.01)
+            deadline.extend()
 
-        task = asyncio.create_task(progress())
-        assert "0.2 s in all" in await passes(deadline)
-        assert loop.time() - began >= 0.2
-        task.cancel()
-
-    run(go())
+    task = asyncio.create_task(progress())
+    assert "0.2 s in all" in await passes(deadline)
+    assert loop.time() - began >= 0.2
+    task.cancel()
 
 
-def test_several_requests_share_the_total_and_each_begins_its_idle_limit_anew() -> None:
-    async def go() -> None:
-        deadline = Deadline(Limit(0.05, "--timeout"), Limit(0.1, "limits.call_total"))
-        for _ in range(3):
-            async with deadline.begin():
-                await asyncio.sleep(0.03)
-                deadline.pause()
-                await asyncio.sleep(1)
-        with pytest.raises(TimeoutError):
-            async with deadline.begin():
-                await asyncio.Event().wait()
-        assert deadline.limit == "0.1 s in all (limits.call_total)"
-
-    run(go())
+async def test_several_requests_share_the_total_and_each_begins_its_idle_limit_anew() -> None:
+    deadline = Deadline(Limit(0.05, "--timeout"), Limit(0.1, "limits.call_total"))
+    for _ in range(3):
+        async with deadline.begin():
+            await asyncio.sleep(0.03)
+            deadline.pause()
+            await asyncio.sleep(1)
+    with pytest.raises(TimeoutError):
+        async with deadline.begin():
+            await asyncio.Event().wait()
+    assert deadline.limit == "0.1 s in all (limits.call_total)"
 
 
-def test_nothing_runs_while_a_person_is_asked_and_pauses_nest() -> None:
-    async def go() -> None:
-        loop = asyncio.get_running_loop()
-        deadline = Deadline(0.05, 0.1)
-        for _ in range(2):
-            loop.call_soon(deadline.pause)
-        loop.call_later(0.01, deadline.resume)
-        loop.call_later(0.2, deadline.resume)
-        began = loop.time()
-        await passes(deadline)
-        assert loop.time() - began >= 0.24
-
-    run(go())
+async def test_nothing_runs_while_a_person_is_asked_and_pauses_nest() -> None:
+    loop = asyncio.get_running_loop()
+    deadline = Deadline(0.05, 0.1)
+    for _ in range(2):
+        loop.call_soon(deadline.pause)
+    loop.call_later(0.01, deadline.resume)
+    loop.call_later(0.2, deadline.resume)
+    began = loop.time()
+    await passes(deadline)
+    assert loop.time() - began >= 0.24

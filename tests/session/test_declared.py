@@ -45,36 +45,27 @@ def test_only_what_is_declared_is_answered(capabilities: Any, method: str, param
 
 
 @pytest.mark.parametrize("argv", [RAW, MODERN])
-def test_capabilities_and_client_info_of_the_entry_go_over_the_wire(argv: list[str]) -> None:
-    async def go() -> None:
-        config = stdio(argv, capabilities={"experimental": {"x": {}}}, client_info={"name": "else", "version": "9"})
-        async with opened(config) as studio:
-            status = studio.manager.status("s")
-            assert status.state == "ready", status.error
-            assert status.declared == {"experimental": {"x": {}}} and status.client_info == config.client_info
-            sent = b"".join(entry.body for entry in studio.trace if entry.direction == "out")
-            assert b'"experimental":{"x":{}}' in sent and b'"name":"else"' in sent
-            assert b'"mcp-studio"' not in sent
-
-    run(go())
+async def test_capabilities_and_client_info_of_the_entry_go_over_the_wire(argv: list[str]) -> None:
+    config = stdio(argv, capabilities={"experimental": {"x": {}}}, client_info={"name": "else", "version": "9"})
+    async with opened(config) as studio:
+        status = studio.manager.status("s")
+        assert status.state == "ready", status.error
+        assert status.declared == {"experimental": {"x": {}}} and status.client_info == config.client_info
+        sent = b"".join(entry.body for entry in studio.trace if entry.direction == "out")
+        assert b'"experimental":{"x":{}}' in sent and b'"name":"else"' in sent
+        assert b'"mcp-studio"' not in sent
 
 
-def test_a_question_that_is_not_declared_is_refused_though_it_could_be_answered() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW, capabilities={}), can_ask=True) as studio:
-            answer = text(await call(studio, "ask"))
-            assert str(METHOD_NOT_FOUND) in answer and "declared" in answer
-            assert not studio.inbox.pending
-
-    run(go())
+async def test_a_question_that_is_not_declared_is_refused_though_it_could_be_answered() -> None:
+    async with opened(stdio(RAW, capabilities={}), can_ask=True) as studio:
+        answer = text(await call(studio, "ask"))
+        assert str(METHOD_NOT_FOUND) in answer and "declared" in answer
+        assert not studio.inbox.pending
 
 
-def test_more_declared_than_can_be_answered_is_refused_when_it_is_asked_for() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW, capabilities={"elicitation": {}}), can_ask=False) as studio:
-            assert str(METHOD_NOT_FOUND) in text(await call(studio, "ask"))
-
-    run(go())
+async def test_more_declared_than_can_be_answered_is_refused_when_it_is_asked_for() -> None:
+    async with opened(stdio(RAW, capabilities={"elicitation": {}}), can_ask=False) as studio:
+        assert str(METHOD_NOT_FOUND) in text(await call(studio, "ask"))
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
@@ -92,29 +83,23 @@ def test_a_pinned_version_is_the_one_that_is_spoken(version: str) -> None:
         run(go(url))
 
 
-def test_a_pin_does_not_change_what_is_tried_first_without_it() -> None:
-    async def go() -> None:
-        argv = python_server("sdk_everything")
-        for more, modern in (
-            ({}, True),
-            ({"protocol_version": "2025-03-26"}, False),
-            ({"era": "legacy"}, False),
-            ({}, True),
-        ):
-            async with opened(stdio(argv, **more)) as studio:
-                assert studio.manager.status("s").modern is modern, more
-                await wait_until(lambda: studio.catalog.entries("tool"))
-
-    run(go())
+async def test_a_pin_does_not_change_what_is_tried_first_without_it() -> None:
+    argv = python_server("sdk_everything")
+    for more, modern in (
+        ({}, True),
+        ({"protocol_version": "2025-03-26"}, False),
+        ({"era": "legacy"}, False),
+        ({}, True),
+    ):
+        async with opened(stdio(argv, **more)) as studio:
+            assert studio.manager.status("s").modern is modern, more
+            await wait_until(lambda: studio.catalog.entries("tool"))
 
 
-def test_a_server_that_answers_with_another_version_is_warned_about_and_goes_on() -> None:
-    async def go() -> None:
-        config = stdio(python_server("raw_faults", "--fault", "old-version"), protocol_version="2025-06-18")
-        async with opened(config) as studio:
-            await wait_until(lambda: studio.manager.status("s").warnings)
-            status = studio.manager.status("s")
-            assert (status.version, status.offered) == ("2024-11-05", "2025-06-18")
-            assert "2024-11-05" in status.warnings[0] and "2025-06-18" in status.warnings[0]
-
-    run(go())
+async def test_a_server_that_answers_with_another_version_is_warned_about_and_goes_on() -> None:
+    config = stdio(python_server("raw_faults", "--fault", "old-version"), protocol_version="2025-06-18")
+    async with opened(config) as studio:
+        await wait_until(lambda: studio.manager.status("s").warnings)
+        status = studio.manager.status("s")
+        assert (status.version, status.offered) == ("2024-11-05", "2025-06-18")
+        assert "2024-11-05" in status.warnings[0] and "2025-06-18" in status.warnings[0]

@@ -11,7 +11,6 @@ import pytest
 from mcp_studio.config.model import Timeouts
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.studio_support import http, opened
-from tests.support import run
 
 OFFER = {"capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
 HTML = b"<html><title>Nothing here</title></html>"
@@ -90,64 +89,49 @@ PROBES = {
 
 
 @pytest.mark.parametrize("probe", list(PROBES.values()), ids=list(PROBES))
-def test_whatever_answers_the_probe_the_handshake_follows_and_nothing_overtakes_it(probe: Any) -> None:
-    async def go() -> None:
-        handler = Server(probe=probe)
-        async with RawServer(handler) as server, opened(http(server.url)) as studio:
-            status = studio.manager.status("s")
-            assert (status.state, status.version) == ("ready", "2025-11-25"), status.error
-            assert handler.ready and not handler.early
-
-    run(go())
+async def test_whatever_answers_the_probe_the_handshake_follows_and_nothing_overtakes_it(probe: Any) -> None:
+    handler = Server(probe=probe)
+    async with RawServer(handler) as server, opened(http(server.url)) as studio:
+        status = studio.manager.status("s")
+        assert (status.state, status.version) == ("ready", "2025-11-25"), status.error
+        assert handler.ready and not handler.early
 
 
-def test_an_era_that_no_longer_holds_is_found_anew() -> None:
-    async def go() -> None:
-        handler = Server()
-        async with RawServer(handler) as server:
-            for modern in (False, True, True, False):
-                handler.modern, handler.ready = modern, False
-                async with opened(http(server.url)) as studio:
-                    status = studio.manager.status("s")
-                    assert (status.state, status.modern) == ("ready", modern), status.error
-
-    run(go())
+async def test_an_era_that_no_longer_holds_is_found_anew() -> None:
+    handler = Server()
+    async with RawServer(handler) as server:
+        for modern in (False, True, True, False):
+            handler.modern, handler.ready = modern, False
+            async with opened(http(server.url)) as studio:
+                status = studio.manager.status("s")
+                assert (status.state, status.modern) == ("ready", modern), status.error
 
 
-def test_an_address_that_is_no_server_at_all_says_what_it_answered() -> None:
-    async def go() -> None:
-        async def handler(got: Request, reply: Reply) -> None:
-            await reply.body("404 Not Found", HTML, kind="text/html")
+async def test_an_address_that_is_no_server_at_all_says_what_it_answered() -> None:
+    async def handler(got: Request, reply: Reply) -> None:
+        await reply.body("404 Not Found", HTML, kind="text/html")
 
-        async with RawServer(handler) as server, opened(http(server.url)) as studio:
-            status = studio.manager.status("s")
-            assert status.state == "failed" and "404" in str(status.error) and "Nothing here" in str(status.error)
-
-    run(go())
+    async with RawServer(handler) as server, opened(http(server.url)) as studio:
+        status = studio.manager.status("s")
+        assert status.state == "failed" and "404" in str(status.error) and "Nothing here" in str(status.error)
 
 
 @pytest.mark.parametrize("status", ["429 Too Many Requests", "503 Service Unavailable"])
-def test_a_server_that_is_busy_is_not_asked_again_in_the_other_era(status: str) -> None:
-    async def go() -> None:
-        async def handler(got: Request, reply: Reply) -> None:
-            await reply.body(status, b"", "Retry-After: 600")
+async def test_a_server_that_is_busy_is_not_asked_again_in_the_other_era(status: str) -> None:
+    async def handler(got: Request, reply: Reply) -> None:
+        await reply.body(status, b"", "Retry-After: 600")
 
-        async with RawServer(handler) as server, opened(http(server.url)) as studio:
-            error = studio.manager.status("s").error
-            assert error is not None and error.retry_after == 600 and len(server.requests) == 1
-
-    run(go())
+    async with RawServer(handler) as server, opened(http(server.url)) as studio:
+        error = studio.manager.status("s").error
+        assert error is not None and error.retry_after == 600 and len(server.requests) == 1
 
 
-def test_an_answer_that_stalls_while_connecting_is_no_fault_of_its_head() -> None:
-    async def go() -> None:
-        async def handler(got: Request, reply: Reply) -> None:
-            await reply.head("200 OK", "Content-Type: application/json", "Content-Length: 99")
-            await reply.closed_by_peer()
+async def test_an_answer_that_stalls_while_connecting_is_no_fault_of_its_head() -> None:
+    async def handler(got: Request, reply: Reply) -> None:
+        await reply.head("200 OK", "Content-Type: application/json", "Content-Length: 99")
+        await reply.closed_by_peer()
 
-        async with RawServer(handler) as server:
-            async with opened(http(server.url, timeouts=Timeouts(connect=1))) as studio:
-                assert "HTTP status 200 came" in str(studio.manager.status("s").error)
-                assert not studio.trace.ledger("s").groups()
-
-    run(go())
+    async with RawServer(handler) as server:
+        async with opened(http(server.url, timeouts=Timeouts(connect=1))) as studio:
+            assert "HTTP status 200 came" in str(studio.manager.status("s").error)
+            assert not studio.trace.ledger("s").groups()

@@ -88,23 +88,20 @@ def test_calls_over_http_leave_nothing_behind(era: str) -> None:
         watched(lambda: act(url))
 
 
-def test_what_is_shown_of_a_server_tells_no_secret() -> None:
+async def test_what_is_shown_of_a_server_tells_no_secret() -> None:
     program = f"import sys; print('stray {SECRET}', flush=True); sys.stderr.write('bad token {SECRET}'); sys.exit(3)"
 
-    async def go() -> None:
-        config = stdio([RAW[0], "-c", program, SECRET], secrets=(SECRET,))
-        working = stdio([*RAW, SECRET], "w", secrets=(SECRET,))
-        async with opened(config, working) as studio:
-            status, good = studio.manager.status("s"), studio.manager.status("w")
-            assert status.state == "failed" and "bad token" in str(status.error)
-            assert good.state == "ready" and good.steps
-            shown = (status, str(status.error), status.error and status.error.hint, good, studio.manager.stderr("s"))
-            assert SECRET not in repr((*shown, studio.manager.stray("s")))
-
-    run(go())
+    config = stdio([RAW[0], "-c", program, SECRET], secrets=(SECRET,))
+    working = stdio([*RAW, SECRET], "w", secrets=(SECRET,))
+    async with opened(config, working) as studio:
+        status, good = studio.manager.status("s"), studio.manager.status("w")
+        assert status.state == "failed" and "bad token" in str(status.error)
+        assert good.state == "ready" and good.steps
+        shown = (status, str(status.error), status.error and status.error.hint, good, studio.manager.stderr("s"))
+        assert SECRET not in repr((*shown, studio.manager.stray("s")))
 
 
-def test_a_server_that_floods_us_with_requests_and_reads_nothing_costs_little_memory() -> None:
+async def test_a_server_that_floods_us_with_requests_and_reads_nothing_costs_little_memory() -> None:
     program = (
         "import sys, json\n"
         "line = sys.stdin.readline()\n"
@@ -118,9 +115,6 @@ def test_a_server_that_floods_us_with_requests_and_reads_nothing_costs_little_me
         "    print(json.dumps({'jsonrpc': '2.0', 'id': number, 'method': 'ping' if number % 2 else 'roots/list'}))\n"
     )
 
-    async def go() -> None:
-        async with opened(stdio([RAW[0], "-c", program], era="legacy")) as studio:
-            await wait_until(lambda: any("faster" in text for text in studio.manager.status("s").warnings))
-            assert len(asyncio.all_tasks()) < DEFAULT.server_requests + 30, "no more than may be open"
-
-    run(go())
+    async with opened(stdio([RAW[0], "-c", program], era="legacy")) as studio:
+        await wait_until(lambda: any("faster" in text for text in studio.manager.status("s").warnings))
+        assert len(asyncio.all_tasks()) < DEFAULT.server_requests + 30, "no more than may be open"

@@ -7,12 +7,12 @@ from typing import Any
 
 from mcp_studio.limits import DEFAULT
 from mcp_studio.session.subscriptions import Listening
-from tests.support import run, wait_until
+from tests.support import wait_until
 
 NOTE = "raw://note"
 
 
-def test_what_is_taken_back_at_once_is_not_settled_before_the_server_knows() -> None:
+async def test_what_is_taken_back_at_once_is_not_settled_before_the_server_knows() -> None:
     class Never:
         """A connection whose requests get no answer."""
 
@@ -27,18 +27,15 @@ def test_what_is_taken_back_at_once_is_not_settled_before_the_server_knows() -> 
             finally:
                 self.left = True
 
-    async def go() -> None:
-        connection: Any = Never()
-        listening = Listening("resources", connection, DEFAULT, on_change=lambda: None, on_again=lambda: None)
-        listening.want({"resourceSubscriptions": [NOTE]})
-        running = asyncio.create_task(listening.run())
-        await wait_until(lambda: listening.stream.state == "opening" and listening.current("7"))
-        listening.acknowledge("7", {"resourceSubscriptions": [NOTE]})
-        listening.want({})
-        await listening.settled.wait()
-        await asyncio.sleep(0)
-        assert connection.left
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-
-    run(go())
+    connection: Any = Never()
+    listening = Listening("resources", connection, DEFAULT, on_change=lambda: None, on_again=lambda: None)
+    listening.want({"resourceSubscriptions": [NOTE]})
+    running = asyncio.create_task(listening.run())
+    await wait_until(lambda: listening.stream.state == "opening" and listening.current("7"))
+    listening.acknowledge("7", {"resourceSubscriptions": [NOTE]})
+    listening.want({})
+    await listening.settled.wait()
+    await asyncio.sleep(0)
+    assert connection.left
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)

@@ -18,7 +18,7 @@ from mcp_studio.session import logs
 from mcp_studio.session.logs import LONGEST, LogStore
 from mcp_studio.studio import Studio
 from tests.studio_support import call, http, opened, stdio, text
-from tests.support import npm_server, python_server, run, wait_until
+from tests.support import npm_server, python_server, wait_until
 from tests.support_servers import demo_http, demo_stdio
 
 BOTH = pytest.mark.parametrize("options", [(), ("--modern",)], ids=["legacy", "modern"])
@@ -108,117 +108,90 @@ def test_a_long_message_is_cut_and_secrets_are_taken_out() -> None:
 
 
 @BOTH
-def test_messages_of_a_server_arrive_with_their_place_in_the_trace(options: tuple[str, ...]) -> None:
-    async def go() -> None:
-        async with opened(changing(*options)) as studio:
-            before = studio.logs.revision
-            await call(studio, "log", level="warning", data={"disk": "full"}, logger="fs")
-            found = studio.logs.messages()
-            assert [(one.server, one.level, one.logger, one.data) for one in found] == [
-                ("s", "warning", "fs", {"disk": "full"})
-            ]
-            assert studio.logs.revision != before
-            assert studio.trace[found[0].entry - studio.trace.first_number].method == "notifications/message"
-
-    run(go())
+async def test_messages_of_a_server_arrive_with_their_place_in_the_trace(options: tuple[str, ...]) -> None:
+    async with opened(changing(*options)) as studio:
+        before = studio.logs.revision
+        await call(studio, "log", level="warning", data={"disk": "full"}, logger="fs")
+        found = studio.logs.messages()
+        assert [(one.server, one.level, one.logger, one.data) for one in found] == [
+            ("s", "warning", "fs", {"disk": "full"})
+        ]
+        assert studio.logs.revision != before
+        assert studio.trace[found[0].entry - studio.trace.first_number].method == "notifications/message"
 
 
-def test_a_configured_level_is_set_after_connecting_and_again_after_reconnecting() -> None:
-    async def go() -> None:
-        async with opened(changing(log_level="warning")) as studio:
-            for _ in range(2):
-                levels = [params for method, params, _ in await heard(studio) if method == "logging/setLevel"]
-                assert levels == [{"level": "warning"}]
-                studio.manager.restart("s")
-                await studio.manager.settle("s")
-                await studio.manager.listed("s")
-
-    run(go())
-
-
-def test_a_modern_server_hears_the_level_with_every_request() -> None:
-    async def go() -> None:
-        async with opened(changing("--modern", log_level="error")) as studio:
-            assert {level for method, _, level in await heard(studio) if method == "tools/call"} == {"error"}
-            assert "Every request" in await studio.set_log_level("s", "debug")
-            assert (await heard(studio))[-1][2] == "debug" and studio.log_level("s") == "debug"
-            await studio.set_log_level("s", "")
-            assert (await heard(studio))[-1][2] is None
-
-    run(go())
-
-
-def test_a_level_chosen_at_run_time_is_sent_at_once_and_outlives_a_reconnect() -> None:
-    async def go() -> None:
-        async with opened(changing()) as studio:
-            assert "taken" in await studio.set_log_level("s", "notice")
-            assert [params for method, params, _ in await heard(studio) if "Level" in method] == [{"level": "notice"}]
-            await studio.manager.stop("s")
-            assert "when it is connected" in await studio.set_log_level("s", "alert")
-            studio.manager.start("s")
+async def test_a_configured_level_is_set_after_connecting_and_again_after_reconnecting() -> None:
+    async with opened(changing(log_level="warning")) as studio:
+        for _ in range(2):
+            levels = [params for method, params, _ in await heard(studio) if method == "logging/setLevel"]
+            assert levels == [{"level": "warning"}]
+            studio.manager.restart("s")
             await studio.manager.settle("s")
-            await wait_until(lambda: studio.manager.status("s").state == "ready")
-            found: list[Any] = []
-            while not found:
-                found = [params for method, params, _ in await heard(studio) if "Level" in method]
-            assert found == [{"level": "alert"}]
-
-    run(go())
+            await studio.manager.listed("s")
 
 
-def test_a_server_that_does_not_declare_logging_is_not_asked() -> None:
-    async def go() -> None:
-        async with opened(changing("--no-capability", log_level="error")) as studio:
-            assert "does not declare" in await studio.set_log_level("s", "debug")
-            assert not [method for method, _, _ in await heard(studio) if "Level" in method]
-
-    run(go())
-
-
-def test_a_refused_level_is_an_error_and_while_connecting_a_warning() -> None:
-    async def go() -> None:
-        async with opened(changing("--refuse", "never", log_level="error")) as studio:
-            await wait_until(lambda: studio.manager.status("s").warnings)
-            assert "does not take a level" in studio.manager.status("s").warnings[0]
-            with pytest.raises(StudioError, match="never"):
-                await studio.set_log_level("s", "debug")
-            with pytest.raises(UsageError, match="no log level 'loud'"):
-                await studio.set_log_level("s", "loud")
-
-    run(go())
+async def test_a_modern_server_hears_the_level_with_every_request() -> None:
+    async with opened(changing("--modern", log_level="error")) as studio:
+        assert {level for method, _, level in await heard(studio) if method == "tools/call"} == {"error"}
+        assert "Every request" in await studio.set_log_level("s", "debug")
+        assert (await heard(studio))[-1][2] == "debug" and studio.log_level("s") == "debug"
+        await studio.set_log_level("s", "")
+        assert (await heard(studio))[-1][2] is None
 
 
-def test_a_flood_stays_within_the_bound() -> None:
-    async def go() -> None:
-        async with opened(changing(), settings=Settings(limits=replace(DEFAULT, logs=100))) as studio:
-            await call(studio, "log", count=5_000)
-            assert studio.logs.count("s") == 100 and studio.logs.dropped("s") == 4_900
-
-    run(go())
-
-
-def test_the_demo_server_sends_from_the_level_on_that_was_asked_for_in_both_eras() -> None:
-    async def go() -> None:
-        with demo_http() as url:
-            servers = [stdio(demo_stdio(), f"s{era}", era=era, log_level="error") for era in ("legacy", "modern")]
-            servers += [http(url, f"h{era}", era=era, log_level="error") for era in ("legacy", "modern")]
-            async with opened(*servers) as studio:
-                for server in servers:
-                    ref = next(e.ref for e in studio.catalog.entries("tool", [server.name]) if "log" in e.ref.name)
-                    await studio.call_tool(ref, {}).wait()
-                    await wait_until(lambda name=server.name: len(studio.logs.messages([name])) == 4)
-                    found = studio.logs.messages([server.name])
-                    assert [one.level for one in found] == ["error", "critical", "alert", "emergency"]
-                    carried = {one.request for one in found}
-                    assert carried == ({"tools/call log_every_level"} if server.name == "hmodern" else {""})
-
-    run(go())
+async def test_a_level_chosen_at_run_time_is_sent_at_once_and_outlives_a_reconnect() -> None:
+    async with opened(changing()) as studio:
+        assert "taken" in await studio.set_log_level("s", "notice")
+        assert [params for method, params, _ in await heard(studio) if "Level" in method] == [{"level": "notice"}]
+        await studio.manager.stop("s")
+        assert "when it is connected" in await studio.set_log_level("s", "alert")
+        studio.manager.start("s")
+        await studio.manager.settle("s")
+        await wait_until(lambda: studio.manager.status("s").state == "ready")
+        found: list[Any] = []
+        while not found:
+            found = [params for method, params, _ in await heard(studio) if "Level" in method]
+        assert found == [{"level": "alert"}]
 
 
-def test_the_public_everything_server_sends_messages() -> None:
-    async def go() -> None:
-        async with opened(stdio(npm_server("everything"), log_level="debug")) as studio:
-            await call(studio, "toggle-simulated-logging")
-            await wait_until(lambda: studio.logs.count("s"))
+async def test_a_server_that_does_not_declare_logging_is_not_asked() -> None:
+    async with opened(changing("--no-capability", log_level="error")) as studio:
+        assert "does not declare" in await studio.set_log_level("s", "debug")
+        assert not [method for method, _, _ in await heard(studio) if "Level" in method]
 
-    run(go())
+
+async def test_a_refused_level_is_an_error_and_while_connecting_a_warning() -> None:
+    async with opened(changing("--refuse", "never", log_level="error")) as studio:
+        await wait_until(lambda: studio.manager.status("s").warnings)
+        assert "does not take a level" in studio.manager.status("s").warnings[0]
+        with pytest.raises(StudioError, match="never"):
+            await studio.set_log_level("s", "debug")
+        with pytest.raises(UsageError, match="no log level 'loud'"):
+            await studio.set_log_level("s", "loud")
+
+
+async def test_a_flood_stays_within_the_bound() -> None:
+    async with opened(changing(), settings=Settings(limits=replace(DEFAULT, logs=100))) as studio:
+        await call(studio, "log", count=5_000)
+        assert studio.logs.count("s") == 100 and studio.logs.dropped("s") == 4_900
+
+
+async def test_the_demo_server_sends_from_the_level_on_that_was_asked_for_in_both_eras() -> None:
+    with demo_http() as url:
+        servers = [stdio(demo_stdio(), f"s{era}", era=era, log_level="error") for era in ("legacy", "modern")]
+        servers += [http(url, f"h{era}", era=era, log_level="error") for era in ("legacy", "modern")]
+        async with opened(*servers) as studio:
+            for server in servers:
+                ref = next(e.ref for e in studio.catalog.entries("tool", [server.name]) if "log" in e.ref.name)
+                await studio.call_tool(ref, {}).wait()
+                await wait_until(lambda name=server.name: len(studio.logs.messages([name])) == 4)
+                found = studio.logs.messages([server.name])
+                assert [one.level for one in found] == ["error", "critical", "alert", "emergency"]
+                carried = {one.request for one in found}
+                assert carried == ({"tools/call log_every_level"} if server.name == "hmodern" else {""})
+
+
+async def test_the_public_everything_server_sends_messages() -> None:
+    async with opened(stdio(npm_server("everything"), log_level="debug")) as studio:
+        await call(studio, "toggle-simulated-logging")
+        await wait_until(lambda: studio.logs.count("s"))

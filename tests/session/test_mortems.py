@@ -17,7 +17,7 @@ from mcp_studio.trace import postmortem
 from mcp_studio.trace.postmortem import Mortem, endings
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.studio_support import http, opened, stdio
-from tests.support import python_server, run, wait_until
+from tests.support import python_server, wait_until
 
 
 async def lost(studio: Studio, call: Call) -> Mortem:
@@ -36,36 +36,30 @@ def start(studio: Studio, tool: str = "echo", **arguments: Any) -> Call:
 @pytest.mark.parametrize(
     ("number", "words"), [(signal.SIGSEGV, "native code"), (signal.SIGKILL, "killed from outside")]
 )
-def test_a_signal_under_a_call_is_told_with_what_was_in_flight(number: int, words: str) -> None:
-    async def check() -> None:
-        async with opened(stdio(python_server("raw_server"), "s")) as studio:
-            call = start(studio, "wait", seconds=60)
-            await wait_until(lambda: call.sent)
-            os.kill(studio.manager.status("s").pid, number)
-            found = await lost(studio, call)
-            assert (found.ending.how, found.ending.code, found.ready) == ("signal", number, True)
-            assert [(one.method, one.target, one.id) for one in found.flights] == [("tools/call", "wait", call.request)]
-            assert found.flights[0].ms >= 0 and found.uptime is not None and found.uptime < 60
-            assert words in postmortem.means(found)
-            assert [frame.method for frame in found.frames][-1] == "tools/call"
-            assert studio.trace[found.flights[0].number - studio.trace.first_number].method == "tools/call"
-            # The same can be read from what the trace says of it, as of a past session.
-            past = endings(studio.trace, "s")[0]
-            assert (past.ending, past.flights) == (found.ending, found.flights)
-
-    run(check())
+async def test_a_signal_under_a_call_is_told_with_what_was_in_flight(number: int, words: str) -> None:
+    async with opened(stdio(python_server("raw_server"), "s")) as studio:
+        call = start(studio, "wait", seconds=60)
+        await wait_until(lambda: call.sent)
+        os.kill(studio.manager.status("s").pid, number)
+        found = await lost(studio, call)
+        assert (found.ending.how, found.ending.code, found.ready) == ("signal", number, True)
+        assert [(one.method, one.target, one.id) for one in found.flights] == [("tools/call", "wait", call.request)]
+        assert found.flights[0].ms >= 0 and found.uptime is not None and found.uptime < 60
+        assert words in postmortem.means(found)
+        assert [frame.method for frame in found.frames][-1] == "tools/call"
+        assert studio.trace[found.flights[0].number - studio.trace.first_number].method == "tools/call"
+        # The same can be read from what the trace says of it, as of a past session.
+        past = endings(studio.trace, "s")[0]
+        assert (past.ending, past.flights) == (found.ending, found.flights)
 
 
-def test_an_exit_code_comes_with_the_last_words() -> None:
-    async def check() -> None:
-        async with opened(stdio(python_server("raw_faults", "--fault", "exits-mid-call"), "s")) as studio:
-            found = await lost(studio, start(studio, text="hi"))
-            assert postmortem.first_line(found).startswith("s ended with exit code 7 after ")
-            assert [line.text for line in found.stderr] == ["panic: out of cheese"]
-            assert ("in flight", postmortem.flight(found.flights[0])) in list(postmortem.facts(found))
-            assert postmortem.as_json(found)["inFlight"][0]["target"] == "echo"
-
-    run(check())
+async def test_an_exit_code_comes_with_the_last_words() -> None:
+    async with opened(stdio(python_server("raw_faults", "--fault", "exits-mid-call"), "s")) as studio:
+        found = await lost(studio, start(studio, text="hi"))
+        assert postmortem.first_line(found).startswith("s ended with exit code 7 after ")
+        assert [line.text for line in found.stderr] == ["panic: out of cheese"]
+        assert ("in flight", postmortem.flight(found.flights[0])) in list(postmortem.facts(found))
+        assert postmortem.as_json(found)["inFlight"][0]["target"] == "echo"
 
 
 @pytest.mark.parametrize(
@@ -76,32 +70,26 @@ def test_an_exit_code_comes_with_the_last_words() -> None:
         (python_server("raw_faults", "--fault", "closed-stdout"), "stdout", 0),
     ],
 )
-def test_a_server_that_never_got_ready_has_an_ending_too(argv: list[str], how: str, code: int) -> None:
-    async def check() -> None:
-        async with opened(stdio(argv, "s")) as studio:
-            supervisor = studio.manager.supervisor("s")
-            await wait_until(lambda: supervisor.status.state == "failed")
-            found = supervisor.mortems[-1]
-            assert (found.ending.how, found.ending.code, found.ready) == (how, code, False)
-            assert [one.method for one in found.flights] == ["initialize"]
-            assert found.stray_count == (1 if code == 0 and how == "exit" else 0)
-
-    run(check())
+async def test_a_server_that_never_got_ready_has_an_ending_too(argv: list[str], how: str, code: int) -> None:
+    async with opened(stdio(argv, "s")) as studio:
+        supervisor = studio.manager.supervisor("s")
+        await wait_until(lambda: supervisor.status.state == "failed")
+        found = supervisor.mortems[-1]
+        assert (found.ending.how, found.ending.code, found.ready) == (how, code, False)
+        assert [one.method for one in found.flights] == ["initialize"]
+        assert found.stray_count == (1 if code == 0 and how == "exit" else 0)
 
 
-def test_disconnecting_by_hand_is_an_ending_only_of_what_was_in_flight() -> None:
-    async def check() -> None:
-        async with opened(stdio(python_server("raw_server"), "s")) as studio:
-            await studio.manager.stop("s")
-            assert studio.manager.supervisor("s").mortems == []
-            studio.manager.start("s")
-            await studio.manager.settle("s")
-            call = start(studio, "wait", seconds=60)
-            await wait_until(lambda: call.sent)
-            studio.manager.restart("s")
-            assert (await lost(studio, call)).ending.how == "closed"
-
-    run(check())
+async def test_disconnecting_by_hand_is_an_ending_only_of_what_was_in_flight() -> None:
+    async with opened(stdio(python_server("raw_server"), "s")) as studio:
+        await studio.manager.stop("s")
+        assert studio.manager.supervisor("s").mortems == []
+        studio.manager.start("s")
+        await studio.manager.settle("s")
+        call = start(studio, "wait", seconds=60)
+        await wait_until(lambda: call.sent)
+        studio.manager.restart("s")
+        assert (await lost(studio, call)).ending.how == "closed"
 
 
 class Dropping:
@@ -125,22 +113,19 @@ class Dropping:
             await reply.body("405 Method Not Allowed", b"")
 
 
-def test_a_connection_over_http_that_drops_refuses_or_fails_is_told_while_the_server_stays() -> None:
-    async def check() -> None:
-        async with RawServer(Dropping()) as server, opened(http(server.url)) as studio:
-            call = start(studio)
-            found = await lost(studio, call)
-            assert found.ending.how == "dropped" and [one.target for one in found.flights] == ["echo"]
-            assert studio.manager.status("s").state == "ready"
-            studio.manager.supervisor("s").mortems.clear()
-            assert (await start(studio, busy=True).wait()) is not None
-            busy = studio.manager.supervisor("s").mortems[-1]
-            assert (busy.ending.how, busy.ending.code) == ("status", 503)
-            studio.manager.supervisor("s").mortems.clear()
-            await server.stop()
-            await start(studio).wait()
-            gone = studio.manager.supervisor("s").mortems[-1]
-            assert gone.ending.how in ("refused", "dropped") and gone.flights
-            assert mortem_of(call, [gone]) is None, "that call was lost to another ending"
-
-    run(check())
+async def test_a_connection_over_http_that_drops_refuses_or_fails_is_told_while_the_server_stays() -> None:
+    async with RawServer(Dropping()) as server, opened(http(server.url)) as studio:
+        call = start(studio)
+        found = await lost(studio, call)
+        assert found.ending.how == "dropped" and [one.target for one in found.flights] == ["echo"]
+        assert studio.manager.status("s").state == "ready"
+        studio.manager.supervisor("s").mortems.clear()
+        assert (await start(studio, busy=True).wait()) is not None
+        busy = studio.manager.supervisor("s").mortems[-1]
+        assert (busy.ending.how, busy.ending.code) == ("status", 503)
+        studio.manager.supervisor("s").mortems.clear()
+        await server.stop()
+        await start(studio).wait()
+        gone = studio.manager.supervisor("s").mortems[-1]
+        assert gone.ending.how in ("refused", "dropped") and gone.flights
+        assert mortem_of(call, [gone]) is None, "that call was lost to another ending"

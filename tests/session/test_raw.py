@@ -40,77 +40,62 @@ def faults(studio: Studio) -> list[str]:
 
 
 @pytest.mark.parametrize("identity", [77, "by-hand", -5, ""])
-def test_a_request_by_hand_gets_its_answer_and_nobody_is_blamed(identity: Any) -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW)) as studio:
-            exchange = await exchanged(studio, frame(id=identity, method="tools/list"))
-            (answer,) = answers(exchange)
-            assert answer["id"] == identity and len(answer["result"]["tools"]) == 6
-            assert exchange.error is None and exchange.ms is not None and not exchange.problem
-            assert not faults(studio)
-            assert text(await call(studio, "echo", text="still")) == "still"
-
-    run(go())
+async def test_a_request_by_hand_gets_its_answer_and_nobody_is_blamed(identity: Any) -> None:
+    async with opened(stdio(RAW)) as studio:
+        exchange = await exchanged(studio, frame(id=identity, method="tools/list"))
+        (answer,) = answers(exchange)
+        assert answer["id"] == identity and len(answer["result"]["tools"]) == 6
+        assert exchange.error is None and exchange.ms is not None and not exchange.problem
+        assert not faults(studio)
+        assert text(await call(studio, "echo", text="still")) == "still"
 
 
 @pytest.mark.parametrize("identity", [None, 1.5, True, [1], {"a": 1}])
-def test_an_id_that_is_none_finds_its_answer_too(identity: Any) -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW)) as studio:
-            exchange = await exchanged(studio, frame(id=identity, method="ping"), wait=5)
-            (answer,) = answers(exchange)
-            assert answer["id"] == identity
-            assert exchange.problem and not faults(studio)
-
-    run(go())
+async def test_an_id_that_is_none_finds_its_answer_too(identity: Any) -> None:
+    async with opened(stdio(RAW)) as studio:
+        exchange = await exchanged(studio, frame(id=identity, method="ping"), wait=5)
+        (answer,) = answers(exchange)
+        assert answer["id"] == identity
+        assert exchange.problem and not faults(studio)
 
 
-def test_an_open_call_of_ours_is_not_disturbed_by_errors_without_an_id() -> None:
-    async def go() -> None:
-        async with opened(stdio(python_server("raw_echoing"))) as studio:
-            with halted(studio):
-                running = asyncio.ensure_future(call(studio, "wait", seconds=0.5))
-                await wait_until(lambda: any(entry.method == "tools/call" for entry in studio.trace))
-                exchange = studio.send_raw("s", b'{"jsonrpc": "2.0", "id": ', wait=60)
-                await wait_until(lambda: [e for e in studio.trace if e.direction == "out"][-1].method != "tools/call")
-            await exchange.wait()
-            assert answers(exchange)[0]["error"]["code"] == -32700
-            assert text(await running) == "done"
-            assert not faults(studio)
-
-    run(go())
+async def test_an_open_call_of_ours_is_not_disturbed_by_errors_without_an_id() -> None:
+    async with opened(stdio(python_server("raw_echoing"))) as studio:
+        with halted(studio):
+            running = asyncio.ensure_future(call(studio, "wait", seconds=0.5))
+            await wait_until(lambda: any(entry.method == "tools/call" for entry in studio.trace))
+            exchange = studio.send_raw("s", b'{"jsonrpc": "2.0", "id": ', wait=60)
+            await wait_until(lambda: [e for e in studio.trace if e.direction == "out"][-1].method != "tools/call")
+        await exchange.wait()
+        assert answers(exchange)[0]["error"]["code"] == -32700
+        assert text(await running) == "done"
+        assert not faults(studio)
 
 
-def test_the_id_of_an_open_request_may_be_used_and_the_first_answer_is_ours() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW)) as studio:
-            with halted(studio):
-                running = asyncio.ensure_future(call(studio, "wait", seconds=0.3))
-                await wait_until(lambda: studio.trace[len(studio.trace) - 1].method == "tools/call")
-                number = studio.trace[len(studio.trace) - 1].id
-                params = {"name": "wait", "arguments": {"seconds": 0.6}}
-                exchange = studio.send_raw("s", frame(id=number, method="tools/call", params=params), wait=60)
-                await wait_until(lambda: len([e for e in studio.trace if e.method == "tools/call"]) == 2)
-            await exchange.wait()
-            assert exchange.collides and len(exchange.answers) == 1
-            assert [entry.kind for entry in exchange.came_back()] == ["result", "result"]
-            assert text(await running) == "done" and not faults(studio)
-
-    run(go())
+async def test_the_id_of_an_open_request_may_be_used_and_the_first_answer_is_ours() -> None:
+    async with opened(stdio(RAW)) as studio:
+        with halted(studio):
+            running = asyncio.ensure_future(call(studio, "wait", seconds=0.3))
+            await wait_until(lambda: studio.trace[len(studio.trace) - 1].method == "tools/call")
+            number = studio.trace[len(studio.trace) - 1].id
+            params = {"name": "wait", "arguments": {"seconds": 0.6}}
+            exchange = studio.send_raw("s", frame(id=number, method="tools/call", params=params), wait=60)
+            await wait_until(lambda: len([e for e in studio.trace if e.method == "tools/call"]) == 2)
+        await exchange.wait()
+        assert exchange.collides and len(exchange.answers) == 1
+        assert [entry.kind for entry in exchange.came_back()] == ["result", "result"]
+        assert text(await running) == "done" and not faults(studio)
 
 
-def test_our_own_requests_keep_away_from_an_id_that_was_used_by_hand() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW)) as studio:
-            used = studio.manager.by_hand("s").spare_id() + 1
-            params = {"name": "wait", "arguments": {"seconds": 0.4}}
-            exchange = studio.send_raw("s", frame(id=used, method="tools/call", params=params))
-            outcomes = await asyncio.gather(*(call(studio, "echo", text=str(number)) for number in range(4)))
-            assert [text(outcome) for outcome in outcomes] == ["0", "1", "2", "3"]
-            await exchange.wait()
-            assert len(exchange.answers) == 1 and not exchange.collides and not faults(studio)
-
-    run(go())
+async def test_our_own_requests_keep_away_from_an_id_that_was_used_by_hand() -> None:
+    async with opened(stdio(RAW)) as studio:
+        used = studio.manager.by_hand("s").spare_id() + 1
+        params = {"name": "wait", "arguments": {"seconds": 0.4}}
+        exchange = studio.send_raw("s", frame(id=used, method="tools/call", params=params))
+        outcomes = await asyncio.gather(*(call(studio, "echo", text=str(number)) for number in range(4)))
+        assert [text(outcome) for outcome in outcomes] == ["0", "1", "2", "3"]
+        await exchange.wait()
+        assert len(exchange.answers) == 1 and not exchange.collides and not faults(studio)
 
 
 def test_the_traffic_of_our_own_requests_is_not_what_comes_back() -> None:
@@ -127,114 +112,88 @@ def test_the_traffic_of_our_own_requests_is_not_what_comes_back() -> None:
         run(go(url))
 
 
-def test_the_same_id_twice_gives_each_its_answer() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW)) as studio:
-            both = [studio.send_raw("s", frame(id="x", method=method)) for method in ("ping", "tools/list")]
-            for exchange in both:
-                await exchange.wait()
-            assert answers(both[0])[0]["result"] == {} and "tools" in answers(both[1])[0]["result"]
-            assert not faults(studio)
-
-    run(go())
+async def test_the_same_id_twice_gives_each_its_answer() -> None:
+    async with opened(stdio(RAW)) as studio:
+        both = [studio.send_raw("s", frame(id="x", method=method)) for method in ("ping", "tools/list")]
+        for exchange in both:
+            await exchange.wait()
+        assert answers(both[0])[0]["result"] == {} and "tools" in answers(both[1])[0]["result"]
+        assert not faults(studio)
 
 
-def test_a_late_answer_is_still_not_the_servers_fault() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW)) as studio:
-            params = {"name": "wait", "arguments": {"seconds": 0}}
-            with halted(studio):
-                exchange = await exchanged(studio, frame(id="late", method="tools/call", params=params), wait=0.05)
-                assert not exchange.answers
-            await wait_until(lambda: studio.trace[len(studio.trace) - 1].kind == "result")
-            assert text(await call(studio, "echo", text="on")) == "on" and not faults(studio)
-
-    run(go())
+async def test_a_late_answer_is_still_not_the_servers_fault() -> None:
+    async with opened(stdio(RAW)) as studio:
+        params = {"name": "wait", "arguments": {"seconds": 0}}
+        with halted(studio):
+            exchange = await exchanged(studio, frame(id="late", method="tools/call", params=params), wait=0.05)
+            assert not exchange.answers
+        await wait_until(lambda: studio.trace[len(studio.trace) - 1].kind == "result")
+        assert text(await call(studio, "echo", text="on")) == "on" and not faults(studio)
 
 
-def test_everything_that_arrives_meanwhile_is_collected_and_marked_in_the_trace() -> None:
-    async def go() -> None:
-        async with opened(stdio(python_server("raw_faults", "--fault", "stray"))) as studio:
-            exchange = await exchanged(
-                studio, frame(id=900, method="tools/call", params={"name": "echo", "arguments": {"text": "hi"}})
-            )
-            kinds = [entry.kind for entry in exchange.came_back()]
-            assert "stray" in kinds and kinds[-1] == "result"
-            assert b'"hi"' in exchange.body(exchange.came_back()[-1])
-            sent = next(entry for entry in studio.trace if entry.number == exchange.number)
-            assert sent.by_hand and (sent.kind, sent.method, sent.target, sent.id) == (
-                "request", "tools/call", "echo", 900,
-            )  # fmt: skip
-            assert sent.span and sent.span.response and sent.span.outcome == "ok"
-
-    run(go())
+async def test_everything_that_arrives_meanwhile_is_collected_and_marked_in_the_trace() -> None:
+    async with opened(stdio(python_server("raw_faults", "--fault", "stray"))) as studio:
+        exchange = await exchanged(
+            studio, frame(id=900, method="tools/call", params={"name": "echo", "arguments": {"text": "hi"}})
+        )
+        kinds = [entry.kind for entry in exchange.came_back()]
+        assert "stray" in kinds and kinds[-1] == "result"
+        assert b'"hi"' in exchange.body(exchange.came_back()[-1])
+        sent = next(entry for entry in studio.trace if entry.number == exchange.number)
+        assert sent.by_hand and (sent.kind, sent.method, sent.target, sent.id) == (
+            "request", "tools/call", "echo", 900,
+        )  # fmt: skip
+        assert sent.span and sent.span.response and sent.span.outcome == "ok"
 
 
-def test_a_secret_comes_back_as_it_is_and_stays_out_of_the_trace() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW)) as studio:
-            studio.redactor.learn("sesame-opens")
-            exchange = await exchanged(
-                studio,
-                frame(id="s", method="tools/call", params={"name": "echo", "arguments": {"text": "sesame-opens"}}),
-            )
-            assert b"sesame-opens" in exchange.answers[0] and b"sesame-opens" in exchange.body(exchange.came_back()[-1])
-            assert not any(b"sesame-opens" in entry.body for entry in studio.trace)
-
-    run(go())
+async def test_a_secret_comes_back_as_it_is_and_stays_out_of_the_trace() -> None:
+    async with opened(stdio(RAW)) as studio:
+        studio.redactor.learn("sesame-opens")
+        exchange = await exchanged(
+            studio,
+            frame(id="s", method="tools/call", params={"name": "echo", "arguments": {"text": "sesame-opens"}}),
+        )
+        assert b"sesame-opens" in exchange.answers[0] and b"sesame-opens" in exchange.body(exchange.came_back()[-1])
+        assert not any(b"sesame-opens" in entry.body for entry in studio.trace)
 
 
-def test_what_is_wrong_by_hand_is_shown_and_not_counted_against_the_server() -> None:
-    async def go() -> None:
-        async with opened(stdio(python_server("raw_echoing"))) as studio:
-            before = studio.trace.ledger("s").groups()
-            for data in (b"{nope", frame(id="x", method="ping"), frame(id="y", method="tools/list")):
-                await exchanged(studio, data, wait=5)
-            assert studio.trace.ledger("s").groups() == before
-            assert [entry.findings[0].rule for entry in studio.trace if entry.by_hand and entry.findings] == [
-                "not-json"
-            ]
-
-    run(go())
+async def test_what_is_wrong_by_hand_is_shown_and_not_counted_against_the_server() -> None:
+    async with opened(stdio(python_server("raw_echoing"))) as studio:
+        before = studio.trace.ledger("s").groups()
+        for data in (b"{nope", frame(id="x", method="ping"), frame(id="y", method="tools/list")):
+            await exchanged(studio, data, wait=5)
+        assert studio.trace.ledger("s").groups() == before
+        assert [entry.findings[0].rule for entry in studio.trace if entry.by_hand and entry.findings] == ["not-json"]
 
 
-def test_a_notification_waits_for_what_comes_and_a_batch_for_all_its_answers() -> None:
-    async def go() -> None:
-        async with opened(stdio(python_server("raw_echoing"))) as studio:
-            silent = await exchanged(studio, frame(method="notifications/none"), wait=0.05)
-            assert not silent.answers and not silent.wants_answer and not silent.came_back()
-            batch = json.dumps([{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in ("a", "b")]).encode()
-            exchange = await exchanged(studio, batch, wait=5)
-            assert sorted(answer["id"] for answer in answers(exchange)[0]) == ["a", "b"]
-            assert not faults(studio)
-
-    run(go())
+async def test_a_notification_waits_for_what_comes_and_a_batch_for_all_its_answers() -> None:
+    async with opened(stdio(python_server("raw_echoing"))) as studio:
+        silent = await exchanged(studio, frame(method="notifications/none"), wait=0.05)
+        assert not silent.answers and not silent.wants_answer and not silent.came_back()
+        batch = json.dumps([{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in ("a", "b")]).encode()
+        exchange = await exchanged(studio, batch, wait=5)
+        assert sorted(answer["id"] for answer in answers(exchange)[0]) == ["a", "b"]
+        assert not faults(studio)
 
 
-def test_an_answer_by_hand_takes_the_question_away() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW)) as studio:
-            running = asyncio.ensure_future(call(studio, "ask"))
-            await wait_until(lambda: studio.inbox.pending)
-            asked = next(entry for entry in studio.trace if entry.method == "elicitation/create")
-            result = {"action": "accept", "content": {"name": "by hand"}}
-            await exchanged(studio, frame(id=asked.id, result=result), wait=0.05)
-            assert "by hand" in text(await running)
-            assert not studio.inbox.pending and asked.span and asked.span.outcome == "ok"
-
-    run(go())
+async def test_an_answer_by_hand_takes_the_question_away() -> None:
+    async with opened(stdio(RAW)) as studio:
+        running = asyncio.ensure_future(call(studio, "ask"))
+        await wait_until(lambda: studio.inbox.pending)
+        asked = next(entry for entry in studio.trace if entry.method == "elicitation/create")
+        result = {"action": "accept", "content": {"name": "by hand"}}
+        await exchanged(studio, frame(id=asked.id, result=result), wait=0.05)
+        assert "by hand" in text(await running)
+        assert not studio.inbox.pending and asked.span and asked.span.outcome == "ok"
 
 
-def test_modern_requests_are_sent_as_they_are_with_or_without_stamps() -> None:
-    async def go() -> None:
-        async with opened(stdio(MODERN)) as studio:
-            stamp = studio.manager.by_hand("s").stamp
-            good = await exchanged(studio, frame(id=91, method="tools/list", params={"_meta": stamp}))
-            assert "tools" in answers(good)[0]["result"]
-            bare = await exchanged(studio, frame(id=92, method="tools/list"))
-            assert answers(bare)[0]["error"]["code"] == -32022
-
-    run(go())
+async def test_modern_requests_are_sent_as_they_are_with_or_without_stamps() -> None:
+    async with opened(stdio(MODERN)) as studio:
+        stamp = studio.manager.by_hand("s").stamp
+        good = await exchanged(studio, frame(id=91, method="tools/list", params={"_meta": stamp}))
+        assert "tools" in answers(good)[0]["result"]
+        bare = await exchanged(studio, frame(id=92, method="tools/list"))
+        assert answers(bare)[0]["error"]["code"] == -32022
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
@@ -257,104 +216,83 @@ def test_over_http_status_and_answers_come_back(era: str) -> None:
         run(go(url))
 
 
-def test_what_cannot_be_sent_says_why() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW)) as studio:
-            exchange = await exchanged(studio, b'{\n"jsonrpc": "2.0"}')
-            assert isinstance(exchange.error, UsageError) and "lines" in exchange.error.message
-            studio.manager.connection("s").closed_on_purpose()
-            await studio.manager.stop("s")
-            with pytest.raises(Unreachable):
-                studio.send_raw("s", b"{}")
-
-    run(go())
+async def test_what_cannot_be_sent_says_why() -> None:
+    async with opened(stdio(RAW)) as studio:
+        exchange = await exchanged(studio, b'{\n"jsonrpc": "2.0"}')
+        assert isinstance(exchange.error, UsageError) and "lines" in exchange.error.message
+        studio.manager.connection("s").closed_on_purpose()
+        await studio.manager.stop("s")
+        with pytest.raises(Unreachable):
+            studio.send_raw("s", b"{}")
 
 
-def test_a_server_that_dies_of_a_frame_is_told_as_lost() -> None:
-    async def go() -> None:
-        async with opened(stdio(RAW)) as studio:
-            exchange = await exchanged(studio, b"this is no JSON", wait=5)
-            assert isinstance(exchange.error, ConnectionLost) and "JSONDecodeError" in exchange.error.message
-            assert any(entry.kind == "stderr" for entry in exchange.came_back())
-
-    run(go())
+async def test_a_server_that_dies_of_a_frame_is_told_as_lost() -> None:
+    async with opened(stdio(RAW)) as studio:
+        exchange = await exchanged(studio, b"this is no JSON", wait=5)
+        assert isinstance(exchange.error, ConnectionLost) and "JSONDecodeError" in exchange.error.message
+        assert any(entry.kind == "stderr" for entry in exchange.came_back())
 
 
 # ---------------------------------------------------------------------- without a handshake
 
 
-def test_a_connection_without_a_handshake_sends_nothing_by_itself() -> None:
-    async def go() -> None:
-        config = stdio(RAW, enabled=False)
-        async with opened(config) as studio:
-            bare = await studio.open_raw(config)
-            assert not [entry for entry in studio.trace if entry.direction == "out"]
-            params = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "hand"}}
-            exchange = bare.send(frame(id=0, method="initialize", params=params))
-            await exchange.wait()
-            assert answers(exchange)[0]["result"]["protocolVersion"] == "2025-03-26"
-            assert [entry.method for entry in studio.trace if entry.direction == "out"] == ["initialize"]
-            await studio.close_raw(bare)
-            await wait_until(bare.ended.done)
-
-    run(go())
+async def test_a_connection_without_a_handshake_sends_nothing_by_itself() -> None:
+    config = stdio(RAW, enabled=False)
+    async with opened(config) as studio:
+        bare = await studio.open_raw(config)
+        assert not [entry for entry in studio.trace if entry.direction == "out"]
+        params = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "hand"}}
+        exchange = bare.send(frame(id=0, method="initialize", params=params))
+        await exchange.wait()
+        assert answers(exchange)[0]["result"]["protocolVersion"] == "2025-03-26"
+        assert [entry.method for entry in studio.trace if entry.direction == "out"] == ["initialize"]
+        await studio.close_raw(bare)
+        await wait_until(bare.ended.done)
 
 
-def test_a_connection_beside_the_servers_own_takes_no_findings_away() -> None:
-    async def go() -> None:
-        config = stdio(python_server("raw_faults", "--fault", "stray"))
-        async with opened(config) as studio:
-            await call(studio, "echo", text="a")
-            found = studio.trace.ledger("s").groups()
-            assert found
-            bare = await studio.open_raw(config)
-            await bare.send(frame(id=1, method="ping"), wait=5).wait()
-            assert studio.trace.ledger("s").groups() == found
-            assert text(await call(studio, "add", a=1, b=1)) == "2"
-
-    run(go())
+async def test_a_connection_beside_the_servers_own_takes_no_findings_away() -> None:
+    config = stdio(python_server("raw_faults", "--fault", "stray"))
+    async with opened(config) as studio:
+        await call(studio, "echo", text="a")
+        found = studio.trace.ledger("s").groups()
+        assert found
+        bare = await studio.open_raw(config)
+        await bare.send(frame(id=1, method="ping"), wait=5).wait()
+        assert studio.trace.ledger("s").groups() == found
+        assert text(await call(studio, "add", a=1, b=1)) == "2"
 
 
-def test_a_question_of_the_server_waits_there_for_an_answer_by_hand() -> None:
-    async def go() -> None:
-        config = stdio(RAW, enabled=False)
-        async with opened(config) as studio:
-            bare = await studio.open_raw(config)
-            asking = bare.send(frame(id=1, method="tools/call", params={"name": "ask"}), wait=5)
-            await wait_until(lambda: any(entry.method == "elicitation/create" for entry in asking.came_back()))
-            assert not studio.inbox.pending
-            bare.send(frame(id="ask-1", result={"action": "decline"}))
-            await asking.wait()
-            assert "decline" in answers(asking)[0]["result"]["content"][0]["text"]
-
-    run(go())
+async def test_a_question_of_the_server_waits_there_for_an_answer_by_hand() -> None:
+    config = stdio(RAW, enabled=False)
+    async with opened(config) as studio:
+        bare = await studio.open_raw(config)
+        asking = bare.send(frame(id=1, method="tools/call", params={"name": "ask"}), wait=5)
+        await wait_until(lambda: any(entry.method == "elicitation/create" for entry in asking.came_back()))
+        assert not studio.inbox.pending
+        bare.send(frame(id="ask-1", result={"action": "decline"}))
+        await asking.wait()
+        assert "decline" in answers(asking)[0]["result"]["content"][0]["text"]
 
 
-def test_an_id_that_was_used_in_vain_can_be_used_again() -> None:
-    async def go() -> None:
-        config = stdio(RAW, enabled=False)
-        async with opened(config) as studio:
-            bare = await studio.open_raw(config)
-            first = bare.send(frame(id=1, method="tools/call", params={"name": "ask"}), wait=0.1)
-            await first.wait()
-            second = bare.send(frame(id=1, method="ping"), wait=5)
-            await second.wait()
-            assert not first.answers and answers(second) == [{"jsonrpc": "2.0", "id": 1, "result": {}}]
-
-    run(go())
+async def test_an_id_that_was_used_in_vain_can_be_used_again() -> None:
+    config = stdio(RAW, enabled=False)
+    async with opened(config) as studio:
+        bare = await studio.open_raw(config)
+        first = bare.send(frame(id=1, method="tools/call", params={"name": "ask"}), wait=0.1)
+        await first.wait()
+        second = bare.send(frame(id=1, method="ping"), wait=5)
+        await second.wait()
+        assert not first.answers and answers(second) == [{"jsonrpc": "2.0", "id": 1, "result": {}}]
 
 
-def test_a_frame_that_is_sent_as_the_connection_closes_comes_to_an_end() -> None:
-    async def go() -> None:
-        config = stdio(RAW, enabled=False)
-        async with opened(config) as studio:
-            bare = await studio.open_raw(config)
-            exchange = bare.send(frame(id=1, method="ping"))
-            await studio.close_raw(bare)
-            await exchange.wait()
-            assert not exchange.answers
-
-    run(go())
+async def test_a_frame_that_is_sent_as_the_connection_closes_comes_to_an_end() -> None:
+    config = stdio(RAW, enabled=False)
+    async with opened(config) as studio:
+        bare = await studio.open_raw(config)
+        exchange = bare.send(frame(id=1, method="ping"))
+        await studio.close_raw(bare)
+        await exchange.wait()
+        assert not exchange.answers
 
 
 def test_over_http_a_handshake_by_hand_keeps_its_session() -> None:
@@ -395,55 +333,43 @@ def test_over_http_a_stamped_frame_brings_its_headers() -> None:
         run(go(url))
 
 
-def test_a_server_that_cannot_be_started_says_why_without_a_handshake_too() -> None:
-    async def go() -> None:
-        async with opened() as studio:
-            with pytest.raises(Unreachable, match="no-such-program"):
-                await studio.open_raw(stdio(["no-such-program-at-all"]))
-
-    run(go())
+async def test_a_server_that_cannot_be_started_says_why_without_a_handshake_too() -> None:
+    async with opened() as studio:
+        with pytest.raises(Unreachable, match="no-such-program"):
+            await studio.open_raw(stdio(["no-such-program-at-all"]))
 
 
-def test_bare_connections_are_closed_with_the_studio() -> None:
-    async def go() -> None:
-        config = stdio(RAW, enabled=False)
-        async with opened(config) as studio:
-            bare = await studio.open_raw(config)
-            running = bare.send(frame(id=1, method="tools/call", params={"name": "wait", "arguments": {"seconds": 30}}))
-        assert bare.ended.done() and running.done
-
-    run(go())
+async def test_bare_connections_are_closed_with_the_studio() -> None:
+    config = stdio(RAW, enabled=False)
+    async with opened(config) as studio:
+        bare = await studio.open_raw(config)
+        running = bare.send(frame(id=1, method="tools/call", params={"name": "wait", "arguments": {"seconds": 30}}))
+    assert bare.ended.done() and running.done
 
 
 # ---------------------------------------------------------------------- over the other transports
 
 
 @pytest.mark.parametrize("kind", ["sse", "websocket"])
-def test_frames_by_hand_go_over_every_transport(kind: str) -> None:
-    async def go() -> None:
-        async with bridged(python_server("raw_echoing"), kind) as url:
-            async with opened(http(url, transport=kind)) as studio:
-                assert studio.manager.status("s").state == "ready", studio.manager.status("s").error
-                good = await exchanged(studio, frame(id="far", method="tools/list"), wait=5)
-                assert len(answers(good)[0]["result"]["tools"]) == 6
-                broken = await exchanged(studio, b"{nonsense", wait=5)
-                assert answers(broken)[0]["error"]["code"] == -32700
-                assert text(await call(studio, "echo", text="on")) == "on" and not faults(studio)
-
-    run(go())
+async def test_frames_by_hand_go_over_every_transport(kind: str) -> None:
+    async with bridged(python_server("raw_echoing"), kind) as url:
+        async with opened(http(url, transport=kind)) as studio:
+            assert studio.manager.status("s").state == "ready", studio.manager.status("s").error
+            good = await exchanged(studio, frame(id="far", method="tools/list"), wait=5)
+            assert len(answers(good)[0]["result"]["tools"]) == 6
+            broken = await exchanged(studio, b"{nonsense", wait=5)
+            assert answers(broken)[0]["error"]["code"] == -32700
+            assert text(await call(studio, "echo", text="on")) == "on" and not faults(studio)
 
 
 @pytest.mark.parametrize("kind", ["sse", "websocket"])
-def test_a_handshake_by_hand_works_over_every_transport(kind: str) -> None:
-    async def go() -> None:
-        async with bridged(RAW, kind) as url:
-            config = http(url, transport=kind, enabled=False)
-            async with opened(config) as studio:
-                bare = await studio.open_raw(config)
-                params = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "hand"}}
-                exchange = bare.send(frame(id=1, method="initialize", params=params), wait=5)
-                await exchange.wait()
-                assert answers(exchange)[0]["result"]["protocolVersion"] == "2024-11-05"
-                assert [entry.method for entry in studio.trace if entry.kind == "request"] == ["initialize"]
-
-    run(go())
+async def test_a_handshake_by_hand_works_over_every_transport(kind: str) -> None:
+    async with bridged(RAW, kind) as url:
+        config = http(url, transport=kind, enabled=False)
+        async with opened(config) as studio:
+            bare = await studio.open_raw(config)
+            params = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "hand"}}
+            exchange = bare.send(frame(id=1, method="initialize", params=params), wait=5)
+            await exchange.wait()
+            assert answers(exchange)[0]["result"]["protocolVersion"] == "2024-11-05"
+            assert [entry.method for entry in studio.trace if entry.kind == "request"] == ["initialize"]

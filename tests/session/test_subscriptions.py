@@ -15,7 +15,7 @@ from mcp_studio.protocol.versions import META_SUBSCRIPTION
 from mcp_studio.session.subscriptions import Subscription
 from mcp_studio.studio import Studio
 from tests.studio_support import call, opened, stdio, text
-from tests.support import python_server, run, wait_until
+from tests.support import python_server, wait_until
 
 NOTE, OTHER = "raw://note", "raw://other"
 QUICK = Settings(limits=replace(DEFAULT, retry_min=0.01))
@@ -39,258 +39,201 @@ async def active(studio: Studio, uri: str = NOTE) -> Subscription:
 
 
 @BOTH
-def test_updates_of_a_watched_resource_are_counted_and_reading_it_makes_them_known(options: tuple[str, ...]) -> None:
-    async def go() -> None:
-        async with opened(changing(*options)) as studio:
-            known = await active(studio)
-            told: list[str] = []
-            studio.subscriptions.changed.connect(told.append)
-            await call(studio, "updated", uri=NOTE, count=3)
-            await call(studio, "updated", uri=OTHER)
-            await wait_until(lambda: known.updates == 3 and told)
-            assert known.unread == 3 and time.time() - known.updated < 10 and set(told) == {"s"}
-            await studio.read_resource("s", NOTE).wait()
-            assert (known.updates, known.unread) == (3, 0)
-
-    run(go())
-
-
-@BOTH
-def test_a_switch_turns_it_off_again_and_the_server_is_told(options: tuple[str, ...]) -> None:
-    async def go() -> None:
-        async with opened(changing(*options)) as studio:
-            await active(studio)
-            assert studio.subscriptions.switch("s", NOTE) is False and studio.subscriptions.of("s") == ()
-            await studio.subscriptions.settle("s", 5)
-            if options:
-                assert any("requestId" in params for params in await heard(studio, "notifications/cancelled"))
-            else:
-                assert await heard(studio, "resources/unsubscribe") == [{"uri": NOTE}]
-            assert studio.subscriptions.switch("s", NOTE) is True
-            await wait_until(lambda: studio.subscriptions.of("s")[0].state == "active")
-
-    run(go())
+async def test_updates_of_a_watched_resource_are_counted_and_reading_it_makes_them_known(
+    options: tuple[str, ...],
+) -> None:
+    async with opened(changing(*options)) as studio:
+        known = await active(studio)
+        told: list[str] = []
+        studio.subscriptions.changed.connect(told.append)
+        await call(studio, "updated", uri=NOTE, count=3)
+        await call(studio, "updated", uri=OTHER)
+        await wait_until(lambda: known.updates == 3 and told)
+        assert known.unread == 3 and time.time() - known.updated < 10 and set(told) == {"s"}
+        await studio.read_resource("s", NOTE).wait()
+        assert (known.updates, known.unread) == (3, 0)
 
 
 @BOTH
-def test_several_resources_are_watched_and_one_can_be_left(options: tuple[str, ...]) -> None:
-    async def go() -> None:
-        async with opened(changing(*options)) as studio:
-            note, other = await active(studio), await active(studio, OTHER)
-            studio.subscriptions.unwatch("s", OTHER)
-            await studio.subscriptions.settle("s", 5)
-            await call(studio, "updated", uri=OTHER)
-            await call(studio, "updated", uri=NOTE)
-            await wait_until(lambda: note.updates == 1)
-            assert other.updates == 0 and note.state == "active" and not note.missed
-
-    run(go())
-
-
-@BOTH
-def test_what_is_watched_stays_so_under_another_entry_and_goes_with_the_server(options: tuple[str, ...]) -> None:
-    async def go() -> None:
-        async with opened(changing(*options)) as studio:
-            known = await active(studio)
-            await studio.manager.replace(replace(studio.manager.config("s"), log_level="error"))
-            assert studio.subscriptions.of("s") == (known,)
-            await wait_until(lambda: known.state == "active")
-            await studio.manager.remove("s")
-            assert studio.subscriptions.all() == ()
-
-    run(go())
+async def test_a_switch_turns_it_off_again_and_the_server_is_told(options: tuple[str, ...]) -> None:
+    async with opened(changing(*options)) as studio:
+        await active(studio)
+        assert studio.subscriptions.switch("s", NOTE) is False and studio.subscriptions.of("s") == ()
+        await studio.subscriptions.settle("s", 5)
+        if options:
+            assert any("requestId" in params for params in await heard(studio, "notifications/cancelled"))
+        else:
+            assert await heard(studio, "resources/unsubscribe") == [{"uri": NOTE}]
+        assert studio.subscriptions.switch("s", NOTE) is True
+        await wait_until(lambda: studio.subscriptions.of("s")[0].state == "active")
 
 
 @BOTH
-def test_what_is_watched_is_asked_for_again_after_the_server_died(options: tuple[str, ...]) -> None:
-    async def go() -> None:
-        async with opened(changing(*options), settings=QUICK) as studio:
-            known = await active(studio)
-            await call(studio, "leave")
-            await wait_until(lambda: known.missed and known.state == "active")
-            await call(studio, "updated")
-            await wait_until(lambda: known.updates == 1)
-            await studio.read_resource("s", NOTE).wait()
-            assert not known.missed
-
-    run(go())
+async def test_several_resources_are_watched_and_one_can_be_left(options: tuple[str, ...]) -> None:
+    async with opened(changing(*options)) as studio:
+        note, other = await active(studio), await active(studio, OTHER)
+        studio.subscriptions.unwatch("s", OTHER)
+        await studio.subscriptions.settle("s", 5)
+        await call(studio, "updated", uri=OTHER)
+        await call(studio, "updated", uri=NOTE)
+        await wait_until(lambda: note.updates == 1)
+        assert other.updates == 0 and note.state == "active" and not note.missed
 
 
 @BOTH
-def test_a_disconnected_server_is_asked_once_it_is_connected(options: tuple[str, ...]) -> None:
-    async def go() -> None:
-        async with opened(changing(*options)) as studio:
-            await studio.manager.stop("s")
-            known = studio.subscriptions.watch("s", NOTE)
-            assert known.state == "wanted"
-            studio.manager.start("s")
-            await wait_until(lambda: known.state == "active")
-            assert not known.missed
-
-    run(go())
+async def test_what_is_watched_stays_so_under_another_entry_and_goes_with_the_server(options: tuple[str, ...]) -> None:
+    async with opened(changing(*options)) as studio:
+        known = await active(studio)
+        await studio.manager.replace(replace(studio.manager.config("s"), log_level="error"))
+        assert studio.subscriptions.of("s") == (known,)
+        await wait_until(lambda: known.state == "active")
+        await studio.manager.remove("s")
+        assert studio.subscriptions.all() == ()
 
 
 @BOTH
-def test_a_refusal_is_said_in_the_servers_words(options: tuple[str, ...]) -> None:
-    async def go() -> None:
-        async with opened(changing(*options, "--refuse", "not here")) as studio:
-            known = studio.subscriptions.watch("s", NOTE)
-            await wait_until(lambda: known.state == "refused")
-            assert "not here (-32603)" in known.detail
-
-    run(go())
-
-
-def test_a_server_of_the_handshake_era_that_does_not_declare_it_is_not_asked() -> None:
-    async def go() -> None:
-        async with opened(changing("--no-capability")) as studio:
-            known = studio.subscriptions.watch("s", NOTE)
-            await wait_until(lambda: known.state == "refused")
-            assert "resources.subscribe" in known.detail and await heard(studio, "resources/subscribe") == []
-
-    run(go())
+async def test_what_is_watched_is_asked_for_again_after_the_server_died(options: tuple[str, ...]) -> None:
+    async with opened(changing(*options), settings=QUICK) as studio:
+        known = await active(studio)
+        await call(studio, "leave")
+        await wait_until(lambda: known.missed and known.state == "active")
+        await call(studio, "updated")
+        await wait_until(lambda: known.updates == 1)
+        await studio.read_resource("s", NOTE).wait()
+        assert not known.missed
 
 
-def test_what_a_listen_does_not_honour_is_refused_and_the_rest_is_watched() -> None:
-    async def go() -> None:
-        async with opened(changing("--modern", "--honour", NOTE)) as studio:
-            other = studio.subscriptions.watch("s", OTHER)
-            await active(studio)
-            await wait_until(lambda: other.state == "refused")
-            assert other.detail == "the server does not honour it"
-            stream = next(one for one in studio.subscriptions.streams("s") if one.purpose == "resources")
-            assert stream.asked == {"resourceSubscriptions": [OTHER, NOTE]}
-            assert stream.honoured == {"resourceSubscriptions": [NOTE]} and stream.state == "open"
+@BOTH
+async def test_a_disconnected_server_is_asked_once_it_is_connected(options: tuple[str, ...]) -> None:
+    async with opened(changing(*options)) as studio:
+        await studio.manager.stop("s")
+        known = studio.subscriptions.watch("s", NOTE)
+        assert known.state == "wanted"
+        studio.manager.start("s")
+        await wait_until(lambda: known.state == "active")
+        assert not known.missed
 
-    run(go())
+
+@BOTH
+async def test_a_refusal_is_said_in_the_servers_words(options: tuple[str, ...]) -> None:
+    async with opened(changing(*options, "--refuse", "not here")) as studio:
+        known = studio.subscriptions.watch("s", NOTE)
+        await wait_until(lambda: known.state == "refused")
+        assert "not here (-32603)" in known.detail
+
+
+async def test_a_server_of_the_handshake_era_that_does_not_declare_it_is_not_asked() -> None:
+    async with opened(changing("--no-capability")) as studio:
+        known = studio.subscriptions.watch("s", NOTE)
+        await wait_until(lambda: known.state == "refused")
+        assert "resources.subscribe" in known.detail and await heard(studio, "resources/subscribe") == []
+
+
+async def test_what_a_listen_does_not_honour_is_refused_and_the_rest_is_watched() -> None:
+    async with opened(changing("--modern", "--honour", NOTE)) as studio:
+        other = studio.subscriptions.watch("s", OTHER)
+        await active(studio)
+        await wait_until(lambda: other.state == "refused")
+        assert other.detail == "the server does not honour it"
+        stream = next(one for one in studio.subscriptions.streams("s") if one.purpose == "resources")
+        assert stream.asked == {"resourceSubscriptions": [OTHER, NOTE]}
+        assert stream.honoured == {"resourceSubscriptions": [NOTE]} and stream.state == "open"
 
 
 @pytest.mark.parametrize("how", ["response", "cancelled"])
-def test_a_stream_that_ends_is_opened_again(how: str) -> None:
-    async def go() -> None:
-        async with opened(changing("--modern"), settings=QUICK) as studio:
-            known = await active(studio)
-            await call(studio, "end", how=how)
-            await wait_until(lambda: known.missed and known.state == "active")
-            await call(studio, "updated")
-            await wait_until(lambda: known.updates == 1)
-            assert (
-                len([p for p in await heard(studio, "subscriptions/listen") if "resourceSubscriptions" in str(p)]) == 2
-            )
-
-    run(go())
+async def test_a_stream_that_ends_is_opened_again(how: str) -> None:
+    async with opened(changing("--modern"), settings=QUICK) as studio:
+        known = await active(studio)
+        await call(studio, "end", how=how)
+        await wait_until(lambda: known.missed and known.state == "active")
+        await call(studio, "updated")
+        await wait_until(lambda: known.updates == 1)
+        assert len([p for p in await heard(studio, "subscriptions/listen") if "resourceSubscriptions" in str(p)]) == 2
 
 
-def test_a_stream_that_never_holds_is_given_up_and_the_switch_tries_again() -> None:
-    async def go() -> None:
-        settings = Settings(limits=replace(DEFAULT, retry_min=0.001, reconnects=3))
-        async with opened(changing("--modern", "--drop", "4"), settings=settings) as studio:
-            known = studio.subscriptions.watch("s", NOTE)
-            await wait_until(lambda: known.state == "lost")
-            assert "ended the subscription" in known.detail
-            asked = [params for params in await heard(studio, "subscriptions/listen") if "resourceSub" in str(params)]
-            assert len(asked) == 4
-            studio.subscriptions.switch("s", NOTE)
-            await active(studio)
-
-    run(go())
+async def test_a_stream_that_never_holds_is_given_up_and_the_switch_tries_again() -> None:
+    settings = Settings(limits=replace(DEFAULT, retry_min=0.001, reconnects=3))
+    async with opened(changing("--modern", "--drop", "4"), settings=settings) as studio:
+        known = studio.subscriptions.watch("s", NOTE)
+        await wait_until(lambda: known.state == "lost")
+        assert "ended the subscription" in known.detail
+        asked = [params for params in await heard(studio, "subscriptions/listen") if "resourceSub" in str(params)]
+        assert len(asked) == 4
+        studio.subscriptions.switch("s", NOTE)
+        await active(studio)
 
 
-def test_a_server_that_allows_one_stream_at_a_time_gets_the_new_wish_after_the_old_one_has_ended() -> None:
-    async def go() -> None:
-        async with opened(changing("--modern", "--one", "--honour", f"{NOTE},{OTHER}")) as studio:
-            # The lists have the one stream.
-            known = studio.subscriptions.watch("s", NOTE)
-            await wait_until(lambda: known.state == "refused")
-            assert "Only one" in known.detail
-
-    run(go())
+async def test_a_server_that_allows_one_stream_at_a_time_gets_the_new_wish_after_the_old_one_has_ended() -> None:
+    async with opened(changing("--modern", "--one", "--honour", f"{NOTE},{OTHER}")) as studio:
+        # The lists have the one stream.
+        known = studio.subscriptions.watch("s", NOTE)
+        await wait_until(lambda: known.state == "refused")
+        assert "Only one" in known.detail
 
 
-def test_a_stream_that_is_not_acknowledged_says_so() -> None:
-    async def go() -> None:
-        async with opened(changing("--modern", "--mute")) as studio:
-            known = studio.subscriptions.watch("s", NOTE)
-            await wait_until(lambda: known.detail == "the server has not acknowledged it")
-            assert known.state == "wanted"
-            await call(studio, "updated")
-            await wait_until(lambda: known.updates == 1)
-
-    run(go())
+async def test_a_stream_that_is_not_acknowledged_says_so() -> None:
+    async with opened(changing("--modern", "--mute")) as studio:
+        known = studio.subscriptions.watch("s", NOTE)
+        await wait_until(lambda: known.detail == "the server has not acknowledged it")
+        assert known.state == "wanted"
+        await call(studio, "updated")
+        await wait_until(lambda: known.updates == 1)
 
 
-def test_an_update_on_a_stream_that_does_not_exist_is_not_counted() -> None:
-    async def go() -> None:
-        async with opened(changing("--modern")) as studio:
-            known = await active(studio)
-            await call(studio, "updated", stream=4711)
-            nothing = {"notifications": {"resourceSubscriptions": []}, "_meta": {META_SUBSCRIPTION: 4711}}
-            await call(studio, "notify", method="notifications/subscriptions/acknowledged", params=nothing)
-            await call(studio, "updated", stream=str(studio.subscriptions.streams("s")[1].id))
-            await wait_until(lambda: known.updates == 1)
-            assert known.state == "active" and studio.manager.status("s").warnings == ()
-
-    run(go())
+async def test_an_update_on_a_stream_that_does_not_exist_is_not_counted() -> None:
+    async with opened(changing("--modern")) as studio:
+        known = await active(studio)
+        await call(studio, "updated", stream=4711)
+        nothing = {"notifications": {"resourceSubscriptions": []}, "_meta": {META_SUBSCRIPTION: 4711}}
+        await call(studio, "notify", method="notifications/subscriptions/acknowledged", params=nothing)
+        await call(studio, "updated", stream=str(studio.subscriptions.streams("s")[1].id))
+        await wait_until(lambda: known.updates == 1)
+        assert known.state == "active" and studio.manager.status("s").warnings == ()
 
 
 @BOTH
-def test_a_flood_of_updates_is_counted_whole_and_told_seldom(options: tuple[str, ...]) -> None:
-    async def go() -> None:
-        async with opened(changing(*options)) as studio:
-            known = await active(studio)
-            told: list[str] = []
-            studio.subscriptions.changed.connect(told.append)
-            began = time.monotonic()
-            await call(studio, "updated", count=5_000)
-            await wait_until(lambda: known.updates == 5_000)
-            assert len(told) <= (time.monotonic() - began) * 10 + 2
-
-    run(go())
+async def test_a_flood_of_updates_is_counted_whole_and_told_seldom(options: tuple[str, ...]) -> None:
+    async with opened(changing(*options)) as studio:
+        known = await active(studio)
+        told: list[str] = []
+        studio.subscriptions.changed.connect(told.append)
+        began = time.monotonic()
+        await call(studio, "updated", count=5_000)
+        await wait_until(lambda: known.updates == 5_000)
+        assert len(told) <= (time.monotonic() - began) * 10 + 2
 
 
 @BOTH
-def test_an_update_of_a_part_counts_for_the_whole(options: tuple[str, ...]) -> None:
-    async def go() -> None:
-        async with opened(changing(*options)) as studio:
-            known = await active(studio)
-            stream = {"stream": studio.subscriptions.streams("s")[1].id} if options else {}
-            await call(studio, "updated", uri=f"{NOTE}/page/1", **stream)
-            await wait_until(lambda: known.updates == 1)
-
-    run(go())
+async def test_an_update_of_a_part_counts_for_the_whole(options: tuple[str, ...]) -> None:
+    async with opened(changing(*options)) as studio:
+        known = await active(studio)
+        stream = {"stream": studio.subscriptions.streams("s")[1].id} if options else {}
+        await call(studio, "updated", uri=f"{NOTE}/page/1", **stream)
+        await wait_until(lambda: known.updates == 1)
 
 
-def test_tasks_have_a_stream_of_their_own() -> None:
-    async def go() -> None:
-        async with opened(changing("--modern")) as studio:
-            studio.subscriptions.listen_tasks("s", ["a", "b"])
-            await studio.subscriptions.settle("s", 5)
-            streams = {one.purpose: one.honoured for one in studio.subscriptions.streams("s")}
-            lists = {"toolsListChanged": True, "resourcesListChanged": True, "promptsListChanged": True}
-            assert streams == {"lists": lists, "tasks": {"taskIds": ["a", "b"]}}
-            studio.subscriptions.listen_tasks("s", [])
-            await studio.subscriptions.settle("s", 5)
-            assert [one.purpose for one in studio.subscriptions.streams("s")] == ["lists"]
-
-    run(go())
+async def test_tasks_have_a_stream_of_their_own() -> None:
+    async with opened(changing("--modern")) as studio:
+        studio.subscriptions.listen_tasks("s", ["a", "b"])
+        await studio.subscriptions.settle("s", 5)
+        streams = {one.purpose: one.honoured for one in studio.subscriptions.streams("s")}
+        lists = {"toolsListChanged": True, "resourcesListChanged": True, "promptsListChanged": True}
+        assert streams == {"lists": lists, "tasks": {"taskIds": ["a", "b"]}}
+        studio.subscriptions.listen_tasks("s", [])
+        await studio.subscriptions.settle("s", 5)
+        assert [one.purpose for one in studio.subscriptions.streams("s")] == ["lists"]
 
 
-def test_removing_a_server_forgets_what_was_watched() -> None:
-    async def go() -> None:
-        async with opened(changing()) as studio:
-            await active(studio)
-            await studio.manager.remove("s")
-            assert studio.subscriptions.all() == ()
-
-    run(go())
+async def test_removing_a_server_forgets_what_was_watched() -> None:
+    async with opened(changing()) as studio:
+        await active(studio)
+        await studio.manager.remove("s")
+        assert studio.subscriptions.all() == ()
 
 
-def test_what_is_watched_outlives_another_name_and_another_entry_of_the_server() -> None:
-    async def go() -> None:
-        async with opened(changing()) as studio:
-            await active(studio)
-            await studio.put_server(changing("--modern", name="other"), old_name="s")
-            assert studio.subscriptions.of("s") == ()
-            await wait_until(lambda: [one.state for one in studio.subscriptions.of("other")] == ["active"])
-
-    run(go())
+async def test_what_is_watched_outlives_another_name_and_another_entry_of_the_server() -> None:
+    async with opened(changing()) as studio:
+        await active(studio)
+        await studio.put_server(changing("--modern", name="other"), old_name="s")
+        assert studio.subscriptions.of("s") == ()
+        await wait_until(lambda: [one.state for one in studio.subscriptions.of("other")] == ["active"])

@@ -344,18 +344,15 @@ def test_polling_an_unknown_id_says_that_the_server_does_not_know_it() -> None:
 
 
 @BOTH
-def test_an_unknown_status_is_given_up_after_some_attempts(
+async def test_an_unknown_status_is_given_up_after_some_attempts(
     era: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(task_manager, "SHORTEST", 0.005)  # doubled with each attempt
 
-    async def main() -> None:
-        async with served(*era, "--poll", "1") as studio:
-            outcome = await start(studio, "hologram").wait()
-            assert isinstance(outcome, Lost) and "Given up" in outcome.error.message
-            assert any("'hologram'" in problem for problem in outcome.problems)
-
-    run(main())
+    async with served(*era, "--poll", "1") as studio:
+        outcome = await start(studio, "hologram").wait()
+        assert isinstance(outcome, Lost) and "Given up" in outcome.error.message
+        assert any("'hologram'" in problem for problem in outcome.problems)
 
 
 @BOTH
@@ -433,58 +430,49 @@ def test_a_client_that_has_not_declared_tasks_takes_none_for_a_result() -> None:
 
 
 @BOTH
-def test_a_task_survives_the_end_of_its_servers_process(era: tuple[str, ...], tmp_path: Path) -> None:
-    async def main() -> None:
-        async with served(*era, "--state", str(tmp_path / "state.json")) as studio:
-            call = start(studio, "ask")
-            await wait_until(lambda: studio.inbox.pending, 10, "a question")
-            assert isinstance(await start(studio, "die").wait(), Lost)
-            await wait_until(lambda: not studio.inbox.pending, 10, "the question goes with the connection")
-            await wait_until(lambda: studio.inbox.pending, 20, "it comes again")
-            studio.inbox.pending[0].answer("accept", {"name": "Ada"})
-            assert '"Ada"' in text(await call.wait())
-
-    run(main())
+async def test_a_task_survives_the_end_of_its_servers_process(era: tuple[str, ...], tmp_path: Path) -> None:
+    async with served(*era, "--state", str(tmp_path / "state.json")) as studio:
+        call = start(studio, "ask")
+        await wait_until(lambda: studio.inbox.pending, 10, "a question")
+        assert isinstance(await start(studio, "die").wait(), Lost)
+        await wait_until(lambda: not studio.inbox.pending, 10, "the question goes with the connection")
+        await wait_until(lambda: studio.inbox.pending, 20, "it comes again")
+        studio.inbox.pending[0].answer("accept", {"name": "Ada"})
+        assert '"Ada"' in text(await call.wait())
 
 
 @BOTH
-def test_a_task_goes_on_when_its_server_is_configured_anew(era: tuple[str, ...], tmp_path: Path) -> None:
-    async def main() -> None:
-        async with served(*era, "--state", str(tmp_path / "state.json")) as studio:
-            call = start(studio, "forever")
-            await wait_until(lambda: call.as_task is not None)
-            call.leave()
-            await call.wait()
-            known = only(studio)
-            await studio.manager.replace(replace(studio.manager.config("s"), log_level="error"))
-            task = await studio.tasks.until("s", known.id, lambda task: task.seen > known.seen)
-            assert not task.gone and task.status == "working"
-            await studio.manager.remove("s")
-            assert "not configured" in only(studio).gone
-
-    run(main())
+async def test_a_task_goes_on_when_its_server_is_configured_anew(era: tuple[str, ...], tmp_path: Path) -> None:
+    async with served(*era, "--state", str(tmp_path / "state.json")) as studio:
+        call = start(studio, "forever")
+        await wait_until(lambda: call.as_task is not None)
+        call.leave()
+        await call.wait()
+        known = only(studio)
+        await studio.manager.replace(replace(studio.manager.config("s"), log_level="error"))
+        task = await studio.tasks.until("s", known.id, lambda task: task.seen > known.seen)
+        assert not task.gone and task.status == "working"
+        await studio.manager.remove("s")
+        assert "not configured" in only(studio).gone
 
 
 @BOTH
-def test_the_next_studio_goes_on_with_what_had_not_ended(era: tuple[str, ...], tmp_path: Path) -> None:
-    async def main() -> None:
-        state = ("--state", str(tmp_path / "state.json"))
-        async with served(*era, *state) as studio:
-            call = start(studio, "forever")
-            await wait_until(lambda: call.as_task is not None)
-            identity = only(studio).id
-        async with served(*era, *state) as studio:
-            assert studio.tasks.all() == ()
-            studio.tasks.pick_up()
-            task = await studio.tasks.until("s", identity, lambda task: task.seen > 0)
-            assert task.ref == Ref("tool", "s", "forever") and task.status == "working"
-            await studio.tasks.cancel("s", identity)
-            await studio.tasks.until("s", identity, lambda task: task.done)
-        async with served(*era) as studio:
-            studio.tasks.pick_up()
-            assert studio.tasks.all() == ()
-
-    run(main())
+async def test_the_next_studio_goes_on_with_what_had_not_ended(era: tuple[str, ...], tmp_path: Path) -> None:
+    state = ("--state", str(tmp_path / "state.json"))
+    async with served(*era, *state) as studio:
+        call = start(studio, "forever")
+        await wait_until(lambda: call.as_task is not None)
+        identity = only(studio).id
+    async with served(*era, *state) as studio:
+        assert studio.tasks.all() == ()
+        studio.tasks.pick_up()
+        task = await studio.tasks.until("s", identity, lambda task: task.seen > 0)
+        assert task.ref == Ref("tool", "s", "forever") and task.status == "working"
+        await studio.tasks.cancel("s", identity)
+        await studio.tasks.until("s", identity, lambda task: task.done)
+    async with served(*era) as studio:
+        studio.tasks.pick_up()
+        assert studio.tasks.all() == ()
 
 
 def test_a_file_with_numbers_of_absurd_length_is_read(tmp_path: Path) -> None:

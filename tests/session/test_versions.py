@@ -16,7 +16,7 @@ from tests.servers.http_raw import RawServer, Reply, Request
 from tests.servers.http_sse import SseServer
 from tests.servers.raw_versions import OneVersion
 from tests.studio_support import PATIENT, call, http, opened, stdio, text
-from tests.support import python_server, run, wait_until
+from tests.support import python_server, wait_until
 
 REFUSAL = {"ids": ["counter-offer", "refusal"], "argvalues": [False, True]}
 
@@ -63,35 +63,29 @@ def configs(version: str, **about: Any) -> list[ServerConfig]:
 
 @pytest.mark.parametrize("refuse", **REFUSAL)
 @pytest.mark.parametrize("version", VERSIONS)
-def test_on_stdio(version: str, refuse: bool) -> None:
-    async def go() -> None:
-        for config in configs(version, argv=python_server("raw_versions", version, *(["--refuse"] * refuse))):
-            async with opened(config) as studio:
-                await used(studio, version)
-
-    run(go())
+async def test_on_stdio(version: str, refuse: bool) -> None:
+    for config in configs(version, argv=python_server("raw_versions", version, *(["--refuse"] * refuse))):
+        async with opened(config) as studio:
+            await used(studio, version)
 
 
 @pytest.mark.parametrize("refuse", **REFUSAL)
 @pytest.mark.parametrize("version", VERSIONS)
-def test_on_streamable_http(version: str, refuse: bool) -> None:
-    async def go() -> None:
-        for number in range(3):
-            handler = Streamable(version, refuse=refuse)
-            async with RawServer(handler) as server:
-                config = configs(version, url=server.url)[number]
-                async with opened(config) as studio:
-                    await used(studio, version)
-                    if config.protocol_version and version in HANDSHAKE_VERSIONS:
-                        assert handler.server.offered == [version]
-                # The stateless era has neither a stream of its own nor a session to end.
-                assert set(server.methods()) == {"POST"} if version == LATEST_MODERN else "POST" in server.methods()
-
-    run(go())
+async def test_on_streamable_http(version: str, refuse: bool) -> None:
+    for number in range(3):
+        handler = Streamable(version, refuse=refuse)
+        async with RawServer(handler) as server:
+            config = configs(version, url=server.url)[number]
+            async with opened(config) as studio:
+                await used(studio, version)
+                if config.protocol_version and version in HANDSHAKE_VERSIONS:
+                    assert handler.server.offered == [version]
+            # The stateless era has neither a stream of its own nor a session to end.
+            assert set(server.methods()) == {"POST"} if version == LATEST_MODERN else "POST" in server.methods()
 
 
 @pytest.mark.parametrize("kind", ["", "sse"])
-def test_on_http_with_sse(kind: Any) -> None:
+async def test_on_http_with_sse(kind: Any) -> None:
     server = OneVersion("2024-11-05")
 
     async def answer(wire: SseServer, got: Request, reply: Reply) -> None:
@@ -99,13 +93,10 @@ def test_on_http_with_sse(kind: Any) -> None:
         if answer := server.take(got.json):
             await wire.say(answer)
 
-    async def go() -> None:
-        async with RawServer(SseServer(call=answer)) as raw:
-            server.ready = True  # the handshake is answered before it comes here
-            async with opened(http(raw.url, transport=kind)) as studio:
-                await used(studio, "2024-11-05")
-
-    run(go())
+    async with RawServer(SseServer(call=answer)) as raw:
+        server.ready = True  # the handshake is answered before it comes here
+        async with opened(http(raw.url, transport=kind)) as studio:
+            await used(studio, "2024-11-05")
 
 
 SLOW = [
@@ -115,21 +106,18 @@ SLOW = [
 ]
 
 
-def test_a_slow_server_of_both_eras_is_spoken_to_in_one_of_them_and_next_time_in_the_newer_one() -> None:
-    async def go() -> None:
-        settings = replace(PATIENT, start_processes=len(SLOW))
-        for again in (False, True):
-            async with opened(*SLOW, settings=settings) as studio:
-                for name in studio.manager.names():
-                    status = studio.manager.status(name)
-                    refuses = name.endswith("True")
-                    assert (status.state, status.modern) == ("ready", again or refuses), (name, status.error)
-                    await asked(studio, name)
-                    assert not studio.trace.ledger(name).groups() and not status.warnings, name
-                    notes = [one.body for one in studio.trace if (one.kind, one.server) == ("note", name)]
-                    assert any(b"answered after" in note for note in notes) == (not again)
-
-    run(go())
+async def test_a_slow_server_of_both_eras_is_spoken_to_in_one_of_them_and_next_time_in_the_newer_one() -> None:
+    settings = replace(PATIENT, start_processes=len(SLOW))
+    for again in (False, True):
+        async with opened(*SLOW, settings=settings) as studio:
+            for name in studio.manager.names():
+                status = studio.manager.status(name)
+                refuses = name.endswith("True")
+                assert (status.state, status.modern) == ("ready", again or refuses), (name, status.error)
+                await asked(studio, name)
+                assert not studio.trace.ledger(name).groups() and not status.warnings, name
+                notes = [one.body for one in studio.trace if (one.kind, one.server) == ("note", name)]
+                assert any(b"answered after" in note for note in notes) == (not again)
 
 
 async def asked(studio: Studio, name: str) -> None:

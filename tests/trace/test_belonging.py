@@ -15,7 +15,6 @@ from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.trace.tree import tree, walk
 from tests.session.test_tasks import BOTH, served, start
-from tests.support import run
 from tests.trace.lint.kit import MODERN, Talk, text
 
 
@@ -105,20 +104,17 @@ def test_the_number_of_a_request_is_known_while_it_is_open_and_for_a_while_after
 
 
 @BOTH
-def test_all_that_is_asked_about_a_task_is_under_its_call(era: tuple[str, ...]) -> None:
-    async def main() -> None:
-        async with served(*era) as studio:
-            await start(studio, "work", task=True).wait()
-            calls = [entry for entry in studio.trace if entry.method == "tools/call" and entry.kind == "request"]
-            found = tree(studio.trace, calls[0].number)
-            assert found is not None
-            methods = [studio.trace[node.number - 1].method for _, node in walk(found) if node.relation == "task"]
-            wanted = "tasks/get" if era else "tasks/result"
-            assert wanted in methods and all(method.startswith("tasks/") for method in methods)
-            polls = [entry for entry in studio.trace if entry.method.startswith("tasks/") and entry.kind == "request"]
-            assert len([poll for poll in polls if poll.method != "tasks/list"]) == len(methods)
-
-    run(main())
+async def test_all_that_is_asked_about_a_task_is_under_its_call(era: tuple[str, ...]) -> None:
+    async with served(*era) as studio:
+        await start(studio, "work", task=True).wait()
+        calls = [entry for entry in studio.trace if entry.method == "tools/call" and entry.kind == "request"]
+        found = tree(studio.trace, calls[0].number)
+        assert found is not None
+        methods = [studio.trace[node.number - 1].method for _, node in walk(found) if node.relation == "task"]
+        wanted = "tasks/get" if era else "tasks/result"
+        assert wanted in methods and all(method.startswith("tasks/") for method in methods)
+        polls = [entry for entry in studio.trace if entry.method.startswith("tasks/") and entry.kind == "request"]
+        assert len([poll for poll in polls if poll.method != "tasks/list"]) == len(methods)
 
 
 @pytest.mark.parametrize("identity", [b"1", b'"x"'])
@@ -129,19 +125,16 @@ def test_a_question_with_nobody_to_ask_for_is_under_nothing(identity: bytes) -> 
 
 
 @BOTH
-def test_where_it_is_wished_a_task_and_its_call_are_one_trace(era: tuple[str, ...]) -> None:
-    async def main() -> None:
-        async with served(*era) as studio:
-            studio.manager.traced = True
-            studio.manager.restart("s")
-            await studio.manager.settle("s")
-            begin = studio.trace.total
-            await start(studio, "work", task=True).wait()
-            sent = [entry for entry in studio.trace if entry.number > begin and entry.kind == "request"]
-            call = next(entry for entry in sent if entry.method == "tools/call")
-            mine = [entry for entry in sent if entry is call or entry.method in ("tasks/get", "tasks/result")]
-            contexts = [read(of_frame(entry.body)["traceparent"]) for entry in mine]
-            assert len(contexts) > 1 and len({context.trace for context in contexts if context}) == 1
-            assert len({context.span for context in contexts if context}) == len(contexts)
-
-    run(main())
+async def test_where_it_is_wished_a_task_and_its_call_are_one_trace(era: tuple[str, ...]) -> None:
+    async with served(*era) as studio:
+        studio.manager.traced = True
+        studio.manager.restart("s")
+        await studio.manager.settle("s")
+        begin = studio.trace.total
+        await start(studio, "work", task=True).wait()
+        sent = [entry for entry in studio.trace if entry.number > begin and entry.kind == "request"]
+        call = next(entry for entry in sent if entry.method == "tools/call")
+        mine = [entry for entry in sent if entry is call or entry.method in ("tasks/get", "tasks/result")]
+        contexts = [read(of_frame(entry.body)["traceparent"]) for entry in mine]
+        assert len(contexts) > 1 and len({context.trace for context in contexts if context}) == 1
+        assert len({context.span for context in contexts if context}) == len(contexts)

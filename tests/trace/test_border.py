@@ -18,7 +18,6 @@ from mcp_studio.trace.disk.writer import Writer
 from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
-from tests.support import run
 
 RESULTS = (b'{"resultType":"input_required"}', b'{"isError":true}', b'{"c":"%b"}' % (b"z" * 20_000), b"{}")
 
@@ -124,28 +123,27 @@ def facts(recording: Recording | Sequence[WireMessage], number: int) -> tuple[ob
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_an_entry_says_the_same_wherever_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+async def test_an_entry_says_the_same_wherever_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
     monkeypatch.setattr(recorder, "_ENTRIES", 15)
 
-    async def go() -> None:
-        writer = Writer(tmp_path)
-        store = TraceStore(Redactor(), disk=writer)
-        traffic = Traffic(store, writer, seed)
-        await traffic.go(300)
-        for entry in traffic.entries:
-            await store.body(entry)
-        traffic.write()
-        assert len(store._window) <= 15  # pyright: ignore[reportPrivateUsage]
-        known = [facts(traffic.entries, number) for number in range(1, store.total + 1)]
-        assert [facts(store, number) for number in range(1, store.total + 1)] == known
-        flags, parents, follows = store.columns.flags, store.columns.parents, store.columns.follows
-        await store.close(10)
-        assert writer.written == store.total
-        past = open_session(writer.path or tmp_path)
-        assert [facts(past, number) for number in range(1, store.total + 1)] == known
-        assert (past.columns.flags, past.columns.parents, past.columns.follows) == (flags, parents, follows)
-        comments = [[one.comment_on(number) for number in range(1, store.total + 1)] for one in (store, past)]
-        assert comments[0] == comments[1] and any(comments[0]) and past.problem == ""
-        past.close()
-
-    run(go())
+    writer = Writer(tmp_path)
+    store = TraceStore(Redactor(), disk=writer)
+    traffic = Traffic(store, writer, seed)
+    await traffic.go(300)
+    for entry in traffic.entries:
+        await store.body(entry)
+    traffic.write()
+    assert len(store._window) <= 15  # pyright: ignore[reportPrivateUsage]
+    known = [facts(traffic.entries, number) for number in range(1, store.total + 1)]
+    assert [facts(store, number) for number in range(1, store.total + 1)] == known
+    flags, parents, follows = store.columns.flags, store.columns.parents, store.columns.follows
+    await store.close(10)
+    assert writer.written == store.total
+    past = open_session(writer.path or tmp_path)
+    assert [facts(past, number) for number in range(1, store.total + 1)] == known
+    assert (past.columns.flags, past.columns.parents, past.columns.follows) == (flags, parents, follows)
+    comments = [[one.comment_on(number) for number in range(1, store.total + 1)] for one in (store, past)]
+    assert comments[0] == comments[1] and any(comments[0]) and past.problem == ""
+    past.close()

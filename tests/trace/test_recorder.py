@@ -77,83 +77,71 @@ def same(recording: Recording, other: Recording) -> None:
             assert ends[0] == ends[1]
 
 
-def test_what_is_on_disk_says_what_was_in_memory(tmp_path: Path) -> None:
-    async def go() -> None:
-        store, tap, writer = made(tmp_path)
-        call(tap, 1, "slow", b"")
-        receive(tap, b'{"jsonrpc":"2.0","id":"q","method":"elicitation/create"}')
-        call(tap, 2)
-        call(tap, 3, "bad", b'{"isError":true}')
-        tap.stray(b"noise")
-        flood(tap, 50)
-        await wait_until(lambda: writer.written == store.total)
-        receive(tap, b'{"jsonrpc":"2.0","id":1,"result":{}}')
-        tap.gave_up(99)
-        store.mark(3, True)
-        store.comment(4, f"look at {SECRET}")
-        await store.close(5)
-        past = open_session(writer.path or tmp_path)
-        same(store, past)
-        assert past.info.origin == "test" and past.info.state == "ended"
-        assert past.columns.flags[2] & bits.MARKED and past.comment_on(4) == "look at ‹redacted›"
-        assert past.columns.parents == store.columns.parents == {2: 1}
-        past.close()
-
-    run(go())
+async def test_what_is_on_disk_says_what_was_in_memory(tmp_path: Path) -> None:
+    store, tap, writer = made(tmp_path)
+    call(tap, 1, "slow", b"")
+    receive(tap, b'{"jsonrpc":"2.0","id":"q","method":"elicitation/create"}')
+    call(tap, 2)
+    call(tap, 3, "bad", b'{"isError":true}')
+    tap.stray(b"noise")
+    flood(tap, 50)
+    await wait_until(lambda: writer.written == store.total)
+    receive(tap, b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    tap.gave_up(99)
+    store.mark(3, True)
+    store.comment(4, f"look at {SECRET}")
+    await store.close(5)
+    past = open_session(writer.path or tmp_path)
+    same(store, past)
+    assert past.info.origin == "test" and past.info.state == "ended"
+    assert past.columns.flags[2] & bits.MARKED and past.comment_on(4) == "look at ‹redacted›"
+    assert past.columns.parents == store.columns.parents == {2: 1}
+    past.close()
 
 
-def test_old_entries_leave_the_memory_and_come_back_as_they_were(tmp_path: Path) -> None:
-    async def go() -> None:
-        store, tap, writer = made(tmp_path)
-        call(tap, 1, "first")
-        call(tap, 2, "open", b"")
-        request = store[2]
-        flood(tap, 5_000)
-        await written(store, writer)
-        assert in_memory(store) <= 2_000 and store.first_number == 1 and len(store) == store.total
-        old = store.entry(1)
-        assert old is not None and old.target == "first" and old.id == 1
-        assert old.body == b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}' and request.body.startswith(b'{"jsonrpc"')
-        assert old.span is not None and old is old.span.request and store.entry(2) is old.span.response
-        assert store.entry(2) is store[1] and old.span.outcome == "ok"
-        receive(tap, b'{"jsonrpc":"2.0","id":2,"result":{}}')  # an answer after all that
-        again = store.entry(3)
-        assert again is not None and again.span is not None and again.span.response is store[store.total - 1]
-        assert store.columns.outcome_of(2) == "ok"
-        reader = store.reader()
-        assert sum(len(block.ends) for block in reader.blocks(store.total + 1)) == store.total
-        assert reader.body(1) == old.body and reader.body(store.total) == store[store.total - 1].body
-        reader.close()
-        await store.close(5)
-
-    run(go())
+async def test_old_entries_leave_the_memory_and_come_back_as_they_were(tmp_path: Path) -> None:
+    store, tap, writer = made(tmp_path)
+    call(tap, 1, "first")
+    call(tap, 2, "open", b"")
+    request = store[2]
+    flood(tap, 5_000)
+    await written(store, writer)
+    assert in_memory(store) <= 2_000 and store.first_number == 1 and len(store) == store.total
+    old = store.entry(1)
+    assert old is not None and old.target == "first" and old.id == 1
+    assert old.body == b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}' and request.body.startswith(b'{"jsonrpc"')
+    assert old.span is not None and old is old.span.request and store.entry(2) is old.span.response
+    assert store.entry(2) is store[1] and old.span.outcome == "ok"
+    receive(tap, b'{"jsonrpc":"2.0","id":2,"result":{}}')  # an answer after all that
+    again = store.entry(3)
+    assert again is not None and again.span is not None and again.span.response is store[store.total - 1]
+    assert store.columns.outcome_of(2) == "ok"
+    reader = store.reader()
+    assert sum(len(block.ends) for block in reader.blocks(store.total + 1)) == store.total
+    assert reader.body(1) == old.body and reader.body(store.total) == store[store.total - 1].body
+    reader.close()
+    await store.close(5)
 
 
-def test_what_is_alone_and_large_goes_to_the_disk_as_soon(tmp_path: Path) -> None:
-    async def go() -> None:
-        store, _, writer = made(tmp_path)
-        store.add("s", "in", "notification", b"x" * 700_000)
-        await wait_until(lambda: writer.written == 1)
-        await store.close(5)
-
-    run(go())
+async def test_what_is_alone_and_large_goes_to_the_disk_as_soon(tmp_path: Path) -> None:
+    store, _, writer = made(tmp_path)
+    store.add("s", "in", "notification", b"x" * 700_000)
+    await wait_until(lambda: writer.written == 1)
+    await store.close(5)
 
 
 @pytest.mark.parametrize("targets", [("a\0b", "a\0c", "plain"), ("\ud800", "\ud801", "plain")])
-def test_names_that_a_disk_cannot_keep_spoil_no_others(tmp_path: Path, targets: tuple[str, ...]) -> None:
-    async def go() -> None:
-        store, tap, writer = made(tmp_path)
-        for number, target in enumerate(targets):
-            call(tap, number, target)
-        await store.close(5)
-        past = open_session(writer.path or tmp_path)
-        same_ends = [(past[2 * place].target, past[2 * place + 1].target) for place in range(3)]
-        assert past.problem == "" and all(one == two for one, two in same_ends)
-        assert same_ends[2] == ("plain", "plain") and "…" not in same_ends[0]
-        past.close()
-        past.close()
-
-    run(go())
+async def test_names_that_a_disk_cannot_keep_spoil_no_others(tmp_path: Path, targets: tuple[str, ...]) -> None:
+    store, tap, writer = made(tmp_path)
+    for number, target in enumerate(targets):
+        call(tap, number, target)
+    await store.close(5)
+    past = open_session(writer.path or tmp_path)
+    same_ends = [(past[2 * place].target, past[2 * place + 1].target) for place in range(3)]
+    assert past.problem == "" and all(one == two for one, two in same_ends)
+    assert same_ends[2] == ("plain", "plain") and "…" not in same_ends[0]
+    past.close()
+    past.close()
 
 
 def test_a_large_body_is_in_memory_no_longer_than_it_takes(tmp_path: Path) -> None:
@@ -179,68 +167,59 @@ def test_a_large_body_is_in_memory_no_longer_than_it_takes(tmp_path: Path) -> No
     assert not [file for file in tmp_path.iterdir() if SECRET.encode() in file.read_bytes()]
 
 
-def test_findings_of_old_entries_are_kept_and_added_to(tmp_path: Path) -> None:
-    async def go() -> None:
-        store, tap, writer = made(tmp_path)
-        receive(tap, b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"bad","data":1}}')
-        said = store[0].findings
-        flood(tap, 3_000)
-        await written(store, writer)
-        old = store.entry(1)
-        assert said and old is not None and old.findings == said
-        await store.examiner.look([old])
-        assert store.columns.flags[0] >> bits.SEVERITY & 3 == 3
-        await store.close(5)
-        past = open_session(writer.path or tmp_path)
-        assert past[0].findings == old.findings
-        past.close()
-
-    run(go())
+async def test_findings_of_old_entries_are_kept_and_added_to(tmp_path: Path) -> None:
+    store, tap, writer = made(tmp_path)
+    receive(tap, b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"bad","data":1}}')
+    said = store[0].findings
+    flood(tap, 3_000)
+    await written(store, writer)
+    old = store.entry(1)
+    assert said and old is not None and old.findings == said
+    await store.examiner.look([old])
+    assert store.columns.flags[0] >> bits.SEVERITY & 3 == 3
+    await store.close(5)
+    past = open_session(writer.path or tmp_path)
+    assert past[0].findings == old.findings
+    past.close()
 
 
-def test_a_folder_that_cannot_be_written_is_said_once_and_the_trace_goes_on_in_memory(tmp_path: Path) -> None:
+async def test_a_folder_that_cannot_be_written_is_said_once_and_the_trace_goes_on_in_memory(tmp_path: Path) -> None:
     place = tmp_path / "file"
     place.write_text("")
 
-    async def go() -> None:
-        store, tap, _ = made(place)
-        told: list[str] = []
-        store.troubled.connect(told.append)
-        flood(tap, 10)
-        await wait_until(lambda: told)
-        flood(tap, 20_000)
-        store.mark(store.total, True)
-        assert len(told) == 1 and told[0] == store.problem and "not kept on disk" in told[0]
-        assert len(store) == 10_000 and store.dropped == 10_010 and len(store.columns) == 10_000
-        assert store[0].number == 10_011 and store.entry(1) is None
-        capture = store._capture  # pyright: ignore[reportPrivateUsage]
-        assert not capture.changes and not capture.extras
-        await store.close(1)
-
-    run(go())
+    store, tap, _ = made(place)
+    told: list[str] = []
+    store.troubled.connect(told.append)
+    flood(tap, 10)
+    await wait_until(lambda: told)
+    flood(tap, 20_000)
+    store.mark(store.total, True)
+    assert len(told) == 1 and told[0] == store.problem and "not kept on disk" in told[0]
+    assert len(store) == 10_000 and store.dropped == 10_010 and len(store.columns) == 10_000
+    assert store[0].number == 10_011 and store.entry(1) is None
+    capture = store._capture  # pyright: ignore[reportPrivateUsage]
+    assert not capture.changes and not capture.extras
+    await store.close(1)
 
 
-def test_what_is_cleared_stays_on_disk_and_numbers_go_on(tmp_path: Path) -> None:
-    async def go() -> None:
-        store, tap, writer = made(tmp_path)
-        flood(tap, 4)
-        call(tap, 1, "slow", b"")
-        store.clear()
-        flood(tap, 4)
-        receive(tap, b'{"jsonrpc":"2.0","id":1,"result":{}}')
-        assert [entry.number for entry in store] == [6, 7, 8, 9, 10] and store.columns.first == 6
-        await wait_until(lambda: writer.written == 10)
-        newest = next(store.reader().blocks(11))
-        assert newest.first + len(newest.ends) == 11 and b"jsonrpc" in newest.data
-        await store.close(5)
-        past = open_session(writer.path or tmp_path)
-        assert len(past) == 10
-        (asked, answer) = past[4], past[9]
-        assert asked.span is not None and asked.span is answer.span and asked.span.response is answer
-        assert asked.span.outcome == "ok" and past.columns.ms(4) is not None
-        past.close()
-
-    run(go())
+async def test_what_is_cleared_stays_on_disk_and_numbers_go_on(tmp_path: Path) -> None:
+    store, tap, writer = made(tmp_path)
+    flood(tap, 4)
+    call(tap, 1, "slow", b"")
+    store.clear()
+    flood(tap, 4)
+    receive(tap, b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    assert [entry.number for entry in store] == [6, 7, 8, 9, 10] and store.columns.first == 6
+    await wait_until(lambda: writer.written == 10)
+    newest = next(store.reader().blocks(11))
+    assert newest.first + len(newest.ends) == 11 and b"jsonrpc" in newest.data
+    await store.close(5)
+    past = open_session(writer.path or tmp_path)
+    assert len(past) == 10
+    (asked, answer) = past[4], past[9]
+    assert asked.span is not None and asked.span is answer.span and asked.span.response is answer
+    assert asked.span.outcome == "ok" and past.columns.ms(4) is not None
+    past.close()
 
 
 class Slow:
@@ -259,41 +238,35 @@ class Slow:
         return True
 
 
-def test_nothing_leaves_the_memory_before_it_is_written() -> None:
-    async def go() -> None:
-        disk = Slow()
-        store = TraceStore(Redactor(), disk=disk)
-        flood(ServerTap(store, Redactor(), "s"), 5_000)
-        await wait_until(lambda: sum(len(batch.bodies) for batch in disk.taken) == store.total)
-        assert in_memory(store) == 5_000
-        reader = store.reader()
-        assert sum(len(block.ends) for block in reader.blocks(10_000)) == 5_000
-        disk.written = 5_000
-        await wait_until(lambda: in_memory(store) == 2_000)
-        disk.trimmed = 4_000
-        flood(ServerTap(store, Redactor(), "s"), 1)
-        await wait_until(lambda: store.first_number == 4_001)
-        assert store._capture.columns.first == 4_001  # pyright: ignore[reportPrivateUsage]
-        assert store.columns.first == 4_001 and store.dropped == 4_000
-        disk.lost = 2
-        assert "2 messages" in store.problem
-
-    run(go())
+async def test_nothing_leaves_the_memory_before_it_is_written() -> None:
+    disk = Slow()
+    store = TraceStore(Redactor(), disk=disk)
+    flood(ServerTap(store, Redactor(), "s"), 5_000)
+    await wait_until(lambda: sum(len(batch.bodies) for batch in disk.taken) == store.total)
+    assert in_memory(store) == 5_000
+    reader = store.reader()
+    assert sum(len(block.ends) for block in reader.blocks(10_000)) == 5_000
+    disk.written = 5_000
+    await wait_until(lambda: in_memory(store) == 2_000)
+    disk.trimmed = 4_000
+    flood(ServerTap(store, Redactor(), "s"), 1)
+    await wait_until(lambda: store.first_number == 4_001)
+    assert store._capture.columns.first == 4_001  # pyright: ignore[reportPrivateUsage]
+    assert store.columns.first == 4_001 and store.dropped == 4_000
+    disk.lost = 2
+    assert "2 messages" in store.problem
 
 
-def test_the_memory_is_bounded_although_the_disk_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def go() -> None:
-        monkeypatch.setattr(recorder, "_MOST", 10 << 20)
-        disk = Slow()
-        store = TraceStore(Redactor(), disk=disk)
-        for _ in range(60):
-            store.add("s", "in", "stderr", b"x" * 300_000)
-        store.flush()
-        assert 20 < in_memory(store) < 40 and store.total == len(store) == 60
-        assert store[0].body == b"" and store[59].body == b"x" * 300_000
-        assert sum(len(batch.bodies) for batch in disk.taken) == 60
-
-    run(go())
+async def test_the_memory_is_bounded_although_the_disk_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "_MOST", 10 << 20)
+    disk = Slow()
+    store = TraceStore(Redactor(), disk=disk)
+    for _ in range(60):
+        store.add("s", "in", "stderr", b"x" * 300_000)
+    store.flush()
+    assert 20 < in_memory(store) < 40 and store.total == len(store) == 60
+    assert store[0].body == b"" and store[59].body == b"x" * 300_000
+    assert sum(len(batch.bodies) for batch in disk.taken) == 60
 
 
 @pytest.mark.parametrize("size", [10, 300_000])

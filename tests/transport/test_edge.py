@@ -32,42 +32,36 @@ async def fine(got: Request, reply: Reply) -> None:
 
 
 @pytest.mark.parametrize("status", ["307 Temporary Redirect", "308 Permanent Redirect"])
-def test_a_redirect_within_the_origin_is_followed_with_its_message(status: str) -> None:
-    async def main() -> None:
-        async def handler(got: Request, reply: Reply) -> None:
-            if got.path == "/mcp":
-                await reply.head(status, "Location: /mcp/?a=1", "Content-Length: 0")
-            else:
-                await reply.result()
+async def test_a_redirect_within_the_origin_is_followed_with_its_message(status: str) -> None:
+    async def handler(got: Request, reply: Reply) -> None:
+        if got.path == "/mcp":
+            await reply.head(status, "Location: /mcp/?a=1", "Content-Length: 0")
+        else:
+            await reply.result()
 
-        async with RawServer(handler) as server:
-            async with opened(server.url, headers={"Authorization": SECRET}) as line:
-                assert "result" in await line.ask(request(1))
-                assert [got.path for got in server.requests] == ["/mcp", "/mcp/?a=1"]
-                assert server.requests[1].headers["authorization"] == SECRET
-                assert server.requests[1].body == server.requests[0].body
-                assert [reply.status for reply in line.tap.responses] == [int(status[:3]), 200]
-                assert len(line.tap.out) == 1 and line.tap.came[0][0] == 2
-
-    run(main())
+    async with RawServer(handler) as server:
+        async with opened(server.url, headers={"Authorization": SECRET}) as line:
+            assert "result" in await line.ask(request(1))
+            assert [got.path for got in server.requests] == ["/mcp", "/mcp/?a=1"]
+            assert server.requests[1].headers["authorization"] == SECRET
+            assert server.requests[1].body == server.requests[0].body
+            assert [reply.status for reply in line.tap.responses] == [int(status[:3]), 200]
+            assert len(line.tap.out) == 1 and line.tap.came[0][0] == 2
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_to_another_origin_is_not_followed_and_nothing_is_sent_there(status: int) -> None:
-    async def main() -> None:
-        async with RawServer(fine) as other:
+async def test_a_redirect_to_another_origin_is_not_followed_and_nothing_is_sent_there(status: int) -> None:
+    async with RawServer(fine) as other:
 
-            async def handler(got: Request, reply: Reply) -> None:
-                await reply.head(f"{status} Elsewhere", f"Location: {other.url}", "Content-Length: 0")
+        async def handler(got: Request, reply: Reply) -> None:
+            await reply.head(f"{status} Elsewhere", f"Location: {other.url}", "Content-Length: 0")
 
-            async with RawServer(handler) as server:
-                async with opened(server.url, headers={"Authorization": SECRET}) as line:
-                    error = await line.ask(request(1))
-                    assert isinstance(error, HttpUnreachable) and error.status == status
-                    assert other.url in error.message and "another origin" in error.message and error.hint
-            assert other.connections == 0
-
-    run(main())
+        async with RawServer(handler) as server:
+            async with opened(server.url, headers={"Authorization": SECRET}) as line:
+                error = await line.ask(request(1))
+                assert isinstance(error, HttpUnreachable) and error.status == status
+                assert other.url in error.message and "another origin" in error.message and error.hint
+        assert other.connections == 0
 
 
 @pytest.mark.parametrize(
@@ -84,61 +78,49 @@ def test_a_redirect_to_another_origin_is_not_followed_and_nothing_is_sent_there(
         (307, "/mcp", "more than 5 times"),
     ],
 )
-def test_odd_redirects_are_refused_in_words(status: int, location: str, words: str) -> None:
-    async def main() -> None:
-        async def handler(got: Request, reply: Reply) -> None:
-            await reply.head(f"{status} R", f"Location: {location.format(port=server.port)}", "Content-Length: 0")
+async def test_odd_redirects_are_refused_in_words(status: int, location: str, words: str) -> None:
+    async def handler(got: Request, reply: Reply) -> None:
+        await reply.head(f"{status} R", f"Location: {location.format(port=server.port)}", "Content-Length: 0")
 
-        async with RawServer(handler) as server, opened(server.url) as line:
-            error = await line.ask(request(1))
-            assert isinstance(error, HttpUnreachable) and words in error.message, error
-            assert "pw" not in error.message and "script:" not in error.hint and len(error.message) < 600
-            assert len(server.requests) <= 6
-
-    run(main())
+    async with RawServer(handler) as server, opened(server.url) as line:
+        error = await line.ask(request(1))
+        assert isinstance(error, HttpUnreachable) and words in error.message, error
+        assert "pw" not in error.message and "script:" not in error.hint and len(error.message) < 600
+        assert len(server.requests) <= 6
 
 
 # ---------------------------------------------------------------------------------------------------- addresses
 
 
-def test_credentials_in_the_url_are_sent_as_a_header_and_shown_nowhere() -> None:
-    async def main() -> None:
-        async with RawServer(fine) as server:
-            url = server.url.replace("http://", "http://me:s%C3%A9cret@") + "#part"
-            config = ServerConfig("peer", url=url)
-            transport = HttpTransport(config, Limits(), tap := Recorder())
-            about = await transport.open(box := Box())
-            assert about.target == server.url
-            await transport.send(request(1))
-            await wait_until(lambda: box.frames)
-            await transport.close()
-            assert server.requests[0].headers["authorization"] == "Basic bWU6c8OpY3JldA=="
-            assert server.requests[0].path == "/mcp" and tap.requests[0].url == server.url
-
-    run(main())
+async def test_credentials_in_the_url_are_sent_as_a_header_and_shown_nowhere() -> None:
+    async with RawServer(fine) as server:
+        url = server.url.replace("http://", "http://me:s%C3%A9cret@") + "#part"
+        config = ServerConfig("peer", url=url)
+        transport = HttpTransport(config, Limits(), tap := Recorder())
+        about = await transport.open(box := Box())
+        assert about.target == server.url
+        await transport.send(request(1))
+        await wait_until(lambda: box.frames)
+        await transport.close()
+        assert server.requests[0].headers["authorization"] == "Basic bWU6c8OpY3JldA=="
+        assert server.requests[0].path == "/mcp" and tap.requests[0].url == server.url
 
 
 @pytest.mark.parametrize(
     "url", ["ftp://127.0.0.1/x", "http://", "127.0.0.1:8000", "http://[::1", "http://a:b:c/", "/mcp"]
 )
-def test_an_unusable_url_is_a_configuration_error(url: str) -> None:
-    async def main() -> None:
-        transport = HttpTransport(ServerConfig("peer", url=url), Limits(), Recorder())
-        with pytest.raises(ConfigError) as caught:
-            await transport.open(Box())
-        assert caught.value.key == "servers.peer.url" and "peer" in caught.value.message
-        await transport.close()
-
-    run(main())
+async def test_an_unusable_url_is_a_configuration_error(url: str) -> None:
+    transport = HttpTransport(ServerConfig("peer", url=url), Limits(), Recorder())
+    with pytest.raises(ConfigError) as caught:
+        await transport.open(Box())
+    assert caught.value.key == "servers.peer.url" and "peer" in caught.value.message
+    await transport.close()
 
 
-def test_a_host_name_that_cannot_be_one_is_unreachable() -> None:
-    async def main() -> None:
-        async with opened("http://" + "a" * 64 + ".invalid/mcp") as line:
-            error = await line.ask(request(1))
-            assert isinstance(error, HttpUnreachable) and "resolve" in error.message
-
-    run(main())
+async def test_a_host_name_that_cannot_be_one_is_unreachable() -> None:
+    async with opened("http://" + "a" * 64 + ".invalid/mcp") as line:
+        error = await line.ask(request(1))
+        assert isinstance(error, HttpUnreachable) and "resolve" in error.message
 
 
 def test_a_name_that_takes_for_ever_to_look_up_holds_up_neither_the_request_nor_the_end(
@@ -161,77 +143,62 @@ def test_a_name_that_takes_for_ever_to_look_up_holds_up_neither_the_request_nor_
 # ---------------------------------------------------------------------------------------------------- the pool
 
 
-def test_calls_one_after_the_other_share_a_connection() -> None:
-    async def main() -> None:
-        async with RawServer(fine) as server, opened(server.url) as line:
-            for number in range(20):
-                await line.ask(request(number + 1))
-            assert server.connections == 1
-
-    run(main())
+async def test_calls_one_after_the_other_share_a_connection() -> None:
+    async with RawServer(fine) as server, opened(server.url) as line:
+        for number in range(20):
+            await line.ask(request(number + 1))
+        assert server.connections == 1
 
 
-def test_a_connection_that_the_server_closed_is_replaced() -> None:
-    async def main() -> None:
-        async def handler(got: Request, reply: Reply) -> None:
-            await reply.result()
-            reply.close()
+async def test_a_connection_that_the_server_closed_is_replaced() -> None:
+    async def handler(got: Request, reply: Reply) -> None:
+        await reply.result()
+        reply.close()
 
-        async with RawServer(handler) as server, opened(server.url) as line:
-            for number in range(5):
-                assert "result" in await line.ask(request(number + 1))
-            assert server.connections == 5
-
-    run(main())
+    async with RawServer(handler) as server, opened(server.url) as line:
+        for number in range(5):
+            assert "result" in await line.ask(request(number + 1))
+        assert server.connections == 5
 
 
-def test_more_requests_than_connections_wait_and_then_fail_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_requests_than_connections_wait_and_then_fail_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_client, "CONNECTIONS", 2)
 
-    async def main() -> None:
-        gate = asyncio.Event()
+    gate = asyncio.Event()
 
-        async def handler(got: Request, reply: Reply) -> None:
-            await gate.wait()
-            await reply.result()
+    async def handler(got: Request, reply: Reply) -> None:
+        await gate.wait()
+        await reply.result()
 
-        async with RawServer(handler) as server:
-            async with opened(server.url, timeouts=Timeouts(connect=1)) as line:
-                line.transport.negotiated("2026-07-28")
-                for number in (1, 2, 3):
-                    await line.transport.send(request(number))
-                await wait_until(lambda: line.box.failures)
-                out, error = line.box.failures[0]
-                assert out.id == 3 and "2 requests" in error.message
-                gate.set()
-                await wait_until(lambda: line.box.answer(1) and line.box.answer(2))
-                assert "result" in await line.ask(request(4))
-
-    run(main())
-
-
-def test_abandoning_while_connecting_leaves_the_pool_usable() -> None:
-    async def main() -> None:
-        async with RawServer(fine) as server, opened(server.url) as line:
-            for number in range(50):
+    async with RawServer(handler) as server:
+        async with opened(server.url, timeouts=Timeouts(connect=1)) as line:
+            line.transport.negotiated("2026-07-28")
+            for number in (1, 2, 3):
                 await line.transport.send(request(number))
-                if number % 3:
-                    await asyncio.sleep(0)
-                line.transport.abandon(number)
-            assert "result" in await line.ask(request("last"))
-            assert not line.box.failures
+            await wait_until(lambda: line.box.failures)
+            out, error = line.box.failures[0]
+            assert out.id == 3 and "2 requests" in error.message
+            gate.set()
+            await wait_until(lambda: line.box.answer(1) and line.box.answer(2))
+            assert "result" in await line.ask(request(4))
 
-    run(main())
+
+async def test_abandoning_while_connecting_leaves_the_pool_usable() -> None:
+    async with RawServer(fine) as server, opened(server.url) as line:
+        for number in range(50):
+            await line.transport.send(request(number))
+            if number % 3:
+                await asyncio.sleep(0)
+            line.transport.abandon(number)
+        assert "result" in await line.ask(request("last"))
+        assert not line.box.failures
 
 
-def test_a_large_message_arrives_whole() -> None:
-    async def main() -> None:
-        async with RawServer(fine) as server, opened(server.url) as line:
-            out = request(1, "tools/call", {"text": "ü" * 3_000_000})
-            assert "result" in await line.ask(out)
-            assert server.requests[0].body == out.frame
-
-    run(main())
+async def test_a_large_message_arrives_whole() -> None:
+    async with RawServer(fine) as server, opened(server.url) as line:
+        out = request(1, "tools/call", {"text": "ü" * 3_000_000})
+        assert "result" in await line.ask(out)
+        assert server.requests[0].body == out.frame
 
 
 def test_httpx2_is_loaded_when_a_transport_is_opened_and_not_before() -> None:

@@ -24,7 +24,6 @@ from mcp_studio.transport.websocket import WebSocketTransport
 from tests.servers.http_kit import Box, Recorder, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.servers.ws_raw import WsServer, url_of
-from tests.support import run
 
 SECRET = "Bearer for-one-origin-only"
 
@@ -64,140 +63,115 @@ def certificate(folder: Path, *, name: str = "127.0.0.1", days: int = 1) -> tupl
     return context, file
 
 
-def test_a_certificate_of_an_unknown_authority_is_refused_and_named(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with RawServer(fine, certificate(tmp_path)[0]) as server:
-            async with opened(server.url, headers={"Authorization": SECRET}) as line:
-                error = await line.ask(request(1))
-                assert isinstance(error, HttpUnreachable) and "self-signed certificate" in error.message
-                assert "SSL_CERT_FILE" in error.hint and not server.requests
-
-    run(main())
+async def test_a_certificate_of_an_unknown_authority_is_refused_and_named(tmp_path: Path) -> None:
+    async with RawServer(fine, certificate(tmp_path)[0]) as server:
+        async with opened(server.url, headers={"Authorization": SECRET}) as line:
+            error = await line.ask(request(1))
+            assert isinstance(error, HttpUnreachable) and "self-signed certificate" in error.message
+            assert "SSL_CERT_FILE" in error.hint and not server.requests
 
 
 @pytest.mark.parametrize(
     ("name", "days", "words"),
     [("127.0.0.1", 1, ""), ("127.0.0.2", 1, "not valid for '127.0.0.1'"), ("127.0.0.1", -1, "expired")],
 )
-def test_a_trusted_certificate_has_to_be_for_this_host_and_in_time(
+async def test_a_trusted_certificate_has_to_be_for_this_host_and_in_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, days: int, words: str
 ) -> None:
     context, file = certificate(tmp_path, name=name, days=days)
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
 
-    async def main() -> None:
-        async with RawServer(fine, context) as server, opened(server.url) as line:
-            answer = await line.ask(request(1))
-            if words:
-                assert isinstance(answer, HttpUnreachable) and words in answer.message, answer
-            else:
-                assert "result" in answer
-
-    run(main())
+    async with RawServer(fine, context) as server, opened(server.url) as line:
+        answer = await line.ask(request(1))
+        if words:
+            assert isinstance(answer, HttpUnreachable) and words in answer.message, answer
+        else:
+            assert "result" in answer
 
 
 @pytest.mark.parametrize("trusted", [True, False])
-def test_a_websocket_over_tls_is_verified_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trusted: bool) -> None:
+async def test_a_websocket_over_tls_is_verified_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trusted: bool
+) -> None:
     context, file = certificate(tmp_path)
     if trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(file))
 
-    async def main() -> None:
-        async with RawServer(WsServer(), context) as server:
-            try:
-                async with opened(url_of(server), kind=WebSocketTransport) as line:
-                    assert url_of(server).startswith("wss://") and trusted
-                    await line.shake_hands()
-            except HttpUnreachable as error:
-                assert not trusted and "self-signed certificate" in error.message
-
-    run(main())
+    async with RawServer(WsServer(), context) as server:
+        try:
+            async with opened(url_of(server), kind=WebSocketTransport) as line:
+                assert url_of(server).startswith("wss://") and trusted
+                await line.shake_hands()
+        except HttpUnreachable as error:
+            assert not trusted and "self-signed certificate" in error.message
 
 
-def test_a_wrong_scheme_is_recognized_in_both_directions(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with RawServer(fine) as plain, opened(plain.url.replace("http:", "https:")) as line:
-            error = await line.ask(request(1))
-            assert isinstance(error, HttpUnreachable) and "http://" in error.hint
-        async with RawServer(fine, certificate(tmp_path)[0]) as tls, opened(tls.url.replace("https:", "http:")) as line:
-            assert isinstance(await line.ask(request(1)), HttpFailure)
-
-    run(main())
+async def test_a_wrong_scheme_is_recognized_in_both_directions(tmp_path: Path) -> None:
+    async with RawServer(fine) as plain, opened(plain.url.replace("http:", "https:")) as line:
+        error = await line.ask(request(1))
+        assert isinstance(error, HttpUnreachable) and "http://" in error.hint
+    async with RawServer(fine, certificate(tmp_path)[0]) as tls, opened(tls.url.replace("https:", "http:")) as line:
+        assert isinstance(await line.ask(request(1)), HttpFailure)
 
 
-def test_bytes_of_tls_on_a_plain_connection_suggest_https() -> None:
-    async def main() -> None:
-        async def handler(got: Request, reply: Reply) -> None:
-            await reply.raw(b"\x15\x03\x03\x00\x02\x02\x46\r\n\r\n")
+async def test_bytes_of_tls_on_a_plain_connection_suggest_https() -> None:
+    async def handler(got: Request, reply: Reply) -> None:
+        await reply.raw(b"\x15\x03\x03\x00\x02\x02\x46\r\n\r\n")
 
-        async with RawServer(handler) as server, opened(server.url) as line:
-            error = await line.ask(request(1))
-            assert isinstance(error, HttpBroken) and "https://" in error.hint
-
-    run(main())
+    async with RawServer(handler) as server, opened(server.url) as line:
+        error = await line.ask(request(1))
+        assert isinstance(error, HttpBroken) and "https://" in error.hint
 
 
 # ---------------------------------------------------------------------------------------------------- proxies
 
 
-def test_the_proxy_of_the_environment_is_used_but_never_for_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main() -> None:
-        async with RawServer(fine) as proxy, RawServer(fine) as server:
-            monkeypatch.setenv("HTTP_PROXY", proxy.url)
-            monkeypatch.setenv("NO_PROXY", "direct.invalid")
-            async with opened("http://mcp.invalid/mcp") as line:
-                assert "result" in await line.ask(request(1))
-            assert proxy.requests[0].path == "http://mcp.invalid/mcp"
-            assert proxy.requests[0].headers["host"] == "mcp.invalid"
-            async with opened(server.url) as line:
-                assert "result" in await line.ask(request(1))
-            assert len(proxy.requests) == 1
-            limits = Limits()
-            assert route_to("http://direct.invalid/") is None
-            http_client.load(ServerConfig("peer", url="http://direct.invalid/"), limits, 1)
-
-    run(main())
+async def test_the_proxy_of_the_environment_is_used_but_never_for_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with RawServer(fine) as proxy, RawServer(fine) as server:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        monkeypatch.setenv("NO_PROXY", "direct.invalid")
+        async with opened("http://mcp.invalid/mcp") as line:
+            assert "result" in await line.ask(request(1))
+        assert proxy.requests[0].path == "http://mcp.invalid/mcp"
+        assert proxy.requests[0].headers["host"] == "mcp.invalid"
+        async with opened(server.url) as line:
+            assert "result" in await line.ask(request(1))
+        assert len(proxy.requests) == 1
+        limits = Limits()
+        assert route_to("http://direct.invalid/") is None
+        http_client.load(ServerConfig("peer", url="http://direct.invalid/"), limits, 1)
 
 
-def test_a_proxy_that_refuses_the_tunnel_or_is_none_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main() -> None:
-        async def handler(got: Request, reply: Reply) -> None:
-            assert got.method == "CONNECT" and "authorization" not in got.headers
-            await reply.body("403 Forbidden", b"")
+async def test_a_proxy_that_refuses_the_tunnel_or_is_none_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def handler(got: Request, reply: Reply) -> None:
+        assert got.method == "CONNECT" and "authorization" not in got.headers
+        await reply.body("403 Forbidden", b"")
 
-        async with RawServer(handler) as proxy:
-            monkeypatch.setenv("HTTPS_PROXY", proxy.url)
-            async with opened("https://mcp.invalid/mcp", headers={"Authorization": SECRET}) as line:
-                error = await line.ask(request(1))
-                assert isinstance(error, HttpUnreachable) and "403" in error.message
-        monkeypatch.setenv("HTTPS_PROXY", "gopher://127.0.0.1:1")
-        with pytest.raises(ConfigError, match="proxy"):
-            await HttpTransport(ServerConfig("peer", url="https://mcp.invalid/"), Limits(), Recorder()).open(Box())
-
-    run(main())
+    async with RawServer(handler) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+        async with opened("https://mcp.invalid/mcp", headers={"Authorization": SECRET}) as line:
+            error = await line.ask(request(1))
+            assert isinstance(error, HttpUnreachable) and "403" in error.message
+    monkeypatch.setenv("HTTPS_PROXY", "gopher://127.0.0.1:1")
+    with pytest.raises(ConfigError, match="proxy"):
+        await HttpTransport(ServerConfig("peer", url="https://mcp.invalid/"), Limits(), Recorder()).open(Box())
 
 
-def test_a_proxy_that_never_answers_meets_the_deadline_of_connecting(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main() -> None:
-        async def handler(got: Request, reply: Reply) -> None:
-            await asyncio.Event().wait()
+async def test_a_proxy_that_never_answers_meets_the_deadline_of_connecting(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def handler(got: Request, reply: Reply) -> None:
+        await asyncio.Event().wait()
 
-        async with RawServer(handler) as proxy:
-            monkeypatch.setenv("HTTPS_PROXY", proxy.url)
-            async with opened("https://mcp.invalid/mcp", timeouts=Timeouts(connect=0.2)) as line:
-                error = await line.ask(request(1))
-                assert isinstance(error, HttpUnreachable) and "0.2 seconds" in error.message
-
-    run(main())
+    async with RawServer(handler) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+        async with opened("https://mcp.invalid/mcp", timeouts=Timeouts(connect=0.2)) as line:
+            error = await line.ask(request(1))
+            assert isinstance(error, HttpUnreachable) and "0.2 seconds" in error.message
 
 
-def test_a_websocket_without_tls_is_not_sent_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_websocket_without_tls_is_not_sent_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
 
-    async def main() -> None:
-        with pytest.raises(ConfigError, match="proxy") as found:
-            async with opened("ws://mcp.invalid/", kind=WebSocketTransport):
-                pass
-        assert "NO_PROXY" in found.value.hint
-
-    run(main())
+    with pytest.raises(ConfigError, match="proxy") as found:
+        async with opened("ws://mcp.invalid/", kind=WebSocketTransport):
+            pass
+    assert "NO_PROXY" in found.value.hint

@@ -16,7 +16,7 @@ import pytest
 from mcp_studio.errors import Unreachable
 from mcp_studio.transport.guard_start import GuardProcess
 from mcp_studio.transport.stdio import GuardedChild, StartFailure, spawn
-from tests.support import ROOT, run, wait_until
+from tests.support import ROOT, wait_until
 from tests.transport.stdio_kit import alive, below
 
 ENV = {"PATH": os.environ["PATH"]}
@@ -50,14 +50,11 @@ async def started(subject: GuardProcess, *argv: str) -> GuardedChild:
     return await spawn(subject, argv, ENV, "/")
 
 
-def test_a_child_is_started_and_its_exit_code_told() -> None:
-    async def go() -> None:
-        async with guard() as subject:
-            child = await started(subject, "sh", "-c", "echo $$; exit 5")
-            assert await child.exited == 5
-            assert int(await output(child)) == child.pid
-
-    run(go())
+async def test_a_child_is_started_and_its_exit_code_told() -> None:
+    async with guard() as subject:
+        child = await started(subject, "sh", "-c", "echo $$; exit 5")
+        assert await child.exited == 5
+        assert int(await output(child)) == child.pid
 
 
 @pytest.mark.parametrize(
@@ -69,201 +66,157 @@ def test_a_child_is_started_and_its_exit_code_told() -> None:
         (["sh"], "/etc/passwd", "cwd", 20),
     ],
 )
-def test_what_failed_at_the_start_is_told(argv: list[str], cwd: str, step: str, number: int) -> None:
-    async def go() -> None:
-        async with guard() as subject:
-            before = len(os.listdir("/dev/fd"))
-            with pytest.raises(StartFailure) as caught:
-                await spawn(subject, argv, ENV, cwd)
-            assert (caught.value.step, caught.value.errno) == (step, number)
-            assert len(os.listdir("/dev/fd")) <= before + 1  # the guard's own socket
-            assert await (await started(subject, "true")).exited == 0
-
-    run(go())
+async def test_what_failed_at_the_start_is_told(argv: list[str], cwd: str, step: str, number: int) -> None:
+    async with guard() as subject:
+        before = len(os.listdir("/dev/fd"))
+        with pytest.raises(StartFailure) as caught:
+            await spawn(subject, argv, ENV, cwd)
+        assert (caught.value.step, caught.value.errno) == (step, number)
+        assert len(os.listdir("/dev/fd")) <= before + 1  # the guard's own socket
+        assert await (await started(subject, "true")).exited == 0
 
 
-def test_stopping_ends_the_child_and_what_it_started() -> None:
-    async def go() -> None:
-        async with guard() as subject:
-            child = await started(subject, "sh", "-c", "setsid sleep 600 & echo $!; wait")
-            os.set_blocking(child.stdout_fd, True)
-            inner = int(os.read(child.stdout_fd, 100))
-            child.stop()
-            await child.gone
-            assert child.exited.result() == -signal.SIGTERM
-            assert not alive(inner)
-            close_pipes(child)
-
-    run(go())
+async def test_stopping_ends_the_child_and_what_it_started() -> None:
+    async with guard() as subject:
+        child = await started(subject, "sh", "-c", "setsid sleep 600 & echo $!; wait")
+        os.set_blocking(child.stdout_fd, True)
+        inner = int(os.read(child.stdout_fd, 100))
+        child.stop()
+        await child.gone
+        assert child.exited.result() == -signal.SIGTERM
+        assert not alive(inner)
+        close_pipes(child)
 
 
-def test_killing_does_not_wait_for_manners() -> None:
-    async def go() -> None:
-        async with guard() as subject:
-            child = await started(subject, "sh", "-c", "trap '' TERM; echo; while :; do sleep 600; done")
-            began = time.monotonic()
-            child.kill()
-            await child.gone
-            assert time.monotonic() - began < 10
-            assert child.exited.result() == -signal.SIGKILL
-            close_pipes(child)
-
-    run(go())
+async def test_killing_does_not_wait_for_manners() -> None:
+    async with guard() as subject:
+        child = await started(subject, "sh", "-c", "trap '' TERM; echo; while :; do sleep 600; done")
+        began = time.monotonic()
+        child.kill()
+        await child.gone
+        assert time.monotonic() - began < 10
+        assert child.exited.result() == -signal.SIGKILL
+        close_pipes(child)
 
 
-def test_releasing_leaves_the_rest_to_the_keeper() -> None:
-    async def go() -> None:
-        async with guard() as subject:
-            child = await started(subject, "sleep", "600")
-            child.release()
-            child.release()
-            close_pipes(child)
-            await wait_until(lambda: not alive(child.pid))
-
-    run(go())
+async def test_releasing_leaves_the_rest_to_the_keeper() -> None:
+    async with guard() as subject:
+        child = await started(subject, "sleep", "600")
+        child.release()
+        child.release()
+        close_pipes(child)
+        await wait_until(lambda: not alive(child.pid))
 
 
-def test_left_over_processes_are_counted() -> None:
-    async def go() -> None:
-        async with guard() as subject:
-            child = await started(subject, "sh", "-c", "setsid sleep 600 & sleep 600 & exit 0")
-            await child.gone
-            assert child.left == 2
-            close_pipes(child)
-
-    run(go())
+async def test_left_over_processes_are_counted() -> None:
+    async with guard() as subject:
+        child = await started(subject, "sh", "-c", "setsid sleep 600 & sleep 600 & exit 0")
+        await child.gone
+        assert child.left == 2
+        close_pipes(child)
 
 
-def test_a_child_has_no_descriptors_but_its_own_three() -> None:
-    async def go() -> None:
-        async with guard() as subject:
-            others = [await started(subject, "sleep", "600") for _ in range(3)]
-            child = await started(subject, sys.executable, "-c", "import os; print(sorted(os.listdir('/dev/fd')))")
-            # The fourth is the one that reads the folder.
-            assert await output(child) == b"['0', '1', '2', '3']\n"
-            for other in others:
-                other.release()
-                close_pipes(other)
-
-    run(go())
-
-
-def test_descriptors_that_our_own_parent_left_open_do_not_reach_a_child() -> None:
-    async def go() -> None:
-        reading, writing = os.pipe()
-        os.set_inheritable(writing, True)
-        async with guard() as subject:
-            child = await started(subject, "sleep", "600")
-            os.close(writing)
-            assert os.read(reading, 1) == b""
-            child.release()
-            close_pipes(child)
-        os.close(reading)
-
-    run(go())
-
-
-def test_signals_are_as_a_fresh_program_expects_them() -> None:
-    code = "print(*(line.split()[1] for line in open('/proc/self/status') if line[:6] in ('SigBlk', 'SigIgn')))"
-
-    async def go() -> None:
-        async with guard() as subject:
-            child = await started(subject, sys.executable, "-c", code)
-            blocked, ignored = (int(word, 16) & 0x7FFFFFFF for word in (await output(child)).split())
-            assert blocked == 0
-            assert ignored == 1 << signal.SIGPIPE - 1 | 1 << signal.SIGXFSZ - 1  # by Python itself
-
-    run(go())
-
-
-def test_a_request_larger_than_the_socket_arrives_whole() -> None:
-    async def go() -> None:
-        async with guard() as subject:
-            words = [str(number) * 25_000 for number in range(10)]
-            child = await started(
-                subject, sys.executable, "-c", "import sys; print(len(''.join(sys.argv[1:])))", *words
-            )
-            assert await output(child) == b"250000\n"
-
-    run(go())
-
-
-def test_many_children_start_at_once() -> None:
-    async def go() -> None:
-        async with guard() as subject:
-            children = await asyncio.gather(*(started(subject, "sh", "-c", f"exit {n}") for n in range(30)))
-            assert [await child.exited for child in children] == list(range(30))
-            for child in children:
-                await child.gone
-                close_pipes(child)
-
-    run(go())
-
-
-def test_a_killed_guard_is_replaced() -> None:
-    async def go() -> None:
-        async with guard() as subject:
-            child = await started(subject, "sleep", "600")
-            os.kill(subject.pid, signal.SIGKILL)
-            await child.gone
-            close_pipes(child)
-            assert not alive(child.pid)
-            other = await started(subject, "true")
-            assert await other.exited == 0
-            await other.gone
+async def test_a_child_has_no_descriptors_but_its_own_three() -> None:
+    async with guard() as subject:
+        others = [await started(subject, "sleep", "600") for _ in range(3)]
+        child = await started(subject, sys.executable, "-c", "import os; print(sorted(os.listdir('/dev/fd')))")
+        # The fourth is the one that reads the folder.
+        assert await output(child) == b"['0', '1', '2', '3']\n"
+        for other in others:
+            other.release()
             close_pipes(other)
 
-    run(go())
+
+async def test_descriptors_that_our_own_parent_left_open_do_not_reach_a_child() -> None:
+    reading, writing = os.pipe()
+    os.set_inheritable(writing, True)
+    async with guard() as subject:
+        child = await started(subject, "sleep", "600")
+        os.close(writing)
+        assert os.read(reading, 1) == b""
+        child.release()
+        close_pipes(child)
+    os.close(reading)
 
 
-def test_a_cancelled_start_leaves_nobody() -> None:
-    async def go() -> None:
-        async with guard() as subject:
-            subject.start()
-            before = len(os.listdir("/dev/fd"))
-            starting = asyncio.create_task(spawn(subject, ["sleep", "600"], ENV, "/"))
-            await asyncio.sleep(0)
-            starting.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await starting
-            assert len(os.listdir("/dev/fd")) == before
+async def test_signals_are_as_a_fresh_program_expects_them() -> None:
+    code = "print(*(line.split()[1] for line in open('/proc/self/status') if line[:6] in ('SigBlk', 'SigIgn')))"
 
-    run(go())
+    async with guard() as subject:
+        child = await started(subject, sys.executable, "-c", code)
+        blocked, ignored = (int(word, 16) & 0x7FFFFFFF for word in (await output(child)).split())
+        assert blocked == 0
+        assert ignored == 1 << signal.SIGPIPE - 1 | 1 << signal.SIGXFSZ - 1  # by Python itself
 
 
-def test_a_server_started_ahead_is_the_one_that_is_spawned() -> None:
-    async def go() -> None:
-        async with guard() as subject:
-            subject.launch_ahead(["sh", "-c", "echo $$; cat"], ENV, "/")
-            other = await started(subject, "sh", "-c", "exit 1")
-            assert await other.exited == 1
-            child = await started(subject, "sh", "-c", "echo $$; cat")
-            os.close(child.stdin_fd)
-            assert await child.exited == 0
-            second = await started(subject, "sh", "-c", "echo $$; cat")
-            assert second.pid != child.pid
-            second.release()
-            for each in (other, second):
-                close_pipes(each)
-            os.close(child.stdout_fd)
-            os.close(child.stderr_fd)
-
-    run(go())
+async def test_a_request_larger_than_the_socket_arrives_whole() -> None:
+    async with guard() as subject:
+        words = [str(number) * 25_000 for number in range(10)]
+        child = await started(subject, sys.executable, "-c", "import sys; print(len(''.join(sys.argv[1:])))", *words)
+        assert await output(child) == b"250000\n"
 
 
-def test_a_server_started_ahead_in_vain_is_ended() -> None:
-    async def go() -> None:
-        async with guard() as subject:
-            before = len(os.listdir("/dev/fd"))
-            subject.launch_ahead(["sleep", "600"], ENV, "/")
-            await wait_until(lambda: "sleep 600 " in below(subject.pid).values())
-            pids = below(subject.pid)
-            assert len(pids) == 2
-            subject.drop_ahead()
-            assert len(os.listdir("/dev/fd")) == before + 1  # the guard's own socket
-            await wait_until(lambda: not any(map(alive, pids)))
+async def test_many_children_start_at_once() -> None:
+    async with guard() as subject:
+        children = await asyncio.gather(*(started(subject, "sh", "-c", f"exit {n}") for n in range(30)))
+        assert [await child.exited for child in children] == list(range(30))
+        for child in children:
+            await child.gone
+            close_pipes(child)
 
-    run(go())
+
+async def test_a_killed_guard_is_replaced() -> None:
+    async with guard() as subject:
+        child = await started(subject, "sleep", "600")
+        os.kill(subject.pid, signal.SIGKILL)
+        await child.gone
+        close_pipes(child)
+        assert not alive(child.pid)
+        other = await started(subject, "true")
+        assert await other.exited == 0
+        await other.gone
+        close_pipes(other)
+
+
+async def test_a_cancelled_start_leaves_nobody() -> None:
+    async with guard() as subject:
+        subject.start()
+        before = len(os.listdir("/dev/fd"))
+        starting = asyncio.create_task(spawn(subject, ["sleep", "600"], ENV, "/"))
+        await asyncio.sleep(0)
+        starting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+        assert len(os.listdir("/dev/fd")) == before
+
+
+async def test_a_server_started_ahead_is_the_one_that_is_spawned() -> None:
+    async with guard() as subject:
+        subject.launch_ahead(["sh", "-c", "echo $$; cat"], ENV, "/")
+        other = await started(subject, "sh", "-c", "exit 1")
+        assert await other.exited == 1
+        child = await started(subject, "sh", "-c", "echo $$; cat")
+        os.close(child.stdin_fd)
+        assert await child.exited == 0
+        second = await started(subject, "sh", "-c", "echo $$; cat")
+        assert second.pid != child.pid
+        second.release()
+        for each in (other, second):
+            close_pipes(each)
+        os.close(child.stdout_fd)
+        os.close(child.stderr_fd)
+
+
+async def test_a_server_started_ahead_in_vain_is_ended() -> None:
+    async with guard() as subject:
+        before = len(os.listdir("/dev/fd"))
+        subject.launch_ahead(["sleep", "600"], ENV, "/")
+        await wait_until(lambda: "sleep 600 " in below(subject.pid).values())
+        pids = below(subject.pid)
+        assert len(pids) == 2
+        subject.drop_ahead()
+        assert len(os.listdir("/dev/fd")) == before + 1  # the guard's own socket
+        await wait_until(lambda: not any(map(alive, pids)))
 
 
 def test_windows_is_told_that_it_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:

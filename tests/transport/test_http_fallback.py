@@ -43,33 +43,27 @@ class Older(SseServer):
 
 
 @pytest.mark.parametrize("status", ["400 Bad Request", "404 Not Found", "405 Method Not Allowed"])
-def test_an_older_server_is_found_out_and_served(status: str) -> None:
-    async def main() -> None:
-        server = Older(status)
-        async with RawServer(server) as raw, opened(raw.url, LIMITS, FallbackTransport) as line:
-            await line.shake_hands("2024-11-05")
-            assert (await line.ask(request(1)))["result"] == {"tools": []}
-            posted = [frame for _, frame in line.tap.out]
-            assert len(posted) == len(set(posted)) == 3  # the handshake crosses the wire twice and is told once
-            assert any("HTTP+SSE" in note for note in line.tap.notes)
-            assert not line.box.failures
-            server.stream.close()
-            await wait_until(lambda: line.box.ends)
-            with pytest.raises(ConnectionLost):
-                await line.transport.send(request(2))
-
-    run(main())
+async def test_an_older_server_is_found_out_and_served(status: str) -> None:
+    server = Older(status)
+    async with RawServer(server) as raw, opened(raw.url, LIMITS, FallbackTransport) as line:
+        await line.shake_hands("2024-11-05")
+        assert (await line.ask(request(1)))["result"] == {"tools": []}
+        posted = [frame for _, frame in line.tap.out]
+        assert len(posted) == len(set(posted)) == 3  # the handshake crosses the wire twice and is told once
+        assert any("HTTP+SSE" in note for note in line.tap.notes)
+        assert not line.box.failures
+        server.stream.close()
+        await wait_until(lambda: line.box.ends)
+        with pytest.raises(ConnectionLost):
+            await line.transport.send(request(2))
 
 
-def test_a_server_of_the_newer_kind_is_asked_nothing_further() -> None:
-    async def main() -> None:
-        async with RawServer(session()) as raw:
-            async with opened(raw.url, LIMITS, FallbackTransport) as line:
-                await line.shake_hands()
-                assert "result" in await line.ask(request(1))
-            assert sorted(raw.methods()) == ["DELETE", "GET", "POST", "POST", "POST"]
-
-    run(main())
+async def test_a_server_of_the_newer_kind_is_asked_nothing_further() -> None:
+    async with RawServer(session()) as raw:
+        async with opened(raw.url, LIMITS, FallbackTransport) as line:
+            await line.shake_hands()
+            assert "result" in await line.ask(request(1))
+        assert sorted(raw.methods()) == ["DELETE", "GET", "POST", "POST", "POST"]
 
 
 async def _page(reply: Reply) -> None:
@@ -86,62 +80,47 @@ async def _locked(reply: Reply) -> None:
 
 
 @pytest.mark.parametrize(("get", "status"), [(_page, 405), (_mute, 405), (_locked, 401)])
-def test_where_there_is_nothing_older_the_first_refusal_stands(get: Any, status: int) -> None:
-    async def main() -> None:
-        server = Older("405 Method Not Allowed", on_get=get)
-        async with RawServer(server) as raw, opened(raw.url, LIMITS, FallbackTransport) as line:
-            error = await line.ask(HELLO)
-            assert isinstance(error, HttpFailure) and error.status == status
-            assert isinstance(error, SignInNeeded) == (status == 401)
-            assert not line.box.ends
-
-    run(main())
+async def test_where_there_is_nothing_older_the_first_refusal_stands(get: Any, status: int) -> None:
+    server = Older("405 Method Not Allowed", on_get=get)
+    async with RawServer(server) as raw, opened(raw.url, LIMITS, FallbackTransport) as line:
+        error = await line.ask(HELLO)
+        assert isinstance(error, HttpFailure) and error.status == status
+        assert isinstance(error, SignInNeeded) == (status == 401)
+        assert not line.box.ends
 
 
 @pytest.mark.parametrize("status", ["500 Internal Server Error", "403 Forbidden", "429 Too Many Requests"])
-def test_other_refusals_say_nothing_of_an_older_server(status: str) -> None:
-    async def main() -> None:
-        async with RawServer(Older(status)) as raw, opened(raw.url, LIMITS, FallbackTransport) as line:
-            assert isinstance(await line.ask(HELLO), StudioError)
-            assert raw.methods() == ["POST"]
-
-    run(main())
+async def test_other_refusals_say_nothing_of_an_older_server(status: str) -> None:
+    async with RawServer(Older(status)) as raw, opened(raw.url, LIMITS, FallbackTransport) as line:
+        assert isinstance(await line.ask(HELLO), StudioError)
+        assert raw.methods() == ["POST"]
 
 
-def test_a_json_rpc_error_is_an_answer_and_no_older_server() -> None:
+async def test_a_json_rpc_error_is_an_answer_and_no_older_server() -> None:
     error = json.dumps({"jsonrpc": "2.0", "id": "init", "error": {"code": -32602, "message": "bad"}}).encode()
 
-    async def main() -> None:
-        server = Older("400 Bad Request", error, "application/json")
-        async with RawServer(server) as raw, opened(raw.url, LIMITS, FallbackTransport) as line:
-            assert (await line.ask(HELLO))["error"]["message"] == "bad"
-            assert raw.methods() == ["POST"]
-
-    run(main())
+    server = Older("400 Bad Request", error, "application/json")
+    async with RawServer(server) as raw, opened(raw.url, LIMITS, FallbackTransport) as line:
+        assert (await line.ask(HELLO))["error"]["message"] == "bad"
+        assert raw.methods() == ["POST"]
 
 
-def test_only_the_handshake_makes_it_look_for_an_older_server() -> None:
-    async def main() -> None:
-        async with RawServer(Older("404 Not Found")) as raw, opened(raw.url, LIMITS, FallbackTransport) as line:
-            assert isinstance(await line.ask(request(1)), StudioError)
-            await line.transport.send(notification("notifications/cancelled"))
-            await wait_until(lambda: len(line.box.failures) == 2)
-            assert raw.methods() == ["POST", "POST"]
-
-    run(main())
+async def test_only_the_handshake_makes_it_look_for_an_older_server() -> None:
+    async with RawServer(Older("404 Not Found")) as raw, opened(raw.url, LIMITS, FallbackTransport) as line:
+        assert isinstance(await line.ask(request(1)), StudioError)
+        await line.transport.send(notification("notifications/cancelled"))
+        await wait_until(lambda: len(line.box.failures) == 2)
+        assert raw.methods() == ["POST", "POST"]
 
 
-def test_closing_while_it_looks_for_an_older_server_ends_at_once() -> None:
-    async def main() -> None:
-        server = Older("404 Not Found", on_get=_mute)
-        async with RawServer(server) as raw, opened(raw.url, Limits(close=1), FallbackTransport) as line:
-            await line.transport.send(HELLO)
-            await wait_until(lambda: "GET" in raw.methods())
-            async with asyncio.timeout(10):
-                await line.transport.close()
-            assert not line.box.failures and not line.box.ends
-
-    run(main())
+async def test_closing_while_it_looks_for_an_older_server_ends_at_once() -> None:
+    server = Older("404 Not Found", on_get=_mute)
+    async with RawServer(server) as raw, opened(raw.url, Limits(close=1), FallbackTransport) as line:
+        await line.transport.send(HELLO)
+        await wait_until(lambda: "GET" in raw.methods())
+        async with asyncio.timeout(10):
+            await line.transport.close()
+        assert not line.box.failures and not line.box.ends
 
 
 @pytest.mark.parametrize("transport", ["", "sse"])
@@ -161,20 +140,19 @@ def test_the_studio_speaks_to_an_sse_server_of_the_sdk(transport: Any, era: Any)
         run(go(f"http://127.0.0.1:{port}/sse"))
 
 
-def test_a_mistake_of_ours_while_looking_for_an_older_server_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_mistake_of_ours_while_looking_for_an_older_server_is_told_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def broken(self: SseTransport, sink: Sink) -> Opened:
         raise ZeroDivisionError("mine")
 
     monkeypatch.setattr(SseTransport, "open", broken)
 
-    async def main() -> None:
-        server = Older("404 Not Found")
-        async with RawServer(server) as raw, opened(raw.url, LIMITS, FallbackTransport) as line:
-            error = await line.ask(HELLO)
-            assert isinstance(error, StudioError) and "ZeroDivisionError" in error.message
-            assert error.message in line.tap.notes
-
-    run(main())
+    server = Older("404 Not Found")
+    async with RawServer(server) as raw, opened(raw.url, LIMITS, FallbackTransport) as line:
+        error = await line.ask(HELLO)
+        assert isinstance(error, StudioError) and "ZeroDivisionError" in error.message
+        assert error.message in line.tap.notes
 
 
 # ---------------------------------------------------------------------------------------------------- remembered
@@ -185,77 +163,59 @@ def again(config: ServerConfig, limits: Limits, tap: Tap) -> FallbackTransport:
     return FallbackTransport(config, limits, tap, None, "sse")
 
 
-def test_what_was_spoken_last_time_is_tried_first() -> None:
-    async def main() -> None:
-        async with RawServer(Older("405 Method Not Allowed")) as raw, opened(raw.url, LIMITS, again) as line:
-            assert line.transport.kind == "sse"
-            await line.shake_hands("2024-11-05")
-            assert (await line.ask(request(1)))["result"] == {"tools": []}
-            assert (
-                raw.methods()[0] == "GET"
-                and [got.path for got in raw.requests if got.method == "POST"] == ["/message?session=1"] * 3
-            )
-
-    run(main())
+async def test_what_was_spoken_last_time_is_tried_first() -> None:
+    async with RawServer(Older("405 Method Not Allowed")) as raw, opened(raw.url, LIMITS, again) as line:
+        assert line.transport.kind == "sse"
+        await line.shake_hands("2024-11-05")
+        assert (await line.ask(request(1)))["result"] == {"tools": []}
+        assert (
+            raw.methods()[0] == "GET"
+            and [got.path for got in raw.requests if got.method == "POST"] == ["/message?session=1"] * 3
+        )
 
 
 @pytest.mark.parametrize("get", [_page, _mute])
-def test_a_server_that_has_moved_on_is_found_out_too(get: Any) -> None:
-    async def main() -> None:
-        handler = session(lambda got, reply: get(reply))
-        limits = Limits(connect=1, close=1, retry_min=0.01)
-        async with RawServer(handler) as raw, opened(raw.url, limits, again) as line:
-            await line.shake_hands()
-            assert line.transport.kind == "http" and "last time, and not now" in line.tap.notes[0]
-            assert "result" in await line.ask(request(1))
-
-    run(main())
+async def test_a_server_that_has_moved_on_is_found_out_too(get: Any) -> None:
+    handler = session(lambda got, reply: get(reply))
+    limits = Limits(connect=1, close=1, retry_min=0.01)
+    async with RawServer(handler) as raw, opened(raw.url, limits, again) as line:
+        await line.shake_hands()
+        assert line.transport.kind == "http" and "last time, and not now" in line.tap.notes[0]
+        assert "result" in await line.ask(request(1))
 
 
-def test_where_neither_is_there_any_more_it_is_looked_for_once() -> None:
-    async def main() -> None:
-        async with RawServer(Older("404 Not Found", on_get=_page)) as raw, opened(raw.url, LIMITS, again) as line:
-            error = await line.ask(HELLO)
-            assert isinstance(error, HttpFailure) and error.status == 404
-            assert raw.methods() == ["GET", "POST"]
-
-    run(main())
+async def test_where_neither_is_there_any_more_it_is_looked_for_once() -> None:
+    async with RawServer(Older("404 Not Found", on_get=_page)) as raw, opened(raw.url, LIMITS, again) as line:
+        error = await line.ask(HELLO)
+        assert isinstance(error, HttpFailure) and error.status == 404
+        assert raw.methods() == ["GET", "POST"]
 
 
-def test_a_sign_in_that_the_remembered_stream_wants_is_no_reason_to_try_the_other() -> None:
-    async def main() -> None:
-        async with RawServer(Older("405 Method Not Allowed", on_get=_locked)) as raw:
-            with pytest.raises(SignInNeeded):
-                async with opened(raw.url, LIMITS, again):
-                    pass
-            assert raw.methods() == ["GET"]
-
-    run(main())
+async def test_a_sign_in_that_the_remembered_stream_wants_is_no_reason_to_try_the_other() -> None:
+    async with RawServer(Older("405 Method Not Allowed", on_get=_locked)) as raw:
+        with pytest.raises(SignInNeeded):
+            async with opened(raw.url, LIMITS, again):
+                pass
+        assert raw.methods() == ["GET"]
 
 
-def test_the_modern_era_is_never_looked_for_in_an_older_transport() -> None:
-    async def main() -> None:
-        async with RawServer(session()) as raw, opened(raw.url, LIMITS, again, era="modern") as line:
-            assert line.transport.kind == "http" and not raw.requests
-
-    run(main())
+async def test_the_modern_era_is_never_looked_for_in_an_older_transport() -> None:
+    async with RawServer(session()) as raw, opened(raw.url, LIMITS, again, era="modern") as line:
+        assert line.transport.kind == "http" and not raw.requests
 
 
-def test_the_studio_remembers_what_a_server_speaks() -> None:
+async def test_the_studio_remembers_what_a_server_speaks() -> None:
     async def visit(url: str) -> None:
         async with studio_opened(http(url)) as studio:
             await studio.manager.listed("s")
             assert studio.manager.status("s").spoken == "sse"
 
-    async def main() -> None:
-        async with RawServer(Older("405 Method Not Allowed")) as raw:
-            await visit(raw.url)
-            first = raw.methods()
-            assert first[0] == "POST"
-            raw.requests.clear()
-            await visit(raw.url)
-            assert raw.methods()[0] == "GET" and not any(
-                got.method == "POST" and not got.path.startswith("/message") for got in raw.requests
-            )
-
-    run(main())
+    async with RawServer(Older("405 Method Not Allowed")) as raw:
+        await visit(raw.url)
+        first = raw.methods()
+        assert first[0] == "POST"
+        raw.requests.clear()
+        await visit(raw.url)
+        assert raw.methods()[0] == "GET" and not any(
+            got.method == "POST" and not got.path.startswith("/message") for got in raw.requests
+        )

@@ -17,20 +17,17 @@ from mcp_studio.transport.http_errors import HttpUnreachable
 from tests.servers.http_bad import SMALL, meet, raw
 from tests.servers.http_kit import modern, notification, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
-from tests.support import run, wait_until
+from tests.support import wait_until
 
 
-def test_a_port_where_nothing_listens_is_refused_in_words() -> None:
-    async def main() -> None:
-        async with RawServer(lambda got, reply: reply.result()) as server:
-            url = server.url
-        async with opened(url) as line:
-            error = await line.ask(request(1))
-            assert isinstance(error, HttpUnreachable) and not isinstance(error, ConnectionLost)
-            assert "refused" in error.message and error.hint and error.status == 0
-            assert line.tap.responses[0].error == error.message
-
-    run(main())
+async def test_a_port_where_nothing_listens_is_refused_in_words() -> None:
+    async with RawServer(lambda got, reply: reply.result()) as server:
+        url = server.url
+    async with opened(url) as line:
+        error = await line.ask(request(1))
+        assert isinstance(error, HttpUnreachable) and not isinstance(error, ConnectionLost)
+        assert "refused" in error.message and error.hint and error.status == 0
+        assert line.tap.responses[0].error == error.message
 
 
 def test_silence_before_the_version_is_settled_ends_with_the_deadline_of_connecting() -> None:
@@ -53,37 +50,34 @@ def test_silence_before_the_version_is_settled_ends_with_the_deadline_of_connect
     ids=["before the head", "in the head", "in the body", "in an event"],
 )
 @pytest.mark.parametrize("drip", [False, True], ids=["silent", "dripping"])
-def test_a_server_that_hangs_holds_up_nobody_and_is_left_when_the_request_is_abandoned(
+async def test_a_server_that_hangs_holds_up_nobody_and_is_left_when_the_request_is_abandoned(
     beginning: bytes, drip: bool
 ) -> None:
-    async def main() -> None:
-        left = asyncio.Event()
+    left = asyncio.Event()
 
-        async def handler(got: Request, reply: Reply) -> None:
-            if got.json["id"] == 2:
-                await reply.result()
-                return
-            try:
-                await reply.raw(beginning)
-                while drip:
-                    await asyncio.sleep(0.01)
-                    await reply.raw(b" " if beginning.endswith(b'"') else b"a")
-                await asyncio.Event().wait()
-            finally:
-                left.set()
+    async def handler(got: Request, reply: Reply) -> None:
+        if got.json["id"] == 2:
+            await reply.result()
+            return
+        try:
+            await reply.raw(beginning)
+            while drip:
+                await asyncio.sleep(0.01)
+                await reply.raw(b" " if beginning.endswith(b'"') else b"a")
+            await asyncio.Event().wait()
+        finally:
+            left.set()
 
-        async with RawServer(handler) as server, opened(server.url, SMALL) as line:
-            line.transport.negotiated("2026-07-28")
-            await line.transport.send(modern(1, "tools/call", target="t"))
-            await wait_until(lambda: server.requests)
-            assert "result" in await line.ask(modern(2, "tools/list"))
-            line.transport.abandon(1)
-            await wait_until(lambda: any("abandoned" in reply.error for reply in line.tap.responses))
-            if drip:
-                await asyncio.wait_for(left.wait(), 10)
-            assert not line.box.failures
-
-    run(main())
+    async with RawServer(handler) as server, opened(server.url, SMALL) as line:
+        line.transport.negotiated("2026-07-28")
+        await line.transport.send(modern(1, "tools/call", target="t"))
+        await wait_until(lambda: server.requests)
+        assert "result" in await line.ask(modern(2, "tools/list"))
+        line.transport.abandon(1)
+        await wait_until(lambda: any("abandoned" in reply.error for reply in line.tap.responses))
+        if drip:
+            await asyncio.wait_for(left.wait(), 10)
+        assert not line.box.failures
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
@@ -109,18 +103,15 @@ def test_a_body_over_the_limit_is_refused_within_little_memory(packed: bool, len
     assert peak < 8 * MB
 
 
-def test_a_server_that_compresses_unasked_is_understood() -> None:
+async def test_a_server_that_compresses_unasked_is_understood() -> None:
     packed = gzip.compress(json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"text": "x" * 100_000}}).encode())
 
-    async def main() -> None:
-        async def handler(got: Request, reply: Reply) -> None:
-            await reply.body("200 OK", packed, "Content-Encoding: gzip")
+    async def handler(got: Request, reply: Reply) -> None:
+        await reply.body("200 OK", packed, "Content-Encoding: gzip")
 
-        async with RawServer(handler) as server, opened(server.url) as line:
-            answer = await line.ask(request(1))
-            assert len(answer["result"]["text"]) == 100_000
-
-    run(main())
+    async with RawServer(handler) as server, opened(server.url) as line:
+        answer = await line.ask(request(1))
+        assert len(answer["result"]["text"]) == 100_000
 
 
 @pytest.mark.parametrize("size", [12 * KB, MB], ids=["above ours", "above the library's"])
@@ -174,113 +165,98 @@ def test_an_event_over_the_limit_fails_its_request(data: bytes) -> None:
     assert isinstance(error, LimitExceeded) and error.limit == "message"
 
 
-def test_garbage_and_foreign_events_on_a_stream_do_not_keep_the_answer_away() -> None:
-    async def main() -> None:
-        async def handler(got: Request, reply: Reply) -> None:
-            await reply.stream()
-            await reply.raw(b"\xff\xfe\x00\n\nfoo\n:c\n\nevent: ping\ndata: now\n\ndata: no json\n\n")
-            await reply.event([{"jsonrpc": "2.0", "id": 1, "result": {}}, {"jsonrpc": "2.0", "method": "m"}])
-            reply.close()
+async def test_garbage_and_foreign_events_on_a_stream_do_not_keep_the_answer_away() -> None:
+    async def handler(got: Request, reply: Reply) -> None:
+        await reply.stream()
+        await reply.raw(b"\xff\xfe\x00\n\nfoo\n:c\n\nevent: ping\ndata: now\n\ndata: no json\n\n")
+        await reply.event([{"jsonrpc": "2.0", "id": 1, "result": {}}, {"jsonrpc": "2.0", "method": "m"}])
+        reply.close()
 
-        async with RawServer(handler) as server, opened(server.url) as line:
-            await line.transport.send(request(1))
-            await wait_until(lambda: len(line.box.frames) == 2)
-            assert line.box.frames[0] == b"no json" and json.loads(line.box.frames[1])[0]["id"] == 1
-            assert line.tap.came[0] == (1, b"now")
-            await wait_until(lambda: not line.transport.busy)
-            assert not line.box.failures
-
-    run(main())
+    async with RawServer(handler) as server, opened(server.url) as line:
+        await line.transport.send(request(1))
+        await wait_until(lambda: len(line.box.frames) == 2)
+        assert line.box.frames[0] == b"no json" and json.loads(line.box.frames[1])[0]["id"] == 1
+        assert line.tap.came[0] == (1, b"now")
+        await wait_until(lambda: not line.transport.busy)
+        assert not line.box.failures
 
 
 @pytest.mark.parametrize(
     "flood", [b": x\n" * 4000, b"data: {}\n\n" * 2000, b"1\r\n:\r\n" * 4000], ids=["comments", "events", "tiny chunks"]
 )
-def test_an_endless_flood_leaves_the_loop_to_others(flood: bytes) -> None:
-    async def main() -> None:
-        async def handler(got: Request, reply: Reply) -> None:
-            if flood.startswith(b"1"):
-                await reply.head("200 OK", "Content-Type: text/event-stream", "Transfer-Encoding: chunked")
-            else:
-                await reply.stream()
-            while True:
-                await reply.raw(flood)
+async def test_an_endless_flood_leaves_the_loop_to_others(flood: bytes) -> None:
+    async def handler(got: Request, reply: Reply) -> None:
+        if flood.startswith(b"1"):
+            await reply.head("200 OK", "Content-Type: text/event-stream", "Transfer-Encoding: chunked")
+        else:
+            await reply.stream()
+        while True:
+            await reply.raw(flood)
 
-        async with RawServer(handler) as server, opened(server.url) as line:
+    async with RawServer(handler) as server, opened(server.url) as line:
+        await line.transport.send(request(1))
+        await wait_until(lambda: len(line.tap.responses) == 1)
+        worst = 0.0
+        for _ in range(20):
+            began = time.thread_time()  # what holds up the loop is work of its thread
+            await asyncio.sleep(0.01)
+            worst = max(worst, time.thread_time() - began)
+        line.transport.abandon(1)
+        await wait_until(lambda: len(line.tap.responses) == 2)
+        assert worst < 0.5
+
+
+async def test_a_notification_that_is_not_taken_is_told_and_one_that_hangs_holds_up_nobody() -> None:
+    async def handler(got: Request, reply: Reply) -> None:
+        if got.json["method"] == "notifications/hang":
+            await asyncio.Event().wait()
+        await reply.body("400 Bad Request", b"no session", kind="text/plain")
+
+    async with RawServer(handler) as server, opened(server.url, replace(SMALL, connect=1)) as line:
+        hanging = notification("notifications/hang")
+        await line.transport.send(hanging)
+        await line.transport.send(bad := notification("notifications/progress"))
+        await wait_until(lambda: len(line.box.failures) == 2)
+        failures = {out.method: error for out, error in line.box.failures}
+        assert "no session" in failures[bad.method].message
+        assert isinstance(failures[hanging.method], ConnectionLost)
+
+
+async def test_closing_takes_no_longer_than_allowed_when_the_server_hangs() -> None:
+    async def handler(got: Request, reply: Reply) -> None:
+        if got.method == "POST" and got.json.get("method") == "initialize":
+            await reply.result({"protocolVersion": "2025-11-25"}, "Mcp-Session-Id: s1")
+        elif got.method == "POST" and "id" not in got.json:
+            await reply.accepted()
+        else:
+            await asyncio.Event().wait()
+
+    async with RawServer(handler) as server:
+        async with opened(server.url, SMALL) as line:
+            await line.shake_hands()
             await line.transport.send(request(1))
-            await wait_until(lambda: len(line.tap.responses) == 1)
-            worst = 0.0
-            for _ in range(20):
-                began = time.thread_time()  # what holds up the loop is work of its thread
-                await asyncio.sleep(0.01)
-                worst = max(worst, time.thread_time() - began)
-            line.transport.abandon(1)
-            await wait_until(lambda: len(line.tap.responses) == 2)
-            assert worst < 0.5
-
-    run(main())
+            await wait_until(lambda: len(server.requests) == 4)
+            began = time.monotonic()
+            await asyncio.gather(line.transport.close(), line.transport.close())
+            assert time.monotonic() - began < SMALL.close + 5  # of a busy machine
+            await line.transport.close()
+        assert server.methods()[-1] == "DELETE"
+        assert not line.box.failures and not line.box.ends
+        with pytest.raises(ConnectionLost):
+            await line.transport.send(request(2))
 
 
-def test_a_notification_that_is_not_taken_is_told_and_one_that_hangs_holds_up_nobody() -> None:
-    async def main() -> None:
-        async def handler(got: Request, reply: Reply) -> None:
-            if got.json["method"] == "notifications/hang":
-                await asyncio.Event().wait()
-            await reply.body("400 Bad Request", b"no session", kind="text/plain")
+async def test_a_server_that_does_not_read_fails_the_request_after_the_write_deadline() -> None:
+    gate = asyncio.Event()
 
-        async with RawServer(handler) as server, opened(server.url, replace(SMALL, connect=1)) as line:
-            hanging = notification("notifications/hang")
-            await line.transport.send(hanging)
-            await line.transport.send(bad := notification("notifications/progress"))
-            await wait_until(lambda: len(line.box.failures) == 2)
-            failures = {out.method: error for out, error in line.box.failures}
-            assert "no session" in failures[bad.method].message
-            assert isinstance(failures[hanging.method], ConnectionLost)
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await gate.wait()
+        writer.transport.abort()
 
-    run(main())
-
-
-def test_closing_takes_no_longer_than_allowed_when_the_server_hangs() -> None:
-    async def main() -> None:
-        async def handler(got: Request, reply: Reply) -> None:
-            if got.method == "POST" and got.json.get("method") == "initialize":
-                await reply.result({"protocolVersion": "2025-11-25"}, "Mcp-Session-Id: s1")
-            elif got.method == "POST" and "id" not in got.json:
-                await reply.accepted()
-            else:
-                await asyncio.Event().wait()
-
-        async with RawServer(handler) as server:
-            async with opened(server.url, SMALL) as line:
-                await line.shake_hands()
-                await line.transport.send(request(1))
-                await wait_until(lambda: len(server.requests) == 4)
-                began = time.monotonic()
-                await asyncio.gather(line.transport.close(), line.transport.close())
-                assert time.monotonic() - began < SMALL.close + 5  # of a busy machine
-                await line.transport.close()
-            assert server.methods()[-1] == "DELETE"
-            assert not line.box.failures and not line.box.ends
-            with pytest.raises(ConnectionLost):
-                await line.transport.send(request(2))
-
-    run(main())
-
-
-def test_a_server_that_does_not_read_fails_the_request_after_the_write_deadline() -> None:
-    async def main() -> None:
-        gate = asyncio.Event()
-
-        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await gate.wait()
-            writer.transport.abort()
-
-        server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=1024)
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
-        async with opened(url, Limits(write=0.3)) as line:
-            error = await line.ask(request(1, "tools/call", {"text": "x" * 20 * MB}))
-            assert isinstance(error, ConnectionLost) and "does not read" in error.message
-        gate.set()
-        server.close()
-
-    run(main())
+    server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=1024)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+    async with opened(url, Limits(write=0.3)) as line:
+        error = await line.ask(request(1, "tools/call", {"text": "x" * 20 * MB}))
+        assert isinstance(error, ConnectionLost) and "does not read" in error.message
+    gate.set()
+    server.close()

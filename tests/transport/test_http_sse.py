@@ -61,44 +61,38 @@ def sdk() -> Generator[str, None, None]:
         yield f"http://127.0.0.1:{port}/sse"
 
 
-def test_a_server_of_the_sdk_is_asked_and_answers_on_its_stream(sdk: str) -> None:
-    async def main() -> None:
-        async with opened(sdk, kind=SseTransport) as line:
-            hello = await line.shake_hands()
-            assert hello["result"]["serverInfo"]["name"] == "http-sdk"
-            answer = await line.ask(request(2, "tools/call", {"name": "add", "arguments": {"a": 2, "b": 3}}))
-            assert answer["result"]["structuredContent"] == {"result": 5}
-            large = await line.ask(request(3, "tools/call", {"name": "blob", "arguments": {"size": 3_000_000}}))
-            assert len(large["result"]["content"][0]["text"]) == 3_000_000
-            with_token = {"name": "steps", "arguments": {}, "_meta": {"progressToken": 4}}
-            await line.ask(request(4, "tools/call", with_token))
-            assert [one["params"]["progress"] for one in line.box.messages() if "params" in one] == [1, 2, 3]
-            assert not line.box.failures and not line.box.ends
-
-    run(main())
+async def test_a_server_of_the_sdk_is_asked_and_answers_on_its_stream(sdk: str) -> None:
+    async with opened(sdk, kind=SseTransport) as line:
+        hello = await line.shake_hands()
+        assert hello["result"]["serverInfo"]["name"] == "http-sdk"
+        answer = await line.ask(request(2, "tools/call", {"name": "add", "arguments": {"a": 2, "b": 3}}))
+        assert answer["result"]["structuredContent"] == {"result": 5}
+        large = await line.ask(request(3, "tools/call", {"name": "blob", "arguments": {"size": 3_000_000}}))
+        assert len(large["result"]["content"][0]["text"]) == 3_000_000
+        with_token = {"name": "steps", "arguments": {}, "_meta": {"progressToken": 4}}
+        await line.ask(request(4, "tools/call", with_token))
+        assert [one["params"]["progress"] for one in line.box.messages() if "params" in one] == [1, 2, 3]
+        assert not line.box.failures and not line.box.ends
 
 
 @pytest.mark.parametrize("endpoint", ["/message?session=1", "message?session=1", "{origin}/message?session=1"])
-def test_messages_go_to_the_endpoint_that_the_server_names(endpoint: str) -> None:
-    async def main() -> None:
-        server = SseServer()
-        async with RawServer(server) as raw:
-            server.endpoint = endpoint.format(origin=raw.url.removesuffix("/mcp"))
-            headers = {"Authorization": "Bearer let-me-in", "X-Own": "1"}
-            async with opened(raw.url, LIMITS, SseTransport, headers=headers) as line:
-                await line.shake_hands("2024-11-05")
-                assert (await line.ask(request(1)))["result"] == {"tools": []}
-                await line.transport.send(Outgoing(b'{"jsonrpc":"2.0","id":5,"result":{}}', "response", 5))
-                await wait_until(lambda: len(raw.requests) == 5)
-            assert [got.path for got in raw.requests] == ["/mcp", *["/message?session=1"] * 4]
-            assert {got.headers["authorization"] for got in raw.requests} == {"Bearer let-me-in"}
-            assert {got.headers["x-own"] for got in raw.requests} == {"1"}
-            assert raw.requests[0].headers["accept"] == "text/event-stream"
-            assert len(line.tap.requests) == len(line.tap.responses) - 1 == 5  # the stream also ends
-            assert [frame for _, frame in line.tap.out] == [got.body for got in raw.requests[1:]]
-            await server.ended.wait()
-
-    run(main())
+async def test_messages_go_to_the_endpoint_that_the_server_names(endpoint: str) -> None:
+    server = SseServer()
+    async with RawServer(server) as raw:
+        server.endpoint = endpoint.format(origin=raw.url.removesuffix("/mcp"))
+        headers = {"Authorization": "Bearer let-me-in", "X-Own": "1"}
+        async with opened(raw.url, LIMITS, SseTransport, headers=headers) as line:
+            await line.shake_hands("2024-11-05")
+            assert (await line.ask(request(1)))["result"] == {"tools": []}
+            await line.transport.send(Outgoing(b'{"jsonrpc":"2.0","id":5,"result":{}}', "response", 5))
+            await wait_until(lambda: len(raw.requests) == 5)
+        assert [got.path for got in raw.requests] == ["/mcp", *["/message?session=1"] * 4]
+        assert {got.headers["authorization"] for got in raw.requests} == {"Bearer let-me-in"}
+        assert {got.headers["x-own"] for got in raw.requests} == {"1"}
+        assert raw.requests[0].headers["accept"] == "text/event-stream"
+        assert len(line.tap.requests) == len(line.tap.responses) - 1 == 5  # the stream also ends
+        assert [frame for _, frame in line.tap.out] == [got.body for got in raw.requests[1:]]
+        await server.ended.wait()
 
 
 def test_what_the_server_says_by_itself_arrives_also_in_a_batch() -> None:
@@ -141,17 +135,14 @@ def test_the_initialized_notification_has_arrived_before_the_next_request_leaves
 # ---------------------------------------------------------------------- opening
 
 
-def test_an_endpoint_on_another_origin_is_refused_and_nothing_is_sent_there() -> None:
-    async def main() -> None:
-        async with RawServer(lambda got, reply: reply.accepted()) as other, RawServer(server := SseServer()) as raw:
-            server.endpoint = f"{other.url}/message"
-            with pytest.raises(Unreachable) as found:
-                async with opened(raw.url, LIMITS, SseTransport, headers={"Authorization": "Bearer x"}):
-                    pass
-            assert "another origin" in found.value.message and str(other.port) in found.value.message
-            assert other.connections == 0
-
-    run(main())
+async def test_an_endpoint_on_another_origin_is_refused_and_nothing_is_sent_there() -> None:
+    async with RawServer(lambda got, reply: reply.accepted()) as other, RawServer(server := SseServer()) as raw:
+        server.endpoint = f"{other.url}/message"
+        with pytest.raises(Unreachable) as found:
+            async with opened(raw.url, LIMITS, SseTransport, headers={"Authorization": "Bearer x"}):
+                pass
+        assert "another origin" in found.value.message and str(other.port) in found.value.message
+        assert other.connections == 0
 
 
 @pytest.mark.parametrize(
@@ -173,19 +164,16 @@ def test_a_stream_without_an_endpoint_is_given_up_in_time() -> None:
     assert "did not name an endpoint" in error.message and "0.6 seconds" in error.message and error.hint
 
 
-def test_what_an_open_stream_lacks_can_be_said_while_it_is_waited_for() -> None:
-    async def main() -> None:
-        server = SseServer(None)
-        async with RawServer(server) as raw:
-            transport = SseTransport(ServerConfig("s", url=raw.url), Limits(), Recorder())
-            opening = asyncio.create_task(transport.open(Box()))
-            await wait_until(lambda: transport.standing(None))
-            assert "`endpoint`" in transport.standing(None) and server.streams
-            await transport.close()
-            opening.cancel()
-            await asyncio.gather(opening, return_exceptions=True)
-
-    run(main())
+async def test_what_an_open_stream_lacks_can_be_said_while_it_is_waited_for() -> None:
+    server = SseServer(None)
+    async with RawServer(server) as raw:
+        transport = SseTransport(ServerConfig("s", url=raw.url), Limits(), Recorder())
+        opening = asyncio.create_task(transport.open(Box()))
+        await wait_until(lambda: transport.standing(None))
+        assert "`endpoint`" in transport.standing(None) and server.streams
+        await transport.close()
+        opening.cancel()
+        await asyncio.gather(opening, return_exceptions=True)
 
 
 async def _not_found(reply: Reply) -> None:
@@ -387,17 +375,14 @@ def test_nothing_can_be_sent_after_closing() -> None:
 
 
 @pytest.mark.parametrize("status", ["404 Not Found", "410 Gone"])
-def test_an_endpoint_that_is_not_known_any_more_is_a_lost_session(status: str) -> None:
-    async def main() -> None:
-        async def call(server: SseServer, got: Request, reply: Reply) -> None:
-            await reply.body(status, b"Could not find session", kind="text/plain")
+async def test_an_endpoint_that_is_not_known_any_more_is_a_lost_session(status: str) -> None:
+    async def call(server: SseServer, got: Request, reply: Reply) -> None:
+        await reply.body(status, b"Could not find session", kind="text/plain")
 
-        async with RawServer(SseServer(call=call)) as raw, opened(raw.url, LIMITS, SseTransport) as line:
-            await line.shake_hands("2024-11-05")
-            error = await line.ask(request(1))
-            assert isinstance(error, SessionLost) and "Could not find session" in error.message
-            assert "several instances" in error.hint and line.box.ends == [error]
-            with pytest.raises(ConnectionLost):
-                await line.transport.send(request(2))
-
-    run(main())
+    async with RawServer(SseServer(call=call)) as raw, opened(raw.url, LIMITS, SseTransport) as line:
+        await line.shake_hands("2024-11-05")
+        error = await line.ask(request(1))
+        assert isinstance(error, SessionLost) and "Could not find session" in error.message
+        assert "several instances" in error.hint and line.box.ends == [error]
+        with pytest.raises(ConnectionLost):
+            await line.transport.send(request(2))

@@ -11,7 +11,6 @@ from mcp_studio.transport.http_errors import HttpBroken, HttpFailure, HttpSignIn
 from tests.servers.http_bad import Bad, body, body_of, meet, raw
 from tests.servers.http_kit import modern, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
-from tests.support import run
 
 
 @pytest.mark.parametrize(
@@ -53,16 +52,13 @@ def test_whatever_looks_like_json_is_delivered_before_it_is_judged() -> None:
         assert line.tap.came[0] == (1, text.encode())
 
 
-def test_a_byte_order_mark_before_json_is_overlooked() -> None:
-    async def main() -> None:
-        async def answer(got: Request, reply: Reply) -> None:
-            text = json.dumps({"jsonrpc": "2.0", "id": got.json["id"], "result": {}})
-            await reply.body("200 OK", b"\xef\xbb\xbf" + text.encode())
+async def test_a_byte_order_mark_before_json_is_overlooked() -> None:
+    async def answer(got: Request, reply: Reply) -> None:
+        text = json.dumps({"jsonrpc": "2.0", "id": got.json["id"], "result": {}})
+        await reply.body("200 OK", b"\xef\xbb\xbf" + text.encode())
 
-        async with RawServer(answer) as server, opened(server.url) as line:
-            assert (await line.ask(modern(1, "server/discover")))["result"] == {}
-
-    run(main())
+    async with RawServer(answer) as server, opened(server.url) as line:
+        assert (await line.ask(modern(1, "server/discover")))["result"] == {}
 
 
 @pytest.mark.parametrize("status", [400, 404, 405, 406, 429, 500, 503])
@@ -82,18 +78,15 @@ def test_an_html_error_page_is_named_by_its_title_not_quoted() -> None:
 
 @pytest.mark.parametrize("status", [400, 404, 500])
 @pytest.mark.parametrize("ident", [None, "server-error", 1])
-def test_a_json_rpc_error_with_an_error_status_is_an_answer(status: int, ident: object) -> None:
+async def test_a_json_rpc_error_with_an_error_status_is_an_answer(status: int, ident: object) -> None:
     text = json.dumps({"jsonrpc": "2.0", "id": ident, "error": {"code": -32022, "message": "no", "data": {"a": 1.50}}})
 
-    async def main() -> None:
-        async with RawServer(lambda got, reply: reply.body(f"{status} X", text.encode())) as server:
-            async with opened(server.url) as line:
-                answer = await line.ask(modern(1, "server/discover"))
-                assert answer["error"]["code"] == -32022 and answer["id"] == 1
-                assert line.tap.came == [(1, text.encode())]
-                assert not line.box.failures
-
-    run(main())
+    async with RawServer(lambda got, reply: reply.body(f"{status} X", text.encode())) as server:
+        async with opened(server.url) as line:
+            answer = await line.ask(modern(1, "server/discover"))
+            assert answer["error"]["code"] == -32022 and answer["id"] == 1
+            assert line.tap.came == [(1, text.encode())]
+            assert not line.box.failures
 
 
 def test_401_says_what_the_server_asks_for() -> None:
@@ -123,16 +116,13 @@ def test_403_refuses_access_and_wants_a_sign_in_only_for_a_scope(
     assert "403" in error.message and "access" in error.message and "Invalid Host header" in error.message
 
 
-def test_refused_credentials_are_not_shown() -> None:
-    async def main() -> None:
-        async with RawServer(lambda got, reply: reply.body("401 Unauthorized", b"")) as server:
-            async with opened(server.url, headers={"Authorization": "Bearer hunter2-secret"}) as line:
-                error = await line.ask(request(1))
-                assert isinstance(error, HttpSignIn) and "does not accept the credentials" in error.message
-                assert "hunter2" not in error.message + error.hint
-                assert server.requests[0].headers["authorization"] == "Bearer hunter2-secret"
-
-    run(main())
+async def test_refused_credentials_are_not_shown() -> None:
+    async with RawServer(lambda got, reply: reply.body("401 Unauthorized", b"")) as server:
+        async with opened(server.url, headers={"Authorization": "Bearer hunter2-secret"}) as line:
+            error = await line.ask(request(1))
+            assert isinstance(error, HttpSignIn) and "does not accept the credentials" in error.message
+            assert "hunter2" not in error.message + error.hint
+            assert server.requests[0].headers["authorization"] == "Bearer hunter2-secret"
 
 
 def test_a_body_of_an_error_that_never_ends_does_not_hide_the_status() -> None:

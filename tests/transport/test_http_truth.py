@@ -74,32 +74,26 @@ def test_what_is_kept_of_a_body_is_bounded_and_keeps_its_lines() -> None:
 
 
 @pytest.mark.parametrize("status", ["404 Not Found", "410 Gone"])
-def test_a_lost_session_says_so_and_keeps_what_came(status: str) -> None:
-    async def main() -> None:
-        async def call(got: Request, reply: Reply) -> None:
-            await reply.body(status, b"who are you?", kind="text/plain")
+async def test_a_lost_session_says_so_and_keeps_what_came(status: str) -> None:
+    async def call(got: Request, reply: Reply) -> None:
+        await reply.body(status, b"who are you?", kind="text/plain")
 
-        async with RawServer(session(no_get, call)) as server, opened(server.url, QUICK) as line:
-            await line.shake_hands()
-            error = await line.ask(request(1))
-            assert isinstance(error, SessionLost) and "no longer knows the session" in error.message
-            assert body_of(error) == "who are you?" and "new session" in error.hint
-            assert len(line.box.ends) == 1
-
-    run(main())
+    async with RawServer(session(no_get, call)) as server, opened(server.url, QUICK) as line:
+        await line.shake_hands()
+        error = await line.ask(request(1))
+        assert isinstance(error, SessionLost) and "no longer knows the session" in error.message
+        assert body_of(error) == "who are you?" and "new session" in error.hint
+        assert len(line.box.ends) == 1
 
 
-def test_without_a_session_it_is_the_address_that_is_wrong() -> None:
-    async def main() -> None:
-        async def call(got: Request, reply: Reply) -> None:
-            await reply.body("404 Not Found", b"")
+async def test_without_a_session_it_is_the_address_that_is_wrong() -> None:
+    async def call(got: Request, reply: Reply) -> None:
+        await reply.body("404 Not Found", b"")
 
-        async with RawServer(session(no_get, call, ident="")) as server, opened(server.url, QUICK) as line:
-            await line.shake_hands()
-            error = await line.ask(request(1))
-            assert not isinstance(error, SessionLost) and "no MCP endpoint" in error.message and not line.box.ends
-
-    run(main())
+    async with RawServer(session(no_get, call, ident="")) as server, opened(server.url, QUICK) as line:
+        await line.shake_hands()
+        error = await line.ask(request(1))
+        assert not isinstance(error, SessionLost) and "no MCP endpoint" in error.message and not line.box.ends
 
 
 # ---------------------------------------------------------------------------------------------------- redirects
@@ -143,34 +137,28 @@ def test_a_redirect_says_where_it_leads_and_what_to_do() -> None:
         (b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: hello\n\n", "200 came, with 9 bytes"),
     ],
 )
-def test_how_far_a_stalled_answer_got_is_known(sent: bytes, words: str) -> None:
-    async def main() -> None:
-        async def handler(got: Request, reply: Reply) -> None:
-            await reply.raw(sent)
-            await reply.closed_by_peer()
+async def test_how_far_a_stalled_answer_got_is_known(sent: bytes, words: str) -> None:
+    async def handler(got: Request, reply: Reply) -> None:
+        await reply.raw(sent)
+        await reply.closed_by_peer()
 
-        async with RawServer(handler) as server, opened(server.url) as line:
-            line.transport.negotiated("2026-07-28")
-            await line.transport.send(modern(1, "tools/call", target="t"))
-            await wait_until(lambda: words in line.transport.standing(1), what=line.transport.standing(1))
-            assert line.transport.standing(None) == line.transport.standing(1)
-            line.transport.abandon(1)
-            await wait_until(lambda: not line.transport.busy)
-            assert line.transport.standing(1) == ""
-
-    run(main())
+    async with RawServer(handler) as server, opened(server.url) as line:
+        line.transport.negotiated("2026-07-28")
+        await line.transport.send(modern(1, "tools/call", target="t"))
+        await wait_until(lambda: words in line.transport.standing(1), what=line.transport.standing(1))
+        assert line.transport.standing(None) == line.transport.standing(1)
+        line.transport.abandon(1)
+        await wait_until(lambda: not line.transport.busy)
+        assert line.transport.standing(1) == ""
 
 
-def test_a_head_that_never_comes_while_connecting_is_told() -> None:
-    async def main() -> None:
-        async def handler(got: Request, reply: Reply) -> None:
-            await reply.closed_by_peer()
+async def test_a_head_that_never_comes_while_connecting_is_told() -> None:
+    async def handler(got: Request, reply: Reply) -> None:
+        await reply.closed_by_peer()
 
-        async with RawServer(handler) as server, opened(server.url, timeouts=Timeouts(connect=0.2)) as line:
-            error = await line.ask(request(1))
-            assert isinstance(error, HttpLost) and "0.2 seconds" in error.message and error.hint
-
-    run(main())
+    async with RawServer(handler) as server, opened(server.url, timeouts=Timeouts(connect=0.2)) as line:
+        error = await line.ask(request(1))
+        assert isinstance(error, HttpLost) and "0.2 seconds" in error.message and error.hint
 
 
 @pytest.mark.parametrize(
@@ -226,19 +214,16 @@ def test_what_fails_below_http_has_words_and_a_hint(problem: Exception, words: s
         (400, -32602, None),
     ],
 )
-def test_an_error_of_the_modern_era_is_an_answer_whatever_its_status(status: int, code: int, data: Any) -> None:
-    async def main() -> None:
-        async def handler(got: Request, reply: Reply) -> None:
-            error = {"code": code, "message": "no", **({"data": data} if data else {})}
-            await reply.body(f"{status} No", dumps({"jsonrpc": "2.0", "id": got.json["id"], "error": error}))
+async def test_an_error_of_the_modern_era_is_an_answer_whatever_its_status(status: int, code: int, data: Any) -> None:
+    async def handler(got: Request, reply: Reply) -> None:
+        error = {"code": code, "message": "no", **({"data": data} if data else {})}
+        await reply.body(f"{status} No", dumps({"jsonrpc": "2.0", "id": got.json["id"], "error": error}))
 
-        async with RawServer(handler) as server, opened(server.url) as line:
-            line.transport.negotiated("2026-07-28")
-            answer = await line.ask(modern(7, "tools/call", target="t"))
-            assert answer["error"]["code"] == code and answer["error"].get("data") == data
-            assert not line.box.failures and not line.box.ends
-
-    run(main())
+    async with RawServer(handler) as server, opened(server.url) as line:
+        line.transport.negotiated("2026-07-28")
+        answer = await line.ask(modern(7, "tools/call", target="t"))
+        assert answer["error"]["code"] == code and answer["error"].get("data") == data
+        assert not line.box.failures and not line.box.ends
 
 
 def test_404_without_a_json_rpc_error_is_no_unknown_method() -> None:
@@ -248,16 +233,13 @@ def test_404_without_a_json_rpc_error_is_no_unknown_method() -> None:
     )
 
 
-def test_an_event_of_more_than_one_mebibyte_arrives_whole() -> None:
+async def test_an_event_of_more_than_one_mebibyte_arrives_whole() -> None:
     text = "x" * (3 << 20)
 
-    async def main() -> None:
-        async def handler(got: Request, reply: Reply) -> None:
-            await reply.stream()
-            await reply.event({"jsonrpc": "2.0", "id": got.json["id"], "result": {"text": text}})
-            reply.close()
+    async def handler(got: Request, reply: Reply) -> None:
+        await reply.stream()
+        await reply.event({"jsonrpc": "2.0", "id": got.json["id"], "result": {"text": text}})
+        reply.close()
 
-        async with RawServer(handler) as server, opened(server.url) as line:
-            assert (await line.ask(modern(1, "tools/call", target="t")))["result"]["text"] == text
-
-    run(main())
+    async with RawServer(handler) as server, opened(server.url) as line:
+        assert (await line.ask(modern(1, "tools/call", target="t")))["result"]["text"] == text

@@ -18,23 +18,20 @@ async def pipe() -> tuple[int, PipeWriter]:
     return theirs, await PipeWriter.open(ours, patience=5.0)
 
 
-def test_order_is_kept_however_large_the_messages_and_whoever_reads_late() -> None:
+async def test_order_is_kept_however_large_the_messages_and_whoever_reads_late() -> None:
     sizes = [10, 700_000, 5, 16_384, 7, 16_385, *range(60), 300_000, 3]
 
-    async def talk() -> None:
-        theirs, writer = await pipe()
-        messages = [b"%d:" % index + b"x" * size + b"\n" for index, size in enumerate(sizes)]
-        wanted = b"".join(messages)
-        first = [asyncio.create_task(writer.write(message)) for message in messages]
-        got = b""
-        while len(got) < len(wanted):
-            got += await asyncio.to_thread(os.read, theirs, 1 << 16)
-        await asyncio.gather(*first)
-        assert got == wanted
-        writer.close()
-        os.close(theirs)
-
-    run(talk())
+    theirs, writer = await pipe()
+    messages = [b"%d:" % index + b"x" * size + b"\n" for index, size in enumerate(sizes)]
+    wanted = b"".join(messages)
+    first = [asyncio.create_task(writer.write(message)) for message in messages]
+    got = b""
+    while len(got) < len(wanted):
+        got += await asyncio.to_thread(os.read, theirs, 1 << 16)
+    await asyncio.gather(*first)
+    assert got == wanted
+    writer.close()
+    os.close(theirs)
 
 
 def test_what_was_taken_is_written_before_the_pipe_is_closed() -> None:

@@ -17,7 +17,6 @@ from tests.servers.certificates import Authority
 from tests.servers.http_kit import opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.servers.ws_raw import WsServer
-from tests.support import run
 
 USER = "Basic bWU6c8OpY3JldCE="
 """`me:sécret!`, as a header says it."""
@@ -66,108 +65,92 @@ def with_user(url: str) -> str:
     return url.replace("://", "://me:s%C3%A9cret!@")
 
 
-def test_tls_is_spoken_with_the_server_through_the_proxy_also_by_websockets(
+async def test_tls_is_spoken_with_the_server_through_the_proxy_also_by_websockets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ca = Authority(tmp_path)
 
-    async def main() -> None:
-        table = Tls(ca=str(ca.file))
-        async with RawServer(fine, ca.server("mcp.invalid")) as server, RawServer(tunnel(server.port)) as proxy:
-            monkeypatch.setenv("HTTPS_PROXY", with_user(proxy.url))
-            async with opened("https://mcp.invalid/mcp", tls=table, headers={"Authorization": "Bearer one"}) as line:
-                assert "result" in await line.ask(request(1))
-                assert server.requests[0].headers["authorization"] == "Bearer one"
-                assert "proxy-authorization" not in server.requests[0].headers
-                assert [got.path for got in proxy.requests] == ["mcp.invalid:443"]
-                assert "cret" not in repr(line.tap.requests) + repr(line.tap.notes)
-        async with RawServer(WsServer(), ca.server("mcp.invalid")) as ws, RawServer(tunnel(ws.port)) as proxy:
-            monkeypatch.setenv("https_proxy", proxy.url)
-            async with opened("wss://mcp.invalid/mcp", kind=make, tls=table) as line:
-                await line.shake_hands()
-
-    run(main())
+    table = Tls(ca=str(ca.file))
+    async with RawServer(fine, ca.server("mcp.invalid")) as server, RawServer(tunnel(server.port)) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", with_user(proxy.url))
+        async with opened("https://mcp.invalid/mcp", tls=table, headers={"Authorization": "Bearer one"}) as line:
+            assert "result" in await line.ask(request(1))
+            assert server.requests[0].headers["authorization"] == "Bearer one"
+            assert "proxy-authorization" not in server.requests[0].headers
+            assert [got.path for got in proxy.requests] == ["mcp.invalid:443"]
+            assert "cret" not in repr(line.tap.requests) + repr(line.tap.notes)
+    async with RawServer(WsServer(), ca.server("mcp.invalid")) as ws, RawServer(tunnel(ws.port)) as proxy:
+        monkeypatch.setenv("https_proxy", proxy.url)
+        async with opened("wss://mcp.invalid/mcp", kind=make, tls=table) as line:
+            await line.shake_hands()
 
 
-def test_a_proxy_that_is_spoken_to_over_tls_is_verified_and_shown_no_certificate(
+async def test_a_proxy_that_is_spoken_to_over_tls_is_verified_and_shown_no_certificate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ca = Authority(tmp_path)
 
-    async def main() -> None:
-        async with RawServer(fine, ca.server()) as proxy:
-            monkeypatch.setenv("HTTP_PROXY", proxy.url)
-            async with opened("http://mcp.invalid/mcp", tls=Tls(ca=str(ca.file))) as line:
-                assert "result" in await line.ask(request(1))
-            # What is not verified of the server is verified of the proxy.
-            async with opened("http://mcp.invalid/mcp", tls=Tls(insecure=True)) as line:
-                error = await line.ask(request(1))
-                assert isinstance(error, HttpUnreachable) and f"certificate of 127.0.0.1:{proxy.port}" in error.message
-
-    run(main())
+    async with RawServer(fine, ca.server()) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        async with opened("http://mcp.invalid/mcp", tls=Tls(ca=str(ca.file))) as line:
+            assert "result" in await line.ask(request(1))
+        # What is not verified of the server is verified of the proxy.
+        async with opened("http://mcp.invalid/mcp", tls=Tls(insecure=True)) as line:
+            error = await line.ask(request(1))
+            assert isinstance(error, HttpUnreachable) and f"certificate of 127.0.0.1:{proxy.port}" in error.message
 
 
-def test_whose_certificate_is_not_accepted_behind_a_proxy_is_said(
+async def test_whose_certificate_is_not_accepted_behind_a_proxy_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ca = Authority(tmp_path)
 
-    async def main() -> None:
-        async with RawServer(fine, ca.server("mcp.invalid")) as server, RawServer(tunnel(server.port)) as proxy:
-            monkeypatch.setenv("HTTPS_PROXY", proxy.url)
-            async with opened("https://mcp.invalid/mcp") as line:
-                error = await line.ask(request(1))
-                assert isinstance(error, HttpUnreachable) and "certificate of mcp.invalid:443" in error.message
-
-    run(main())
+    async with RawServer(fine, ca.server("mcp.invalid")) as server, RawServer(tunnel(server.port)) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+        async with opened("https://mcp.invalid/mcp") as line:
+            error = await line.ask(request(1))
+            assert isinstance(error, HttpUnreachable) and "certificate of mcp.invalid:443" in error.message
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_proxy_that_wants_credentials_says_where_they_go(monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
-    async def main() -> None:
-        async def handler(got: Request, reply: Reply) -> None:
-            await reply.body("407 Proxy Authentication Required", b"", 'Proxy-Authenticate: Basic realm="x"')
+async def test_a_proxy_that_wants_credentials_says_where_they_go(monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
+    async def handler(got: Request, reply: Reply) -> None:
+        await reply.body("407 Proxy Authentication Required", b"", 'Proxy-Authenticate: Basic realm="x"')
 
-        async with RawServer(handler) as proxy:
-            monkeypatch.setenv(f"{scheme.upper()}_PROXY", proxy.url)
-            async with opened(f"{scheme}://mcp.invalid/mcp") as line:
-                error = await line.ask(request(1))
-                assert "407" in error.message and "proxy" in error.message and "USER:PASSWORD@" in error.hint
-
-    run(main())
+    async with RawServer(handler) as proxy:
+        monkeypatch.setenv(f"{scheme.upper()}_PROXY", proxy.url)
+        async with opened(f"{scheme}://mcp.invalid/mcp") as line:
+            error = await line.ask(request(1))
+            assert "407" in error.message and "proxy" in error.message and "USER:PASSWORD@" in error.hint
 
 
-def test_a_proxy_that_does_not_lead_there_says_so_with_its_status(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main() -> None:
-        async def handler(got: Request, reply: Reply) -> None:
-            await reply.body("502 Bad Gateway", b"")
+async def test_a_proxy_that_does_not_lead_there_says_so_with_its_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def handler(got: Request, reply: Reply) -> None:
+        await reply.body("502 Bad Gateway", b"")
 
-        async with RawServer(handler) as proxy:
-            monkeypatch.setenv("ALL_PROXY", proxy.url)
-            async with opened("https://mcp.invalid/mcp") as line:
-                error = await line.ask(request(1))
-                assert isinstance(error, HttpUnreachable) and "ALL_PROXY" in error.message
-                assert "does not lead to mcp.invalid:443: 502 Bad Gateway" in error.message
-
-    run(main())
+    async with RawServer(handler) as proxy:
+        monkeypatch.setenv("ALL_PROXY", proxy.url)
+        async with opened("https://mcp.invalid/mcp") as line:
+            error = await line.ask(request(1))
+            assert isinstance(error, HttpUnreachable) and "ALL_PROXY" in error.message
+            assert "does not lead to mcp.invalid:443: 502 Bad Gateway" in error.message
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_proxy_that_is_not_there_is_named_and_not_the_server(monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
-    async def main() -> None:
-        async with RawServer(fine) as proxy:
-            url = proxy.url
-        monkeypatch.setenv(f"{scheme.upper()}_PROXY", with_user(url))
-        async with opened(f"{scheme}://mcp.invalid/mcp") as line:
-            error = await line.ask(request(1))
-            assert isinstance(error, HttpUnreachable) and f"the proxy 127.0.0.1:{proxy.port}" in error.message
-            assert f"{scheme.upper()}_PROXY" in error.message and "cret" not in error.message + error.hint
-        monkeypatch.setenv(f"{scheme.upper()}_PROXY", "http://no-such-proxy.invalid:3128")
-        async with opened(f"{scheme}://mcp.invalid/mcp") as line:
-            error = await line.ask(request(1))
-            assert "no-such-proxy.invalid, which" in error.message and "mcp.invalid:443" not in error.message
-
-    run(main())
+async def test_a_proxy_that_is_not_there_is_named_and_not_the_server(
+    monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    async with RawServer(fine) as proxy:
+        url = proxy.url
+    monkeypatch.setenv(f"{scheme.upper()}_PROXY", with_user(url))
+    async with opened(f"{scheme}://mcp.invalid/mcp") as line:
+        error = await line.ask(request(1))
+        assert isinstance(error, HttpUnreachable) and f"the proxy 127.0.0.1:{proxy.port}" in error.message
+        assert f"{scheme.upper()}_PROXY" in error.message and "cret" not in error.message + error.hint
+    monkeypatch.setenv(f"{scheme.upper()}_PROXY", "http://no-such-proxy.invalid:3128")
+    async with opened(f"{scheme}://mcp.invalid/mcp") as line:
+        error = await line.ask(request(1))
+        assert "no-such-proxy.invalid, which" in error.message and "mcp.invalid:443" not in error.message
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from tests.servers.http_raw import RawServer, Reply, Request
 from tests.servers.http_session import session
 from tests.servers.http_sse import SseServer
 from tests.servers.ws_raw import Socket, WsServer, url_of
-from tests.support import run, wait_until
+from tests.support import wait_until
 from tests.transport import stdio_kit
 
 LIMITS = Limits(connect=1, close=1)
@@ -29,54 +29,45 @@ ODD = [b'{"jsonrpc":"2.0","id":1,"method":', b"hello", b"\xff\xfe\x00", b'{"id":
 
 
 @pytest.mark.parametrize("data", ODD)
-def test_stdio_writes_one_line_as_it_is(data: bytes) -> None:
-    async def go() -> None:
-        async with stdio_kit.opened(["cat"]) as (subject, ear):
-            await subject.send_raw(data, headers=(("X", "y"),))
-            assert ear.all("sent") == [data]
-            await wait_until(lambda: data in ear.all("received") + ear.all("stray"))
-
-    run(go())
+async def test_stdio_writes_one_line_as_it_is(data: bytes) -> None:
+    async with stdio_kit.opened(["cat"]) as (subject, ear):
+        await subject.send_raw(data, headers=(("X", "y"),))
+        assert ear.all("sent") == [data]
+        await wait_until(lambda: data in ear.all("received") + ear.all("stray"))
 
 
-def test_stdio_takes_a_newline_only_when_that_is_meant() -> None:
-    async def go() -> None:
-        async with stdio_kit.opened(["cat"]) as (subject, ear):
-            with pytest.raises(UsageError, match="2 lines"):
-                await subject.send_raw(b'{"a":\n1}')
-            assert not ear.all("sent")
-            await subject.send_raw(b'{"a":1}\n{"b":2}', newlines=True)
-            assert ear.all("sent") == [b'{"a":1}\n{"b":2}']
-            assert await ear.frames_are(2) == [b'{"a":1}', b'{"b":2}']
-            await subject.close()
-            with pytest.raises(ConnectionLost):
-                await subject.send_raw(b"{}")
-
-    run(go())
+async def test_stdio_takes_a_newline_only_when_that_is_meant() -> None:
+    async with stdio_kit.opened(["cat"]) as (subject, ear):
+        with pytest.raises(UsageError, match="2 lines"):
+            await subject.send_raw(b'{"a":\n1}')
+        assert not ear.all("sent")
+        await subject.send_raw(b'{"a":1}\n{"b":2}', newlines=True)
+        assert ear.all("sent") == [b'{"a":1}\n{"b":2}']
+        assert await ear.frames_are(2) == [b'{"a":1}', b'{"b":2}']
+        await subject.close()
+        with pytest.raises(ConnectionLost):
+            await subject.send_raw(b"{}")
 
 
 # ---------------------------------------------------------------------- WebSocket
 
 
 @pytest.mark.parametrize("data", [*ODD, b'{"a":\n1}', b""])
-def test_a_websocket_sends_one_text_frame_as_it_is(data: bytes) -> None:
+async def test_a_websocket_sends_one_text_frame_as_it_is(data: bytes) -> None:
     async def begin(socket: Socket) -> None:
         while True:
             await socket.receive()
             await socket.say({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "what?"}})
 
-    async def go() -> None:
-        server = WsServer(begin=begin)
-        async with RawServer(server) as raw, opened(url_of(raw), LIMITS, WebSocketTransport) as line:
+    server = WsServer(begin=begin)
+    async with RawServer(server) as raw, opened(url_of(raw), LIMITS, WebSocketTransport) as line:
+        await line.transport.send_raw(data)
+        await wait_until(lambda: line.box.frames)
+        assert server.sockets[0].frames == [(1, data)]
+        assert [frame for _, frame in line.tap.out] == [data]
+        await line.transport.close()
+        with pytest.raises(ConnectionLost):
             await line.transport.send_raw(data)
-            await wait_until(lambda: line.box.frames)
-            assert server.sockets[0].frames == [(1, data)]
-            assert [frame for _, frame in line.tap.out] == [data]
-            await line.transport.close()
-            with pytest.raises(ConnectionLost):
-                await line.transport.send_raw(data)
-
-    run(go())
 
 
 # ---------------------------------------------------------------------- HTTP
@@ -84,7 +75,7 @@ def test_a_websocket_sends_one_text_frame_as_it_is(data: bytes) -> None:
 
 @pytest.mark.parametrize("kind", [HttpTransport, FallbackTransport])
 @pytest.mark.parametrize("data", ODD)
-def test_http_posts_the_body_as_it_is_with_the_headers_of_the_session(kind: Any, data: bytes) -> None:
+async def test_http_posts_the_body_as_it_is_with_the_headers_of_the_session(kind: Any, data: bytes) -> None:
     async def handler(got: Request, reply: Reply) -> None:
         if got.body == data:
             error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "what?"}}
@@ -92,20 +83,17 @@ def test_http_posts_the_body_as_it_is_with_the_headers_of_the_session(kind: Any,
         else:
             await session()(got, reply)
 
-    async def go() -> None:
-        async with RawServer(handler) as raw, opened(raw.url, LIMITS, kind) as line:
-            await line.shake_hands("2025-06-18")
-            await line.transport.send_raw(data, headers=(("X-Own", "1"),))
-            await wait_until(lambda: any(b"what?" in frame for frame in line.box.frames))
-            got = next(got for got in raw.requests if got.body == data)
-            assert (got.headers["mcp-session-id"], got.headers["mcp-protocol-version"]) == ("s1", "2025-06-18")
-            assert got.headers["x-own"] == "1" and got.headers["content-type"] == "application/json"
-            exchange = next(number for number, frame in line.tap.out if frame == data)
-            assert next(reply.status for reply in line.tap.responses if reply.exchange == exchange) == 400
-            assert any(number == exchange and b"what?" in frame for number, frame in line.tap.came)
-            assert not line.box.failures
-
-    run(go())
+    async with RawServer(handler) as raw, opened(raw.url, LIMITS, kind) as line:
+        await line.shake_hands("2025-06-18")
+        await line.transport.send_raw(data, headers=(("X-Own", "1"),))
+        await wait_until(lambda: any(b"what?" in frame for frame in line.box.frames))
+        got = next(got for got in raw.requests if got.body == data)
+        assert (got.headers["mcp-session-id"], got.headers["mcp-protocol-version"]) == ("s1", "2025-06-18")
+        assert got.headers["x-own"] == "1" and got.headers["content-type"] == "application/json"
+        exchange = next(number for number, frame in line.tap.out if frame == data)
+        assert next(reply.status for reply in line.tap.responses if reply.exchange == exchange) == 400
+        assert any(number == exchange and b"what?" in frame for number, frame in line.tap.came)
+        assert not line.box.failures
 
 
 @pytest.mark.parametrize(
@@ -116,26 +104,23 @@ def test_http_posts_the_body_as_it_is_with_the_headers_of_the_session(kind: Any,
         (b"no json", {"mcp-method": ""}),
     ],
 )
-def test_http_gives_a_frame_of_the_modern_era_the_headers_that_fit_unless_others_are_given(
+async def test_http_gives_a_frame_of_the_modern_era_the_headers_that_fit_unless_others_are_given(
     data: bytes, said: dict[str, str]
 ) -> None:
-    async def go() -> None:
-        async with RawServer(lambda got, reply: reply.body("200 OK", b'{"x":1}')) as raw:
-            async with opened(raw.url, LIMITS) as line:
-                line.transport.negotiated(MODERN)
-                await line.transport.send_raw(data)
-                await line.transport.send_raw(data, headers=(("Mcp-Method", "other"),))
-                await wait_until(lambda: len(line.box.frames) == 2)
-                (plain, bent) = sorted(raw.requests, key=lambda got: got.headers["mcp-method"] == "other")
-                assert {name: plain.headers.get(name) for name in said} == said
-                assert plain.headers["mcp-protocol-version"] == MODERN
-                assert ("mcp-name" in plain.headers) == ("mcp-name" in said)
-                assert bent.headers["mcp-method"] == "other"
-
-    run(go())
+    async with RawServer(lambda got, reply: reply.body("200 OK", b'{"x":1}')) as raw:
+        async with opened(raw.url, LIMITS) as line:
+            line.transport.negotiated(MODERN)
+            await line.transport.send_raw(data)
+            await line.transport.send_raw(data, headers=(("Mcp-Method", "other"),))
+            await wait_until(lambda: len(line.box.frames) == 2)
+            (plain, bent) = sorted(raw.requests, key=lambda got: got.headers["mcp-method"] == "other")
+            assert {name: plain.headers.get(name) for name in said} == said
+            assert plain.headers["mcp-protocol-version"] == MODERN
+            assert ("mcp-name" in plain.headers) == ("mcp-name" in said)
+            assert bent.headers["mcp-method"] == "other"
 
 
-def test_http_follows_a_stream_that_answers_and_shows_what_is_no_json() -> None:
+async def test_http_follows_a_stream_that_answers_and_shows_what_is_no_json() -> None:
     async def handler(got: Request, reply: Reply) -> None:
         if got.body == b"page":
             await reply.body("404 Not Found", b"<title>no</title>", kind="text/html")
@@ -145,23 +130,20 @@ def test_http_follows_a_stream_that_answers_and_shows_what_is_no_json() -> None:
             await reply.event({"jsonrpc": "2.0", "id": 1, "result": {}})
             reply.close()
 
-    async def go() -> None:
-        async with RawServer(handler) as raw, opened(raw.url, LIMITS) as line:
-            await line.transport.send_raw(b'{"id":1}')
-            await wait_until(lambda: len(line.box.frames) == 2)
-            await line.transport.send_raw(b"page")
-            await wait_until(lambda: len(line.tap.came) == 3)
-            assert line.tap.came[-1][1] == b"<title>no</title>" and len(line.box.frames) == 2
-            await raw.stop()
-            with pytest.raises(Unreachable):  # refused, or lost on a connection whose end is not known yet
-                await line.transport.send_raw(b"gone")
-            assert not line.box.failures and not line.box.ends
-
-    run(go())
+    async with RawServer(handler) as raw, opened(raw.url, LIMITS) as line:
+        await line.transport.send_raw(b'{"id":1}')
+        await wait_until(lambda: len(line.box.frames) == 2)
+        await line.transport.send_raw(b"page")
+        await wait_until(lambda: len(line.tap.came) == 3)
+        assert line.tap.came[-1][1] == b"<title>no</title>" and len(line.box.frames) == 2
+        await raw.stop()
+        with pytest.raises(Unreachable):  # refused, or lost on a connection whose end is not known yet
+            await line.transport.send_raw(b"gone")
+        assert not line.box.failures and not line.box.ends
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_http_does_not_wait_long_for_a_response_and_takes_it_when_it_comes(late: bool) -> None:
+async def test_http_does_not_wait_long_for_a_response_and_takes_it_when_it_comes(late: bool) -> None:
     gate = asyncio.Event()
 
     async def handler(got: Request, reply: Reply) -> None:
@@ -172,30 +154,24 @@ def test_http_does_not_wait_long_for_a_response_and_takes_it_when_it_comes(late:
             await reply.head("200 OK", "Content-Type: application/json", "Content-Length: 90")
             reply.close()
 
-    async def go() -> None:
-        async with RawServer(handler) as raw, opened(raw.url, Limits(connect=1, close=1, write=0.1)) as line:
-            await line.transport.send_raw(b"{}")
-            gate.set()
-            if late:
-                await wait_until(lambda: line.box.frames == [b'{"late":true}'])
-            else:
-                await wait_until(lambda: any("broke off" in note for note in line.tap.notes))
-
-    run(go())
+    async with RawServer(handler) as raw, opened(raw.url, Limits(connect=1, close=1, write=0.1)) as line:
+        await line.transport.send_raw(b"{}")
+        gate.set()
+        if late:
+            await wait_until(lambda: line.box.frames == [b'{"late":true}'])
+        else:
+            await wait_until(lambda: any("broke off" in note for note in line.tap.notes))
 
 
 @pytest.mark.parametrize("data", ODD)
-def test_http_sse_posts_to_the_endpoint_and_hears_the_answer(data: bytes) -> None:
+async def test_http_sse_posts_to_the_endpoint_and_hears_the_answer(data: bytes) -> None:
     async def call(server: SseServer, got: Request, reply: Reply) -> None:
         await reply.accepted()
         await server.say({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "what?"}})
 
-    async def go() -> None:
-        server = SseServer(call=call)
-        async with RawServer(server) as raw, opened(raw.url, LIMITS, SseTransport) as line:
-            await line.transport.send_raw(data)
-            await wait_until(lambda: line.box.frames)
-            assert raw.requests[-1].body == data and raw.requests[-1].path.startswith("/message")
-            assert [frame for _, frame in line.tap.out] == [data]
-
-    run(go())
+    server = SseServer(call=call)
+    async with RawServer(server) as raw, opened(raw.url, LIMITS, SseTransport) as line:
+        await line.transport.send_raw(data)
+        await wait_until(lambda: line.box.frames)
+        assert raw.requests[-1].body == data and raw.requests[-1].path.startswith("/message")
+        assert [frame for _, frame in line.tap.out] == [data]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.errors import ConnectionLost
-from tests.support import python_server, run, wait_until
+from tests.support import python_server, wait_until
 from tests.transport.stdio_kit import Ear, call, faulty, message, opened
 
 SMALL = ("--count", "30", "--size", "300000", "--depth", "2000", "--delay", "0.1")
@@ -34,43 +34,35 @@ def answered(ear: Ear, identity: int) -> bool:
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 @pytest.mark.parametrize("fault", NAMES)
-def test_no_fault_keeps_the_transport_from_working_or_closing(fault: str, era: str) -> None:
-    async def go() -> None:
-        modern = era == "modern"
-        server = faulty(fault, *SMALL, *(["--modern"] if modern else []))
-        async with opened(server, close=0.5, message=200_000) as (subject, ear):
-            try:
-                await subject.send(
-                    message("server/discover" if modern else "initialize", 1, protocolVersion="x", **META)
-                )
-                await subject.send(message("tools/list", 2, **META))
-                await subject.send(call(3, text="x"))
-                await subject.send(message("resources/list", 4, **META))
-            except ConnectionLost:
-                assert ear.ends
-            await wait_until(lambda: fault in MUTE or ear.ends or answered(ear, 4), what=f"life after {fault}")
-            began = time.monotonic()
-            await subject.close()
-            assert time.monotonic() - began < 8
-        assert len(ear.ends) <= 1
-
-    run(go())
+async def test_no_fault_keeps_the_transport_from_working_or_closing(fault: str, era: str) -> None:
+    modern = era == "modern"
+    server = faulty(fault, *SMALL, *(["--modern"] if modern else []))
+    async with opened(server, close=0.5, message=200_000) as (subject, ear):
+        try:
+            await subject.send(message("server/discover" if modern else "initialize", 1, protocolVersion="x", **META))
+            await subject.send(message("tools/list", 2, **META))
+            await subject.send(call(3, text="x"))
+            await subject.send(message("resources/list", 4, **META))
+        except ConnectionLost:
+            assert ear.ends
+        await wait_until(lambda: fault in MUTE or ear.ends or answered(ear, 4), what=f"life after {fault}")
+        began = time.monotonic()
+        await subject.close()
+        assert time.monotonic() - began < 8
+    assert len(ear.ends) <= 1
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
-def test_without_a_fault_everything_is_answered(era: str) -> None:
-    async def go() -> None:
-        modern = era == "modern"
-        async with opened(python_server("raw_faults", *(["--modern"] if modern else []))) as (subject, ear):
-            await subject.send(message("server/discover" if modern else "initialize", 1, protocolVersion="x", **META))
-            await subject.send(message("tools/list", 2, **META))
-            await subject.send(message("tools/call", 3, name="echo", arguments={"text": "hi"}, **META))
-            frames = [json.loads(frame) for frame in await ear.frames_are(3)]
-            assert [frame["id"] for frame in frames] == [1, 2, 3]
-            assert [frame["result"].get("resultType") for frame in frames] == [("complete" if modern else None)] * 3
-            assert frames[2]["result"]["content"] == [{"type": "text", "text": "hi"}]
-
-    run(go())
+async def test_without_a_fault_everything_is_answered(era: str) -> None:
+    modern = era == "modern"
+    async with opened(python_server("raw_faults", *(["--modern"] if modern else []))) as (subject, ear):
+        await subject.send(message("server/discover" if modern else "initialize", 1, protocolVersion="x", **META))
+        await subject.send(message("tools/list", 2, **META))
+        await subject.send(message("tools/call", 3, name="echo", arguments={"text": "hi"}, **META))
+        frames = [json.loads(frame) for frame in await ear.frames_are(3)]
+        assert [frame["id"] for frame in frames] == [1, 2, 3]
+        assert [frame["result"].get("resultType") for frame in frames] == [("complete" if modern else None)] * 3
+        assert frames[2]["result"]["content"] == [{"type": "text", "text": "hi"}]
 
 
 def test_every_fault_is_described() -> None:

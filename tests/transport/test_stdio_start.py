@@ -118,34 +118,25 @@ def test_the_command_gets_exactly_its_arguments_folder_and_environment(tmp_path:
     assert set(names) <= {"HOME", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "X"}
 
 
-def test_dying_at_start_tells_code_and_last_words_once() -> None:
-    async def go() -> None:
-        async with opened(faulty("dies-at-start")) as (subject, ear):
-            error = await ear.the_end()
-            assert isinstance(error, ConnectionLost)
-            assert error.message == (
-                "it ended with exit code 3; it said last: raw: loading the licence | raw: fatal: no licence file"
-            )
-            with pytest.raises(ConnectionLost, match="exit code 3"):
-                await subject.send(message("ping", 1))
-        assert len(ear.ends) == 1
-
-    run(go())
+async def test_dying_at_start_tells_code_and_last_words_once() -> None:
+    async with opened(faulty("dies-at-start")) as (subject, ear):
+        error = await ear.the_end()
+        assert isinstance(error, ConnectionLost)
+        assert error.message == (
+            "it ended with exit code 3; it said last: raw: loading the licence | raw: fatal: no licence file"
+        )
+        with pytest.raises(ConnectionLost, match="exit code 3"):
+            await subject.send(message("ping", 1))
+    assert len(ear.ends) == 1
 
 
-def test_a_shell_that_finds_no_command_tells_127() -> None:
-    async def go() -> None:
-        async with opened(["/bin/sh", "-c", "no-such-server --stdio"]) as (_, ear):
-            error = await ear.the_end()
-            assert "exit code 127" in error.message
-            assert "no-such-server" in error.message
-
-    run(go())
+async def test_a_shell_that_finds_no_command_tells_127() -> None:
+    async with opened(["/bin/sh", "-c", "no-such-server --stdio"]) as (_, ear):
+        error = await ear.the_end()
+        assert "exit code 127" in error.message
+        assert "no-such-server" in error.message
 
 
-def test_a_signal_is_told_by_name() -> None:
-    async def go() -> None:
-        async with opened(python("os.kill(os.getpid(), 11)")) as (_, ear):
-            assert (await ear.the_end()).message == "it was ended by SIGSEGV."
-
-    run(go())
+async def test_a_signal_is_told_by_name() -> None:
+    async with opened(python("os.kill(os.getpid(), 11)")) as (_, ear):
+        assert (await ear.the_end()).message == "it was ended by SIGSEGV."

@@ -17,7 +17,7 @@ from tests.servers.http_kit import opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.servers.http_sse import SseServer
 from tests.servers.ws_raw import BINARY, CLOSE, PING, TEXT, Socket, WsServer, frame, url_of
-from tests.support import run, wait_until
+from tests.support import wait_until
 from tests.transport.test_http_faults import broken
 
 ANSWER = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": "ä" * 30}]}}).encode()
@@ -43,41 +43,35 @@ async def lives(url: str, kind: Any, sent: Callable[[], object]) -> None:
         assert error.message and "failed unexpectedly" not in error.message
 
 
-def test_a_stream_of_events_damaged_anywhere_ends_its_session_in_words() -> None:
-    async def main() -> None:
-        for data in broken(STREAM, 5):
-            done = asyncio.Event()
+async def test_a_stream_of_events_damaged_anywhere_ends_its_session_in_words() -> None:
+    for data in broken(STREAM, 5):
+        done = asyncio.Event()
 
-            async def get(reply: Reply, data: bytes = data, done: asyncio.Event = done) -> None:
-                await reply.stream()
-                await reply.raw(data)
-                done.set()
-                reply.close()
+        async def get(reply: Reply, data: bytes = data, done: asyncio.Event = done) -> None:
+            await reply.stream()
+            await reply.raw(data)
+            done.set()
+            reply.close()
 
-            async with RawServer(SseServer(on_get=get)) as raw:
-                await lives(raw.url, SseTransport, lambda: False)
-
-    run(main())
+        async with RawServer(SseServer(on_get=get)) as raw:
+            await lives(raw.url, SseTransport, lambda: False)
 
 
-def test_frames_damaged_anywhere_end_their_connection_in_words() -> None:
-    async def main() -> None:
-        for data in broken(FRAMES, 6):
+async def test_frames_damaged_anywhere_end_their_connection_in_words() -> None:
+    for data in broken(FRAMES, 6):
 
-            async def begin(socket: Socket, data: bytes = data) -> None:
-                await socket.raw(data)
-                socket.close()
-                raise ConnectionError
+        async def begin(socket: Socket, data: bytes = data) -> None:
+            await socket.raw(data)
+            socket.close()
+            raise ConnectionError
 
-            async with RawServer(WsServer(begin=begin)) as raw:
-                await lives(url_of(raw), WebSocketTransport, lambda: False)
-
-    run(main())
+        async with RawServer(WsServer(begin=begin)) as raw:
+            await lives(url_of(raw), WebSocketTransport, lambda: False)
 
 
 @pytest.mark.parametrize("step", ["GET", "initialize", "notifications/initialized", "tools/list"])
 @pytest.mark.parametrize("how", ["close", "reset", "garbage", "500"])
-def test_http_sse_stopped_at_any_step_ends_in_words(step: str, how: str) -> None:
+async def test_http_sse_stopped_at_any_step_ends_in_words(step: str, how: str) -> None:
     server = SseServer()
 
     async def handler(got: Request, reply: Reply) -> None:
@@ -91,17 +85,14 @@ def test_http_sse_stopped_at_any_step_ends_in_words(step: str, how: str) -> None
         else:
             (reply.close if how == "close" else reply.reset)()
 
-    async def main() -> None:
-        async with RawServer(handler) as raw:
-            try:
-                async with opened(raw.url, LIMITS, SseTransport) as line:
-                    answer = await line.ask(request(0, "initialize"))
-                    assert isinstance(answer, StudioError) == (step == "initialize")
-                    await line.transport.send(request("n", "notifications/initialized")._replace(kind="notification"))
-                    answer = await line.ask(request(2))
-                    assert isinstance(answer, StudioError) == (step == "tools/list")
-                    assert not line.box.ends
-            except StudioError as error:
-                assert step == "GET" and error.message
-
-    run(main())
+    async with RawServer(handler) as raw:
+        try:
+            async with opened(raw.url, LIMITS, SseTransport) as line:
+                answer = await line.ask(request(0, "initialize"))
+                assert isinstance(answer, StudioError) == (step == "initialize")
+                await line.transport.send(request("n", "notifications/initialized")._replace(kind="notification"))
+                answer = await line.ask(request(2))
+                assert isinstance(answer, StudioError) == (step == "tools/list")
+                assert not line.box.ends
+        except StudioError as error:
+            assert step == "GET" and error.message

@@ -53,28 +53,22 @@ def refused(context: ssl.SSLContext, table: Tls) -> HttpUnreachable:
     return error
 
 
-def test_the_authority_of_the_table_is_trusted_for_every_transport(ca: Authority) -> None:
-    async def main() -> None:
-        table = Tls(ca=str(ca.file))
-        assert isinstance(await ask(ca.server(), table), dict)
-        async with RawServer(SseServer(), ca.server()) as sse:
-            async with opened(sse.url, kind=make, transport="sse", tls=table) as line:
-                await line.shake_hands("2024-11-05")
-        async with RawServer(WsServer(), ca.server()) as ws, opened(url_of(ws), kind=make, tls=table) as line:
-            await line.shake_hands()
-
-    run(main())
+async def test_the_authority_of_the_table_is_trusted_for_every_transport(ca: Authority) -> None:
+    table = Tls(ca=str(ca.file))
+    assert isinstance(await ask(ca.server(), table), dict)
+    async with RawServer(SseServer(), ca.server()) as sse:
+        async with opened(sse.url, kind=make, transport="sse", tls=table) as line:
+            await line.shake_hands("2024-11-05")
+    async with RawServer(WsServer(), ca.server()) as ws, opened(url_of(ws), kind=make, tls=table) as line:
+        await line.shake_hands()
 
 
-def test_insecure_accepts_any_certificate_on_every_transport(ca: Authority) -> None:
-    async def main() -> None:
-        table = Tls(insecure=True)
-        assert isinstance(await ask(ca.server("127.0.0.9", first=-3, last=-2), table), dict)
-        async with RawServer(WsServer(), ca.server()) as ws, opened(url_of(ws), kind=make, tls=table) as line:
-            await line.shake_hands()
-            assert "not checked" in line.tap.notes[0]
-
-    run(main())
+async def test_insecure_accepts_any_certificate_on_every_transport(ca: Authority) -> None:
+    table = Tls(insecure=True)
+    assert isinstance(await ask(ca.server("127.0.0.9", first=-3, last=-2), table), dict)
+    async with RawServer(WsServer(), ca.server()) as ws, opened(url_of(ws), kind=make, tls=table) as line:
+        await line.shake_hands()
+        assert "not checked" in line.tap.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -129,18 +123,15 @@ def test_a_server_of_old_versions_of_tls_alone(ca: Authority, monkeypatch: pytes
     assert "version" in error.message, error.message
 
 
-def test_hanging_up_in_the_handshake_is_told() -> None:
-    async def main() -> None:
-        async def hang_up(got: Request, reply: Reply) -> None:
-            raise AssertionError("there is no request")
+async def test_hanging_up_in_the_handshake_is_told() -> None:
+    async def hang_up(got: Request, reply: Reply) -> None:
+        raise AssertionError("there is no request")
 
-        async with RawServer(hang_up) as server:
-            server.handler = hang_up
-            async with opened(server.url.replace("http:", "https:")) as line:
-                error = await line.ask(request(1))
-                assert isinstance(error, HttpUnreachable) and "TLS" in error.message, error
-
-    run(main())
+    async with RawServer(hang_up) as server:
+        server.handler = hang_up
+        async with opened(server.url.replace("http:", "https:")) as line:
+            error = await line.ask(request(1))
+            assert isinstance(error, HttpUnreachable) and "TLS" in error.message, error
 
 
 @pytest.mark.parametrize("code", [9, 10, 18, 19, 20, 21, 23, 62, 64, 4711])

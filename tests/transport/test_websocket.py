@@ -138,44 +138,35 @@ def _says(status: str, *lines: str) -> Callable[[Request, Reply], Any]:
         (WsServer(head=("Sec-WebSocket-Extensions: permessage-deflate",)), "extensions", Unreachable),
     ],
 )
-def test_what_is_no_websocket_is_told(server: Any, words: str, kind: type[StudioError]) -> None:
-    async def main() -> None:
-        async with RawServer(server) as raw:
-            with pytest.raises(kind) as found:
-                async with opened(url_of(raw), LIMITS, WebSocketTransport):
-                    pass
-            assert words in found.value.message
-
-    run(main())
-
-
-def test_silence_is_given_up_in_time_and_a_closed_port_told() -> None:
-    async def main() -> None:
-        async with RawServer(lambda got, reply: reply.closed_by_peer()) as raw:
-            url = url_of(raw)
-            with pytest.raises(Unreachable, match=r"0\.5 seconds"):
-                async with opened(url, Limits(connect=0.5), WebSocketTransport):
-                    pass
-        with pytest.raises(Unreachable, match="refused"):
-            async with opened(url, LIMITS, WebSocketTransport):
+async def test_what_is_no_websocket_is_told(server: Any, words: str, kind: type[StudioError]) -> None:
+    async with RawServer(server) as raw:
+        with pytest.raises(kind) as found:
+            async with opened(url_of(raw), LIMITS, WebSocketTransport):
                 pass
+        assert words in found.value.message
 
-    run(main())
+
+async def test_silence_is_given_up_in_time_and_a_closed_port_told() -> None:
+    async with RawServer(lambda got, reply: reply.closed_by_peer()) as raw:
+        url = url_of(raw)
+        with pytest.raises(Unreachable, match=r"0\.5 seconds"):
+            async with opened(url, Limits(connect=0.5), WebSocketTransport):
+                pass
+    with pytest.raises(Unreachable, match="refused"):
+        async with opened(url, LIMITS, WebSocketTransport):
+            pass
 
 
-def test_how_far_a_handshake_has_got_is_known_while_it_is_waited_for() -> None:
-    async def main() -> None:
-        async with RawServer(lambda got, reply: reply.closed_by_peer()) as raw:
-            transport = WebSocketTransport(ServerConfig("s", url=url_of(raw)), LIMITS, Recorder())
-            assert transport.standing(None) == ""
-            opening = asyncio.create_task(transport.open(Box()))
-            await wait_until(lambda: raw.requests)
-            assert transport.standing(None) == "it was sent, and nothing came back"
-            opening.cancel()
-            await asyncio.wait((opening,))
-            await transport.close()
-
-    run(main())
+async def test_how_far_a_handshake_has_got_is_known_while_it_is_waited_for() -> None:
+    async with RawServer(lambda got, reply: reply.closed_by_peer()) as raw:
+        transport = WebSocketTransport(ServerConfig("s", url=url_of(raw)), LIMITS, Recorder())
+        assert transport.standing(None) == ""
+        opening = asyncio.create_task(transport.open(Box()))
+        await wait_until(lambda: raw.requests)
+        assert transport.standing(None) == "it was sent, and nothing came back"
+        opening.cancel()
+        await asyncio.wait((opening,))
+        await transport.close()
 
 
 def test_a_server_without_the_subprotocol_is_taken_and_that_noted() -> None:
@@ -186,25 +177,19 @@ def test_a_server_without_the_subprotocol_is_taken_and_that_noted() -> None:
     meet(WsServer(head=()), act)
 
 
-def test_an_address_that_is_no_websocket_s_is_a_mistake_of_the_entry() -> None:
-    async def main() -> None:
-        with pytest.raises(ConfigError, match="ws://"):
-            async with opened("http://127.0.0.1:1/", LIMITS, WebSocketTransport, transport="websocket"):
-                pass
-
-    run(main())
+async def test_an_address_that_is_no_websocket_s_is_a_mistake_of_the_entry() -> None:
+    with pytest.raises(ConfigError, match="ws://"):
+        async with opened("http://127.0.0.1:1/", LIMITS, WebSocketTransport, transport="websocket"):
+            pass
 
 
-def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
 
-    async def main() -> None:
-        with pytest.raises(Unreachable) as found:
-            async with opened("ws://127.0.0.1:1/", LIMITS, WebSocketTransport):
-                pass
-        assert "pip install 'mcp-studio[ws]'" in found.value.hint
-
-    run(main())
+    with pytest.raises(Unreachable) as found:
+        async with opened("ws://127.0.0.1:1/", LIMITS, WebSocketTransport):
+            pass
+    assert "pip install 'mcp-studio[ws]'" in found.value.hint
 
 
 # ---------------------------------------------------------------------- through the studio
@@ -244,23 +229,20 @@ class ModernServer(WsServer):
 
 
 @pytest.mark.parametrize("era", ["auto", "modern"])
-def test_the_modern_era_is_spoken_and_a_call_cancelled_by_notification(era: Any) -> None:
-    async def main() -> None:
-        async with RawServer(server := ModernServer()) as raw:
-            async with studio_opened(http(url_of(raw), era=era)) as studio:
-                status = studio.manager.status("s")
-                assert status.state == "ready" and status.modern, status.error
-                assert text(await call(studio, "t")) == "hi"
-                handle = studio.call_tool(Ref("tool", "s", "t"), {"wait": True}, approved=True)
-                await wait_until(lambda: b'"wait"' in server.sockets[0].frames[-1][1])
-                handle.cancel()
-                assert isinstance(await handle.wait(), Cancelled)
-                await wait_until(lambda: b"notifications/cancelled" in server.sockets[0].frames[-1][1])
-
-    run(main())
+async def test_the_modern_era_is_spoken_and_a_call_cancelled_by_notification(era: Any) -> None:
+    async with RawServer(server := ModernServer()) as raw:
+        async with studio_opened(http(url_of(raw), era=era)) as studio:
+            status = studio.manager.status("s")
+            assert status.state == "ready" and status.modern, status.error
+            assert text(await call(studio, "t")) == "hi"
+            handle = studio.call_tool(Ref("tool", "s", "t"), {"wait": True}, approved=True)
+            await wait_until(lambda: b'"wait"' in server.sockets[0].frames[-1][1])
+            handle.cancel()
+            assert isinstance(await handle.wait(), Cancelled)
+            await wait_until(lambda: b"notifications/cancelled" in server.sockets[0].frames[-1][1])
 
 
-def test_an_older_server_that_hangs_up_on_the_probe_is_greeted_in_its_own_way() -> None:
+async def test_an_older_server_that_hangs_up_on_the_probe_is_greeted_in_its_own_way() -> None:
     async def begin(socket: Socket) -> None:
         while True:
             asked = await socket.message()
@@ -269,12 +251,9 @@ def test_an_older_server_that_hangs_up_on_the_probe_is_greeted_in_its_own_way() 
                 raise ConnectionError
             await answer(socket, asked)
 
-    async def main() -> None:
-        async with RawServer(WsServer(begin=begin)) as raw, studio_opened(http(url_of(raw))) as studio:
-            status = studio.manager.status("s")
-            assert status.state == "ready" and not status.modern, status.error
-
-    run(main())
+    async with RawServer(WsServer(begin=begin)) as raw, studio_opened(http(url_of(raw))) as studio:
+        status = studio.manager.status("s")
+        assert status.state == "ready" and not status.modern, status.error
 
 
 @pytest.mark.parametrize("era", ["auto", "legacy"])

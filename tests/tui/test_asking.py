@@ -11,7 +11,7 @@ from mcp_studio.call.call import Denied, Succeeded
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.question import Question
-from tests.tui.stage import Stage, on_stage, raw, run
+from tests.tui.stage import Stage, on_stage, raw
 
 FORM = {
     "type": "object",
@@ -33,149 +33,119 @@ async def outcome(stage: Stage) -> Any:
     return stage.main.calling.call.outcome
 
 
-def test_an_answer_is_checked_and_sent() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await asked(stage)
-            await stage.shows("raw asks · raw.ask is waiting", "1 waiting")
+async def test_an_answer_is_checked_and_sent() -> None:
+    async with on_stage(raw()) as stage:
+        await asked(stage)
+        await stage.shows("raw asks · raw.ask is waiting", "1 waiting")
+        await stage.press("ctrl+j")
+        await stage.shows("Not sent:")
+        await stage.press(*"Ada", "ctrl+j")
+        assert isinstance(await outcome(stage), Succeeded)
+        await stage.shows("Ada")
+        assert stage.studio.inbox.pending == ()
+
+
+async def test_esc_after_later_never_cancels_the_call_that_waits() -> None:
+    async with on_stage(raw()) as stage:
+        request = await asked(stage)
+        await stage.press("escape")
+        await stage.shows("It waits for your answer: F4 opens the question.")
+        for pane in ("f2", "f5"):
+            await stage.press(pane, "escape", "escape", "escape")
+        assert stage.main.calling.call.outcome is None and not request.reply.done()
+        await stage.press("f4")
+        await stage.until(lambda: isinstance(stage.app.screen, Question), "the question again")
+        await stage.press(*"Ada", "ctrl+j")
+        assert isinstance(await outcome(stage), Succeeded)
+
+
+async def test_history_tells_what_nobody_could_approve_from_what_was_denied() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("fail")
+        for by in ("nobody to ask", ""):
             await stage.press("ctrl+j")
-            await stage.shows("Not sent:")
-            await stage.press(*"Ada", "ctrl+j")
-            assert isinstance(await outcome(stage), Succeeded)
-            await stage.shows("Ada")
-            assert stage.studio.inbox.pending == ()
+            await stage.until(lambda: stage.studio.inbox.pending, "a request for approval")
+            stage.studio.inbox.pending[0].answer("decline", by=by)
+            assert isinstance(await outcome(stage), Denied)
+            await stage.until(lambda: not stage.studio.inbox.pending, "it has gone")
+        await stage.main.call.on_pane_tab_chosen(stage.main.call.TabChosen(stage.main.call, "history"))
+        await stage.shows("needs approval, nobody to ask", "you said no")
 
-    run(main())
 
-
-def test_esc_after_later_never_cancels_the_call_that_waits() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
+async def test_decline_and_cancel_are_answers_of_their_own() -> None:
+    async with on_stage(raw()) as stage:
+        for key, action in (("alt+d", "decline"), ("alt+c", "cancel")):
             request = await asked(stage)
-            await stage.press("escape")
-            await stage.shows("It waits for your answer: F4 opens the question.")
-            for pane in ("f2", "f5"):
-                await stage.press(pane, "escape", "escape", "escape")
-            assert stage.main.calling.call.outcome is None and not request.reply.done()
-            await stage.press("f4")
-            await stage.until(lambda: isinstance(stage.app.screen, Question), "the question again")
-            await stage.press(*"Ada", "ctrl+j")
-            assert isinstance(await outcome(stage), Succeeded)
-
-    run(main())
+            await stage.press(key)
+            assert (await request.reply).action == action
+            await outcome(stage)
 
 
-def test_history_tells_what_nobody_could_approve_from_what_was_denied() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.open("fail")
-            for by in ("nobody to ask", ""):
-                await stage.press("ctrl+j")
-                await stage.until(lambda: stage.studio.inbox.pending, "a request for approval")
-                stage.studio.inbox.pending[0].answer("decline", by=by)
-                assert isinstance(await outcome(stage), Denied)
-                await stage.until(lambda: not stage.studio.inbox.pending, "it has gone")
-            await stage.main.call.on_pane_tab_chosen(stage.main.call.TabChosen(stage.main.call, "history"))
-            await stage.shows("needs approval, nobody to ask", "you said no")
-
-    run(main())
+async def test_escape_puts_it_off_and_keeps_what_was_typed() -> None:
+    async with on_stage(raw()) as stage:
+        request = await asked(stage)
+        await stage.press(*"Bo", "escape")
+        await stage.until(lambda: stage.app.screen is stage.main, "main screen")
+        assert not request.reply.done()
+        await stage.shows("⚑ 1 waiting")
+        await stage.press("f4")
+        await stage.until(lambda: isinstance(stage.app.screen, Question), "question again")
+        await stage.shows("Bo")
+        await stage.press("ctrl+j")
+        assert (await request.reply).content == {"name": "Bo"}
 
 
-def test_decline_and_cancel_are_answers_of_their_own() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            for key, action in (("alt+d", "decline"), ("alt+c", "cancel")):
-                request = await asked(stage)
-                await stage.press(key)
-                assert (await request.reply).action == action
-                await outcome(stage)
-
-    run(main())
-
-
-def test_escape_puts_it_off_and_keeps_what_was_typed() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            request = await asked(stage)
-            await stage.press(*"Bo", "escape")
-            await stage.until(lambda: stage.app.screen is stage.main, "main screen")
-            assert not request.reply.done()
-            await stage.shows("⚑ 1 waiting")
-            await stage.press("f4")
-            await stage.until(lambda: isinstance(stage.app.screen, Question), "question again")
-            await stage.shows("Bo")
-            await stage.press("ctrl+j")
-            assert (await request.reply).content == {"name": "Bo"}
-
-    run(main())
+async def test_somebody_who_types_is_not_interrupted() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("echo")
+        await stage.press("a")
+        asking = asyncio.create_task(stage.studio.inbox.ask(InputRequest("elicitation", "raw", "Who?", FORM)))
+        await stage.until(lambda: any("raw asks: Who?" in text for text in stage.toasts), "toast")
+        assert stage.app.screen is stage.main
+        await stage.press("f4")
+        await stage.until(lambda: isinstance(stage.app.screen, Question), "question")
+        await stage.press("alt+d")
+        assert await asking == Answer("decline")
 
 
-def test_somebody_who_types_is_not_interrupted() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.open("echo")
-            await stage.press("a")
-            asking = asyncio.create_task(stage.studio.inbox.ask(InputRequest("elicitation", "raw", "Who?", FORM)))
-            await stage.until(lambda: any("raw asks: Who?" in text for text in stage.toasts), "toast")
-            assert stage.app.screen is stage.main
-            await stage.press("f4")
-            await stage.until(lambda: isinstance(stage.app.screen, Question), "question")
-            await stage.press("alt+d")
-            assert await asking == Answer("decline")
-
-    run(main())
+async def test_a_question_that_is_withdrawn_closes_its_dialog() -> None:
+    async with on_stage(raw()) as stage:
+        await asked(stage)
+        stage.main.calling.call.cancel()
+        await stage.until(lambda: stage.app.screen is stage.main, "main screen")
+        assert stage.studio.inbox.pending == ()
 
 
-def test_a_question_that_is_withdrawn_closes_its_dialog() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await asked(stage)
-            stage.main.calling.call.cancel()
-            await stage.until(lambda: stage.app.screen is stage.main, "main screen")
-            assert stage.studio.inbox.pending == ()
-
-    run(main())
-
-
-def test_a_question_that_goes_while_its_dialog_appears_takes_no_other_screen_with_it() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await asked(stage)
-            dialog = stage.app.screen
-            # Already on its way to the dialog when the answer comes from elsewhere, as with a rule.
-            dialog.post_message(ScreenResume())
-            stage.studio.inbox.pending[0].answer("decline")
-            await stage.until(lambda: not dialog.is_attached, "the dialog is gone")
-            assert stage.app.screen is stage.main
-            dialog.dismiss(None)
-            assert stage.app.screen is stage.main
-
-    run(main())
+async def test_a_question_that_goes_while_its_dialog_appears_takes_no_other_screen_with_it() -> None:
+    async with on_stage(raw()) as stage:
+        await asked(stage)
+        dialog = stage.app.screen
+        # Already on its way to the dialog when the answer comes from elsewhere, as with a rule.
+        dialog.post_message(ScreenResume())
+        stage.studio.inbox.pending[0].answer("decline")
+        await stage.until(lambda: not dialog.is_attached, "the dialog is gone")
+        assert stage.app.screen is stage.main
+        dialog.dismiss(None)
+        assert stage.app.screen is stage.main
 
 
-def test_questions_come_one_after_another() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            requests = [InputRequest("elicitation", "raw", f"Question {number}", FORM) for number in (1, 2)]
-            tasks = [asyncio.create_task(stage.studio.inbox.ask(request)) for request in requests]
-            await stage.shows("Question 1")
-            await stage.press("alt+d")
-            await stage.shows("Question 2")
-            await stage.press("alt+c")
-            assert [answer.action for answer in await asyncio.gather(*tasks)] == ["decline", "cancel"]
-
-    run(main())
+async def test_questions_come_one_after_another() -> None:
+    async with on_stage(raw()) as stage:
+        requests = [InputRequest("elicitation", "raw", f"Question {number}", FORM) for number in (1, 2)]
+        tasks = [asyncio.create_task(stage.studio.inbox.ask(request)) for request in requests]
+        await stage.shows("Question 1")
+        await stage.press("alt+d")
+        await stage.shows("Question 2")
+        await stage.press("alt+c")
+        assert [answer.action for answer in await asyncio.gather(*tasks)] == ["decline", "cancel"]
 
 
-def test_a_field_that_looks_secret_is_warned_about() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            asking = asyncio.create_task(stage.studio.inbox.ask(InputRequest("elicitation", "raw", "Log in", FORM)))
-            await stage.shows("password looks like a secret")
-            await stage.press("alt+d")
-            await asking
-
-    run(main())
+async def test_a_field_that_looks_secret_is_warned_about() -> None:
+    async with on_stage(raw()) as stage:
+        asking = asyncio.create_task(stage.studio.inbox.ask(InputRequest("elicitation", "raw", "Log in", FORM)))
+        await stage.shows("password looks like a secret")
+        await stage.press("alt+d")
+        await asking
 
 
 NESTED = {
@@ -202,42 +172,36 @@ NESTED = {
 """More than the specification allows a server to ask for, and what servers ask for nevertheless."""
 
 
-def test_what_is_asked_for_can_be_as_nested_as_arguments_are() -> None:
-    async def main() -> None:
-        async with on_stage(raw(), size=(80, 24)) as stage:
-            asking = asyncio.create_task(stage.studio.inbox.ask(InputRequest("elicitation", "raw", "Whom?", NESTED)))
-            await stage.shows("pin_password looks like a secret", "○ card  ○ bill")
-            await stage.press("ctrl+j")
-            await stage.shows("Not sent: who is required")
-            await stage.press("tab", *"Ada", "tab", "tab", "tab", "enter", *"x", "tab", "tab", "right", "right")
-            await stage.press("tab", *"Bob")
-            assert "is required" not in stage.screen_text()
-            await stage.press("ctrl+j")
-            await stage.until(asking.done, "the answer")
-            answer = asking.result()
-            assert answer.content == {"who": {"name": "Ada"}, "tags": ["x"], "pay": {"to": "Bob"}}
-
-    run(main())
+async def test_what_is_asked_for_can_be_as_nested_as_arguments_are() -> None:
+    async with on_stage(raw(), size=(80, 24)) as stage:
+        asking = asyncio.create_task(stage.studio.inbox.ask(InputRequest("elicitation", "raw", "Whom?", NESTED)))
+        await stage.shows("pin_password looks like a secret", "○ card  ○ bill")
+        await stage.press("ctrl+j")
+        await stage.shows("Not sent: who is required")
+        await stage.press("tab", *"Ada", "tab", "tab", "tab", "enter", *"x", "tab", "tab", "right", "right")
+        await stage.press("tab", *"Bob")
+        assert "is required" not in stage.screen_text()
+        await stage.press("ctrl+j")
+        await stage.until(asking.done, "the answer")
+        answer = asking.result()
+        assert answer.content == {"who": {"name": "Ada"}, "tags": ["x"], "pay": {"to": "Bob"}}
 
 
-def test_a_destructive_tool_is_run_only_after_yes() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.open("fail")
-            await stage.press("ctrl+j")
-            await stage.until(lambda: isinstance(stage.app.screen, Approval), "approval")
-            await stage.shows("Run raw.fail?", "! destructive", "This would be sent:")
-            await stage.press("n")
-            assert isinstance(await outcome(stage), Denied)
-            await stage.shows("not sent")
-            await stage.press("ctrl+j")
-            await stage.until(lambda: isinstance(stage.app.screen, Approval), "approval")
-            await stage.press("escape")
-            await stage.until(lambda: stage.app.screen is stage.main, "main screen")
-            await stage.shows("It waits for your answer")
-            await stage.press("f4")
-            await stage.until(lambda: isinstance(stage.app.screen, Approval), "approval")
-            await stage.press("y")
-            assert type(await outcome(stage)).__name__ == "ToolFailed"
-
-    run(main())
+async def test_a_destructive_tool_is_run_only_after_yes() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("fail")
+        await stage.press("ctrl+j")
+        await stage.until(lambda: isinstance(stage.app.screen, Approval), "approval")
+        await stage.shows("Run raw.fail?", "! destructive", "This would be sent:")
+        await stage.press("n")
+        assert isinstance(await outcome(stage), Denied)
+        await stage.shows("not sent")
+        await stage.press("ctrl+j")
+        await stage.until(lambda: isinstance(stage.app.screen, Approval), "approval")
+        await stage.press("escape")
+        await stage.until(lambda: stage.app.screen is stage.main, "main screen")
+        await stage.shows("It waits for your answer")
+        await stage.press("f4")
+        await stage.until(lambda: isinstance(stage.app.screen, Approval), "approval")
+        await stage.press("y")
+        assert type(await outcome(stage)).__name__ == "ToolFailed"

@@ -14,216 +14,174 @@ from tests.support import python_server
 from tests.tui.stage import on_stage, raw, run
 
 
-def test_a_form_is_filled_in_and_the_result_appears() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.open("echo")
-            await stage.press(*"hello")
-            assert stage.messages(CallPanel.Edited)[-1].value == {"text": "hello"}
-            assert isinstance(await stage.ran(), Succeeded)
-            await stage.shows("✓ ok", "hello")
-
-    run(main())
+async def test_a_form_is_filled_in_and_the_result_appears() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("echo")
+        await stage.press(*"hello")
+        assert stage.messages(CallPanel.Edited)[-1].value == {"text": "hello"}
+        assert isinstance(await stage.ran(), Succeeded)
+        await stage.shows("✓ ok", "hello")
 
 
-def test_keys_go_to_the_way_of_looking_that_is_shown() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.open("echo")
-            await stage.press(*"hello")
-            await stage.ran()
-            await stage.press("f5")
-            for turn in ("right", "right", "left", "left", "right", "left"):
-                before = stage.app.focused
-                await stage.press(f"{turn}_square_bracket")
-                result = stage.main.result
-                (shown,) = (view for view in result._views.values() if view.display)
-                await stage.until(lambda view=shown.view: stage.app.focused is view, f"{result.tab} has the focus")
-                assert stage.app.focused is not before and stage.app.focused.is_on_screen
-
-    run(main())
+async def test_keys_go_to_the_way_of_looking_that_is_shown() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("echo")
+        await stage.press(*"hello")
+        await stage.ran()
+        await stage.press("f5")
+        for turn in ("right", "right", "left", "left", "right", "left"):
+            before = stage.app.focused
+            await stage.press(f"{turn}_square_bracket")
+            result = stage.main.result
+            (shown,) = (view for view in result._views.values() if view.display)
+            await stage.until(lambda view=shown.view: stage.app.focused is view, f"{result.tab} has the focus")
+            assert stage.app.focused is not before and stage.app.focused.is_on_screen
 
 
-def test_what_is_missing_is_told_and_nothing_is_sent() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.open("add")
-            await stage.press(*"4", "ctrl+j")
-            await stage.until(lambda: any(text.startswith("Not sent: b is required") for text in stage.toasts), "toast")
-            assert stage.main.calling.call is None
-            await stage.shows("1 error")
-
-    run(main())
+async def test_what_is_missing_is_told_and_nothing_is_sent() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("add")
+        await stage.press(*"4", "ctrl+j")
+        await stage.until(lambda: any(text.startswith("Not sent: b is required") for text in stage.toasts), "toast")
+        assert stage.main.calling.call is None
+        await stage.shows("1 error")
 
 
-def test_what_fields_know_and_what_only_the_schema_knows_is_told_together() -> None:
-    async def main() -> None:
-        async with on_stage(stdio(python_server("schema_zoo"), "zoo")) as stage:
-            await stage.open("orders.add")
-            await stage.press("ctrl+g")
-            await stage.shows("✗ is required", "3 errors")
-            payment = {"kind": "card", "number": "4"}
-            stage.main.call.body.fill({"customer": "Ada", "payment": payment})
-            await stage.press("ctrl+j")
-            await stage.shows("must match the pattern", "items", "is required", "2 errors")
-            stage.main.call.body.fill({"customer": "Ada", "payment": {**payment, "expires": "soon"}})
-            await stage.shows("2 errors, 1 warning")
-            assert stage.main.calling.call is None
-
-    run(main())
+async def test_what_fields_know_and_what_only_the_schema_knows_is_told_together() -> None:
+    async with on_stage(stdio(python_server("schema_zoo"), "zoo")) as stage:
+        await stage.open("orders.add")
+        await stage.press("ctrl+g")
+        await stage.shows("✗ is required", "3 errors")
+        payment = {"kind": "card", "number": "4"}
+        stage.main.call.body.fill({"customer": "Ada", "payment": payment})
+        await stage.press("ctrl+j")
+        await stage.shows("must match the pattern", "items", "is required", "2 errors")
+        stage.main.call.body.fill({"customer": "Ada", "payment": {**payment, "expires": "soon"}})
+        await stage.shows("2 errors, 1 warning")
+        assert stage.main.calling.call is None
 
 
-def test_the_same_key_again_sends_what_does_not_fit() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.open("add")
-            await stage.press(*"four", "ctrl+j")
-            await stage.until(lambda: stage.toasts, "toast")
-            await stage.press("ctrl+j")
-            await stage.until(lambda: stage.main.calling.call and stage.main.calling.call.outcome, "an outcome")
-            assert stage.main.calling.call.params["arguments"] == {"a": "four"}
-
-    run(main())
+async def test_the_same_key_again_sends_what_does_not_fit() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("add")
+        await stage.press(*"four", "ctrl+j")
+        await stage.until(lambda: stage.toasts, "toast")
+        await stage.press("ctrl+j")
+        await stage.until(lambda: stage.main.calling.call and stage.main.calling.call.outcome, "an outcome")
+        assert stage.main.calling.call.params["arguments"] == {"a": "four"}
 
 
-def test_arguments_survive_leaving_the_tool_and_restarting_the_app() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.open("echo")
-            await stage.press(*"kept")
-            await stage.open("add")
-            await stage.open("echo")
-            await stage.shows("kept")
-        async with on_stage(raw()) as stage:
-            await stage.open("echo")
-            await stage.shows("kept")
-
-    run(main())
+async def test_arguments_survive_leaving_the_tool_and_restarting_the_app() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("echo")
+        await stage.press(*"kept")
+        await stage.open("add")
+        await stage.open("echo")
+        await stage.shows("kept")
+    async with on_stage(raw()) as stage:
+        await stage.open("echo")
+        await stage.shows("kept")
 
 
-def test_form_and_json_are_one_value() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.open("echo")
-            await stage.press(*"one")
-            stage.main.call.post_message(CallPanel.TabChosen(stage.main.call, "json"))
-            await stage.shows('"text": "one"')
-            stage.main.call.body.json._area.text = '{"text": "two", "more": 12345678901234567890}'
-            await stage.until(lambda: stage.main.calling.opened.value.get("text") == "two", "two")
-            stage.main.call.post_message(CallPanel.TabChosen(stage.main.call, "form"))
-            await stage.shows("two")
-            assert (await stage.ran()) is not None
-            assert stage.main.calling.call.params["arguments"]["more"] == 12345678901234567890
-
-    run(main())
+async def test_form_and_json_are_one_value() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("echo")
+        await stage.press(*"one")
+        stage.main.call.post_message(CallPanel.TabChosen(stage.main.call, "json"))
+        await stage.shows('"text": "one"')
+        stage.main.call.body.json._area.text = '{"text": "two", "more": 12345678901234567890}'
+        await stage.until(lambda: stage.main.calling.opened.value.get("text") == "two", "two")
+        stage.main.call.post_message(CallPanel.TabChosen(stage.main.call, "form"))
+        await stage.shows("two")
+        assert (await stage.ran()) is not None
+        assert stage.main.calling.call.params["arguments"]["more"] == 12345678901234567890
 
 
-def test_text_that_is_no_json_is_kept_and_not_sent() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.open("echo")
-            stage.main.call.post_message(CallPanel.TabChosen(stage.main.call, "json"))
-            await stage.until(lambda: stage.main.call.body.json is not None, "editor")
-            stage.main.call.body.json._area.text = '{"text": '
-            await stage.until(lambda: stage.main.call.unreadable(), "a problem")
-            await stage.press("ctrl+j")
-            await stage.until(lambda: any(text.startswith("Not sent") for text in stage.toasts), "toast")
-            assert stage.main.calling.call is None
-            assert stage.main.call.body.json.text == '{"text": '
-
-    run(main())
+async def test_text_that_is_no_json_is_kept_and_not_sent() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("echo")
+        stage.main.call.post_message(CallPanel.TabChosen(stage.main.call, "json"))
+        await stage.until(lambda: stage.main.call.body.json is not None, "editor")
+        stage.main.call.body.json._area.text = '{"text": '
+        await stage.until(lambda: stage.main.call.unreadable(), "a problem")
+        await stage.press("ctrl+j")
+        await stage.until(lambda: any(text.startswith("Not sent") for text in stage.toasts), "toast")
+        assert stage.main.calling.call is None
+        assert stage.main.call.body.json.text == '{"text": '
 
 
-def test_a_tool_error_a_refusal_and_a_lost_connection_read_differently() -> None:
-    async def main() -> None:
-        faulty = stdio(python_server("raw_faults", "--fault", "exits-mid-call"), "faulty")
-        async with on_stage(raw(), faulty) as stage:
-            await stage.open("fail")
-            await stage.press("ctrl+j")
-            await stage.shows("Run raw.fail?")
-            await stage.press("y")
-            await stage.shows("✗ tool error: it ran and says that it failed")
-            assert isinstance(stage.main.calling.call.outcome, ToolFailed)
-            assert stage.main.result.has_class("-bad")
-            entry = next(e for e in stage.studio.catalog.entries("tool") if str(e.ref) == "faulty.echo")
-            await stage.main.calling.open(entry, go=True)
-            await stage.press("x")
-            assert isinstance(await stage.ran(), Lost)
-            await stage.shows("✗ connection lost. Whether the server did the work is unknown.")
-            await stage.open("greet", "prompt")
-            stage.main.calling.opened.value = {}
-            await stage.press("ctrl+j", "ctrl+j")
-            await stage.until(lambda: stage.main.calling.call and stage.main.calling.call.outcome, "an outcome")
-            assert isinstance(stage.main.calling.call.outcome, (Rejected, Succeeded))
-
-    run(main())
+async def test_a_tool_error_a_refusal_and_a_lost_connection_read_differently() -> None:
+    faulty = stdio(python_server("raw_faults", "--fault", "exits-mid-call"), "faulty")
+    async with on_stage(raw(), faulty) as stage:
+        await stage.open("fail")
+        await stage.press("ctrl+j")
+        await stage.shows("Run raw.fail?")
+        await stage.press("y")
+        await stage.shows("✗ tool error: it ran and says that it failed")
+        assert isinstance(stage.main.calling.call.outcome, ToolFailed)
+        assert stage.main.result.has_class("-bad")
+        entry = next(e for e in stage.studio.catalog.entries("tool") if str(e.ref) == "faulty.echo")
+        await stage.main.calling.open(entry, go=True)
+        await stage.press("x")
+        assert isinstance(await stage.ran(), Lost)
+        await stage.shows("✗ connection lost. Whether the server did the work is unknown.")
+        await stage.open("greet", "prompt")
+        stage.main.calling.opened.value = {}
+        await stage.press("ctrl+j", "ctrl+j")
+        await stage.until(lambda: stage.main.calling.call and stage.main.calling.call.outcome, "an outcome")
+        assert isinstance(stage.main.calling.call.outcome, (Rejected, Succeeded))
 
 
-def test_progress_is_drawn_and_escape_stops_the_call() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.open("count")
-            stage.main.calling.edited({"steps": 5000, "pause": 0.1}, {})
-            await stage.press("ctrl+j")
-            await stage.shows("running", "%", " of 5,000")
-            await stage.press("escape")
-            await stage.until(lambda: stage.main.calling.call.outcome, "an outcome")
-            assert isinstance(stage.main.calling.call.outcome, (Cancelled, TimedOut))
-            await stage.shows("stopped after")
-
-    run(main())
+async def test_progress_is_drawn_and_escape_stops_the_call() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("count")
+        stage.main.calling.edited({"steps": 5000, "pause": 0.1}, {})
+        await stage.press("ctrl+j")
+        await stage.shows("running", "%", " of 5,000")
+        await stage.press("escape")
+        await stage.until(lambda: stage.main.calling.call.outcome, "an outcome")
+        assert isinstance(stage.main.calling.call.outcome, (Cancelled, TimedOut))
+        await stage.shows("stopped after")
 
 
-def test_resources_templates_and_prompts_are_read_and_got() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.open("raw://note", "resource")
-            assert isinstance(await stage.ran(), Succeeded)
-            await stage.open("raw://notes/{name}", "template")
-            await stage.press(*"today")
-            assert isinstance(await stage.ran(), Succeeded)
-            assert stage.main.calling.call.params["uri"] == "raw://notes/today"
-            await stage.open("greet", "prompt")
-            await stage.press(*"Ada")
-            assert isinstance(await stage.ran(), Succeeded)
-            await stage.shows("Ada")
-
-    run(main())
+async def test_resources_templates_and_prompts_are_read_and_got() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("raw://note", "resource")
+        assert isinstance(await stage.ran(), Succeeded)
+        await stage.open("raw://notes/{name}", "template")
+        await stage.press(*"today")
+        assert isinstance(await stage.ran(), Succeeded)
+        assert stage.main.calling.call.params["uri"] == "raw://notes/today"
+        await stage.open("greet", "prompt")
+        await stage.press(*"Ada")
+        assert isinstance(await stage.ran(), Succeeded)
+        await stage.shows("Ada")
 
 
-def test_running_nothing_says_what_to_do() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.press("ctrl+j")
-            await stage.until(lambda: any("Nothing is open yet" in text for text in stage.toasts), "toast")
-
-    run(main())
+async def test_running_nothing_says_what_to_do() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.press("ctrl+j")
+        await stage.until(lambda: any("Nothing is open yet" in text for text in stage.toasts), "toast")
 
 
-def test_a_disconnected_server_is_told_at_its_tool() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.open("echo")
-            await stage.studio.manager.stop("raw")
-            await stage.shows("raw is off.")
-            await stage.press("x")
-            assert isinstance(await stage.ran(), Lost)
-
-    run(main())
+async def test_a_disconnected_server_is_told_at_its_tool() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("echo")
+        await stage.studio.manager.stop("raw")
+        await stage.shows("raw is off.")
+        await stage.press("x")
+        assert isinstance(await stage.ran(), Lost)
 
 
-def test_the_result_of_each_entry_stays_at_hand() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.open("echo")
-            await stage.press(*"first")
-            await stage.ran()
-            await stage.open("wait")
-            await stage.shows("No result yet")
-            await stage.open("echo")
-            await stage.shows("✓ ok")
-
-    run(main())
+async def test_the_result_of_each_entry_stays_at_hand() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("echo")
+        await stage.press(*"first")
+        await stage.ran()
+        await stage.open("wait")
+        await stage.shows("No result yet")
+        await stage.open("echo")
+        await stage.shows("✓ ok")
 
 
 @pytest.mark.parametrize("saved", [False, True])

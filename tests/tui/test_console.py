@@ -15,7 +15,7 @@ from mcp_studio.tui.tracing import detail_of
 from mcp_studio.tui.views.trace_row import row
 from tests.studio_support import stdio
 from tests.support import python_server
-from tests.tui.stage import Stage, on_stage, raw, run
+from tests.tui.stage import Stage, on_stage, raw
 
 STRICT = python_server("raw_echoing")
 
@@ -35,110 +35,90 @@ async def sent(stage: Stage, screen: Console) -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
-def test_the_first_frame_is_there_to_be_sent_and_its_answer_is_shown(size: tuple[int, int]) -> None:
-    async def main() -> None:
-        async with on_stage(raw(), size=size) as stage:
-            screen = await console(stage)
-            await stage.shows(
-                "Console of raw", "connected, 2025-11-25", "✓ request tools/list", '"method": "tools/list"'
-            )
-            await sent(stage, screen)
-            await stage.shows("✓ answered after", "← result", '"tools"')
-            assert [row.kind for row in screen._list.rows] == ["result"]
-
-    run(main())
+async def test_the_first_frame_is_there_to_be_sent_and_its_answer_is_shown(size: tuple[int, int]) -> None:
+    async with on_stage(raw(), size=size) as stage:
+        screen = await console(stage)
+        await stage.shows("Console of raw", "connected, 2025-11-25", "✓ request tools/list", '"method": "tools/list"')
+        await sent(stage, screen)
+        await stage.shows("✓ answered after", "← result", '"tools"')
+        assert [row.kind for row in screen._list.rows] == ["result"]
 
 
-def test_what_is_no_message_is_marked_and_sent_all_the_same() -> None:
-    async def main() -> None:
-        async with on_stage(stdio(STRICT, "strict")) as stage:
-            screen = await console(stage)
-            screen._editor.text = '{"jsonrpc": "2.0",\n "id": '
-            await stage.shows("! no JSON")
-            screen._editor.text = '{"jsonrpc": "2.0", "id": '
-            await sent(stage, screen)
-            await stage.shows("← error", "-32700")
-            assert not stage.studio.manager.status("strict").warnings
-
-    run(main())
+async def test_what_is_no_message_is_marked_and_sent_all_the_same() -> None:
+    async with on_stage(stdio(STRICT, "strict")) as stage:
+        screen = await console(stage)
+        screen._editor.text = '{"jsonrpc": "2.0",\n "id": '
+        await stage.shows("! no JSON")
+        screen._editor.text = '{"jsonrpc": "2.0", "id": '
+        await sent(stage, screen)
+        await stage.shows("← error", "-32700")
+        assert not stage.studio.manager.status("strict").warnings
 
 
-def test_a_template_is_found_by_typing_and_nothing_is_lost() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            screen = await console(stage)
-            screen._editor.text = "half a thought"
-            await stage.press("ctrl+t")
-            await stage.until(lambda: isinstance(stage.app.screen, TemplateChoice), "choice")
-            await stage.press(*"tools/call")
-            await stage.press("enter")
-            await stage.until(lambda: '"tools/call"' in screen._editor.text, "template")
-            await stage.press("ctrl+up")
-            assert screen._editor.text == "half a thought"
-            await stage.press("ctrl+down")
-            assert '"tools/call"' in screen._editor.text
-            await stage.press("escape")
-            await stage.until(lambda: not isinstance(stage.app.screen, Console), "main screen")
-            again = await console(stage)
-            assert '"tools/call"' in again._editor.text
-            await stage.press("alt+p")
-            assert again._editor.text == "half a thought"
-
-    run(main())
+async def test_a_template_is_found_by_typing_and_nothing_is_lost() -> None:
+    async with on_stage(raw()) as stage:
+        screen = await console(stage)
+        screen._editor.text = "half a thought"
+        await stage.press("ctrl+t")
+        await stage.until(lambda: isinstance(stage.app.screen, TemplateChoice), "choice")
+        await stage.press(*"tools/call")
+        await stage.press("enter")
+        await stage.until(lambda: '"tools/call"' in screen._editor.text, "template")
+        await stage.press("ctrl+up")
+        assert screen._editor.text == "half a thought"
+        await stage.press("ctrl+down")
+        assert '"tools/call"' in screen._editor.text
+        await stage.press("escape")
+        await stage.until(lambda: not isinstance(stage.app.screen, Console), "main screen")
+        again = await console(stage)
+        assert '"tools/call"' in again._editor.text
+        await stage.press("alt+p")
+        assert again._editor.text == "half a thought"
 
 
-def test_modern_templates_are_stamped_and_the_stamp_can_be_edited() -> None:
-    async def main() -> None:
-        async with on_stage(raw("raw", "--modern")) as stage:
-            screen = await console(stage)
-            assert "io.modelcontextprotocol/protocolVersion" in screen._editor.text
-            screen._editor.text = screen._editor.text.replace("2026-07-28", "2099-01-01")
-            await sent(stage, screen)
-            await stage.shows("← error", "-32022")
-
-    run(main())
+async def test_modern_templates_are_stamped_and_the_stamp_can_be_edited() -> None:
+    async with on_stage(raw("raw", "--modern")) as stage:
+        screen = await console(stage)
+        assert "io.modelcontextprotocol/protocolVersion" in screen._editor.text
+        screen._editor.text = screen._editor.text.replace("2026-07-28", "2099-01-01")
+        await sent(stage, screen)
+        await stage.shows("← error", "-32022")
 
 
-def test_a_server_that_is_off_is_talked_to_without_a_handshake_until_the_dialog_is_left() -> None:
-    async def main() -> None:
-        async with on_stage(raw(enabled=False)) as stage:
-            screen = await console(stage)
-            await stage.shows("^o connects without a handshake", '"initialize"')
-            await stage.press("ctrl+j")
-            await stage.until(lambda: any("not connected" in toast for toast in stage.toasts), "toast")
-            await stage.press("ctrl+o")
-            await stage.shows("connected without a handshake")
-            await sent(stage, screen)
-            await stage.shows("← result", "protocolVersion")
-            out = [entry.method for entry in stage.studio.trace if entry.direction == "out"]
-            assert out == ["initialize"]
-            bare = screen._bare
-            await stage.press("escape")
-            await stage.until(lambda: bare and bare.ended.done(), "closed")
-
-    run(main())
+async def test_a_server_that_is_off_is_talked_to_without_a_handshake_until_the_dialog_is_left() -> None:
+    async with on_stage(raw(enabled=False)) as stage:
+        screen = await console(stage)
+        await stage.shows("^o connects without a handshake", '"initialize"')
+        await stage.press("ctrl+j")
+        await stage.until(lambda: any("not connected" in toast for toast in stage.toasts), "toast")
+        await stage.press("ctrl+o")
+        await stage.shows("connected without a handshake")
+        await sent(stage, screen)
+        await stage.shows("← result", "protocolVersion")
+        out = [entry.method for entry in stage.studio.trace if entry.direction == "out"]
+        assert out == ["initialize"]
+        bare = screen._bare
+        await stage.press("escape")
+        await stage.until(lambda: bare and bare.ended.done(), "closed")
 
 
-def test_a_message_of_the_trace_is_edited_and_sent_again() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.open("add")
-            entry = next(e for e in stage.studio.trace if e.method == "tools/list" and e.kind == "request")
-            stage.app.push_screen(TraceDialog(stage.studio.trace, entry))
-            await stage.until(lambda: isinstance(stage.app.screen, TraceDialog), "detail")
-            await stage.press("e")
-            await stage.until(lambda: isinstance(stage.app.screen, Console), "console")
-            screen = stage.app.screen
-            assert isinstance(screen, Console)
-            assert json.loads(screen._editor.text) == json.loads(entry.body)
-            await sent(stage, screen)
-            await stage.shows("← result")
-            assert not stage.studio.manager.status("raw").warnings
-            written = next(entry for entry in stage.studio.trace if entry.by_hand)
-            assert "written by hand" in detail_of(stage.studio.trace, written).title
-            assert "»" in "".join(piece[0] for piece in row(written, 100))
-
-    run(main())
+async def test_a_message_of_the_trace_is_edited_and_sent_again() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("add")
+        entry = next(e for e in stage.studio.trace if e.method == "tools/list" and e.kind == "request")
+        stage.app.push_screen(TraceDialog(stage.studio.trace, entry))
+        await stage.until(lambda: isinstance(stage.app.screen, TraceDialog), "detail")
+        await stage.press("e")
+        await stage.until(lambda: isinstance(stage.app.screen, Console), "console")
+        screen = stage.app.screen
+        assert isinstance(screen, Console)
+        assert json.loads(screen._editor.text) == json.loads(entry.body)
+        await sent(stage, screen)
+        await stage.shows("← result")
+        assert not stage.studio.manager.status("raw").warnings
+        written = next(entry for entry in stage.studio.trace if entry.by_hand)
+        assert "written by hand" in detail_of(stage.studio.trace, written).title
+        assert "»" in "".join(piece[0] for piece in row(written, 100))
 
 
 def test_frames_keep_what_they_say_on_one_line_and_broken_ones_stay_as_they_are() -> None:

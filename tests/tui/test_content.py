@@ -13,7 +13,7 @@ from mcp_studio.tui.screens import handling
 from mcp_studio.tui.views.content_view import ContentView
 from tests.studio_support import stdio
 from tests.support_servers import demo_stdio
-from tests.tui.stage import Stage, on_stage, raw, run
+from tests.tui.stage import Stage, on_stage, raw
 
 
 def demo() -> Any:
@@ -28,72 +28,60 @@ async def shown(stage: Stage, tool: str) -> ContentView:
     return stage.main.query_one(ContentView)
 
 
-def test_every_kind_of_block_is_shown_and_gone_through() -> None:
-    async def main() -> None:
-        async with on_stage(demo(), size=(120, 90)) as stage:
-            view = await shown(stage, "show_every_block")
-            await stage.press("f10")
-            await stage.shows(
-                "for user, priority 0.9", "image · image/png", "audio · audio/wav", "file ·", "enter reads it"
-            )
-            await stage.shows("▀▀▀")
-            seen = [view.index]
-            for _ in range(7):
-                await stage.press("n")
-                seen.append(view.index)
-            assert seen == list(range(8))
-            await stage.press("N")
-            assert view.index == 6
-
-    run(main())
+async def test_every_kind_of_block_is_shown_and_gone_through() -> None:
+    async with on_stage(demo(), size=(120, 90)) as stage:
+        view = await shown(stage, "show_every_block")
+        await stage.press("f10")
+        await stage.shows(
+            "for user, priority 0.9", "image · image/png", "audio · audio/wav", "file ·", "enter reads it"
+        )
+        await stage.shows("▀▀▀")
+        seen = [view.index]
+        for _ in range(7):
+            await stage.press("n")
+            seen.append(view.index)
+        assert seen == list(range(8))
+        await stage.press("N")
+        assert view.index == 6
 
 
-def test_a_link_is_read_from_its_server() -> None:
-    async def main() -> None:
-        async with on_stage(demo(), size=(100, 60)) as stage:
-            view = await shown(stage, "show_every_block")
-            await stage.press("G")
-            assert view.index == 7
-            await stage.press("enter")
-            await stage.until(
-                lambda: stage.main.calling.call and stage.main.calling.call.ref.name == "shop://welcome", "read"
-            )
-            await stage.shows("The Paper Lantern")
-            await stage.until(lambda: stage.main.result.has_focus_within, "focus in the result")
-
-    run(main())
+async def test_a_link_is_read_from_its_server() -> None:
+    async with on_stage(demo(), size=(100, 60)) as stage:
+        view = await shown(stage, "show_every_block")
+        await stage.press("G")
+        assert view.index == 7
+        await stage.press("enter")
+        await stage.until(
+            lambda: stage.main.calling.call and stage.main.calling.call.ref.name == "shop://welcome", "read"
+        )
+        await stage.shows("The Paper Lantern")
+        await stage.until(lambda: stage.main.result.has_focus_within, "focus in the result")
 
 
-def test_a_picture_is_enlarged_and_closed_again() -> None:
-    async def main() -> None:
-        async with on_stage(demo(), size=(100, 40)) as stage:
-            await shown(stage, "show_image")
-            await stage.press("enter")
-            await stage.until(lambda: stage.app.screen is not stage.main, "the picture")
-            await stage.shows("▀▀▀▀▀▀▀▀")
-            await stage.press("escape")
-            await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
-
-    run(main())
+async def test_a_picture_is_enlarged_and_closed_again() -> None:
+    async with on_stage(demo(), size=(100, 40)) as stage:
+        await shown(stage, "show_image")
+        await stage.press("enter")
+        await stage.until(lambda: stage.app.screen is not stage.main, "the picture")
+        await stage.shows("▀▀▀▀▀▀▀▀")
+        await stage.press("escape")
+        await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
 
 
-def test_structured_content_that_does_not_match_is_marked_where_it_is() -> None:
-    async def main() -> None:
-        async with on_stage(demo()) as stage:
-            await stage.open("show_wrong_structure")
-            outcome = await stage.ran()
-            await stage.until(lambda: stage.main.calling.call.checked, "checked")
-            outcome = stage.main.calling.call.outcome
-            found = marks(outcome, outcome.result["structuredContent"])
-            assert set(found) == {"", "/open", "/books/1"} and "since" in found[""]
-            await stage.press("f5", "right_square_bracket")
-            await stage.shows("✗ must be true or false", "✗ since is required")
-
-    run(main())
+async def test_structured_content_that_does_not_match_is_marked_where_it_is() -> None:
+    async with on_stage(demo()) as stage:
+        await stage.open("show_wrong_structure")
+        outcome = await stage.ran()
+        await stage.until(lambda: stage.main.calling.call.checked, "checked")
+        outcome = stage.main.calling.call.outcome
+        found = marks(outcome, outcome.result["structuredContent"])
+        assert set(found) == {"", "/open", "/books/1"} and "since" in found[""]
+        await stage.press("f5", "right_square_bracket")
+        await stage.shows("✗ must be true or false", "✗ since is required")
 
 
 @pytest.mark.parametrize("answer", ["y", "n"])
-def test_the_page_of_a_tool_is_read_as_source_and_opened_only_when_agreed(
+async def test_the_page_of_a_tool_is_read_as_source_and_opened_only_when_agreed(
     monkeypatch: pytest.MonkeyPatch, answer: str
 ) -> None:
     opened: list[str] = []
@@ -104,73 +92,61 @@ def test_the_page_of_a_tool_is_read_as_source_and_opened_only_when_agreed(
 
     monkeypatch.setattr(handling, "open_page", open_page)
 
-    async def main() -> None:
-        async with on_stage(demo(), size=(110, 40)) as stage:
-            await shown(stage, "show_page")
-            await stage.press("n", "enter")
-            await stage.shows("page of an MCP App", "connects to: https://example.com", "<title>")
-            await stage.until(lambda: stage.main.result.has_focus_within, "focus")
+    async with on_stage(demo(), size=(110, 40)) as stage:
+        await shown(stage, "show_page")
+        await stage.press("n", "enter")
+        await stage.shows("page of an MCP App", "connects to: https://example.com", "<title>")
+        await stage.until(lambda: stage.main.result.has_focus_within, "focus")
+        assert not opened
+        await stage.press("o")
+        await stage.shows("Open this page in the browser?")
+        await stage.press(answer)
+        await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
+        if answer == "y":
+            await stage.until(lambda: opened, "opened")
+            (file,) = (Paths.default().cache / "opened").iterdir()
+            assert opened == [file.as_uri()] and "connect-src https://example.com;" in file.read_text()
+        else:
             assert not opened
-            await stage.press("o")
-            await stage.shows("Open this page in the browser?")
-            await stage.press(answer)
-            await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
-            if answer == "y":
-                await stage.until(lambda: opened, "opened")
-                (file,) = (Paths.default().cache / "opened").iterdir()
-                assert opened == [file.as_uri()] and "connect-src https://example.com;" in file.read_text()
-            else:
-                assert not opened
-
-    run(main())
 
 
-def test_where_a_link_leads_stands_before_it_however_long_it_is() -> None:
-    async def main() -> None:
-        async with on_stage(demo(), size=(80, 24)) as stage:
-            link = Block("link", uri="https://b\u00fccher.example/" + "a" * 8_000)
-            stage.main.handling.wanted("open", link)
-            await stage.shows("It leads to b\u00fccher.example.", "xn--bcher-kva.example", "has other letters")
-            asked = [str(widget.render()) for widget in stage.app.screen.query("Static")]
-            assert any("a" * 8_000 in text for text in asked), "what is agreed to is shown whole"
-            await stage.press("n")
-
-    run(main())
+async def test_where_a_link_leads_stands_before_it_however_long_it_is() -> None:
+    async with on_stage(demo(), size=(80, 24)) as stage:
+        link = Block("link", uri="https://b\u00fccher.example/" + "a" * 8_000)
+        stage.main.handling.wanted("open", link)
+        await stage.shows("It leads to b\u00fccher.example.", "xn--bcher-kva.example", "has other letters")
+        asked = [str(widget.render()) for widget in stage.app.screen.query("Static")]
+        assert any("a" * 8_000 in text for text in asked), "what is agreed to is shown whole"
+        await stage.press("n")
 
 
-def test_text_is_shown_as_it_is_until_markdown_is_wanted_which_is_remembered() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.open("echo")
-            opened, panel = stage.main.calling.opened, stage.main.result
-            opened.value = {"text": "# Title\none\ntwo **bold**"}
-            await stage.press("ctrl+j")
-            await stage.ran()
-            await stage.shows("# Title", "two **bold**")
-            await panel.on_pane_tab_chosen(panel.TabChosen(panel, "markdown"))
-            await stage.shows("Title", "two bold")
-            shown = stage.screen_text()
-            assert "# Title" not in shown and "one two" not in shown, "each line has one of its own"
-            await stage.open("add")
-            await stage.open("echo")
-            await stage.shows("two bold")
-            assert stage.studio.memory.drafts.get(f"markdown:{opened.key}") is True
-            await panel.on_pane_tab_chosen(panel.TabChosen(panel, "text"))
-            await stage.shows("two **bold**")
-
-    run(main())
+async def test_text_is_shown_as_it_is_until_markdown_is_wanted_which_is_remembered() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("echo")
+        opened, panel = stage.main.calling.opened, stage.main.result
+        opened.value = {"text": "# Title\none\ntwo **bold**"}
+        await stage.press("ctrl+j")
+        await stage.ran()
+        await stage.shows("# Title", "two **bold**")
+        await panel.on_pane_tab_chosen(panel.TabChosen(panel, "markdown"))
+        await stage.shows("Title", "two bold")
+        shown = stage.screen_text()
+        assert "# Title" not in shown and "one two" not in shown, "each line has one of its own"
+        await stage.open("add")
+        await stage.open("echo")
+        await stage.shows("two bold")
+        assert stage.studio.memory.drafts.get(f"markdown:{opened.key}") is True
+        await panel.on_pane_tab_chosen(panel.TabChosen(panel, "text"))
+        await stage.shows("two **bold**")
 
 
-def test_a_result_that_comes_while_the_app_is_left_is_no_mistake_of_ours() -> None:
-    async def main() -> None:
-        async with on_stage(demo()) as stage:
-            await stage.open("show_markdown")
-            call = stage.studio.call_tool(stage.main.calling.opened.entry.ref, {})
-            await call.wait()
-            opened, panel = stage.main.calling.opened, stage.main.result
-            stage.app.exit(0)
-            await stage.until(lambda: not panel.is_attached, "the app has gone")
-            panel.show(opened, call)
-            assert stage.app.failure is None
-
-    run(main())
+async def test_a_result_that_comes_while_the_app_is_left_is_no_mistake_of_ours() -> None:
+    async with on_stage(demo()) as stage:
+        await stage.open("show_markdown")
+        call = stage.studio.call_tool(stage.main.calling.opened.entry.ref, {})
+        await call.wait()
+        opened, panel = stage.main.calling.opened, stage.main.result
+        stage.app.exit(0)
+        await stage.until(lambda: not panel.is_attached, "the app has gone")
+        panel.show(opened, call)
+        assert stage.app.failure is None

@@ -35,110 +35,86 @@ async def add_dialog(stage: Stage, paste: str) -> ServerDialog:
     return dialog
 
 
-def test_a_pasted_command_is_read_tested_saved_and_connected() -> None:
-    async def main() -> None:
-        async with on_stage() as stage:
-            await add_dialog(stage, COMMAND)
-            await stage.until(lambda: stage.app.screen.form.get_at(("name",)) == "raw", "name")
-            await stage.press("ctrl+t")
-            await stage.shows("✓ connected in", "6 tools")
-            assert stage.studio.manager.names() == ()
-            await stage.press("ctrl+j")
-            await stage.until(lambda: stage.studio.manager.names() == ("raw",), "server")
-            await stage.shows("● raw ", "6t")
-            written = tomllib.loads(config_file().read_text())
-            assert written["servers"]["raw"]["command"] == sys.executable
-
-    run(main())
+async def test_a_pasted_command_is_read_tested_saved_and_connected() -> None:
+    async with on_stage() as stage:
+        await add_dialog(stage, COMMAND)
+        await stage.until(lambda: stage.app.screen.form.get_at(("name",)) == "raw", "name")
+        await stage.press("ctrl+t")
+        await stage.shows("✓ connected in", "6 tools")
+        assert stage.studio.manager.names() == ()
+        await stage.press("ctrl+j")
+        await stage.until(lambda: stage.studio.manager.names() == ("raw",), "server")
+        await stage.shows("● raw ", "6t")
+        written = tomllib.loads(config_file().read_text())
+        assert written["servers"]["raw"]["command"] == sys.executable
 
 
-def test_a_snippet_of_several_servers_adds_them_all() -> None:
-    async def main() -> None:
-        async with on_stage() as stage:
-            snippet = '{"mcpServers": {"one": {"command": "no-such-1"}, "two": {"url": "http://127.0.0.1:9/mcp"}}}'
-            await add_dialog(stage, snippet)
-            await stage.shows("2 servers: one, two")
-            await stage.press("ctrl+j")
-            await stage.until(lambda: stage.studio.manager.names() == ("one", "two"), "both")
-
-    run(main())
+async def test_a_snippet_of_several_servers_adds_them_all() -> None:
+    async with on_stage() as stage:
+        snippet = '{"mcpServers": {"one": {"command": "no-such-1"}, "two": {"url": "http://127.0.0.1:9/mcp"}}}'
+        await add_dialog(stage, snippet)
+        await stage.shows("2 servers: one, two")
+        await stage.press("ctrl+j")
+        await stage.until(lambda: stage.studio.manager.names() == ("one", "two"), "both")
 
 
-def test_what_cannot_be_read_is_told_and_stays() -> None:
-    async def main() -> None:
-        async with on_stage() as stage:
-            dialog = await add_dialog(stage, '{"mcpServers": {')
-            await stage.shows("looks like JSON, but is not valid")
-            assert dialog._paste.text == '{"mcpServers": {'
-
-    run(main())
+async def test_what_cannot_be_read_is_told_and_stays() -> None:
+    async with on_stage() as stage:
+        dialog = await add_dialog(stage, '{"mcpServers": {')
+        await stage.shows("looks like JSON, but is not valid")
+        assert dialog._paste.text == '{"mcpServers": {'
 
 
-def test_testing_tells_why_a_server_cannot_be_reached() -> None:
-    async def main() -> None:
-        async with on_stage() as stage:
-            await add_dialog(stage, "no-such-program --really")
-            await stage.shows("Ready to")
-            await stage.press("ctrl+t")
-            await stage.shows("✗ There is no command no-such-program")
-
-    run(main())
+async def test_testing_tells_why_a_server_cannot_be_reached() -> None:
+    async with on_stage() as stage:
+        await add_dialog(stage, "no-such-program --really")
+        await stage.shows("Ready to")
+        await stage.press("ctrl+t")
+        await stage.shows("✗ There is no command no-such-program")
 
 
-def test_a_name_that_is_taken_is_refused_and_a_secret_in_clear_is_warned_about() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            dialog = await add_dialog(stage, f"API_TOKEN=abcdef123456 {COMMAND}")
-            await stage.shows("env.API_TOKEN looks secret")
-            dialog.form.put_value(("name",), "raw")
-            await stage.press("ctrl+j")
-            await stage.shows("There is a server raw already")
-
-    run(main())
+async def test_a_name_that_is_taken_is_refused_and_a_secret_in_clear_is_warned_about() -> None:
+    async with on_stage(raw()) as stage:
+        dialog = await add_dialog(stage, f"API_TOKEN=abcdef123456 {COMMAND}")
+        await stage.shows("env.API_TOKEN looks secret")
+        dialog.form.put_value(("name",), "raw")
+        await stage.press("ctrl+j")
+        await stage.shows("There is a server raw already")
 
 
-def test_a_server_is_edited_under_another_name() -> None:
-    async def main() -> None:
-        config_file().parent.mkdir(parents=True)
-        words = COMMAND.split()
-        config_file().write_text(f"# mine\n[servers.old]\ncommand = {words[0]!r}\nargs = [{words[1]!r}]\n")
-        config = load(Paths.default(), Path.cwd())
-        async with on_stage(config=config) as stage:
-            await stage.press("1", "e")
-            await stage.shows("Edit old")
-            await stage.press("up", "up", *["backspace"] * 3, *"new", "ctrl+j")
-            await stage.until(lambda: stage.studio.manager.names() == ("new",), "new name")
-            assert config_file().read_text().startswith("# mine\n[servers.new]")
-
-    run(main())
+async def test_a_server_is_edited_under_another_name() -> None:
+    config_file().parent.mkdir(parents=True)
+    words = COMMAND.split()
+    config_file().write_text(f"# mine\n[servers.old]\ncommand = {words[0]!r}\nargs = [{words[1]!r}]\n")
+    config = load(Paths.default(), Path.cwd())
+    async with on_stage(config=config) as stage:
+        await stage.press("1", "e")
+        await stage.shows("Edit old")
+        await stage.press("up", "up", *["backspace"] * 3, *"new", "ctrl+j")
+        await stage.until(lambda: stage.studio.manager.names() == ("new",), "new name")
+        assert config_file().read_text().startswith("# mine\n[servers.new]")
 
 
-def test_removing_asks_first_and_takes_the_entry_out_of_the_file() -> None:
-    async def main() -> None:
-        config_file().parent.mkdir(parents=True)
-        config_file().write_text('[servers.gone]\ncommand = "no-such-program"\n[servers.kept]\ncommand = "x"\n')
-        async with on_stage(config=load(Paths.default(), Path.cwd())) as stage:
-            await stage.press("1", "d")
-            await stage.shows("Remove gone?")
-            await stage.press("n")
-            assert stage.studio.manager.names() == ("gone", "kept")
-            await stage.press("d")
-            await stage.shows("Remove gone?")
-            await stage.press("y")
-            await stage.until(lambda: stage.studio.manager.names() == ("kept",), "removed")
-            assert "gone" not in config_file().read_text()
-
-    run(main())
+async def test_removing_asks_first_and_takes_the_entry_out_of_the_file() -> None:
+    config_file().parent.mkdir(parents=True)
+    config_file().write_text('[servers.gone]\ncommand = "no-such-program"\n[servers.kept]\ncommand = "x"\n')
+    async with on_stage(config=load(Paths.default(), Path.cwd())) as stage:
+        await stage.press("1", "d")
+        await stage.shows("Remove gone?")
+        await stage.press("n")
+        assert stage.studio.manager.names() == ("gone", "kept")
+        await stage.press("d")
+        await stage.shows("Remove gone?")
+        await stage.press("y")
+        await stage.until(lambda: stage.studio.manager.names() == ("kept",), "removed")
+        assert "gone" not in config_file().read_text()
 
 
-def test_a_server_of_somebody_elses_file_is_not_edited_here() -> None:
-    async def main() -> None:
-        server = ServerConfig("theirs", command="x", source=Source("file", "/tmp/mcp.json"))
-        async with on_stage(server) as stage:
-            await stage.press("1", "e")
-            await stage.until(lambda: any("theirs comes from /tmp/mcp.json" in text for text in stage.toasts), "toast")
-
-    run(main())
+async def test_a_server_of_somebody_elses_file_is_not_edited_here() -> None:
+    server = ServerConfig("theirs", command="x", source=Source("file", "/tmp/mcp.json"))
+    async with on_stage(server) as stage:
+        await stage.press("1", "e")
+        await stage.until(lambda: any("theirs comes from /tmp/mcp.json" in text for text in stage.toasts), "toast")
 
 
 def test_servers_of_other_clients_are_shown_and_taken_over(home: Path) -> None:
@@ -163,111 +139,87 @@ def test_servers_of_other_clients_are_shown_and_taken_over(home: Path) -> None:
         run(main())
 
 
-def test_a_projects_file_is_asked_about_with_all_that_it_starts(tmp_path: Path) -> None:
-    async def main() -> None:
-        file = tmp_path / ".mcp-studio.toml"
-        words = COMMAND.split()
-        file.write_text(
-            f"[servers.project]\ncommand = {words[0]!r}\nargs = [{words[1]!r}]\nenv = {{ SECRET_VALUE = 'x1y2z3' }}\n"
-        )
-        async with on_stage(config=load(Paths.default(), tmp_path)) as stage:
-            await stage.until(lambda: isinstance(stage.app.screen, Trust), "question")
-            await stage.shows("raw_server.py", "SECRET_VALUE")
-            assert "x1y2z3" not in stage.screen_text()
-            assert stage.studio.manager.names() == ()
-            await stage.press("y")
-            await stage.until(lambda: stage.studio.manager.names() == ("project",), "server")
-        assert load(Paths.default(), tmp_path).untrusted == ()
-
-    run(main())
+async def test_a_projects_file_is_asked_about_with_all_that_it_starts(tmp_path: Path) -> None:
+    file = tmp_path / ".mcp-studio.toml"
+    words = COMMAND.split()
+    file.write_text(
+        f"[servers.project]\ncommand = {words[0]!r}\nargs = [{words[1]!r}]\nenv = {{ SECRET_VALUE = 'x1y2z3' }}\n"
+    )
+    async with on_stage(config=load(Paths.default(), tmp_path)) as stage:
+        await stage.until(lambda: isinstance(stage.app.screen, Trust), "question")
+        await stage.shows("raw_server.py", "SECRET_VALUE")
+        assert "x1y2z3" not in stage.screen_text()
+        assert stage.studio.manager.names() == ()
+        await stage.press("y")
+        await stage.until(lambda: stage.studio.manager.names() == ("project",), "server")
+    assert load(Paths.default(), tmp_path).untrusted == ()
 
 
-def test_a_projects_file_that_is_refused_starts_nothing(tmp_path: Path) -> None:
-    async def main() -> None:
-        (tmp_path / ".mcp-studio.toml").write_text("[servers.project]\ncommand = 'x'\n")
-        async with on_stage(config=load(Paths.default(), tmp_path)) as stage:
-            await stage.until(lambda: isinstance(stage.app.screen, Trust), "question")
-            await stage.press("escape")
-            await stage.until(lambda: stage.app.screen is stage.main, "main screen")
-            assert stage.studio.manager.names() == ()
-
-    run(main())
+async def test_a_projects_file_that_is_refused_starts_nothing(tmp_path: Path) -> None:
+    (tmp_path / ".mcp-studio.toml").write_text("[servers.project]\ncommand = 'x'\n")
+    async with on_stage(config=load(Paths.default(), tmp_path)) as stage:
+        await stage.until(lambda: isinstance(stage.app.screen, Trust), "question")
+        await stage.press("escape")
+        await stage.until(lambda: stage.app.screen is stage.main, "main screen")
+        assert stage.studio.manager.names() == ()
 
 
-def test_details_tell_command_steps_capabilities_and_stderr() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.press("1", "enter")
-            await stage.until(lambda: isinstance(stage.app.screen, ServerDetails), "details")
-            text = stage.app.screen._content.plain
-            await stage.press("G")
-            await stage.until(lambda: stage.app.screen.query_one("#box").scroll_y > 0, "scrolled")
-            for expected in ("raw is connected.", "raw_server.py", "protocol", "negotiated", "Capabilities", "6 tools"):
-                assert expected in text
-            await stage.press("escape")
-
-    run(main())
+async def test_details_tell_command_steps_capabilities_and_stderr() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.press("1", "enter")
+        await stage.until(lambda: isinstance(stage.app.screen, ServerDetails), "details")
+        text = stage.app.screen._content.plain
+        await stage.press("G")
+        await stage.until(lambda: stage.app.screen.query_one("#box").scroll_y > 0, "scrolled")
+        for expected in ("raw is connected.", "raw_server.py", "protocol", "negotiated", "Capabilities", "6 tools"):
+            assert expected in text
+        await stage.press("escape")
 
 
-def test_the_palette_does_what_is_typed() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.press("ctrl+p")
-            await stage.until(lambda: isinstance(stage.app.screen, Palette), "palette")
-            await stage.press(*"zoom", "enter")
-            await stage.until(lambda: stage.main.has_class("-zoom"), "zoom")
-
-    run(main())
+async def test_the_palette_does_what_is_typed() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.press("ctrl+p")
+        await stage.until(lambda: isinstance(stage.app.screen, Palette), "palette")
+        await stage.press(*"zoom", "enter")
+        await stage.until(lambda: stage.main.has_class("-zoom"), "zoom")
 
 
-def test_help_tells_the_keys_of_the_focused_pane() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.press("1", "question_mark")
-            await stage.shows("Help: Servers", "space", "Connect or disconnect")
-            await stage.press("escape")
-
-    run(main())
+async def test_help_tells_the_keys_of_the_focused_pane() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.press("1", "question_mark")
+        await stage.shows("Help: Servers", "space", "Connect or disconnect")
+        await stage.press("escape")
 
 
-def test_moving_over_themes_shows_them_and_enter_keeps_one() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.press("alt+t")
-            await stage.until(lambda: isinstance(stage.app.screen, ThemePicker), "picker")
-            await stage.press("down")
-            await stage.until(lambda: stage.app.theme != "studio-dark", "another theme")
-            await stage.press("escape")
-            await stage.until(lambda: stage.app.theme == "studio-dark", "the old theme")
-            await stage.press("alt+t", "down", "enter")
-            await stage.until(lambda: config_file().is_file(), "written")
-            assert tomllib.loads(config_file().read_text())["theme"] == stage.app.theme != "studio-dark"
-
-    run(main())
+async def test_moving_over_themes_shows_them_and_enter_keeps_one() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.press("alt+t")
+        await stage.until(lambda: isinstance(stage.app.screen, ThemePicker), "picker")
+        await stage.press("down")
+        await stage.until(lambda: stage.app.theme != "studio-dark", "another theme")
+        await stage.press("escape")
+        await stage.until(lambda: stage.app.theme == "studio-dark", "the old theme")
+        await stage.press("alt+t", "down", "enter")
+        await stage.until(lambda: config_file().is_file(), "written")
+        assert tomllib.loads(config_file().read_text())["theme"] == stage.app.theme != "studio-dark"
 
 
-def test_what_is_running_tells_what_of_the_configuration_was_not_used() -> None:
-    async def main() -> None:
-        config_file().parent.mkdir(parents=True)
-        config_file().write_text("thme = 'nord'\n")
-        config: Config = load(Paths.default(), Path.cwd())
-        async with on_stage(config=config) as stage:
-            await stage.shows("1 problem in the configuration (F12)")
-            await stage.press("f12")
-            await stage.shows("Not used from the configuration", "theme")
-            place = place_in_words("keyring", stage.studio.paths.state)
-            assert place.startswith("✗ "), "there is none in a test"
-            await stage.shows(" ".join(place.split()[:6]))
-            await stage.press("y")
-            await stage.shows("Copied")
-            assert f"kept  {place}\n" in stage.app.clipboard
-
-    run(main())
+async def test_what_is_running_tells_what_of_the_configuration_was_not_used() -> None:
+    config_file().parent.mkdir(parents=True)
+    config_file().write_text("thme = 'nord'\n")
+    config: Config = load(Paths.default(), Path.cwd())
+    async with on_stage(config=config) as stage:
+        await stage.shows("1 problem in the configuration (F12)")
+        await stage.press("f12")
+        await stage.shows("Not used from the configuration", "theme")
+        place = place_in_words("keyring", stage.studio.paths.state)
+        assert place.startswith("✗ "), "there is none in a test"
+        await stage.shows(" ".join(place.split()[:6]))
+        await stage.press("y")
+        await stage.shows("Copied")
+        assert f"kept  {place}\n" in stage.app.clipboard
 
 
-def test_a_theme_called_like_one_of_textuals_is_ours() -> None:
-    async def main() -> None:
-        async with on_stage(settings=Settings(theme="gruvbox")) as stage:
-            assert stage.app.theme_variables["block-cursor-background"] == "#504945"
-
-    run(main())
+async def test_a_theme_called_like_one_of_textuals_is_ours() -> None:
+    async with on_stage(settings=Settings(theme="gruvbox")) as stage:
+        assert stage.app.theme_variables["block-cursor-background"] == "#504945"

@@ -14,7 +14,7 @@ from mcp_studio.trace.message import MARKED
 from mcp_studio.tui.screens.export_dialog import ExportDialog
 from tests.trace.export.recorded import morning, recorded
 from tests.trace.export.test_collector import listening
-from tests.tui.stage import Stage, on_stage, raw, run
+from tests.tui.stage import Stage, on_stage, raw
 
 
 @pytest.fixture(autouse=True)
@@ -37,96 +37,84 @@ async def left(stage: Stage) -> None:
     await stage.until(lambda: stage.app.screen is stage.main, "the end of it")
 
 
-def test_what_is_chosen_is_written_and_opens_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_chosen_is_written_and_opens_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await opened(stage)
-            await stage.shows("exchange", "everything", "bundle", "collector", "Folder", str(tmp_path))
-            await stage.press("enter")
-            await left(stage)
-            (name,) = files(tmp_path)
-            assert name.startswith("trace-") and name.endswith("-exchange.mcptrace")
-            assert "Wrote 2 messages" in stage.toasts[-1]
-            bundle = open_bundle(tmp_path / name)
-            assert len(bundle) == 2 and bundle[0].method == bundle[1].method != ""
-            await stage.press("m", "ctrl+e")
-            await stage.shows("marked")
-            screen = stage.app.screen
-            assert isinstance(screen, ExportDialog)
-            await stage.press("down", "down", "down", "down", "enter")
-            await left(stage)
-            jsonl = next(name for name in files(tmp_path) if name.endswith(".jsonl"))
-            assert len((tmp_path / jsonl).read_text().splitlines()) > 2
-
-    run(main())
+    async with on_stage(raw()) as stage:
+        await opened(stage)
+        await stage.shows("exchange", "everything", "bundle", "collector", "Folder", str(tmp_path))
+        await stage.press("enter")
+        await left(stage)
+        (name,) = files(tmp_path)
+        assert name.startswith("trace-") and name.endswith("-exchange.mcptrace")
+        assert "Wrote 2 messages" in stage.toasts[-1]
+        bundle = open_bundle(tmp_path / name)
+        assert len(bundle) == 2 and bundle[0].method == bundle[1].method != ""
+        await stage.press("m", "ctrl+e")
+        await stage.shows("marked")
+        screen = stage.app.screen
+        assert isinstance(screen, ExportDialog)
+        await stage.press("down", "down", "down", "down", "enter")
+        await left(stage)
+        jsonl = next(name for name in files(tmp_path) if name.endswith(".jsonl"))
+        assert len((tmp_path / jsonl).read_text().splitlines()) > 2
 
 
-def test_a_filter_can_be_exported_and_problems_are_told(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.shows("tools/list")
-            await stage.press("f8", "slash", *"method:prompts/list", "enter")
-            await stage.until(lambda: stage.main.trace.table.row_count == 2, "two rows")
-            await stage.press("E")
-            await stage.until(lambda: isinstance(stage.app.screen, ExportDialog), "the dialog")
-            dialog = stage.app.screen
-            assert isinstance(dialog, ExportDialog)
-            await stage.shows("filtered", "what the filter shows")
-            dialog.what.go_to_key("filtered")
-            dialog.formats.go_to_key("har")
-            dialog.place.value = str(tmp_path / "new")
-            await stage.press("enter")
-            await stage.shows("None of it went over HTTP")
-            dialog.formats.go_to_key("markdown")
-            await stage.press("enter")
-            await left(stage)
-            (name,) = files(tmp_path / "new")
-            assert "prompts/list" in (tmp_path / "new" / name).read_text()
-
-    run(main())
+async def test_a_filter_can_be_exported_and_problems_are_told(tmp_path: Path) -> None:
+    async with on_stage(raw()) as stage:
+        await stage.shows("tools/list")
+        await stage.press("f8", "slash", *"method:prompts/list", "enter")
+        await stage.until(lambda: stage.main.trace.table.row_count == 2, "two rows")
+        await stage.press("E")
+        await stage.until(lambda: isinstance(stage.app.screen, ExportDialog), "the dialog")
+        dialog = stage.app.screen
+        assert isinstance(dialog, ExportDialog)
+        await stage.shows("filtered", "what the filter shows")
+        dialog.what.go_to_key("filtered")
+        dialog.formats.go_to_key("har")
+        dialog.place.value = str(tmp_path / "new")
+        await stage.press("enter")
+        await stage.shows("None of it went over HTTP")
+        dialog.formats.go_to_key("markdown")
+        await stage.press("enter")
+        await left(stage)
+        (name,) = files(tmp_path / "new")
+        assert "prompts/list" in (tmp_path / "new" / name).read_text()
 
 
-def test_spans_are_sent_to_the_address_that_is_named() -> None:
-    async def main() -> None:
-        async with listening() as collector, on_stage(raw()) as stage:
-            await opened(stage)
-            dialog = stage.app.screen
-            assert isinstance(dialog, ExportDialog)
-            dialog.formats.go_to_key("collector")
-            await stage.shows("Address of the collector", "http://localhost:4318")
-            dialog.place.value = "localhost"
-            await stage.press("enter")
-            await stage.shows("begins with http://")
-            dialog.place.value = collector.url
-            await stage.press("enter")
-            await left(stage)
-            assert "Sent 1 span to the collector." in stage.toasts[-1]
-            assert "mcp.method.name" in json.dumps(collector.bodies)
-
-    run(main())
+async def test_spans_are_sent_to_the_address_that_is_named() -> None:
+    async with listening() as collector, on_stage(raw()) as stage:
+        await opened(stage)
+        dialog = stage.app.screen
+        assert isinstance(dialog, ExportDialog)
+        dialog.formats.go_to_key("collector")
+        await stage.shows("Address of the collector", "http://localhost:4318")
+        dialog.place.value = "localhost"
+        await stage.press("enter")
+        await stage.shows("begins with http://")
+        dialog.place.value = collector.url
+        await stage.press("enter")
+        await left(stage)
+        assert "Sent 1 span to the collector." in stage.toasts[-1]
+        assert "mcp.method.name" in json.dumps(collector.bodies)
 
 
-def test_escape_stops_what_takes_long_and_then_leaves() -> None:
+async def test_escape_stops_what_takes_long_and_then_leaves() -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
 
-    async def main() -> None:
-        async with await asyncio.start_server(silent, "127.0.0.1", 0) as server, on_stage(raw()) as stage:
-            await opened(stage)
-            dialog = stage.app.screen
-            assert isinstance(dialog, ExportDialog)
-            dialog.formats.go_to_key("collector")
-            await stage.shows("Address of the collector")
-            dialog.place.value = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-            await stage.press("enter", "enter", "escape")
-            await stage.shows("Stopped; what was sent is sent.")
-            await stage.press("escape")
-            await left(stage)
-
-    run(main())
+    async with await asyncio.start_server(silent, "127.0.0.1", 0) as server, on_stage(raw()) as stage:
+        await opened(stage)
+        dialog = stage.app.screen
+        assert isinstance(dialog, ExportDialog)
+        dialog.formats.go_to_key("collector")
+        await stage.shows("Address of the collector")
+        dialog.place.value = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        await stage.press("enter", "enter", "escape")
+        await stage.shows("Stopped; what was sent is sent.")
+        await stage.press("escape")
+        await left(stage)
 
 
 def test_an_exchange_has_all_that_belongs_to_it() -> None:

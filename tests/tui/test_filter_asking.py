@@ -11,7 +11,7 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.search.method import EVERYWHERE, Found, Hit, Query, Reason
 from mcp_studio.signal import Signal
 from mcp_studio.tui.screens.filtering import Filtering
-from tests.support import run, wait_until
+from tests.support import wait_until
 
 NEAR, WORDED = Ref("tool", "a", "near"), Ref("tool", "a", "worded")
 
@@ -50,54 +50,45 @@ class Screen:
         self.shown.clear()
 
 
-def test_names_do_not_wait_for_words_which_come_below_them() -> None:
-    async def main() -> None:
-        screen = Screen()
-        Filtering(screen).ask("tool", "naer")  # type: ignore[arg-type]
-        screen.go["substring"].release()
-        await screen.shows(("naer", [NEAR], False))
-        screen.go["auto"].release()
-        await screen.shows(("naer", [NEAR, WORDED], True))
-
-    run(main())
+async def test_names_do_not_wait_for_words_which_come_below_them() -> None:
+    screen = Screen()
+    Filtering(screen).ask("tool", "naer")  # type: ignore[arg-type]
+    screen.go["substring"].release()
+    await screen.shows(("naer", [NEAR], False))
+    screen.go["auto"].release()
+    await screen.shows(("naer", [NEAR, WORDED], True))
 
 
-def test_words_wait_for_names_and_answers_to_different_texts_are_not_mixed() -> None:
-    async def main() -> None:
-        screen = Screen()
-        filtering = Filtering(screen)  # type: ignore[arg-type]
-        filtering.ask("tool", "n")
-        await wait_until(lambda: len(screen.asked) == 2)
-        screen.go["auto"].release()
-        filtering.ask("tool", "na")
-        await wait_until(lambda: ("auto", "na") in screen.asked)
-        assert screen.shown == []
-        screen.go["auto"].release()
-        screen.go["substring"].release()
-        screen.go["substring"].release()
-        await wait_until(lambda: len(screen.shown) == 2 and screen.shown[1] == ("na", [NEAR, WORDED], True))
-        assert screen.shown[0][0] == "n"
-
-    run(main())
+async def test_words_wait_for_names_and_answers_to_different_texts_are_not_mixed() -> None:
+    screen = Screen()
+    filtering = Filtering(screen)  # type: ignore[arg-type]
+    filtering.ask("tool", "n")
+    await wait_until(lambda: len(screen.asked) == 2)
+    screen.go["auto"].release()
+    filtering.ask("tool", "na")
+    await wait_until(lambda: ("auto", "na") in screen.asked)
+    assert screen.shown == []
+    screen.go["auto"].release()
+    screen.go["substring"].release()
+    screen.go["substring"].release()
+    await wait_until(lambda: len(screen.shown) == 2 and screen.shown[1] == ("na", [NEAR, WORDED], True))
+    assert screen.shown[0][0] == "n"
 
 
-def test_it_asks_again_when_the_index_knows_more_until_nothing_is_wanted() -> None:
-    async def main() -> None:
-        screen = Screen()
-        filtering = Filtering(screen)  # type: ignore[arg-type]
-        screen.pending = 5
-        for method in screen.go.values():
-            for _ in range(9):
-                method.release()
-        filtering.ask("tool", "n")
-        await wait_until(lambda: screen.shown[-1:] == [("n", [NEAR, WORDED], False)])
-        screen.pending = 0
-        screen.changed.emit(None)
-        await wait_until(lambda: screen.shown[-1:] == [("n", [NEAR, WORDED], True)])
-        filtering.ask("tool", "")
-        before = len(screen.asked)
-        screen.changed.emit(None)
-        await asyncio.sleep(0)
-        assert len(screen.asked) == before
-
-    run(main())
+async def test_it_asks_again_when_the_index_knows_more_until_nothing_is_wanted() -> None:
+    screen = Screen()
+    filtering = Filtering(screen)  # type: ignore[arg-type]
+    screen.pending = 5
+    for method in screen.go.values():
+        for _ in range(9):
+            method.release()
+    filtering.ask("tool", "n")
+    await wait_until(lambda: screen.shown[-1:] == [("n", [NEAR, WORDED], False)])
+    screen.pending = 0
+    screen.changed.emit(None)
+    await wait_until(lambda: screen.shown[-1:] == [("n", [NEAR, WORDED], True)])
+    filtering.ask("tool", "")
+    before = len(screen.asked)
+    screen.changed.emit(None)
+    await asyncio.sleep(0)
+    assert len(screen.asked) == before

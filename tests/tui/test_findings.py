@@ -13,7 +13,7 @@ from mcp_studio.tui.views.trace_row import row
 from tests.studio_support import stdio
 from tests.support import python_server
 from tests.trace.lint.kit import MODERN, Talk, text
-from tests.tui.stage import Stage, on_stage, run
+from tests.tui.stage import Stage, on_stage
 
 SIZES = [(80, 24), (120, 36)]
 
@@ -63,83 +63,72 @@ async def opened_with_enter(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_filter_leaves_messages_with_findings_and_their_detail_says_what_and_where(size: tuple[int, int]) -> None:
-    async def main() -> None:
-        async with on_stage(faulty("duplicate-names"), size=size) as stage:
-            await stage.press("f8", "slash", *"~w", "enter")
-            await stage.until(lambda: stage.main.trace.table.row_count == 1, "one row")
-            assert "! " in stage.screen_text()
-            await opened_with_enter(stage)
-            await stage.shows('! The tool "echo" is listed more than once. (+5)')
-            await stage.press("left_square_bracket", "left_square_bracket", "left_square_bracket")
-            await stage.shows("Answer (message", "warning: The tool", "at /result/tools/6/name", "server/tools#tool")
+async def test_the_filter_leaves_messages_with_findings_and_their_detail_says_what_and_where(
+    size: tuple[int, int],
+) -> None:
+    async with on_stage(faulty("duplicate-names"), size=size) as stage:
+        await stage.press("f8", "slash", *"~w", "enter")
+        await stage.until(lambda: stage.main.trace.table.row_count == 1, "one row")
+        assert "! " in stage.screen_text()
+        await opened_with_enter(stage)
+        await stage.shows('! The tool "echo" is listed more than once. (+5)')
+        await stage.press("left_square_bracket", "left_square_bracket", "left_square_bracket")
+        await stage.shows("Answer (message", "warning: The tool", "at /result/tools/6/name", "server/tools#tool")
 
-    run(main())
 
-
-def test_opening_a_message_has_a_closer_look_at_it() -> None:
-    async def main() -> None:
-        async with on_stage(stdio(python_server("raw_script"), "raw")) as stage:
-            line = '{"jsonrpc":"2.0","id":$ID,"result":{"content":[],"content":[]}}'
-            entry = stage.studio.catalog.entries("tool")[-1]
-            await stage.studio.call_tool(entry.ref, {"lines": [line]}, approved=True).wait()
-            newest = stage.studio.trace[len(stage.studio.trace) - 1]
-            assert newest.kind == "result" and newest.findings == ()
-            await stage.press("f8", "end")
-            await stage.until(lambda: stage.main.trace.table.message is newest, "the newest message")
-            await opened_with_enter(stage)
-            await stage.shows('! An object has the key "content" twice.')
-
-    run(main())
+async def test_opening_a_message_has_a_closer_look_at_it() -> None:
+    async with on_stage(stdio(python_server("raw_script"), "raw")) as stage:
+        line = '{"jsonrpc":"2.0","id":$ID,"result":{"content":[],"content":[]}}'
+        entry = stage.studio.catalog.entries("tool")[-1]
+        await stage.studio.call_tool(entry.ref, {"lines": [line]}, approved=True).wait()
+        newest = stage.studio.trace[len(stage.studio.trace) - 1]
+        assert newest.kind == "result" and newest.findings == ()
+        await stage.press("f8", "end")
+        await stage.until(lambda: stage.main.trace.table.message is newest, "the newest message")
+        await opened_with_enter(stage)
+        await stage.shows('! An object has the key "content" twice.')
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_servers_card_counts_findings_with_their_sections_and_says_nothing_twice(size: tuple[int, int]) -> None:
-    async def main() -> None:
-        async with on_stage(faulty("stray"), size=size) as stage:
-            await stage.until(lambda: stage.studio.trace.ledger("raw").wrong, "a finding")
-            await stage.press("1")
-            row = next(line for line in stage.screen_text().splitlines() if "● raw" in line)
-            assert "!" in row
-            await stage.press("enter")
-            await stage.until(lambda: isinstance(stage.app.screen, ServerDetails), "the details")
-            await stage.shows("Findings: 2 errors", "times, last on message", "basic/transports#stdio")
-            assert "What it does wrong" not in stage.screen_text()
-
-    run(main())
-
-
-def test_a_server_without_a_fault_has_no_mark_and_no_findings() -> None:
-    async def main() -> None:
-        async with on_stage(stdio(python_server("raw_server"), "raw")) as stage:
-            await stage.press("1", "enter")
-            await stage.until(lambda: isinstance(stage.app.screen, ServerDetails), "the details")
-            await stage.shows("raw is connected")
-            assert "Findings" not in stage.screen_text()
-
-    run(main())
+async def test_the_servers_card_counts_findings_with_their_sections_and_says_nothing_twice(
+    size: tuple[int, int],
+) -> None:
+    async with on_stage(faulty("stray"), size=size) as stage:
+        await stage.until(lambda: stage.studio.trace.ledger("raw").wrong, "a finding")
+        await stage.press("1")
+        row = next(line for line in stage.screen_text().splitlines() if "● raw" in line)
+        assert "!" in row
+        await stage.press("enter")
+        await stage.until(lambda: isinstance(stage.app.screen, ServerDetails), "the details")
+        await stage.shows("Findings: 2 errors", "times, last on message", "basic/transports#stdio")
+        assert "What it does wrong" not in stage.screen_text()
 
 
-def test_the_rounds_of_a_call_read_as_one_conversation() -> None:
-    async def main() -> None:
-        config = stdio(python_server("raw_server", "--modern"), "raw")
-        async with on_stage(config) as stage:
-            entry = next(one for one in stage.studio.catalog.entries("tool") if one.ref.name == "ask")
-            call = stage.studio.call_tool(entry.ref, {}, approved=True)
-            await stage.until(lambda: stage.studio.inbox.pending, "a question")
-            stage.studio.inbox.pending[0].answer("accept", {"name": "Ada"})
-            await call.wait()
-            await stage.until(lambda: any(span.round == 2 for span in spans(stage)), "a second round")
-            await stage.until(lambda: len(stage.app.screen_stack) == 1, "the main screen")
-            await stage.press("f8", "end")
-            await stage.shows("↳ round 2 tools/call")
-            await opened_with_enter(stage)
-            await stage.shows("round 2 of 2")
-            await stage.press("left_square_bracket", "left_square_bracket")
-            await stage.shows('asked who = elicitation/create: "What is your name?"', "answered who = accept")
-            await stage.shows("you answered in")
+async def test_a_server_without_a_fault_has_no_mark_and_no_findings() -> None:
+    async with on_stage(stdio(python_server("raw_server"), "raw")) as stage:
+        await stage.press("1", "enter")
+        await stage.until(lambda: isinstance(stage.app.screen, ServerDetails), "the details")
+        await stage.shows("raw is connected")
+        assert "Findings" not in stage.screen_text()
 
-    run(main())
+
+async def test_the_rounds_of_a_call_read_as_one_conversation() -> None:
+    config = stdio(python_server("raw_server", "--modern"), "raw")
+    async with on_stage(config) as stage:
+        entry = next(one for one in stage.studio.catalog.entries("tool") if one.ref.name == "ask")
+        call = stage.studio.call_tool(entry.ref, {}, approved=True)
+        await stage.until(lambda: stage.studio.inbox.pending, "a question")
+        stage.studio.inbox.pending[0].answer("accept", {"name": "Ada"})
+        await call.wait()
+        await stage.until(lambda: any(span.round == 2 for span in spans(stage)), "a second round")
+        await stage.until(lambda: len(stage.app.screen_stack) == 1, "the main screen")
+        await stage.press("f8", "end")
+        await stage.shows("↳ round 2 tools/call")
+        await opened_with_enter(stage)
+        await stage.shows("round 2 of 2")
+        await stage.press("left_square_bracket", "left_square_bracket")
+        await stage.shows('asked who = elicitation/create: "What is your name?"', "answered who = accept")
+        await stage.shows("you answered in")
 
 
 def spans(stage: Stage) -> list[Span]:

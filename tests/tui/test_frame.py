@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from mcp_studio.tui.painter import Painted
 from mcp_studio.tui.screens.frame import Frame
-from tests.tui.stage import on_stage, run
+from tests.tui.stage import on_stage
 
 
 class Spot(Widget, can_focus=True):
@@ -74,16 +74,13 @@ def test_looks_follow_the_focus_without_a_new_screen(kind: type[Three]) -> None:
     asyncio.run(main())
 
 
-def test_the_rules_of_a_dialog_are_read_as_it_opens_and_no_others_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main() -> None:
-        async with on_stage() as stage:
-            sheets: list[Stylesheet] = []
-            make = Stylesheet.__init__
-            monkeypatch.setattr(Stylesheet, "__init__", lambda new, **of: (sheets.append(new), make(new, **of))[1])
-            had = stage.app.stylesheet.rules
-            await stage.press("f1")
-            await stage.until(lambda: stage.app.screen is not stage.main, "help")
-            assert len(stage.app.stylesheet.rules) > len(had)
-            assert not sheets, "all rules are read anew"
-
-    run(main())
+async def test_the_rules_of_a_dialog_are_read_as_it_opens_and_no_others_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with on_stage() as stage:
+        sheets: list[Stylesheet] = []
+        make = Stylesheet.__init__
+        monkeypatch.setattr(Stylesheet, "__init__", lambda new, **of: (sheets.append(new), make(new, **of))[1])
+        had = stage.app.stylesheet.rules
+        await stage.press("f1")
+        await stage.until(lambda: stage.app.screen is not stage.main, "help")
+        assert len(stage.app.stylesheet.rules) > len(had)
+        assert not sheets, "all rules are read anew"

@@ -231,31 +231,25 @@ class Ordered(App[int]):
 
 
 @pytest.mark.parametrize(("key", "heard"), [("s", ["told", "note"]), ("w", ["told", "note"]), ("h", ["note"])])
-def test_a_slow_machine_does_not_change_the_order_and_a_widget_that_hangs_does_not_take_the_keyboard_along(
+async def test_a_slow_machine_does_not_change_the_order_and_a_widget_that_hangs_does_not_take_the_keyboard_along(
     key: str, heard: list[str]
 ) -> None:
-    async def main() -> None:
-        app = Ordered()
-        async with app.run_test() as pilot:
-            await pilot.pause()
-            at_once(app, key, "^ctrl+j")
-            await wait_until(lambda: "note" in app.heard, 10, "the second key")
-            assert app.heard == heard
-            for worker in app.query(Slow):
-                worker._task.cancel()  # type: ignore[union-attr]
-
-    run(main())
+    app = Ordered()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        at_once(app, key, "^ctrl+j")
+        await wait_until(lambda: "note" in app.heard, 10, "the second key")
+        assert app.heard == heard
+        for worker in app.query(Slow):
+            worker._task.cancel()  # type: ignore[union-attr]
 
 
-def test_none_of_many_keys_is_lost() -> None:
+async def test_none_of_many_keys_is_lost() -> None:
     many = 5_000
 
-    async def main() -> None:
-        app = Ordered()
-        async with app.run_test() as pilot:
-            await pilot.pause()
-            at_once(app, "x" * many, "^ctrl+j")
-            await wait_until(lambda: "note" in app.heard, 150, "the last key")
-            assert app.heard == ["told"] * many + ["note"]
-
-    run(main())
+    app = Ordered()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        at_once(app, "x" * many, "^ctrl+j")
+        await wait_until(lambda: "note" in app.heard, 150, "the last key")
+        assert app.heard == ["told"] * many + ["note"]

@@ -8,27 +8,23 @@ import gc
 import pytest
 
 from mcp_studio.tui import large
-from tests.support import run
 
 
-def test_lists_that_have_become_large_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_lists_that_have_become_large_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     frozen: list[int] = []
     monkeypatch.setattr(gc, "freeze", lambda: frozen.append(1))
     monkeypatch.setattr(large, "QUIET", 0.0)
 
-    async def go() -> None:
-        looked = large.Large()
-        seen: list[int] = []
-        for count in (0, large.MANY - 1, large.MANY, large.MANY + 1, 2 * large.MANY, 10):
-            looked.grown(count)
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-            seen.append(len(frozen))
-        assert seen == [0, 0, 1, 1, 2, 2]
-        looked.grown(10 * large.MANY)
-        looked.close()
+    looked = large.Large()
+    seen: list[int] = []
+    for count in (0, large.MANY - 1, large.MANY, large.MANY + 1, 2 * large.MANY, 10):
+        looked.grown(count)
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        assert len(frozen) == 2
-
-    run(go())
+        seen.append(len(frozen))
+    assert seen == [0, 0, 1, 1, 2, 2]
+    looked.grown(10 * large.MANY)
+    looked.close()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert len(frozen) == 2

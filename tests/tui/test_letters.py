@@ -13,7 +13,7 @@ from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.dialog import DEAF
 from mcp_studio.tui.screens.question import Question
 from tests.support import python_server
-from tests.tui.stage import Stage, on_stage, raw, run
+from tests.tui.stage import Stage, on_stage, raw
 from tests.walker import studio
 
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
@@ -31,19 +31,16 @@ async def typed(stage: Stage, sequence: str) -> None:
     await stage.pilot.pause()
 
 
-def test_alt_keys_of_every_kind_of_terminal_answer_and_are_not_typed() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            for sequence, action in SEQUENCES:
-                request = InputRequest("elicitation", "raw", "Who?", FORM)
-                asking = asyncio.create_task(stage.studio.inbox.ask(request))
-                await stage.until(lambda: isinstance(stage.app.screen, Question), "question")
-                await stage.press("A")
-                await typed(stage, sequence)
-                assert await asking == Answer(action)
-                assert request.draft == {"name": "A"}
-
-    run(main())
+async def test_alt_keys_of_every_kind_of_terminal_answer_and_are_not_typed() -> None:
+    async with on_stage(raw()) as stage:
+        for sequence, action in SEQUENCES:
+            request = InputRequest("elicitation", "raw", "Who?", FORM)
+            asking = asyncio.create_task(stage.studio.inbox.ask(request))
+            await stage.until(lambda: isinstance(stage.app.screen, Question), "question")
+            await stage.press("A")
+            await typed(stage, sequence)
+            assert await asking == Answer(action)
+            assert request.draft == {"name": "A"}
 
 
 def test_alt_t_changes_the_theme_while_a_field_has_the_focus() -> None:
@@ -54,62 +51,50 @@ def test_alt_t_changes_the_theme_while_a_field_has_the_focus() -> None:
         walker.shows("Theme")
 
 
-def test_letters_that_come_at_once_after_the_filter_key_are_typed_into_the_filter() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            for name in ("catalog", "trace"):
-                pane = stage.main.pane(name)
-                stage.main.go_to(pane)
-                await typed(stage, "/a/sk")
-                await stage.until(lambda pane=pane: pane.filter.text == "a/sk", f"the words in the {name}")
-
-    run(main())
+async def test_letters_that_come_at_once_after_the_filter_key_are_typed_into_the_filter() -> None:
+    async with on_stage(raw()) as stage:
+        for name in ("catalog", "trace"):
+            pane = stage.main.pane(name)
+            stage.main.go_to(pane)
+            await typed(stage, "/a/sk")
+            await stage.until(lambda pane=pane: pane.filter.text == "a/sk", f"the words in the {name}")
 
 
-def test_a_letter_alone_declines_no_question() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            form = {"type": "object", "properties": {"sure": {"type": "boolean"}}}
-            request = InputRequest("elicitation", "raw", "Sure?", form)
-            asking = asyncio.create_task(stage.studio.inbox.ask(request))
-            await stage.until(lambda: isinstance(stage.app.screen, Question), "question")
-            await stage.press("d", "c")
-            assert isinstance(stage.app.screen, Question) and not asking.done()
-            await stage.press("alt+d")
-            assert await asking == Answer("decline")
-
-    run(main())
+async def test_a_letter_alone_declines_no_question() -> None:
+    async with on_stage(raw()) as stage:
+        form = {"type": "object", "properties": {"sure": {"type": "boolean"}}}
+        request = InputRequest("elicitation", "raw", "Sure?", form)
+        asking = asyncio.create_task(stage.studio.inbox.ask(request))
+        await stage.until(lambda: isinstance(stage.app.screen, Question), "question")
+        await stage.press("d", "c")
+        assert isinstance(stage.app.screen, Question) and not asking.done()
+        await stage.press("alt+d")
+        assert await asking == Answer("decline")
 
 
-def test_a_question_of_the_running_call_waits_for_the_end_of_a_word() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.open("wait")
-            await stage.press("ctrl+j", "1")
-            request = InputRequest("elicitation", "raw", "Who?", FORM, subject="raw.wait")
-            asking = asyncio.create_task(stage.studio.inbox.ask(request))
-            await stage.until(lambda: stage.toasts, "toast")
-            assert stage.app.screen is stage.main
-            asking.cancel()
-
-    run(main())
+async def test_a_question_of_the_running_call_waits_for_the_end_of_a_word() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("wait")
+        await stage.press("ctrl+j", "1")
+        request = InputRequest("elicitation", "raw", "Who?", FORM, subject="raw.wait")
+        asking = asyncio.create_task(stage.studio.inbox.ask(request))
+        await stage.until(lambda: stage.toasts, "toast")
+        assert stage.app.screen is stage.main
+        asking.cancel()
 
 
-def test_a_letter_that_was_on_its_way_approves_nothing() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            stage.main.set_focus(stage.main.catalog.list)
-            await stage.press("j")
-            request = InputRequest("approval", "raw", "", subject="raw.fail", reasons=("destructive",), arguments={})
-            asking = asyncio.create_task(stage.studio.inbox.ask(request))
-            await stage.until(lambda: getattr(stage.app.screen, "_deaf_until", 0), "approval")
-            dialog = stage.app.screen
-            assert isinstance(dialog, Approval) and 0 < dialog._deaf_until < time.monotonic() + DEAF
-            dialog._deaf_until += 60  # a slow machine is no reason to hear
-            await stage.press("y", "n")
-            assert isinstance(stage.app.screen, Approval) and not asking.done()
-            dialog._deaf_until -= 60 + DEAF
-            await stage.press("y")
-            assert await asking == Answer("accept")
-
-    run(main())
+async def test_a_letter_that_was_on_its_way_approves_nothing() -> None:
+    async with on_stage(raw()) as stage:
+        stage.main.set_focus(stage.main.catalog.list)
+        await stage.press("j")
+        request = InputRequest("approval", "raw", "", subject="raw.fail", reasons=("destructive",), arguments={})
+        asking = asyncio.create_task(stage.studio.inbox.ask(request))
+        await stage.until(lambda: getattr(stage.app.screen, "_deaf_until", 0), "approval")
+        dialog = stage.app.screen
+        assert isinstance(dialog, Approval) and 0 < dialog._deaf_until < time.monotonic() + DEAF
+        dialog._deaf_until += 60  # a slow machine is no reason to hear
+        await stage.press("y", "n")
+        assert isinstance(stage.app.screen, Approval) and not asking.done()
+        dialog._deaf_until -= 60 + DEAF
+        await stage.press("y")
+        assert await asking == Answer("accept")

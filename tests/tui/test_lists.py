@@ -12,7 +12,7 @@ from mcp_studio.catalog.listing import Ref
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.studio_support import http, stdio
 from tests.support import python_server
-from tests.tui.stage import Stage, on_stage, run
+from tests.tui.stage import Stage, on_stage
 
 SMALL = (80, 24)
 
@@ -40,181 +40,143 @@ async def tab(stage: Stage, name: str) -> None:
 
 
 @pytest.mark.parametrize("size", [SMALL, (120, 36)])
-def test_changes_are_marked_with_signs_and_words_until_they_are_looked_at(size: tuple[int, int]) -> None:
-    async def go() -> None:
-        async with on_stage(server(), size=size) as stage:
-            await change(stage)
-            await stage.shows("± changed", "+ new", "- gone", "5±")
-            await stage.open("words")
-            await stage.shows("Since you last looked: changed", "1 new, 1 gone")
-            assert "± changed" not in stage.screen_text()
-            await stage.press("f6", "a")
-            await stage.until(lambda: "+ new" not in stage.screen_text() and "- gone" not in stage.screen_text())
-            assert "2 changes marked as seen." in stage.toasts
-            await stage.press("a")
-            await stage.until(lambda: any("Nothing here is new" in toast for toast in stage.toasts))
-
-    run(go())
+async def test_changes_are_marked_with_signs_and_words_until_they_are_looked_at(size: tuple[int, int]) -> None:
+    async with on_stage(server(), size=size) as stage:
+        await change(stage)
+        await stage.shows("± changed", "+ new", "- gone", "5±")
+        await stage.open("words")
+        await stage.shows("Since you last looked: changed", "1 new, 1 gone")
+        assert "± changed" not in stage.screen_text()
+        await stage.press("f6", "a")
+        await stage.until(lambda: "+ new" not in stage.screen_text() and "- gone" not in stage.screen_text())
+        assert "2 changes marked as seen." in stage.toasts
+        await stage.press("a")
+        await stage.until(lambda: any("Nothing here is new" in toast for toast in stage.toasts))
 
 
-def test_what_is_gone_can_be_looked_at_once_more() -> None:
-    async def go() -> None:
-        async with on_stage(server(), size=SMALL) as stage:
-            await change(stage)
-            await stage.shows("- gone")
-            await stage.press("end", "enter")
-            await stage.shows("s.old", "The server does not list it any more", "Since you last looked: gone")
-            await stage.until(lambda: "- gone" not in stage.screen_text())
-
-    run(go())
+async def test_what_is_gone_can_be_looked_at_once_more() -> None:
+    async with on_stage(server(), size=SMALL) as stage:
+        await change(stage)
+        await stage.shows("- gone")
+        await stage.press("end", "enter")
+        await stage.shows("s.old", "The server does not list it any more", "Since you last looked: gone")
+        await stage.until(lambda: "- gone" not in stage.screen_text())
 
 
-def test_a_changed_tool_shows_the_difference_also_when_one_comes_back_to_it() -> None:
-    async def go() -> None:
-        async with on_stage(server(), size=(120, 60)) as stage:
-            await change(stage)
-            await stage.open("words")
-            await tab(stage, "changes")
-            await stage.shows("description, inputSchema", "as you saw it last", "Old words.", "New words, version 2.")
-            await stage.open("full")
-            await stage.open("words")
-            await stage.shows("Changes")
-
-    run(go())
+async def test_a_changed_tool_shows_the_difference_also_when_one_comes_back_to_it() -> None:
+    async with on_stage(server(), size=(120, 60)) as stage:
+        await change(stage)
+        await stage.open("words")
+        await tab(stage, "changes")
+        await stage.shows("description, inputSchema", "as you saw it last", "Old words.", "New words, version 2.")
+        await stage.open("full")
+        await stage.open("words")
+        await stage.shows("Changes")
 
 
-def test_what_is_typed_into_the_open_tool_stays_as_it_stands_when_the_server_changes_the_tool() -> None:
-    async def go() -> None:
-        async with on_stage(server()) as stage:
-            await stage.open("words")
-            await stage.press("a", "c", "left")
-            await change(stage)
-            await stage.shows("changed: description")
-            await stage.press("b")
-            await stage.until(lambda: stage.main.calling.opened.value == {"text": "abc"}, "the value")
-            await stage.press("ctrl+pagedown")
-            await stage.until(lambda: stage.main.call.tab == "json", "the JSON")
-            await stage.press("down", "down", "end", "backspace", "left")
-            await change(stage)
-            await stage.shows("version 3")
-            await stage.press("x")
-            assert stage.main.call.tab == "json"
-            assert stage.main.call.body.json.text == '{\n  "text": "abc"x\n'
-
-    run(go())
+async def test_what_is_typed_into_the_open_tool_stays_as_it_stands_when_the_server_changes_the_tool() -> None:
+    async with on_stage(server()) as stage:
+        await stage.open("words")
+        await stage.press("a", "c", "left")
+        await change(stage)
+        await stage.shows("changed: description")
+        await stage.press("b")
+        await stage.until(lambda: stage.main.calling.opened.value == {"text": "abc"}, "the value")
+        await stage.press("ctrl+pagedown")
+        await stage.until(lambda: stage.main.call.tab == "json", "the JSON")
+        await stage.press("down", "down", "end", "backspace", "left")
+        await change(stage)
+        await stage.shows("version 3")
+        await stage.press("x")
+        assert stage.main.call.tab == "json"
+        assert stage.main.call.body.json.text == '{\n  "text": "abc"x\n'
 
 
-def test_the_open_tool_that_changes_says_what_and_counts_as_looked_at() -> None:
-    async def go() -> None:
-        async with on_stage(server()) as stage:
-            await stage.open("words")
-            await change(stage)
-            await stage.shows("Since you last looked: changed: description")
-            await stage.until(
-                lambda: [c.kind for c in stage.studio.catalog.listing("s", "tool").changes] == ["new", "gone"]
-            )
-
-    run(go())
+async def test_the_open_tool_that_changes_says_what_and_counts_as_looked_at() -> None:
+    async with on_stage(server()) as stage:
+        await stage.open("words")
+        await change(stage)
+        await stage.shows("Since you last looked: changed: description")
+        await stage.until(
+            lambda: [c.kind for c in stage.studio.catalog.listing("s", "tool").changes] == ["new", "gone"]
+        )
 
 
-def test_a_list_is_read_page_by_page() -> None:
-    async def go() -> None:
-        async with on_stage(server("--pages", "--ttl", "9000"), size=SMALL) as stage:
-            await stage.press("p")
-            await stage.shows("tools/list", "page 1 of 1 read · 2 tools", "no cursor", '"after 2"', "fresh for 9 s")
-            await stage.press("right_square_bracket")
-            await stage.shows("page 2 of 2 read", '"after 4"', "2 + 2 = 4")
-            await stage.press("ctrl+pagedown")
-            await stage.shows("page 3 of 3 read · 1 tool", "none, this is the last page", "2 + 2 + 1 = 5")
-            await stage.press("right_square_bracket", "left_square_bracket")
-            await stage.shows("page 2 of 3 read")
-            await stage.press("r")
-            await stage.shows("page 1 of 1 read")
-            await stage.press("escape")
-            await stage.until(lambda: stage.app.screen is stage.main)
-
-    run(go())
+async def test_a_list_is_read_page_by_page() -> None:
+    async with on_stage(server("--pages", "--ttl", "9000"), size=SMALL) as stage:
+        await stage.press("p")
+        await stage.shows("tools/list", "page 1 of 1 read · 2 tools", "no cursor", '"after 2"', "fresh for 9 s")
+        await stage.press("right_square_bracket")
+        await stage.shows("page 2 of 2 read", '"after 4"', "2 + 2 = 4")
+        await stage.press("ctrl+pagedown")
+        await stage.shows("page 3 of 3 read · 1 tool", "none, this is the last page", "2 + 2 + 1 = 5")
+        await stage.press("right_square_bracket", "left_square_bracket")
+        await stage.shows("page 2 of 3 read")
+        await stage.press("r")
+        await stage.shows("page 1 of 1 read")
+        await stage.press("escape")
+        await stage.until(lambda: stage.app.screen is stage.main)
 
 
-def test_pages_of_a_list_that_cannot_be_read_say_why() -> None:
-    async def go() -> None:
-        async with on_stage(stdio(python_server("raw_faults", "--fault", "list-error")), size=SMALL) as stage:
-            await stage.press("p")
-            await stage.shows("out of order")
-
-    run(go())
+async def test_pages_of_a_list_that_cannot_be_read_say_why() -> None:
+    async with on_stage(stdio(python_server("raw_faults", "--fault", "list-error")), size=SMALL) as stage:
+        await stage.press("p")
+        await stage.shows("out of order")
 
 
-def test_a_server_that_is_off_has_no_pages() -> None:
-    async def go() -> None:
-        async with on_stage(stdio(python_server("raw_lists"), enabled=False), ready=False) as stage:
-            await stage.press("f6", "p")
-            await stage.until(lambda: any("connected" in toast for toast in stage.toasts))
-
-    run(go())
+async def test_a_server_that_is_off_has_no_pages() -> None:
+    async with on_stage(stdio(python_server("raw_lists"), enabled=False), ready=False) as stage:
+        await stage.press("f6", "p")
+        await stage.until(lambda: any("connected" in toast for toast in stage.toasts))
 
 
-def test_freshness_stands_in_the_border_and_on_the_card_of_the_server() -> None:
-    async def go() -> None:
-        async with on_stage(server("--ttl", "50000", "--scope", "public"), size=(120, 90)) as stage:
-            await stage.until(lambda: re.search(r"fresh [1-5]?\d s", stage.screen_text()), "a border")
-            await stage.press("1", "enter")
-            await stage.shows("what it says of itself is fresh for 50 s, public")
-            await stage.until(lambda: re.search(r"(?<!itself is )fresh for [1-5]?\d s", stage.screen_text()), "a list")
-
-    run(go())
+async def test_freshness_stands_in_the_border_and_on_the_card_of_the_server() -> None:
+    async with on_stage(server("--ttl", "50000", "--scope", "public"), size=(120, 90)) as stage:
+        await stage.until(lambda: re.search(r"fresh [1-5]?\d s", stage.screen_text()), "a border")
+        await stage.press("1", "enter")
+        await stage.shows("what it says of itself is fresh for 50 s, public")
+        await stage.until(lambda: re.search(r"(?<!itself is )fresh for [1-5]?\d s", stage.screen_text()), "a list")
 
 
-def test_going_to_a_tab_reads_what_is_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_going_to_a_tab_reads_what_is_stale(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refresh, "_AGAIN", 0.0)
 
-    async def go() -> None:
-        async with on_stage(server("--ttl", "1")) as stage:
-            await stage.press("f6")
-            before = stage.studio.catalog.listing("s", "resource").read_at
-            tools = stage.studio.catalog.listing("s", "tool").read_at
-            await stage.press("ctrl+pagedown")
-            await stage.until(lambda: stage.studio.catalog.listing("s", "resource").read_at > before)
-            assert stage.studio.catalog.listing("s", "tool").read_at == tools
-
-    run(go())
+    async with on_stage(server("--ttl", "1")) as stage:
+        await stage.press("f6")
+        before = stage.studio.catalog.listing("s", "resource").read_at
+        tools = stage.studio.catalog.listing("s", "tool").read_at
+        await stage.press("ctrl+pagedown")
+        await stage.until(lambda: stage.studio.catalog.listing("s", "resource").read_at > before)
+        assert stage.studio.catalog.listing("s", "tool").read_at == tools
 
 
-def test_a_resource_comes_from_the_cache_and_a_key_asks_the_server() -> None:
-    async def go() -> None:
-        async with on_stage(server("--ttl", "60000"), size=SMALL) as stage:
-            await stage.open("raw://count", "resource")
-            await stage.ran()
-            await stage.shows("read 1", "fresh for ", " s, private")
-            await stage.press("ctrl+j")
-            await stage.shows("from the cache, ", " s old, ttl 60 s, private", "here asks the server")
-            await stage.press("f5", "r")
-            await stage.shows("read 2")
-            assert "from the cache" not in stage.screen_text()
-
-    run(go())
+async def test_a_resource_comes_from_the_cache_and_a_key_asks_the_server() -> None:
+    async with on_stage(server("--ttl", "60000"), size=SMALL) as stage:
+        await stage.open("raw://count", "resource")
+        await stage.ran()
+        await stage.shows("read 1", "fresh for ", " s, private")
+        await stage.press("ctrl+j")
+        await stage.shows("from the cache, ", " s old, ttl 60 s, private", "here asks the server")
+        await stage.press("f5", "r")
+        await stage.shows("read 2")
+        assert "from the cache" not in stage.screen_text()
 
 
-def test_a_definition_is_told_in_words() -> None:
-    async def go() -> None:
-        async with on_stage(server(), size=(120, 50)) as stage:
-            await stage.open("full")
-            await tab(stage, "about")
-            await stage.shows(
-                "Everything (of its annotations)", "can be run as a task", "checked against its outputSchema"
-            )
-            await stage.shows(
-                "https://example.com/i.png · image/png · 48x48 any", "1 icon, not fetched", '"example.com/team"'
-            )
-            await stage.shows("Mcp-Param-Region ← region (not set", "not sent here: only over HTTP")
-            await stage.open("raw://note", "resource")
-            await tab(stage, "about")
-            await stage.shows("user, assistant", "0.8", "2026-01-02T03:04:05Z", "1,234 bytes", "text/plain")
-            await stage.open("visit", "prompt")
-            await tab(stage, "about")
-            await stage.shows("country: required", "city (The city): optional")
-
-    run(go())
+async def test_a_definition_is_told_in_words() -> None:
+    async with on_stage(server(), size=(120, 50)) as stage:
+        await stage.open("full")
+        await tab(stage, "about")
+        await stage.shows("Everything (of its annotations)", "can be run as a task", "checked against its outputSchema")
+        await stage.shows(
+            "https://example.com/i.png · image/png · 48x48 any", "1 icon, not fetched", '"example.com/team"'
+        )
+        await stage.shows("Mcp-Param-Region ← region (not set", "not sent here: only over HTTP")
+        await stage.open("raw://note", "resource")
+        await tab(stage, "about")
+        await stage.shows("user, assistant", "0.8", "2026-01-02T03:04:05Z", "1,234 bytes", "text/plain")
+        await stage.open("visit", "prompt")
+        await tab(stage, "about")
+        await stage.shows("country: required", "city (The city): optional")
 
 
 def mirroring(name: str, **headers: str) -> dict[str, Any]:
@@ -233,45 +195,38 @@ async def mirrors(got: Request, reply: Reply) -> None:
             await reply.result({"resultType": "complete", "tools": tools})
 
 
-def test_mirrored_headers_show_what_would_be_sent_and_excluded_tools_say_why() -> None:
-    async def go() -> None:
-        async with RawServer(mirrors) as server, on_stage(http(server.url), size=(120, 50)) as stage:
-            await stage.open("full")
-            await stage.press(*"eu", "tab", "ö")
-            await tab(stage, "about")
-            await stage.shows("sent with each call", "Mcp-Param-Region ← region = eu")
-            await stage.shows("Mcp-Param-Tag ← tag = =?base64?w7Y=?=")
-            await stage.open("twice")
-            await stage.shows("excluded: two arguments want the header")
-            await stage.press("ctrl+j")
-            await stage.until(lambda: any("must not be used" in toast for toast in stage.toasts))
-
-    run(go())
+async def test_mirrored_headers_show_what_would_be_sent_and_excluded_tools_say_why() -> None:
+    async with RawServer(mirrors) as server, on_stage(http(server.url), size=(120, 50)) as stage:
+        await stage.open("full")
+        await stage.press(*"eu", "tab", "ö")
+        await tab(stage, "about")
+        await stage.shows("sent with each call", "Mcp-Param-Region ← region = eu")
+        await stage.shows("Mcp-Param-Tag ← tag = =?base64?w7Y=?=")
+        await stage.open("twice")
+        await stage.shows("excluded: two arguments want the header")
+        await stage.press("ctrl+j")
+        await stage.until(lambda: any("must not be used" in toast for toast in stage.toasts))
 
 
 @pytest.mark.parametrize("size", [SMALL, (120, 36)])
-def test_values_are_offered_while_a_prompt_is_filled_in_and_know_the_other_arguments(size: tuple[int, int]) -> None:
-    async def go() -> None:
-        async with on_stage(server(), size=size) as stage:
-            await stage.open("visit", "prompt")
-            await stage.press("f")
-            await stage.shows("│ france", "│ finland", "take one")
-            await stage.press("down", "enter", "tab", "n")
-            await stage.shows("│ Nice")
-            await stage.press("down", "enter")
-            await stage.until(lambda: stage.main.calling.opened.value == {"country": "france", "city": "Nice"})
+async def test_values_are_offered_while_a_prompt_is_filled_in_and_know_the_other_arguments(
+    size: tuple[int, int],
+) -> None:
+    async with on_stage(server(), size=size) as stage:
+        await stage.open("visit", "prompt")
+        await stage.press("f")
+        await stage.shows("│ france", "│ finland", "take one")
+        await stage.press("down", "enter", "tab", "n")
+        await stage.shows("│ Nice")
+        await stage.press("down", "enter")
+        await stage.until(lambda: stage.main.calling.opened.value == {"country": "france", "city": "Nice"})
 
-    run(go())
 
-
-def test_values_are_offered_for_variables_of_templates_with_their_count() -> None:
-    async def go() -> None:
-        async with on_stage(server("--completions", "many"), size=SMALL) as stage:
-            await stage.open("raw://notes/{name}", "template")
-            await stage.press("x")
-            await stage.shows("│ x000", "100 of 250")
-
-    run(go())
+async def test_values_are_offered_for_variables_of_templates_with_their_count() -> None:
+    async with on_stage(server("--completions", "many"), size=SMALL) as stage:
+        await stage.open("raw://notes/{name}", "template")
+        await stage.press("x")
+        await stage.shows("│ x000", "100 of 250")
 
 
 def answers(stage: Stage) -> int:
@@ -279,24 +234,18 @@ def answers(stage: Stage) -> int:
     return sum(e.method == "completion/complete" and e.kind != "request" for e in stage.studio.trace)
 
 
-def test_a_server_that_refuses_completions_is_told_of_once() -> None:
-    async def go() -> None:
-        async with on_stage(server("--completions", "refused")) as stage:
-            await stage.open("visit", "prompt")
-            for number, key in enumerate("fra", 1):
-                await stage.press(key)
-                await stage.until(lambda number=number: answers(stage) == number, "an answer")
-            assert sum("No completions today" in toast for toast in stage.toasts) == 1
-
-    run(go())
+async def test_a_server_that_refuses_completions_is_told_of_once() -> None:
+    async with on_stage(server("--completions", "refused")) as stage:
+        await stage.open("visit", "prompt")
+        for number, key in enumerate("fra", 1):
+            await stage.press(key)
+            await stage.until(lambda number=number: answers(stage) == number, "an answer")
+        assert sum("No completions today" in toast for toast in stage.toasts) == 1
 
 
-def test_a_server_without_completions_is_never_asked() -> None:
-    async def go() -> None:
-        async with on_stage(server("--without-completions")) as stage:
-            await stage.open("visit", "prompt")
-            await stage.press("alt+down", "f")
-            await stage.ran()
-            assert not any(e.method == "completion/complete" for e in stage.studio.trace)
-
-    run(go())
+async def test_a_server_without_completions_is_never_asked() -> None:
+    async with on_stage(server("--without-completions")) as stage:
+        await stage.open("visit", "prompt")
+        await stage.press("alt+down", "f")
+        await stage.ran()
+        assert not any(e.method == "completion/complete" for e in stage.studio.trace)

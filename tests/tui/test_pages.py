@@ -17,7 +17,7 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens.page import Page
 from tests.studio_support import stdio, text
 from tests.support import python_server
-from tests.tui.stage import Stage, on_stage, run
+from tests.tui.stage import Stage, on_stage
 
 
 def asks() -> ServerConfig:
@@ -54,80 +54,65 @@ async def asked(stage: Stage, url: str, **more: Any) -> asyncio.Task[Answer]:
     return task
 
 
-def test_opening_answers_and_the_server_says_later_that_it_is_done(opened: Callable[[], list[str]]) -> None:
-    async def main() -> None:
-        async with on_stage(asks()) as stage:
-            call = await called(stage, "page", url="https://bank.example/a?b=c;d&$(e)")
-            await stage.shows("bank asks you to open a page", "bank.example", "https://bank.example/a?b=c;d&$(e)")
+async def test_opening_answers_and_the_server_says_later_that_it_is_done(opened: Callable[[], list[str]]) -> None:
+    async with on_stage(asks()) as stage:
+        call = await called(stage, "page", url="https://bank.example/a?b=c;d&$(e)")
+        await stage.shows("bank asks you to open a page", "bank.example", "https://bank.example/a?b=c;d&$(e)")
+        assert opened() == []
+        await stage.press("o")
+        await stage.until(opened, "a browser")
+        assert '"action": "accept"' in text(await call.wait())
+        await stage.until(lambda: stage.app.screen is stage.main, "main screen")
+        await stage.until(lambda: any("says that the page is done" in toast for toast in stage.toasts), "toast")
+        assert opened() == ["1", "https://bank.example/a?b=c;d&$(e)"]
+        assert stage.studio.inbox.pages == ()
+
+
+async def test_a_call_that_needs_a_page_is_sent_again_when_the_person_says_so(opened: Callable[[], list[str]]) -> None:
+    async with on_stage(asks()) as stage:
+        call = await called(stage, "locked")
+        await stage.press("ctrl+j")
+        await stage.shows("Open the page first (o)")
+        await stage.press("o")
+        await stage.shows("waiting for the server's word", "It is done: send the call again")
+        assert isinstance(stage.app.screen, Page) and call.outcome is None
+        await stage.press("ctrl+j")
+        assert text(await call.wait()) == '"open"'
+        assert call.sendings == 2
+
+
+async def test_the_servers_word_closes_the_page_and_sends_the_call_again(opened: Callable[[], list[str]]) -> None:
+    async with on_stage(asks()) as stage:
+        call = await called(stage, "locked")
+        await stage.press("o")
+        await stage.shows("waiting for the server's word")
+        stage.studio.inbox.completed("bank", "e2")
+        assert text(await call.wait()) == '"open"'
+        await stage.until(lambda: any("the call is sent again" in toast for toast in stage.toasts), "toast")
+        await stage.until(lambda: stage.app.screen is stage.main, "main screen")
+
+
+async def test_decline_and_cancel_open_nothing(opened: Callable[[], list[str]]) -> None:
+    async with on_stage(asks()) as stage:
+        for key, action in ("d", "decline"), ("c", "cancel"):
+            call = await called(stage, "page")
+            await stage.press(key)
+            assert f'"action": "{action}"' in text(await call.wait())
             assert opened() == []
-            await stage.press("o")
-            await stage.until(opened, "a browser")
-            assert '"action": "accept"' in text(await call.wait())
             await stage.until(lambda: stage.app.screen is stage.main, "main screen")
-            await stage.until(lambda: any("says that the page is done" in toast for toast in stage.toasts), "toast")
-            assert opened() == ["1", "https://bank.example/a?b=c;d&$(e)"]
-            assert stage.studio.inbox.pages == ()
-
-    run(main())
-
-
-def test_a_call_that_needs_a_page_is_sent_again_when_the_person_says_so(opened: Callable[[], list[str]]) -> None:
-    async def main() -> None:
-        async with on_stage(asks()) as stage:
-            call = await called(stage, "locked")
-            await stage.press("ctrl+j")
-            await stage.shows("Open the page first (o)")
-            await stage.press("o")
-            await stage.shows("waiting for the server's word", "It is done: send the call again")
-            assert isinstance(stage.app.screen, Page) and call.outcome is None
-            await stage.press("ctrl+j")
-            assert text(await call.wait()) == '"open"'
-            assert call.sendings == 2
-
-    run(main())
-
-
-def test_the_servers_word_closes_the_page_and_sends_the_call_again(opened: Callable[[], list[str]]) -> None:
-    async def main() -> None:
-        async with on_stage(asks()) as stage:
-            call = await called(stage, "locked")
-            await stage.press("o")
-            await stage.shows("waiting for the server's word")
-            stage.studio.inbox.completed("bank", "e2")
-            assert text(await call.wait()) == '"open"'
-            await stage.until(lambda: any("the call is sent again" in toast for toast in stage.toasts), "toast")
-            await stage.until(lambda: stage.app.screen is stage.main, "main screen")
-
-    run(main())
-
-
-def test_decline_and_cancel_open_nothing(opened: Callable[[], list[str]]) -> None:
-    async def main() -> None:
-        async with on_stage(asks()) as stage:
-            for key, action in ("d", "decline"), ("c", "cancel"):
-                call = await called(stage, "page")
-                await stage.press(key)
-                assert f'"action": "{action}"' in text(await call.wait())
-                assert opened() == []
-                await stage.until(lambda: stage.app.screen is stage.main, "main screen")
-                stage.app._letter_at = 0.0  # the next one does not open while somebody types
-
-    run(main())
+            stage.app._letter_at = 0.0  # the next one does not open while somebody types
 
 
 @pytest.mark.usefixtures("no_browser")
-def test_without_a_browser_the_address_is_copied_and_that_is_consent() -> None:
-    async def main() -> None:
-        async with on_stage(asks()) as stage:
-            call = await called(stage, "page")
-            await stage.press("o")
-            await stage.shows("There is no browser here. y copies the address")
-            assert call.outcome is None
-            await stage.press("y")
-            assert '"action": "accept"' in text(await call.wait())
-            assert stage.app._clipboard == "https://bank.example/authorize?id=7"
-
-    run(main())
+async def test_without_a_browser_the_address_is_copied_and_that_is_consent() -> None:
+    async with on_stage(asks()) as stage:
+        call = await called(stage, "page")
+        await stage.press("o")
+        await stage.shows("There is no browser here. y copies the address")
+        assert call.outcome is None
+        await stage.press("y")
+        assert '"action": "accept"' in text(await call.wait())
+        assert stage.app._clipboard == "https://bank.example/authorize?id=7"
 
 
 REFUSED = {
@@ -138,47 +123,38 @@ REFUSED = {
 }
 
 
-def test_what_must_not_be_opened_is_not_opened(opened: Callable[[], list[str]]) -> None:
-    async def main() -> None:
-        async with on_stage(asks()) as stage:
-            for url, reason in REFUSED.items():
-                task = await asked(stage, url)
-                await stage.shows(reason)
-                assert "\x1b" not in stage.screen_text() and "\u202e" not in stage.screen_text()
-                await stage.press("o")
-                await stage.shows("Not opened.")
-                await stage.press("y")
-                await stage.shows("The question is still open")
-                assert not task.done() and opened() == []
-                await stage.press("d")
-                assert await task == Answer("decline")
-                await stage.until(lambda: stage.app.screen is stage.main, "main screen")
-                stage.app._letter_at = 0.0  # the next one does not open while somebody types
-
-    run(main())
-
-
-def test_a_host_of_other_letters_is_shown_in_both_forms() -> None:
-    async def main() -> None:
-        async with on_stage(asks()) as stage:
-            task = await asked(stage, "https://b\u0430nk.example/")
-            await stage.shows("b\u0430nk.example", "xn--bnk-6cd.example", "mixes letters of several scripts")
+async def test_what_must_not_be_opened_is_not_opened(opened: Callable[[], list[str]]) -> None:
+    async with on_stage(asks()) as stage:
+        for url, reason in REFUSED.items():
+            task = await asked(stage, url)
+            await stage.shows(reason)
+            assert "\x1b" not in stage.screen_text() and "\u202e" not in stage.screen_text()
+            await stage.press("o")
+            await stage.shows("Not opened.")
+            await stage.press("y")
+            await stage.shows("The question is still open")
+            assert not task.done() and opened() == []
             await stage.press("d")
-            await task
+            assert await task == Answer("decline")
+            await stage.until(lambda: stage.app.screen is stage.main, "main screen")
+            stage.app._letter_at = 0.0  # the next one does not open while somebody types
 
-    run(main())
+
+async def test_a_host_of_other_letters_is_shown_in_both_forms() -> None:
+    async with on_stage(asks()) as stage:
+        task = await asked(stage, "https://b\u0430nk.example/")
+        await stage.shows("b\u0430nk.example", "xn--bnk-6cd.example", "mixes letters of several scripts")
+        await stage.press("d")
+        await task
 
 
-def test_a_long_address_can_be_read_to_its_end_on_a_small_screen() -> None:
-    async def main() -> None:
-        async with on_stage(asks(), size=(80, 24)) as stage:
-            task = await asked(stage, "https://bank.example/" + "x" * 4_000 + "/end")
-            await stage.press("G")
-            await stage.shows("xxx/end")
-            await stage.press("d")
-            await task
-
-    run(main())
+async def test_a_long_address_can_be_read_to_its_end_on_a_small_screen() -> None:
+    async with on_stage(asks(), size=(80, 24)) as stage:
+        task = await asked(stage, "https://bank.example/" + "x" * 4_000 + "/end")
+        await stage.press("G")
+        await stage.shows("xxx/end")
+        await stage.press("d")
+        await task
 
 
 def test_a_browser_that_draws_on_the_terminal_is_none(tmp_path: Path) -> None:

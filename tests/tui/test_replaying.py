@@ -12,7 +12,7 @@ from mcp_studio.tui.screens.confirm import Confirm
 from mcp_studio.tui.screens.replay import ReplayDialog
 from mcp_studio.tui.screens.replay_choice import ReplayChoice
 from mcp_studio.tui.screens.row_diff import RowDiff
-from tests.tui.stage import Stage, on_stage, raw, run
+from tests.tui.stage import Stage, on_stage, raw
 
 
 async def called(stage: Stage, tool: str, /, **arguments: Any) -> int:
@@ -25,101 +25,86 @@ async def called(stage: Stage, tool: str, /, **arguments: Any) -> int:
     return number
 
 
-def test_one_request_is_sent_as_it_was_and_its_answers_are_compared() -> None:
-    async def main() -> None:
-        async with on_stage(raw(), size=(110, 30)) as stage:
-            number = await called(stage, "add", a=1, b=2)
-            entry = stage.studio.trace.entry(number)
-            assert entry is not None
-            entry.body = entry.body.replace(b'"3"', b'"4"')
-            await stage.press("R")
-            await stage.shows("Sent once more · 1 · 1 differs", "tools/call add", '~ content[0].text: "4" → "3"')
-            await stage.press("enter")
-            await stage.until(lambda: isinstance(stage.app.screen, RowDiff))
-            await stage.shows("then: tools/call add", '"text": "3"')
-            await stage.press("escape", "y", "escape")
-            await stage.until(lambda: stage.app.screen is stage.main)
-            assert stage.app.clipboard.startswith("differs  tools/call add  ~ content[0].text")
-
-    run(main())
+async def test_one_request_is_sent_as_it_was_and_its_answers_are_compared() -> None:
+    async with on_stage(raw(), size=(110, 30)) as stage:
+        number = await called(stage, "add", a=1, b=2)
+        entry = stage.studio.trace.entry(number)
+        assert entry is not None
+        entry.body = entry.body.replace(b'"3"', b'"4"')
+        await stage.press("R")
+        await stage.shows("Sent once more · 1 · 1 differs", "tools/call add", '~ content[0].text: "4" → "3"')
+        await stage.press("enter")
+        await stage.until(lambda: isinstance(stage.app.screen, RowDiff))
+        await stage.shows("then: tools/call add", '"text": "3"')
+        await stage.press("escape", "y", "escape")
+        await stage.until(lambda: stage.app.screen is stage.main)
+        assert stage.app.clipboard.startswith("differs  tools/call add  ~ content[0].text")
 
 
-def test_a_call_is_edited_in_its_form_without_what_is_secret() -> None:
-    async def main() -> None:
-        async with on_stage(raw(), size=(110, 30)) as stage:
-            await called(stage, "echo", text="hello", password="hunter2-hunter2")
-            await stage.press("enter")
-            await stage.until(lambda: stage.app.screen is not stage.main)
-            await stage.press("r")
-            await stage.until(lambda: stage.app.screen is stage.main and stage.main.calling.opened is not None)
-            await stage.until(lambda: stage.main.calling.opened.value == {"text": "hello"}, "the value")
-            assert any("Not in the recording, being secret: password" in toast for toast in stage.toasts)
-            await stage.until(lambda: stage.main.trace.table.row_count > 0)
-            stage.main.go_to(stage.main.trace)
-            await stage.press("R")
-            await stage.shows("arguments.password is not in the recording")
-
-    run(main())
+async def test_a_call_is_edited_in_its_form_without_what_is_secret() -> None:
+    async with on_stage(raw(), size=(110, 30)) as stage:
+        await called(stage, "echo", text="hello", password="hunter2-hunter2")
+        await stage.press("enter")
+        await stage.until(lambda: stage.app.screen is not stage.main)
+        await stage.press("r")
+        await stage.until(lambda: stage.app.screen is stage.main and stage.main.calling.opened is not None)
+        await stage.until(lambda: stage.main.calling.opened.value == {"text": "hello"}, "the value")
+        assert any("Not in the recording, being secret: password" in toast for toast in stage.toasts)
+        await stage.until(lambda: stage.main.trace.table.row_count > 0)
+        stage.main.go_to(stage.main.trace)
+        await stage.press("R")
+        await stage.shows("arguments.password is not in the recording")
 
 
-def test_many_are_sent_to_another_server_and_asked_about_or_approved() -> None:
-    async def main() -> None:
-        async with on_stage(raw(), raw("other", "--modern"), size=(120, 36)) as stage:
-            await called(stage, "add", a=1, b=2)
-            await called(stage, "echo", text="x")
-            await stage.press("slash", *"tool:add", "enter")
-            await stage.until(lambda: stage.main.trace.table.numbers is not None, "a filter")
-            await stage.press("P")
-            await stage.until(lambda: isinstance(stage.app.screen, ReplayChoice))
-            await stage.shows("what the filter shows", "1 request.", "as recorded", "other")
-            await stage.press("tab", "down", "down", "enter")
-            await stage.until(lambda: isinstance(stage.app.screen, Approval), "the question")
-            await stage.press("y")
-            await stage.shows("Sent once more · 1 · 1 same", "The answer is the same")
-            await stage.press("escape")
-            await stage.until(lambda: stage.app.screen is stage.main)
-            sent = [entry for entry in stage.studio.trace if entry.server == "other" and entry.method == "tools/call"]
-            assert [entry.target for entry in sent] == ["add", "add"]
-            await stage.press("P", "up", "down", "tab", "tab", "down")
-            await stage.shows("approve all calls")
-            await stage.press("ctrl+j")
-            await stage.until(lambda: isinstance(stage.app.screen, ReplayDialog))
-            await stage.shows("1 same")
-            await stage.press("escape")
-            await stage.until(lambda: stage.app.screen is stage.main)
-            await stage.press("P")
-            await stage.until(lambda: isinstance(choice := stage.app.screen, ReplayChoice) and choice.how.row_count)
-            assert isinstance(choice := stage.app.screen, ReplayChoice)
-            assert choice.how.row is not None and not choice.how.row.approved, "each time anew"
-
-    run(main())
+async def test_many_are_sent_to_another_server_and_asked_about_or_approved() -> None:
+    async with on_stage(raw(), raw("other", "--modern"), size=(120, 36)) as stage:
+        await called(stage, "add", a=1, b=2)
+        await called(stage, "echo", text="x")
+        await stage.press("slash", *"tool:add", "enter")
+        await stage.until(lambda: stage.main.trace.table.numbers is not None, "a filter")
+        await stage.press("P")
+        await stage.until(lambda: isinstance(stage.app.screen, ReplayChoice))
+        await stage.shows("what the filter shows", "1 request.", "as recorded", "other")
+        await stage.press("tab", "down", "down", "enter")
+        await stage.until(lambda: isinstance(stage.app.screen, Approval), "the question")
+        await stage.press("y")
+        await stage.shows("Sent once more · 1 · 1 same", "The answer is the same")
+        await stage.press("escape")
+        await stage.until(lambda: stage.app.screen is stage.main)
+        sent = [entry for entry in stage.studio.trace if entry.server == "other" and entry.method == "tools/call"]
+        assert [entry.target for entry in sent] == ["add", "add"]
+        await stage.press("P", "up", "down", "tab", "tab", "down")
+        await stage.shows("approve all calls")
+        await stage.press("ctrl+j")
+        await stage.until(lambda: isinstance(stage.app.screen, ReplayDialog))
+        await stage.shows("1 same")
+        await stage.press("escape")
+        await stage.until(lambda: stage.app.screen is stage.main)
+        await stage.press("P")
+        await stage.until(lambda: isinstance(choice := stage.app.screen, ReplayChoice) and choice.how.row_count)
+        assert isinstance(choice := stage.app.screen, ReplayChoice)
+        assert choice.how.row is not None and not choice.how.row.approved, "each time anew"
 
 
-def test_what_cannot_be_sent_again_is_said_in_words() -> None:
-    async def main() -> None:
-        async with on_stage(raw(), size=(80, 24)) as stage:
-            stage.main.go_to(stage.main.trace)
-            await stage.until(lambda: stage.main.trace.table.row_count > 4)
-            await stage.press("g", "R")
-            await stage.until(lambda: any("sent whenever" in toast or "no request" in toast for toast in stage.toasts))
-            await stage.press("P")
-            await stage.until(lambda: isinstance(stage.app.screen, ReplayChoice))
-            await stage.studio.manager.stop("raw")
-            await stage.press("enter")
-            await stage.shows("raw is not connected here")
-            await stage.press("escape")
-            await stage.until(lambda: stage.app.screen is stage.main)
-
-    run(main())
+async def test_what_cannot_be_sent_again_is_said_in_words() -> None:
+    async with on_stage(raw(), size=(80, 24)) as stage:
+        stage.main.go_to(stage.main.trace)
+        await stage.until(lambda: stage.main.trace.table.row_count > 4)
+        await stage.press("g", "R")
+        await stage.until(lambda: any("sent whenever" in toast or "no request" in toast for toast in stage.toasts))
+        await stage.press("P")
+        await stage.until(lambda: isinstance(stage.app.screen, ReplayChoice))
+        await stage.studio.manager.stop("raw")
+        await stage.press("enter")
+        await stage.shows("raw is not connected here")
+        await stage.press("escape")
+        await stage.until(lambda: stage.app.screen is stage.main)
 
 
-def test_a_question_that_came_up_before_a_call_is_edited_is_put_off() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            entry, answers = stage.studio.trace.entry(await called(stage, "echo", text="hello")), list[bool | None]()
-            await stage.app.push_screen(Confirm("Really", "Really?"), answers.append)
-            edit(stage.app, Shown(stage.studio.trace, entry))
-            await stage.until(lambda: stage.app.screen is stage.main, "the form")
-            await stage.until(lambda: answers == [None], "no answer")
-
-    run(main())
+async def test_a_question_that_came_up_before_a_call_is_edited_is_put_off() -> None:
+    async with on_stage(raw()) as stage:
+        entry, answers = stage.studio.trace.entry(await called(stage, "echo", text="hello")), list[bool | None]()
+        await stage.app.push_screen(Confirm("Really", "Really?"), answers.append)
+        edit(stage.app, Shown(stage.studio.trace, entry))
+        await stage.until(lambda: stage.app.screen is stage.main, "the form")
+        await stage.until(lambda: answers == [None], "no answer")

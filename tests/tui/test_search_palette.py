@@ -14,7 +14,7 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Settings
 from mcp_studio.search.method import Found
 from mcp_studio.tui.screens.search_palette import SearchPalette
-from tests.tui.stage import Stage, on_stage, raw, run
+from tests.tui.stage import Stage, on_stage, raw
 
 WORDS = Settings(search_semantic=False)
 """Nothing is compared by meaning: the model would have to be loaded."""
@@ -44,138 +44,120 @@ async def type_all(stage: Stage, text: str) -> None:
     await stage.pilot.pause()
 
 
-def test_it_opens_finds_opens_and_offers_the_last_question_again() -> None:
-    async def go() -> None:
-        async with searching() as stage:
-            await stage.shows("Search 12 tools · 2 resources", "all there is", "alpha.echo", "in all")
-            await type_all(stage, "echo")
-            await stage.until(lambda: hits(stage) == ["alpha.echo", "beta.echo"], "two hits")
-            await stage.shows("2 of 18", "text: string*", "matched by name echo")
-            await stage.press("down")
-            await stage.press("enter")
+async def test_it_opens_finds_opens_and_offers_the_last_question_again() -> None:
+    async with searching() as stage:
+        await stage.shows("Search 12 tools · 2 resources", "all there is", "alpha.echo", "in all")
+        await type_all(stage, "echo")
+        await stage.until(lambda: hits(stage) == ["alpha.echo", "beta.echo"], "two hits")
+        await stage.shows("2 of 18", "text: string*", "matched by name echo")
+        await stage.press("down")
+        await stage.press("enter")
+        await stage.until(lambda: stage.main.calling.opened, "it is open")
+        assert stage.main.calling.opened.entry.ref == Ref("tool", "beta", "echo")
+        assert stage.main.call.has_focus_within
+        await stage.press("escape", "colon")
+        await stage.until(lambda: isinstance(stage.app.screen, SearchPalette), "the palette")
+        assert (field(stage).value, field(stage).selected_text) == ("echo", "echo")
+        await stage.until(lambda: hits(stage)[:1] == ["beta.echo"], "what was used comes first")
+        await stage.press("escape")
+        assert stage.main.catalog.has_focus_within
+
+
+async def test_what_is_typed_ahead_is_what_enter_opens() -> None:
+    async with on_stage(raw("alpha"), settings=WORDS) as stage:
+        stage.app.simulate_key("ctrl+f")
+        await type_all(stage, "adds two\n")
+        await stage.until(lambda: stage.main.calling.opened, "it is open")
+        assert stage.main.calling.opened.entry.ref.name == "add"
+        # In a field `:` is text; the palette is among the commands as well.
+        field = stage.app.focused
+        await stage.press("colon")
+        assert isinstance(field, Input) and field.value == ":"
+        await stage.press("ctrl+p")
+        await type_all(stage, "search everything\n")
+        await stage.until(lambda: isinstance(stage.app.screen, SearchPalette), "the palette")
+
+
+async def test_enter_before_all_is_taken_up_waits_for_the_best() -> None:
+    async with searching() as stage:
+        await stage.shows("Search 12 tools")
+        index, pending = stage.studio.index, 3
+        asked = index.ask
+
+        async def ask(*given: Any, **more: Any) -> Found:
+            found = await asked(*given, **more)
+            return found._replace(hits=found.hits[-1:], pending=pending) if pending else found
+
+        with patch.object(index, "ask", ask):
+            await type_all(stage, "echo\n")
+            await stage.shows("3 entries still being taken up")
+            assert hits(stage) == ["beta.echo"]
+            pending = 0
+            index.changed.emit(None)
             await stage.until(lambda: stage.main.calling.opened, "it is open")
-            assert stage.main.calling.opened.entry.ref == Ref("tool", "beta", "echo")
-            assert stage.main.call.has_focus_within
-            await stage.press("escape", "colon")
-            await stage.until(lambda: isinstance(stage.app.screen, SearchPalette), "the palette")
-            assert (field(stage).value, field(stage).selected_text) == ("echo", "echo")
-            await stage.until(lambda: hits(stage)[:1] == ["beta.echo"], "what was used comes first")
-            await stage.press("escape")
-            assert stage.main.catalog.has_focus_within
-
-    run(go())
+        assert stage.main.calling.opened.entry.ref == Ref("tool", "alpha", "echo")
 
 
-def test_what_is_typed_ahead_is_what_enter_opens() -> None:
-    async def go() -> None:
-        async with on_stage(raw("alpha"), settings=WORDS) as stage:
-            stage.app.simulate_key("ctrl+f")
-            await type_all(stage, "adds two\n")
-            await stage.until(lambda: stage.main.calling.opened, "it is open")
-            assert stage.main.calling.opened.entry.ref.name == "add"
-            # In a field `:` is text; the palette is among the commands as well.
-            field = stage.app.focused
-            await stage.press("colon")
-            assert isinstance(field, Input) and field.value == ":"
-            await stage.press("ctrl+p")
-            await type_all(stage, "search everything\n")
-            await stage.until(lambda: isinstance(stage.app.screen, SearchPalette), "the palette")
-
-    run(go())
+async def test_running_asks_for_what_is_missing_and_else_runs() -> None:
+    async with searching(raw("alpha")) as stage:
+        await type_all(stage, "adds two")
+        await stage.press("ctrl+j")
+        await stage.told("Not sent: ")
+        assert stage.main.calling.opened.entry.ref.name == "add"
+        assert isinstance(stage.app.focused, Input)
+        assert stage.main.calling.call is None
+        await stage.press("ctrl+f")
+        await type_all(stage, "ends in a tool error")
+        await stage.press("ctrl+j")
+        await stage.until(lambda: stage.main.calling.call, "a call")
+        assert stage.main.calling.kept[0].ref.name == "fail"
 
 
-def test_enter_before_all_is_taken_up_waits_for_the_best() -> None:
-    async def go() -> None:
-        async with searching() as stage:
-            await stage.shows("Search 12 tools")
-            index, pending = stage.studio.index, 3
-            asked = index.ask
-
-            async def ask(*given: Any, **more: Any) -> Found:
-                found = await asked(*given, **more)
-                return found._replace(hits=found.hits[-1:], pending=pending) if pending else found
-
-            with patch.object(index, "ask", ask):
-                await type_all(stage, "echo\n")
-                await stage.shows("3 entries still being taken up")
-                assert hits(stage) == ["beta.echo"]
-                pending = 0
-                index.changed.emit(None)
-                await stage.until(lambda: stage.main.calling.opened, "it is open")
-            assert stage.main.calling.opened.entry.ref == Ref("tool", "alpha", "echo")
-
-    run(go())
-
-
-def test_running_asks_for_what_is_missing_and_else_runs() -> None:
-    async def go() -> None:
-        async with searching(raw("alpha")) as stage:
-            await type_all(stage, "adds two")
-            await stage.press("ctrl+j")
-            await stage.told("Not sent: ")
-            assert stage.main.calling.opened.entry.ref.name == "add"
-            assert isinstance(stage.app.focused, Input)
-            assert stage.main.calling.call is None
-            await stage.press("ctrl+f")
-            await type_all(stage, "ends in a tool error")
-            await stage.press("ctrl+j")
-            await stage.until(lambda: stage.main.calling.call, "a call")
-            assert stage.main.calling.kept[0].ref.name == "fail"
-
-    run(go())
+async def test_ways_servers_and_kinds_are_changed_by_keys_shown_and_kept() -> None:
+    async with searching() as stage:
+        await type_all(stage, "(")
+        await stage.press("tab", "tab")
+        line = stage.app.screen._line  # type: ignore[attr-defined]
+        await stage.until(lambda: "^" in str(line.render()), "a mark at the place")
+        await type_all(stage, "echo|add)")
+        await stage.until(lambda: len(hits(stage)) == 4 and "^" not in str(line.render()), "four hits")
+        await stage.press("down", "down", "down", "ctrl+s")
+        await stage.until(lambda: {hit.split(".")[0] for hit in hits(stage)} == {"beta"}, "one server")
+        await stage.shows("beta · everything")
+        await stage.press("ctrl+t", "ctrl+t")
+        await stage.shows("beta · resources", "Only beta (^s) and resources (^t) are searched.")
+        await stage.press("escape", "ctrl+f")
+        await stage.shows("beta · resources", "regex")
+        await stage.press("ctrl+s")
+        await stage.shows("Search which servers?", "[x] beta", "[ ] alpha")
+        await stage.press("up", "space", "enter")
+        await stage.shows("all servers · resources")
+        await stage.press("ctrl+s", "ctrl+s")
+        await stage.shows("Search which servers?")
+        await stage.press("escape")
+        await stage.until(lambda: "Search which" not in stage.screen_text(), "back")
+        await stage.shows("alpha · resources")
+        await stage.press("ctrl+s")
+        await stage.shows("all servers · resources")
 
 
-def test_ways_servers_and_kinds_are_changed_by_keys_shown_and_kept() -> None:
-    async def go() -> None:
-        async with searching() as stage:
-            await type_all(stage, "(")
-            await stage.press("tab", "tab")
-            line = stage.app.screen._line  # type: ignore[attr-defined]
-            await stage.until(lambda: "^" in str(line.render()), "a mark at the place")
-            await type_all(stage, "echo|add)")
-            await stage.until(lambda: len(hits(stage)) == 4 and "^" not in str(line.render()), "four hits")
-            await stage.press("down", "down", "down", "ctrl+s")
-            await stage.until(lambda: {hit.split(".")[0] for hit in hits(stage)} == {"beta"}, "one server")
-            await stage.shows("beta · everything")
-            await stage.press("ctrl+t", "ctrl+t")
-            await stage.shows("beta · resources", "Only beta (^s) and resources (^t) are searched.")
-            await stage.press("escape", "ctrl+f")
-            await stage.shows("beta · resources", "regex")
-            await stage.press("ctrl+s")
-            await stage.shows("Search which servers?", "[x] beta", "[ ] alpha")
-            await stage.press("up", "space", "enter")
-            await stage.shows("all servers · resources")
-            await stage.press("ctrl+s", "ctrl+s")
-            await stage.shows("Search which servers?")
-            await stage.press("escape")
-            await stage.until(lambda: "Search which" not in stage.screen_text(), "back")
-            await stage.shows("alpha · resources")
-            await stage.press("ctrl+s")
-            await stage.shows("all servers · resources")
-
-    run(go())
-
-
-def test_what_changes_meanwhile_leaves_the_cursor_where_it_is() -> None:
-    async def go() -> None:
-        async with searching() as stage:
-            await type_all(stage, "echo")
-            await stage.until(lambda: len(hits(stage)) == 2, "two hits")
-            await stage.press("down", "alt+m")
-            await stage.told("Copied mcp__beta__echo")
-            assert stage.app.clipboard == "mcp__beta__echo"
-            await stage.studio.manager.remove("alpha")
-            await stage.until(lambda: hits(stage) == ["beta.echo"], "one is gone")
-            await stage.press("alt+c")
-            await stage.until(lambda: stage.app.clipboard == "beta.echo", "its name")
-            await stage.press("alt+i")
-            await stage.shows("protocol")
-            await stage.press("escape", "alt+s")
-            await stage.until(lambda: stage.main.servers.has_focus_within, "its server")
-            await stage.studio.manager.remove("beta")
-            await stage.press("ctrl+f")
-            await stage.shows("There is nothing to search yet.")
-            await stage.press("enter")
-            await stage.told("Nothing is found")
-
-    run(go())
+async def test_what_changes_meanwhile_leaves_the_cursor_where_it_is() -> None:
+    async with searching() as stage:
+        await type_all(stage, "echo")
+        await stage.until(lambda: len(hits(stage)) == 2, "two hits")
+        await stage.press("down", "alt+m")
+        await stage.told("Copied mcp__beta__echo")
+        assert stage.app.clipboard == "mcp__beta__echo"
+        await stage.studio.manager.remove("alpha")
+        await stage.until(lambda: hits(stage) == ["beta.echo"], "one is gone")
+        await stage.press("alt+c")
+        await stage.until(lambda: stage.app.clipboard == "beta.echo", "its name")
+        await stage.press("alt+i")
+        await stage.shows("protocol")
+        await stage.press("escape", "alt+s")
+        await stage.until(lambda: stage.main.servers.has_focus_within, "its server")
+        await stage.studio.manager.remove("beta")
+        await stage.press("ctrl+f")
+        await stage.shows("There is nothing to search yet.")
+        await stage.press("enter")
+        await stage.told("Nothing is found")

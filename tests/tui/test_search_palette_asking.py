@@ -9,7 +9,7 @@ from mcp_studio.search.method import Found, Query, SearchProblem
 from mcp_studio.signal import Signal
 from mcp_studio.tui.screens.search_asking import Answer, Asker
 from mcp_studio.tui.screens.search_question import Question
-from tests.support import run, wait_until
+from tests.support import wait_until
 
 
 class Index:
@@ -56,68 +56,56 @@ class Desk:
         return [answer.question.text for answer in self.shown]
 
 
-def test_what_is_typed_during_an_answer_is_asked_next_and_only_the_newest() -> None:
-    async def go() -> None:
-        desk = Desk()
-        desk.asker.ask(Question("r"))
-        await desk.asked(1)
-        for text in ("re", "rea", "read"):
-            desk.asker.ask(Question(text))
-        await desk.answered(1)
-        assert not desk.asker.settled
-        await desk.answered(2)
-        assert desk.asker.settled
-        assert desk.texts == ["r", "read"]
-        desk.asker.ask(Question("reads"))
-        await desk.answered(3)
-        assert [text for text, _ in desk.index.asked] == ["r", "read", "reads"]
-
-    run(go())
+async def test_what_is_typed_during_an_answer_is_asked_next_and_only_the_newest() -> None:
+    desk = Desk()
+    desk.asker.ask(Question("r"))
+    await desk.asked(1)
+    for text in ("re", "rea", "read"):
+        desk.asker.ask(Question(text))
+    await desk.answered(1)
+    assert not desk.asker.settled
+    await desk.answered(2)
+    assert desk.asker.settled
+    assert desk.texts == ["r", "read"]
+    desk.asker.ask(Question("reads"))
+    await desk.answered(3)
+    assert [text for text, _ in desk.index.asked] == ["r", "read", "reads"]
 
 
-def test_a_question_that_cannot_be_asked_is_answered_with_the_problem() -> None:
-    async def go() -> None:
-        desk = Desk()
-        desk.asker.ask(Question("(", "regex"))
-        await desk.answered(1)
-        assert desk.shown[0].problem is not None and desk.shown[0].found is None
-        desk.asker.ask(Question("()", "regex"))
-        await desk.answered(2)
-        assert desk.shown[1].problem is None
-
-    run(go())
+async def test_a_question_that_cannot_be_asked_is_answered_with_the_problem() -> None:
+    desk = Desk()
+    desk.asker.ask(Question("(", "regex"))
+    await desk.answered(1)
+    assert desk.shown[0].problem is not None and desk.shown[0].found is None
+    desk.asker.ask(Question("()", "regex"))
+    await desk.answered(2)
+    assert desk.shown[1].problem is None
 
 
-def test_when_the_index_changes_what_is_shown_is_asked_once_more() -> None:
-    async def go() -> None:
-        desk = Desk()
-        desk.asker.ask(Question("r"))
-        await desk.answered(1)
-        desk.index.changed.emit(None)
-        await desk.answered(2)
-        assert [answer.again for answer in desk.shown] == [False, True]
-        desk.index.changed.emit(None)
-        desk.asker.ask(Question("re"))
-        desk.index.changed.emit(None)
-        await desk.answered(3)
-        assert [answer.again for answer in desk.shown] == [False, True, False]
-        desk.asker.close()
-        desk.index.changed.emit(None)
-        assert desk.asker.settled and len(desk.index.asked) == 3
-
-    run(go())
+async def test_when_the_index_changes_what_is_shown_is_asked_once_more() -> None:
+    desk = Desk()
+    desk.asker.ask(Question("r"))
+    await desk.answered(1)
+    desk.index.changed.emit(None)
+    await desk.answered(2)
+    assert [answer.again for answer in desk.shown] == [False, True]
+    desk.index.changed.emit(None)
+    desk.asker.ask(Question("re"))
+    desk.index.changed.emit(None)
+    await desk.answered(3)
+    assert [answer.again for answer in desk.shown] == [False, True, False]
+    desk.asker.close()
+    desk.index.changed.emit(None)
+    assert desk.asker.settled and len(desk.index.asked) == 3
 
 
-def test_more_hits_of_the_same_question_are_asked_for_up_to_a_bound() -> None:
-    async def go() -> None:
-        desk = Desk()
-        desk.asker.ask(Question("r"))
+async def test_more_hits_of_the_same_question_are_asked_for_up_to_a_bound() -> None:
+    desk = Desk()
+    desk.asker.ask(Question("r"))
+    desk.asker.more()
+    await desk.answered(1)
+    for count in range(2, 5):
         desk.asker.more()
-        await desk.answered(1)
-        for count in range(2, 5):
-            desk.asker.more()
-            if not desk.asker.settled:
-                await desk.answered(count)
-        assert [limit for _, limit in desk.index.asked] == [30, 150, 750, 1_000]
-
-    run(go())
+        if not desk.asker.settled:
+            await desk.answered(count)
+    assert [limit for _, limit in desk.index.asked] == [30, 150, 750, 1_000]

@@ -18,7 +18,7 @@ from mcp_studio.tui.screens.server_details import ServerDetails
 from mcp_studio.tui.screens.server_dialog import ServerDialog
 from mcp_studio.vault import keyring
 from mcp_studio.vault.keyring import forget_memory
-from tests.tui.stage import Stage, on_stage, raw, run
+from tests.tui.stage import Stage, on_stage, raw
 
 
 def saved(name: str) -> Any:
@@ -38,107 +38,92 @@ def place(dialog: ServerDialog) -> tuple[str | int, ...]:
     return found[0] if found else ()
 
 
-def test_a_version_is_pinned_on_a_small_screen_and_the_server_speaks_it() -> None:
-    async def main() -> None:
-        file = Paths.default().config_file
-        server = raw("raw", source=Source("user", str(file)))
-        put_server(file, server)
-        async with on_stage(server, size=(80, 24)) as stage:
-            dialog = await dialog_of(stage, "e")
-            await stage.shows("● command  ○ URL", "raw_server.py")
-            assert place(dialog) == ("connect", "command")
-            dialog.form.focus_field("/protocol")
-            await stage.press("space", "tab", "space", *"2025-03", "enter", "tab", "tab", "ctrl+d", "alt+right")
-            await stage.shows("2025-03-26")
-            dialog.form.put_value(("protocol", "capabilities"), {"roots": {}})
-            dialog.form.put_text(("timeouts", "total"), "x")
-            await stage.press("shift+tab", "ctrl+j")
-            await stage.shows("timeouts › total: must be")
-            assert place(dialog) == ("timeouts", "total")
-            await stage.press("backspace", "9", "0", "ctrl+j")
-            manager = stage.studio.manager  # for a moment it has neither the old entry nor the new one
-            await stage.until(lambda: "raw" in manager.names() and manager.status("raw").version == "2025-03-26")
-            assert stage.studio.manager.status("raw").declared == {"roots": {}}
-        assert saved("raw")["protocol_version"] == "2025-03-26" and saved("raw")["timeouts"] == {"total": 90.0}
-        assert saved("raw")["capabilities"] == {"roots": {}}
-
-    run(main())
+async def test_a_version_is_pinned_on_a_small_screen_and_the_server_speaks_it() -> None:
+    file = Paths.default().config_file
+    server = raw("raw", source=Source("user", str(file)))
+    put_server(file, server)
+    async with on_stage(server, size=(80, 24)) as stage:
+        dialog = await dialog_of(stage, "e")
+        await stage.shows("● command  ○ URL", "raw_server.py")
+        assert place(dialog) == ("connect", "command")
+        dialog.form.focus_field("/protocol")
+        await stage.press("space", "tab", "space", *"2025-03", "enter", "tab", "tab", "ctrl+d", "alt+right")
+        await stage.shows("2025-03-26")
+        dialog.form.put_value(("protocol", "capabilities"), {"roots": {}})
+        dialog.form.put_text(("timeouts", "total"), "x")
+        await stage.press("shift+tab", "ctrl+j")
+        await stage.shows("timeouts › total: must be")
+        assert place(dialog) == ("timeouts", "total")
+        await stage.press("backspace", "9", "0", "ctrl+j")
+        manager = stage.studio.manager  # for a moment it has neither the old entry nor the new one
+        await stage.until(lambda: "raw" in manager.names() and manager.status("raw").version == "2025-03-26")
+        assert stage.studio.manager.status("raw").declared == {"roots": {}}
+    assert saved("raw")["protocol_version"] == "2025-03-26" and saved("raw")["timeouts"] == {"total": 90.0}
+    assert saved("raw")["capabilities"] == {"roots": {}}
 
 
-def test_lines_are_taken_apart_and_what_is_typed_outlives_a_paste() -> None:
-    async def main() -> None:
-        async with on_stage() as stage:
-            dialog = await dialog_of(stage, "n")
-            await stage.press("tab", *"mine", "tab", "tab", *"npx -y 'a b'", "tab")
-            assert dialog.form.get_at(("connect",)) == {"command": "npx", "args": ["-y", "a b"]}
-            assert place(dialog) == ("connect", "args")
-            stage.app.screen.focused.post_message(Paste("--x '1 2'"))  # type: ignore[union-attr]
-            await stage.until(lambda: dialog.form.get_at(("connect", "args", 3)) == "1 2", "on the list")
-            await stage.press("alt+o")
-            stage.app.screen.focused.post_message(Paste("--in one"))  # type: ignore[union-attr]
-            await stage.until(lambda: dialog.form.get_at(("connect", "args", 5)) == "one", "in an item")
-            await stage.press("ctrl+z")
-            assert dialog.form.get_at(("connect", "args", 4)) == "--in one"
+async def test_lines_are_taken_apart_and_what_is_typed_outlives_a_paste() -> None:
+    async with on_stage() as stage:
+        dialog = await dialog_of(stage, "n")
+        await stage.press("tab", *"mine", "tab", "tab", *"npx -y 'a b'", "tab")
+        assert dialog.form.get_at(("connect",)) == {"command": "npx", "args": ["-y", "a b"]}
+        assert place(dialog) == ("connect", "args")
+        stage.app.screen.focused.post_message(Paste("--x '1 2'"))  # type: ignore[union-attr]
+        await stage.until(lambda: dialog.form.get_at(("connect", "args", 3)) == "1 2", "on the list")
+        await stage.press("alt+o")
+        stage.app.screen.focused.post_message(Paste("--in one"))  # type: ignore[union-attr]
+        await stage.until(lambda: dialog.form.get_at(("connect", "args", 5)) == "one", "in an item")
+        await stage.press("ctrl+z")
+        assert dialog.form.get_at(("connect", "args", 4)) == "--in one"
 
-            dialog._paste.text = "https://far.example/mcp"
-            await stage.shows("○ command  ● URL", "https://far.example/mcp", "headers", "Ready to")
-            assert dialog.form.get_at(("name",)) == "mine" and "cwd" not in stage.screen_text()
-            await stage.press("ctrl+z")
-            await stage.shows("● command  ○ URL", "mine")
+        dialog._paste.text = "https://far.example/mcp"
+        await stage.shows("○ command  ● URL", "https://far.example/mcp", "headers", "Ready to")
+        assert dialog.form.get_at(("name",)) == "mine" and "cwd" not in stage.screen_text()
+        await stage.press("ctrl+z")
+        await stage.shows("● command  ○ URL", "mine")
 
-            dialog.form.put_value(("connect",), {"command": ""})
-            dialog.form.focus_field("/connect/command")
-            await stage.press(*"wss://h/", "tab")
-            assert dialog.form.get_at(("connect",)) == {"url": "wss://h/"}
-
-    run(main())
+        dialog.form.put_value(("connect",), {"command": ""})
+        dialog.form.focus_field("/connect/command")
+        await stage.press(*"wss://h/", "tab")
+        assert dialog.form.get_at(("connect",)) == {"url": "wss://h/"}
 
 
-def test_secrets_are_masked_and_references_are_not() -> None:
-    async def main() -> None:
-        server = raw("raw", source=Source("user", str(Paths.default().config_file)))
-        async with on_stage(server) as stage:
-            dialog = await dialog_of(stage, "e")
-            for name, text in (("API_TOKEN", "hunter2-hunter2"), ("OTHER_TOKEN", "${keyring:other}"), ("PLAIN", "p1")):
-                dialog.form.put_value(("connect", "env", name), text)
-            await stage.shows("API_TOKEN", "•••", "${keyring:other}", "p1", "stands in the file in clear")
-            assert "hunter2" not in stage.screen_text()
-            await stage.press("ctrl+t")
-            await stage.until(lambda: place(dialog) == ("connect", "env", "OTHER_TOKEN"), "what the keyring lacks")
-
-    run(main())
+async def test_secrets_are_masked_and_references_are_not() -> None:
+    server = raw("raw", source=Source("user", str(Paths.default().config_file)))
+    async with on_stage(server) as stage:
+        dialog = await dialog_of(stage, "e")
+        for name, text in (("API_TOKEN", "hunter2-hunter2"), ("OTHER_TOKEN", "${keyring:other}"), ("PLAIN", "p1")):
+            dialog.form.put_value(("connect", "env", name), text)
+        await stage.shows("API_TOKEN", "•••", "${keyring:other}", "p1", "stands in the file in clear")
+        assert "hunter2" not in stage.screen_text()
+        await stage.press("ctrl+t")
+        await stage.until(lambda: place(dialog) == ("connect", "env", "OTHER_TOKEN"), "what the keyring lacks")
 
 
-def test_what_is_wrong_is_told_where_it_stands() -> None:
-    async def main() -> None:
-        async with on_stage() as stage:
-            dialog = await dialog_of(stage, "n")
-            await stage.press("ctrl+j")
-            await stage.shows("✗ name: is required.")
-            assert place(dialog) == ("name",)
-            await stage.press(*"s", "tab", "right", "tab", *"ftp://x", "ctrl+t")
-            await stage.shows("It begins with http://")
-            assert place(dialog) == ("connect", "url")
-            dialog.form.put_value(("protocol", "client_info"), {"icons": [None]})
-            dialog.form.put_value(("connect", "url"), "http://x")
-            await stage.press("ctrl+j")
-            await stage.shows("the file has no way to say it")
-            assert place(dialog) == ("protocol", "client_info", "icons")
-
-    run(main())
+async def test_what_is_wrong_is_told_where_it_stands() -> None:
+    async with on_stage() as stage:
+        dialog = await dialog_of(stage, "n")
+        await stage.press("ctrl+j")
+        await stage.shows("✗ name: is required.")
+        assert place(dialog) == ("name",)
+        await stage.press(*"s", "tab", "right", "tab", *"ftp://x", "ctrl+t")
+        await stage.shows("It begins with http://")
+        assert place(dialog) == ("connect", "url")
+        dialog.form.put_value(("protocol", "client_info"), {"icons": [None]})
+        dialog.form.put_value(("connect", "url"), "http://x")
+        await stage.press("ctrl+j")
+        await stage.shows("the file has no way to say it")
+        assert place(dialog) == ("protocol", "client_info", "icons")
 
 
-def test_details_say_what_was_offered_and_declared() -> None:
-    async def main() -> None:
-        server = raw("raw", protocol_version="2025-06-18", capabilities={"sampling": {}}, client_info={"name": "else"})
-        async with on_stage(server) as stage:
-            await stage.press("1", "enter")
-            await stage.shows("protocol 2025-06-18 (with handshake)")
-            assert isinstance(stage.app.screen, ServerDetails)
-            text = stage.app.screen._content.plain
-            assert "Capabilities that we have declared to it" in text and '"sampling"' in text and "as else" in text
-
-    run(main())
+async def test_details_say_what_was_offered_and_declared() -> None:
+    server = raw("raw", protocol_version="2025-06-18", capabilities={"sampling": {}}, client_info={"name": "else"})
+    async with on_stage(server) as stage:
+        await stage.press("1", "enter")
+        await stage.shows("protocol 2025-06-18 (with handshake)")
+        assert isinstance(stage.app.screen, ServerDetails)
+        text = stage.app.screen._content.plain
+        assert "Capabilities that we have declared to it" in text and '"sampling"' in text and "as else" in text
 
 
 @pytest.fixture
@@ -154,88 +139,78 @@ def in_memory() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("in_memory")
-def test_a_secret_in_clear_goes_into_the_keyring_by_a_key_or_when_saving_asks() -> None:
-    async def main() -> None:
-        async with on_stage(size=(80, 24)) as stage:
-            dialog = await dialog_of(stage, "n")
-            dialog._paste.text = (
-                '{"mcpServers": {"far": {"url": "http://127.0.0.1:9/", "headers": {"X-Api-Key": "k1-k1-k1"}}}}'
-            )
-            await stage.shows("headers.X-Api-Key looks secret", "keeps it in the keyring")
-            dialog.form.put_value(("connect", "auth"), {"client_id": "me", "client_secret": "s2-s2-s2"})
-            await stage.press("alt+k")
-            await stage.shows("It is kept in memory")
-            assert keyring.lookup("far-x-api-key") == "k1-k1-k1"
-            assert dialog.form.get_at(("connect", "auth", "client_secret")) == "${keyring:far-client-secret}"
-            dialog.form.put_value(("connect", "headers", "X-Token"), "t3-t3-t3")
-            await stage.press("ctrl+j")
-            await stage.shows("1 secret in clear: headers.X-Token", "write ${keyring:far-x-token}")
-            await stage.press("enter")
-            await stage.until(lambda: stage.studio.manager.names() == ("far",), "saved")
-        assert saved("far")["headers"] == {"X-Api-Key": "${keyring:far-x-api-key}", "X-Token": "${keyring:far-x-token}"}
-        assert saved("far")["auth"] == {"client_id": "me", "client_secret": "${keyring:far-client-secret}"}
-        assert stage.studio.manager.config("far").headers["X-Token"] == "t3-t3-t3"
-        assert stage.studio.redactor.text("t3-t3-t3") != "t3-t3-t3"
-
-    run(main())
+async def test_a_secret_in_clear_goes_into_the_keyring_by_a_key_or_when_saving_asks() -> None:
+    async with on_stage(size=(80, 24)) as stage:
+        dialog = await dialog_of(stage, "n")
+        dialog._paste.text = (
+            '{"mcpServers": {"far": {"url": "http://127.0.0.1:9/", "headers": {"X-Api-Key": "k1-k1-k1"}}}}'
+        )
+        await stage.shows("headers.X-Api-Key looks secret", "keeps it in the keyring")
+        dialog.form.put_value(("connect", "auth"), {"client_id": "me", "client_secret": "s2-s2-s2"})
+        await stage.press("alt+k")
+        await stage.shows("It is kept in memory")
+        assert keyring.lookup("far-x-api-key") == "k1-k1-k1"
+        assert dialog.form.get_at(("connect", "auth", "client_secret")) == "${keyring:far-client-secret}"
+        dialog.form.put_value(("connect", "headers", "X-Token"), "t3-t3-t3")
+        await stage.press("ctrl+j")
+        await stage.shows("1 secret in clear: headers.X-Token", "write ${keyring:far-x-token}")
+        await stage.press("enter")
+        await stage.until(lambda: stage.studio.manager.names() == ("far",), "saved")
+    assert saved("far")["headers"] == {"X-Api-Key": "${keyring:far-x-api-key}", "X-Token": "${keyring:far-x-token}"}
+    assert saved("far")["auth"] == {"client_id": "me", "client_secret": "${keyring:far-client-secret}"}
+    assert stage.studio.manager.config("far").headers["X-Token"] == "t3-t3-t3"
+    assert stage.studio.redactor.text("t3-t3-t3") != "t3-t3-t3"
 
 
-def test_who_wants_a_secret_in_clear_is_asked_once() -> None:
-    async def main() -> None:
-        async with on_stage() as stage:
-            dialog = await dialog_of(stage, "n")
-            dialog._paste.text = "API_TOKEN=abcdef123456 no-such-program"
-            await stage.shows("env.API_TOKEN looks secret")
-            await stage.press("ctrl+j")
-            await stage.shows("Write it into the file in clear")
-            await stage.press("escape")
-            assert stage.app.screen is dialog
-            await stage.press("ctrl+j", "down", "enter")
-            await stage.until(lambda: stage.studio.manager.names() == ("no-such-program",), "saved")
-        assert saved("no-such-program")["env"] == {"API_TOKEN": "abcdef123456"}
-
-    run(main())
+async def test_who_wants_a_secret_in_clear_is_asked_once() -> None:
+    async with on_stage() as stage:
+        dialog = await dialog_of(stage, "n")
+        dialog._paste.text = "API_TOKEN=abcdef123456 no-such-program"
+        await stage.shows("env.API_TOKEN looks secret")
+        await stage.press("ctrl+j")
+        await stage.shows("Write it into the file in clear")
+        await stage.press("escape")
+        assert stage.app.screen is dialog
+        await stage.press("ctrl+j", "down", "enter")
+        await stage.until(lambda: stage.studio.manager.names() == ("no-such-program",), "saved")
+    assert saved("no-such-program")["env"] == {"API_TOKEN": "abcdef123456"}
 
 
 @pytest.mark.usefixtures("in_memory")
-def test_secrets_of_other_clients_files_are_offered_to_the_keyring(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_secrets_of_other_clients_files_are_offered_to_the_keyring(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (home / ".cursor").mkdir()
     theirs = '{"mcpServers": {"theirs": {"command": "their-program", "env": {"A_TOKEN": "abc-def-ghi"}}}}'
     (home / ".cursor" / "mcp.json").write_text(theirs)
     monkeypatch.setenv("HOME", str(home))
 
-    async def main() -> None:
-        async with on_stage() as stage:
-            await dialog_of(stage, "n")
-            await stage.press("ctrl+o")
-            await stage.shows("their-program")
-            await stage.press("ctrl+j")
-            await stage.shows("1 secret in clear: env.A_TOKEN")
-            await stage.press("enter")
-            await stage.until(lambda: stage.studio.manager.names() == ("theirs",), "saved")
-        assert saved("theirs")["env"] == {"A_TOKEN": "${keyring:theirs-a-token}"}
-
-    run(main())
+    async with on_stage() as stage:
+        await dialog_of(stage, "n")
+        await stage.press("ctrl+o")
+        await stage.shows("their-program")
+        await stage.press("ctrl+j")
+        await stage.shows("1 secret in clear: env.A_TOKEN")
+        await stage.press("enter")
+        await stage.until(lambda: stage.studio.manager.names() == ("theirs",), "saved")
+    assert saved("theirs")["env"] == {"A_TOKEN": "${keyring:theirs-a-token}"}
 
 
 @pytest.mark.parametrize("name", ["own.toml", "mcp.json"])
-def test_a_new_server_goes_to_the_file_that_was_named_and_the_place_is_said(tmp_path: Path, name: str) -> None:
+async def test_a_new_server_goes_to_the_file_that_was_named_and_the_place_is_said(tmp_path: Path, name: str) -> None:
     file = tmp_path / name
     file.write_text("# mine\n" if file.suffix == ".toml" else '{"mcpServers": {}}')
     before = file.read_text()
 
-    async def main() -> None:
-        config = load(Paths.default(), tmp_path, files=[file])
-        async with on_stage(config=config) as stage:
-            place = file if file.suffix == ".toml" else Paths.default().config_file
-            await stage.press("ctrl+n")
-            await stage.until(lambda: isinstance(stage.app.screen, ServerDialog), "the dialog")
-            await stage.shows(f"Saved in {str(place)[:60]}")
-            stage.app.screen.post_message(Paste("no-such-command --now"))
-            await stage.shows("no-such-command")
-            await stage.until(lambda: "Ready to" in stage.screen_text(), "what was pasted")
-            await stage.press("ctrl+j")
-            await stage.until(lambda: any(f"is saved in {place}." in told for told in stage.toasts), "the place")
-            assert "no-such-command" in place.read_text() and (place == file or file.read_text() == before)
-
-    run(main())
+    config = load(Paths.default(), tmp_path, files=[file])
+    async with on_stage(config=config) as stage:
+        place = file if file.suffix == ".toml" else Paths.default().config_file
+        await stage.press("ctrl+n")
+        await stage.until(lambda: isinstance(stage.app.screen, ServerDialog), "the dialog")
+        await stage.shows(f"Saved in {str(place)[:60]}")
+        stage.app.screen.post_message(Paste("no-such-command --now"))
+        await stage.shows("no-such-command")
+        await stage.until(lambda: "Ready to" in stage.screen_text(), "what was pasted")
+        await stage.press("ctrl+j")
+        await stage.until(lambda: any(f"is saved in {place}." in told for told in stage.toasts), "the place")
+        assert "no-such-command" in place.read_text() and (place == file or file.read_text() == before)

@@ -36,84 +36,80 @@ async def page(stage: Stage, shown: SignInDialog) -> str:
     return shown.run_now.authorization_url
 
 
-def test_from_a_row_that_wants_a_sign_in_to_a_call_that_wants_more(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_from_a_row_that_wants_a_sign_in_to_a_call_that_wants_more(monkeypatch: pytest.MonkeyPatch) -> None:
     no_browser(monkeypatch)
 
-    async def main() -> None:
-        async with (
-            AuthServer() as world,
-            on_stage(ServerConfig("notes", url=world.url), settings=MEMORY, size=(80, 24)) as stage,
-        ):
-            await stage.told("notes wants a sign-in: a on it")
-            await stage.shows("sign in: a")
-            await stage.press("1", "a")
-            shown = await dialog(stage)
-            await stage.shows("wants you to sign in", "kept in   memory", "Nothing has been sent yet")
-            await stage.press("s")
-            await stage.shows("metadata of the server", "GET http://127.0.0.1")
-            await stage.press("n")
-            await stage.shows("metadata of the authorization server")
-            await stage.press("r")
-            url = await page(stage, shown)
-            assert shown.run_now is not None and not shown.run_now.opened
-            await stage.shows("host      127.0.0.1", "No browser can be opened here")
-            await stage.press("escape")
-            await stage.shows("signing in: a")
-            await stage.press("a")
-            shown = await dialog(stage)
-            await visit(await visit(url))
-            await stage.shows("✓ Signed in to notes.", "✓ Where it is kept", "mcp:tools")
-            await stage.press("j", "enter")
-            await stage.until(lambda: isinstance(stage.app.screen, Exchanges), "exchanges")
-            await stage.shows("token for the code", "‹redacted›")
-            text = stage.screen_text()
-            assert not [secret for secret in world.secrets() if secret in text]
-            await stage.press("escape", "escape")
-            await stage.until(lambda: stage.studio.manager.status("notes").state == "ready", "connected")
-            await stage.studio.manager.listed("notes")
+    async with (
+        AuthServer() as world,
+        on_stage(ServerConfig("notes", url=world.url), settings=MEMORY, size=(80, 24)) as stage,
+    ):
+        await stage.told("notes wants a sign-in: a on it")
+        await stage.shows("sign in: a")
+        await stage.press("1", "a")
+        shown = await dialog(stage)
+        await stage.shows("wants you to sign in", "kept in   memory", "Nothing has been sent yet")
+        await stage.press("s")
+        await stage.shows("metadata of the server", "GET http://127.0.0.1")
+        await stage.press("n")
+        await stage.shows("metadata of the authorization server")
+        await stage.press("r")
+        url = await page(stage, shown)
+        assert shown.run_now is not None and not shown.run_now.opened
+        await stage.shows("host      127.0.0.1", "No browser can be opened here")
+        await stage.press("escape")
+        await stage.shows("signing in: a")
+        await stage.press("a")
+        shown = await dialog(stage)
+        await visit(await visit(url))
+        await stage.shows("✓ Signed in to notes.", "✓ Where it is kept", "mcp:tools")
+        await stage.press("j", "enter")
+        await stage.until(lambda: isinstance(stage.app.screen, Exchanges), "exchanges")
+        await stage.shows("token for the code", "‹redacted›")
+        text = stage.screen_text()
+        assert not [secret for secret in world.secrets() if secret in text]
+        await stage.press("escape", "escape")
+        await stage.until(lambda: stage.studio.manager.status("notes").state == "ready", "connected")
+        await stage.studio.manager.listed("notes")
 
-            # A call that wants more than was given.
-            await stage.open("read_notes")
-            await stage.press("ctrl+j")
-            shown = await dialog(stage)
-            await stage.shows("notes.read_notes is waiting", "notes:read", "d Decline")
-            await stage.press("enter")
-            await visit(await visit(await page(stage, shown)))
-            await stage.shows("✓ Signed in to notes.")
-            assert shown.request is not None and shown.request.reply.result().action == "accept"
-            await stage.press("escape")
-            await stage.shows("read_notes: done")
-            await stage.open("write_notes")
-            stage.main.calling.opened.value = {"text": "x"}
-            await stage.press("ctrl+j")
-            shown = await dialog(stage)
-            await stage.press("d")
-            await stage.until(lambda: stage.main.calling.call.outcome is not None, "an outcome")
-            await stage.shows("notes:write")
-
-    run(main())
+        # A call that wants more than was given.
+        await stage.open("read_notes")
+        await stage.press("ctrl+j")
+        shown = await dialog(stage)
+        await stage.shows("notes.read_notes is waiting", "notes:read", "d Decline")
+        await stage.press("enter")
+        await visit(await visit(await page(stage, shown)))
+        await stage.shows("✓ Signed in to notes.")
+        assert shown.request is not None and shown.request.reply.result().action == "accept"
+        await stage.press("escape")
+        await stage.shows("read_notes: done")
+        await stage.open("write_notes")
+        stage.main.calling.opened.value = {"text": "x"}
+        await stage.press("ctrl+j")
+        shown = await dialog(stage)
+        await stage.press("d")
+        await stage.until(lambda: stage.main.calling.call.outcome is not None, "an outcome")
+        await stage.shows("notes:write")
 
 
-def test_a_server_that_misbehaves_is_told_of_with_what_it_should_have_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_misbehaves_is_told_of_with_what_it_should_have_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     no_browser(monkeypatch)
 
-    async def main() -> None:
-        async with (
-            AuthServer("no-pkce") as world,
-            on_stage(ServerConfig("notes", url=world.url), settings=MEMORY) as stage,
-        ):
-            await stage.press("1")
-            stage.main.serving.details("notes")
-            await stage.until(lambda: isinstance(stage.app.screen, ServerDetails), "details")
-            await stage.shows("a  signs in")
-            await stage.press("a")
-            await dialog(stage)
-            await stage.shows("Nothing has been sent yet")
-            await stage.press("enter")
-            await stage.shows("✗ Who gives tokens for it", "PKCE", "S256", "c  begins anew")
-            assert stage.studio.manager.status("notes").state == "needs_auth"
-
-    run(main())
+    async with (
+        AuthServer("no-pkce") as world,
+        on_stage(ServerConfig("notes", url=world.url), settings=MEMORY) as stage,
+    ):
+        await stage.press("1")
+        stage.main.serving.details("notes")
+        await stage.until(lambda: isinstance(stage.app.screen, ServerDetails), "details")
+        await stage.shows("a  signs in")
+        await stage.press("a")
+        await dialog(stage)
+        await stage.shows("Nothing has been sent yet")
+        await stage.press("enter")
+        await stage.shows("✗ Who gives tokens for it", "PKCE", "S256", "c  begins anew")
+        assert stage.studio.manager.status("notes").state == "needs_auth"
 
 
 def test_no_token_is_in_anything_that_is_written(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
@@ -145,19 +141,16 @@ def test_no_token_is_in_anything_that_is_written(monkeypatch: pytest.MonkeyPatch
             assert not [secret for secret in secrets if secret.encode() in found], file
 
 
-def test_a_token_that_the_server_does_not_take_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_token_that_the_server_does_not_take_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
     no_browser(monkeypatch)
 
-    async def main() -> None:
-        async with (
-            AuthServer("401-for-ever") as world,
-            on_stage(ServerConfig("notes", url=world.url), settings=MEMORY) as stage,
-        ):
-            await stage.press("1", "a")
-            shown = await dialog(stage)
-            await stage.shows("kept in   memory")
-            await stage.press("enter")
-            await visit(await visit(await page(stage, shown)))
-            await stage.shows("✓ Signed in to notes.", "notes wants a sign-in.")
-
-    run(main())
+    async with (
+        AuthServer("401-for-ever") as world,
+        on_stage(ServerConfig("notes", url=world.url), settings=MEMORY) as stage,
+    ):
+        await stage.press("1", "a")
+        shown = await dialog(stage)
+        await stage.shows("kept in   memory")
+        await stage.press("enter")
+        await visit(await visit(await page(stage, shown)))
+        await stage.shows("✓ Signed in to notes.", "notes wants a sign-in.")

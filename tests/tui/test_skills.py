@@ -6,22 +6,19 @@ import pytest
 
 from tests.studio_support import stdio
 from tests.support import python_server
-from tests.tui.stage import on_stage, run
+from tests.tui.stage import on_stage
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
-def test_a_skill_is_marked_and_what_reading_it_found_stands_above_it(size: tuple[int, int]) -> None:
-    async def main() -> None:
-        async with on_stage(stdio(python_server("raw_skills")), size=size) as stage:
-            await stage.press("2", "ctrl+pagedown")
-            await stage.shows("wrong-digest", "skill")
-            await stage.open("skill://brew/SKILL.md", "resource")
-            await stage.ran()
-            await stage.shows("skill brew: this file is", "skill ✓")
-            await stage.open("skill://wrong-size/SKILL.md", "resource")
-            await stage.ran()
-            await stage.shows("! skill wrong-size: It has 78 bytes", "skill ✗")
-            text = stage.screen_text()
-            assert (text.count("skill ✓"), text.count("skill ✗")) == (1, 1)
-
-    run(main())
+async def test_a_skill_is_marked_and_what_reading_it_found_stands_above_it(size: tuple[int, int]) -> None:
+    async with on_stage(stdio(python_server("raw_skills")), size=size) as stage:
+        await stage.press("2", "ctrl+pagedown")
+        await stage.shows("wrong-digest", "skill")
+        await stage.open("skill://brew/SKILL.md", "resource")
+        await stage.ran()
+        await stage.shows("skill brew: this file is", "skill ✓")
+        await stage.open("skill://wrong-size/SKILL.md", "resource")
+        await stage.ran()
+        await stage.shows("! skill wrong-size: It has 78 bytes", "skill ✗")
+        text = stage.screen_text()
+        assert (text.count("skill ✓"), text.count("skill ✗")) == (1, 1)

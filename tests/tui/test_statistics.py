@@ -105,40 +105,37 @@ async def looked(stage: Stage) -> None:
     await stage.pilot.pause()
 
 
-def test_use_stands_beside_the_tools_and_in_the_statistics_from_which_one_gets_to_the_trace() -> None:
-    async def scene() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.open("fail")
-            stage.main.looking.tick()
-            assert "×" not in stage.screen_text() and "usage" not in vars(stage.main.looking), "nothing was used"
-            await called(stage, "fail", 3)
-            await called(stage, "echo", 2, text="x")
-            await looked(stage)
-            await stage.shows("2× ", "3× ", "100% failed")
-            await stage.press("f11")
-            await stage.shows("Calls 2", "Errors 3", "3 times")
-            screen = stage.app.screen
-            assert isinstance(screen, Statistics)
-            # Live: what comes meanwhile is counted.
-            await called(stage, "echo", 6, text="x")
-            await stage.shows("8 times" if screen.list.row.name == "echo" else " 8 ")
-            await stage.press("3")
-            assert [row.name for row in screen.list.rows] == ["fail", "echo"]
-            await stage.press("r")
-            assert [row.name for row in screen.list.rows] == ["echo", "fail"]
-            await stage.press("1", "right", "right", "left")
-            assert screen.sort == "count"
-            # What the errors say.
-            await stage.press("]")
-            await stage.shows("3 times, the newest")
-            await stage.press("[", "[")
-            await stage.shows("tools/list")
-            await stage.press("]", "3", "enter")
-            await stage.until(lambda: stage.app.screen is stage.main)
-            await stage.until(lambda: stage.main.trace.filter.text == 'server:"raw" tool:"fail"')
-            await stage.until(lambda: stage.main.trace.table.row_count == 6, "six messages of three calls")
-
-    run(scene())
+async def test_use_stands_beside_the_tools_and_in_the_statistics_from_which_one_gets_to_the_trace() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("fail")
+        stage.main.looking.tick()
+        assert "×" not in stage.screen_text() and "usage" not in vars(stage.main.looking), "nothing was used"
+        await called(stage, "fail", 3)
+        await called(stage, "echo", 2, text="x")
+        await looked(stage)
+        await stage.shows("2× ", "3× ", "100% failed")
+        await stage.press("f11")
+        await stage.shows("Calls 2", "Errors 3", "3 times")
+        screen = stage.app.screen
+        assert isinstance(screen, Statistics)
+        # Live: what comes meanwhile is counted.
+        await called(stage, "echo", 6, text="x")
+        await stage.shows("8 times" if screen.list.row.name == "echo" else " 8 ")
+        await stage.press("3")
+        assert [row.name for row in screen.list.rows] == ["fail", "echo"]
+        await stage.press("r")
+        assert [row.name for row in screen.list.rows] == ["echo", "fail"]
+        await stage.press("1", "right", "right", "left")
+        assert screen.sort == "count"
+        # What the errors say.
+        await stage.press("]")
+        await stage.shows("3 times, the newest")
+        await stage.press("[", "[")
+        await stage.shows("tools/list")
+        await stage.press("]", "3", "enter")
+        await stage.until(lambda: stage.app.screen is stage.main)
+        await stage.until(lambda: stage.main.trace.filter.text == 'server:"raw" tool:"fail"')
+        await stage.until(lambda: stage.main.trace.table.row_count == 6, "six messages of three calls")
 
 
 def test_statistics_fit_a_small_and_a_large_screen_and_a_past_session() -> None:
@@ -161,12 +158,9 @@ def test_statistics_fit_a_small_and_a_large_screen_and_a_past_session() -> None:
     run(scene((200, 60)))
 
 
-def test_nothing_used_is_told_and_harms_nothing() -> None:
-    async def scene() -> None:
-        async with on_stage(size=(80, 24)) as stage:
-            await stage.press("u")
-            await stage.shows("No tool was called")
-            await stage.press("enter", "]", "enter", "y", "s", "0", "escape")
-            await stage.until(lambda: stage.app.screen is stage.main)
-
-    run(scene())
+async def test_nothing_used_is_told_and_harms_nothing() -> None:
+    async with on_stage(size=(80, 24)) as stage:
+        await stage.press("u")
+        await stage.shows("No tool was called")
+        await stage.press("enter", "]", "enter", "y", "s", "0", "escape")
+        await stage.until(lambda: stage.app.screen is stage.main)

@@ -12,7 +12,7 @@ from mcp_studio.tui.panels.pane import Pane
 from mcp_studio.tui.screens.task_dialog import TaskDialog
 from tests.studio_support import stdio
 from tests.support import python_server
-from tests.tui.stage import Stage, on_stage, raw, run
+from tests.tui.stage import Stage, on_stage, raw
 
 
 def tasks(*era: str) -> ServerConfig:
@@ -41,156 +41,126 @@ async def polled(stage: Stage, identity: str, true: Callable[[], object]) -> Non
     await stage.pilot.pause()
 
 
-def test_the_tab_is_there_where_a_server_has_tasks() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            assert "Tasks" not in stage.screen_text()
-        async with on_stage(tasks()) as stage:
-            await tab(stage)
-            await stage.shows("No tasks.")
-
-    run(main())
+async def test_the_tab_is_there_where_a_server_has_tasks() -> None:
+    async with on_stage(raw()) as stage:
+        assert "Tasks" not in stage.screen_text()
+    async with on_stage(tasks()) as stage:
+        await tab(stage)
+        await stage.shows("No tasks.")
 
 
-def test_a_running_task_shows_its_state_and_its_result() -> None:
-    async def main() -> None:
-        async with on_stage(tasks("--poll", "30000")) as stage:
-            identity = await begun(stage, "ask")
-            await stage.shows("task working", "step 0 of ask", "esc cancels")
-            stage.studio.tasks.poll("raw", identity)
-            await stage.until(lambda: stage.studio.inbox.pending, "a question")
-            stage.studio.inbox.pending[0].answer("accept", {"name": "Ada"})
-            await polled(stage, identity, lambda: stage.main.calling.call.outcome)
-            assert isinstance(stage.main.calling.call.outcome, Succeeded)
-            await stage.shows("✓ ok", "Ada")
-
-    run(main())
+async def test_a_running_task_shows_its_state_and_its_result() -> None:
+    async with on_stage(tasks("--poll", "30000")) as stage:
+        identity = await begun(stage, "ask")
+        await stage.shows("task working", "step 0 of ask", "esc cancels")
+        stage.studio.tasks.poll("raw", identity)
+        await stage.until(lambda: stage.studio.inbox.pending, "a question")
+        stage.studio.inbox.pending[0].answer("accept", {"name": "Ada"})
+        await polled(stage, identity, lambda: stage.main.calling.call.outcome)
+        assert isinstance(stage.main.calling.call.outcome, Succeeded)
+        await stage.shows("✓ ok", "Ada")
 
 
-def test_the_switch_decides_whether_an_optional_tool_becomes_a_task() -> None:
-    async def main() -> None:
-        async with on_stage(tasks()) as stage:
-            await stage.open("work")
-            await stage.shows("Can run as a task")
-            await stage.ran()
-            assert stage.studio.tasks.all() == ()
-            await stage.press("alt+k")
-            await stage.shows("Runs as a task · alt+k switches")
-            stage.main.calling.copying.wanted("command")
-            assert stage.app.clipboard.startswith("mcp-studio call work --task -- ")
-            assert isinstance(await stage.ran(), Succeeded)
-            assert len(stage.studio.tasks.all()) == 1
-            await stage.open("ask")
-            await stage.shows("Runs as a task.")
-            await stage.press("alt+k")
-            await stage.until(lambda: "This tool always runs as a task." in stage.toasts, "why not")
-
-    run(main())
+async def test_the_switch_decides_whether_an_optional_tool_becomes_a_task() -> None:
+    async with on_stage(tasks()) as stage:
+        await stage.open("work")
+        await stage.shows("Can run as a task")
+        await stage.ran()
+        assert stage.studio.tasks.all() == ()
+        await stage.press("alt+k")
+        await stage.shows("Runs as a task · alt+k switches")
+        stage.main.calling.copying.wanted("command")
+        assert stage.app.clipboard.startswith("mcp-studio call work --task -- ")
+        assert isinstance(await stage.ran(), Succeeded)
+        assert len(stage.studio.tasks.all()) == 1
+        await stage.open("ask")
+        await stage.shows("Runs as a task.")
+        await stage.press("alt+k")
+        await stage.until(lambda: "This tool always runs as a task." in stage.toasts, "why not")
 
 
 @pytest.mark.parametrize("era", [(), ("--modern",)], ids=["core", "extension"])
-def test_a_task_goes_on_in_the_background_and_its_result_is_shown_later(era: tuple[str, ...]) -> None:
-    async def main() -> None:
-        async with on_stage(tasks(*era, "--poll", "1900", "--steps", "8")) as stage:
-            identity = await begun(stage, "progress")
-            await stage.press("alt+g")
-            await stage.until(lambda: stage.main.calling.call.outcome, "let go")
-            assert isinstance(stage.main.calling.call.outcome, InBackground)
-            await stage.shows("it goes on as a task")
-            await tab(stage)
-            await polled(stage, identity, lambda: stage.studio.tasks.get("raw", identity).done)
-            await stage.shows("✓ progress")
-            await stage.press("enter")
-            await stage.shows("Timeline", "progress is done")
-            await stage.press("enter")
-            await stage.until(lambda: isinstance(stage.main.calling.call.outcome, Succeeded), "the result")
-            await stage.until(lambda: stage.main.focused_pane is stage.main.result, "its pane")
-
-    run(main())
+async def test_a_task_goes_on_in_the_background_and_its_result_is_shown_later(era: tuple[str, ...]) -> None:
+    async with on_stage(tasks(*era, "--poll", "1900", "--steps", "8")) as stage:
+        identity = await begun(stage, "progress")
+        await stage.press("alt+g")
+        await stage.until(lambda: stage.main.calling.call.outcome, "let go")
+        assert isinstance(stage.main.calling.call.outcome, InBackground)
+        await stage.shows("it goes on as a task")
+        await tab(stage)
+        await polled(stage, identity, lambda: stage.studio.tasks.get("raw", identity).done)
+        await stage.shows("✓ progress")
+        await stage.press("enter")
+        await stage.shows("Timeline", "progress is done")
+        await stage.press("enter")
+        await stage.until(lambda: isinstance(stage.main.calling.call.outcome, Succeeded), "the result")
+        await stage.until(lambda: stage.main.focused_pane is stage.main.result, "its pane")
 
 
-def test_esc_cancels_the_task() -> None:
-    async def main() -> None:
-        async with on_stage(tasks()) as stage:
-            await begun(stage, "forever")
-            await stage.press("escape")
-            await stage.until(lambda: stage.main.calling.call.outcome, "stopped")
-            assert isinstance(stage.main.calling.call.outcome, Cancelled)
-            await stage.until(lambda: stage.studio.tasks.all()[0].status == "cancelled", "at the server too")
-
-    run(main())
+async def test_esc_cancels_the_task() -> None:
+    async with on_stage(tasks()) as stage:
+        await begun(stage, "forever")
+        await stage.press("escape")
+        await stage.until(lambda: stage.main.calling.call.outcome, "stopped")
+        assert isinstance(stage.main.calling.call.outcome, Cancelled)
+        await stage.until(lambda: stage.studio.tasks.all()[0].status == "cancelled", "at the server too")
 
 
-def test_a_task_is_polled_cancelled_and_removed_by_keys() -> None:
-    async def main() -> None:
-        async with on_stage(tasks("--poll", "30000")) as stage:
-            identity = await begun(stage, "forever")
-            await stage.press("alt+g")
-            await tab(stage)
-            await stage.press("d")
-            await stage.until(lambda: "It is not over yet; x cancels it." in stage.toasts, "refused")
-            await stage.press("r")
-            await stage.until(lambda: stage.studio.tasks.get("raw", identity).message == "step 1 of forever", "polled")
-            await stage.press("enter")
-            await stage.until(lambda: isinstance(stage.app.screen, TaskDialog), "the dialog")
-            await stage.press("x")
-            await stage.shows("cancelled")
-            await stage.press("escape", "d")
-            await stage.until(lambda: not stage.studio.tasks.all(), "removed")
-
-    run(main())
+async def test_a_task_is_polled_cancelled_and_removed_by_keys() -> None:
+    async with on_stage(tasks("--poll", "30000")) as stage:
+        identity = await begun(stage, "forever")
+        await stage.press("alt+g")
+        await tab(stage)
+        await stage.press("d")
+        await stage.until(lambda: "It is not over yet; x cancels it." in stage.toasts, "refused")
+        await stage.press("r")
+        await stage.until(lambda: stage.studio.tasks.get("raw", identity).message == "step 1 of forever", "polled")
+        await stage.press("enter")
+        await stage.until(lambda: isinstance(stage.app.screen, TaskDialog), "the dialog")
+        await stage.press("x")
+        await stage.shows("cancelled")
+        await stage.press("escape", "d")
+        await stage.until(lambda: not stage.studio.tasks.all(), "removed")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=str)
-def test_everything_is_usable_at_any_size(size: tuple[int, int]) -> None:
-    async def main() -> None:
-        async with on_stage(tasks(), size=size) as stage:
-            await begun(stage, "forever")
-            await stage.shows("alt+g")
-            await stage.press("alt+g")
-            await tab(stage)
-            await stage.shows("forever")
-            assert "│Tk" in stage.screen_text() or "Tasks 1" in stage.screen_text()
-            await stage.press("enter")
-            await stage.shows("Timeline", "Cancel")
-
-    run(main())
+async def test_everything_is_usable_at_any_size(size: tuple[int, int]) -> None:
+    async with on_stage(tasks(), size=size) as stage:
+        await begun(stage, "forever")
+        await stage.shows("alt+g")
+        await stage.press("alt+g")
+        await tab(stage)
+        await stage.shows("forever")
+        assert "│Tk" in stage.screen_text() or "Tasks 1" in stage.screen_text()
+        await stage.press("enter")
+        await stage.shows("Timeline", "Cancel")
 
 
-def test_the_arrows_of_the_tabs_reach_tasks_and_come_back() -> None:
-    async def main() -> None:
-        async with on_stage(tasks()) as stage:
-            stage.main.go_to(stage.main.catalog)
-            await stage.press("left_square_bracket")
-            await stage.until(lambda: stage.main.catalog.on_tasks, "tasks")
-            assert stage.main.focused is stage.main.catalog.tasks
-            await stage.press("right_square_bracket")
-            await stage.until(lambda: not stage.main.catalog.on_tasks, "tools")
-            assert stage.main.focused is stage.main.catalog.list
-
-    run(main())
+async def test_the_arrows_of_the_tabs_reach_tasks_and_come_back() -> None:
+    async with on_stage(tasks()) as stage:
+        stage.main.go_to(stage.main.catalog)
+        await stage.press("left_square_bracket")
+        await stage.until(lambda: stage.main.catalog.on_tasks, "tasks")
+        assert stage.main.focused is stage.main.catalog.tasks
+        await stage.press("right_square_bracket")
+        await stage.until(lambda: not stage.main.catalog.on_tasks, "tools")
+        assert stage.main.focused is stage.main.catalog.list
 
 
-def test_the_board_shows_what_goes_on_in_the_background_and_cancels_it() -> None:
-    async def main() -> None:
-        async with on_stage(tasks("--poll", "300")) as stage:
-            identity = await begun(stage, "forever")
-            await stage.press("alt+g", "f7")
-            await stage.shows("raw.forever in the background")
-            await stage.press("x")
-            await stage.until(lambda: stage.studio.tasks.get("raw", identity).status == "cancelled", "cancelled")
-
-    run(main())
+async def test_the_board_shows_what_goes_on_in_the_background_and_cancels_it() -> None:
+    async with on_stage(tasks("--poll", "300")) as stage:
+        identity = await begun(stage, "forever")
+        await stage.press("alt+g", "f7")
+        await stage.shows("raw.forever in the background")
+        await stage.press("x")
+        await stage.until(lambda: stage.studio.tasks.get("raw", identity).status == "cancelled", "cancelled")
 
 
-def test_the_switch_is_remembered_while_one_looks_at_something_else() -> None:
-    async def main() -> None:
-        async with on_stage(tasks()) as stage:
-            await stage.open("work")
-            await stage.press("alt+k")
-            await stage.open("plain")
-            await stage.until(lambda: "as a task" not in stage.screen_text(), "nothing of tasks")
-            await stage.open("work")
-            await stage.shows("Runs as a task · alt+k switches")
-
-    run(main())
+async def test_the_switch_is_remembered_while_one_looks_at_something_else() -> None:
+    async with on_stage(tasks()) as stage:
+        await stage.open("work")
+        await stage.press("alt+k")
+        await stage.open("plain")
+        await stage.until(lambda: "as a task" not in stage.screen_text(), "nothing of tasks")
+        await stage.open("work")
+        await stage.shows("Runs as a task · alt+k switches")

@@ -13,7 +13,7 @@ from mcp_studio.tui.screens.passphrase import PassphraseDialog
 from mcp_studio.tui.screens.token_view import TokenView
 from mcp_studio.vault import keyring
 from tests.tui.sign_in_stage import NOW, account, signing
-from tests.tui.stage import Stage, on_stage, run
+from tests.tui.stage import Stage, on_stage
 
 
 def plain(parts: list[token_text.Part]) -> str:
@@ -48,117 +48,105 @@ def test_claims_are_told_as_what_they_are_and_odd_ones_do_no_harm() -> None:
     assert "it has expired\n" in ended and "sign in anew" in ended
 
 
-def test_a_token_is_told_renewed_and_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main() -> None:
-        async with signing(monkeypatch, size=(80, 24)) as stage:
-            await opened(stage)
-            await stage.shows("There is no sign-in to github.", "a  signs in")
-            await stage.press("r")
-            await stage.shows("There is none. a signs in.")
-            await stage.press("escape")
-            stage.accounts.known = account(claims={"sub": "ada", "exp": NOW})
-            await opened(stage)
-            await stage.shows("issuer      https://auth.example", "scopes      read write", "in 59:5", "c1, registered")
-            await stage.press("r")
-            await stage.shows("The token is renewed.", "scopes      renewed")
-            stage.accounts.problem = StudioError("The refresh token is not accepted.", hint="Sign in anew.")
-            await stage.press("r")
-            await stage.shows("The refresh token is not accepted. Sign in anew.")
-            await stage.press("o")
-            await stage.shows("Sign out of github?")
-            await stage.press("n")
-            assert "sign out" not in stage.accounts.told
-            await stage.press("o")
-            await stage.shows("Sign out of github?")
-            await stage.press("y")
-            await stage.shows("The access token and the refresh token are revoked.", "There is no sign-in")
-            stage.accounts.known = account()
-            await stage.press("escape")
-            await opened(stage)
-            await stage.shows("https://auth.example")
-            await stage.press("F")
-            await stage.shows("registers a new one.")
-            await stage.press("y")
-            await stage.shows("Tokens and client are forgotten.")
-            assert stage.accounts.told[-1] == ("forget", True)
-
-    run(main())
+async def test_a_token_is_told_renewed_and_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with signing(monkeypatch, size=(80, 24)) as stage:
+        await opened(stage)
+        await stage.shows("There is no sign-in to github.", "a  signs in")
+        await stage.press("r")
+        await stage.shows("There is none. a signs in.")
+        await stage.press("escape")
+        stage.accounts.known = account(claims={"sub": "ada", "exp": NOW})
+        await opened(stage)
+        await stage.shows("issuer      https://auth.example", "scopes      read write", "in 59:5", "c1, registered")
+        await stage.press("r")
+        await stage.shows("The token is renewed.", "scopes      renewed")
+        stage.accounts.problem = StudioError("The refresh token is not accepted.", hint="Sign in anew.")
+        await stage.press("r")
+        await stage.shows("The refresh token is not accepted. Sign in anew.")
+        await stage.press("o")
+        await stage.shows("Sign out of github?")
+        await stage.press("n")
+        assert "sign out" not in stage.accounts.told
+        await stage.press("o")
+        await stage.shows("Sign out of github?")
+        await stage.press("y")
+        await stage.shows("The access token and the refresh token are revoked.", "There is no sign-in")
+        stage.accounts.known = account()
+        await stage.press("escape")
+        await opened(stage)
+        await stage.shows("https://auth.example")
+        await stage.press("F")
+        await stage.shows("registers a new one.")
+        await stage.press("y")
+        await stage.shows("Tokens and client are forgotten.")
+        assert stage.accounts.told[-1] == ("forget", True)
 
 
-def test_the_token_itself_is_shown_and_copied_only_after_asking(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main() -> None:
-        async with signing(monkeypatch, size=(80, 24)) as stage:
-            stage.accounts.known = account()
-            await opened(stage)
-            await stage.shows("••••", '"sub"')
-            await stage.press("end", "v")
-            await stage.shows("Whoever has it can do")
-            await stage.press("n")
-            await stage.until(lambda: isinstance(stage.app.screen, TokenView), "back")
-            assert stage.accounts.told == []
-            await stage.press("v", "y")
-            await stage.shows("eyJ-the-token-itself")
-            await stage.press("f1")
-            await stage.press("escape")
-            await stage.until(lambda: isinstance(stage.app.screen, TokenView), "back")
-            await stage.until(lambda: "eyJ-the" not in stage.screen_text(), "hidden")
-            copied: list[str] = []
-            monkeypatch.setattr("mcp_studio.tui.clipboard.copy", lambda text, *_: copied.append(text) or "Copied it.")
-            stage.app.copy("before")
-            await stage.press("y")
-            await stage.shows("Copy the access token")
-            await stage.press("y")
-            await stage.until(lambda: copied[-1] == "eyJ-the-token-itself", "copied")
-            assert stage.app.clipboard == "before"
-            assert "eyJ-the" not in "".join(stage.toasts)
-
-    run(main())
+async def test_the_token_itself_is_shown_and_copied_only_after_asking(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with signing(monkeypatch, size=(80, 24)) as stage:
+        stage.accounts.known = account()
+        await opened(stage)
+        await stage.shows("••••", '"sub"')
+        await stage.press("end", "v")
+        await stage.shows("Whoever has it can do")
+        await stage.press("n")
+        await stage.until(lambda: isinstance(stage.app.screen, TokenView), "back")
+        assert stage.accounts.told == []
+        await stage.press("v", "y")
+        await stage.shows("eyJ-the-token-itself")
+        await stage.press("f1")
+        await stage.press("escape")
+        await stage.until(lambda: isinstance(stage.app.screen, TokenView), "back")
+        await stage.until(lambda: "eyJ-the" not in stage.screen_text(), "hidden")
+        copied: list[str] = []
+        monkeypatch.setattr("mcp_studio.tui.clipboard.copy", lambda text, *_: copied.append(text) or "Copied it.")
+        stage.app.copy("before")
+        await stage.press("y")
+        await stage.shows("Copy the access token")
+        await stage.press("y")
+        await stage.until(lambda: copied[-1] == "eyJ-the-token-itself", "copied")
+        assert stage.app.clipboard == "before"
+        assert "eyJ-the" not in "".join(stage.toasts)
 
 
-def test_a_program_has_no_token_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main() -> None:
-        from tests.tui.stage import raw
+async def test_a_program_has_no_token_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.tui.stage import raw
 
-        async with on_stage(raw()) as stage:
-            await stage.press("1", "t")
-            await stage.told("takes credentials from its environment")
-            assert stage.app.screen is stage.main
-
-    run(main())
+    async with on_stage(raw()) as stage:
+        await stage.press("1", "t")
+        await stage.told("takes credentials from its environment")
+        assert stage.app.screen is stage.main
 
 
-def test_a_passphrase_is_asked_for_from_any_thread() -> None:
-    async def main() -> None:
-        async with on_stage() as stage:
-            answers: list[str] = []
+async def test_a_passphrase_is_asked_for_from_any_thread() -> None:
+    async with on_stage() as stage:
+        answers: list[str] = []
 
-            def ask(new: bool) -> threading.Thread:
-                asked = keyring.passphrase()
-                assert asked is not None
-                thread = threading.Thread(target=lambda: answers.append(asked(new)), daemon=True)
-                thread.start()
-                return thread
+        def ask(new: bool) -> threading.Thread:
+            asked = keyring.passphrase()
+            assert asked is not None
+            thread = threading.Thread(target=lambda: answers.append(asked(new)), daemon=True)
+            thread.start()
+            return thread
 
-            ask(True)
-            await stage.until(lambda: isinstance(stage.app.screen, PassphraseDialog), "dialog")
-            await stage.press(*"short", "ctrl+j")
-            await stage.shows("It has 5 characters", "it is kept nowhere")
-            await stage.press(*"-but-longer", "enter", *"another", "enter")
-            await stage.shows("The two are not the same.")
-            await stage.press(*"short-but-longer", "enter")
-            await stage.until(lambda: answers == ["short-but-longer"], "an answer")
-            assert "short" not in stage.screen_text()
-            ask(False)
-            await stage.shows("That was not the passphrase of the file")
-            await stage.press("escape")
-            await stage.until(lambda: answers[1:] == [""], "no answer")
-            ask(False)
-            await stage.until(lambda: answers[2:] == [""], "no question again")
-            assert stage.app.screen is stage.main
-            ask(True)
-            await stage.shows("A new passphrase")
-
-    run(main())
+        ask(True)
+        await stage.until(lambda: isinstance(stage.app.screen, PassphraseDialog), "dialog")
+        await stage.press(*"short", "ctrl+j")
+        await stage.shows("It has 5 characters", "it is kept nowhere")
+        await stage.press(*"-but-longer", "enter", *"another", "enter")
+        await stage.shows("The two are not the same.")
+        await stage.press(*"short-but-longer", "enter")
+        await stage.until(lambda: answers == ["short-but-longer"], "an answer")
+        assert "short" not in stage.screen_text()
+        ask(False)
+        await stage.shows("That was not the passphrase of the file")
+        await stage.press("escape")
+        await stage.until(lambda: answers[1:] == [""], "no answer")
+        ask(False)
+        await stage.until(lambda: answers[2:] == [""], "no question again")
+        assert stage.app.screen is stage.main
+        ask(True)
+        await stage.shows("A new passphrase")
 
 
 def test_who_asks_before_there_is_a_screen_waits_for_it() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.tui.stage import Stage, on_stage, raw, run
+from tests.tui.stage import Stage, on_stage, raw
 
 
 async def typed(stage: Stage, text: str) -> None:
@@ -10,48 +10,42 @@ async def typed(stage: Stage, text: str) -> None:
         await stage.press(char)
 
 
-def test_tab_takes_what_is_offered_and_a_wrong_text_leaves_the_last_filter_in_force() -> None:
-    async def main() -> None:
-        async with on_stage(raw(), size=(80, 24)) as stage:
-            panel = stage.main.trace
-            await stage.press("f8")
-            await stage.shows("tools/list")
-            await stage.press("slash")
-            await stage.shows("tab server:")
-            await typed(stage, "met")
-            await stage.shows("tab method: the method of a message")
-            await stage.press("tab")
-            await typed(stage, "ols/l")
-            await stage.shows("tab method:tools/list")
-            await stage.press("tab")
-            await stage.until(lambda: panel.filter.text == "method:tools/list ", "the whole word")
-            await stage.until(lambda: panel.table.row_count == 2, "two rows")
-            await typed(stage, "kind:reqest")
-            await stage.shows("✗ at 24: There is no kind `reqest`.")
-            assert panel.table.row_count == 2 and panel.table.filter_text == "method:tools/list"
-            await stage.press("enter")
-            assert panel.filter.has_focus_within, "a wrong text is not left by enter"
-            await stage.press(*["backspace"] * 3, "tab", "enter")
-            await stage.until(lambda: panel.table.has_focus, "the table")
-            await stage.until(lambda: panel.table.row_count == 1, "one row")
-            assert not panel.filter.aid.display
-            await stage.press("escape")
-            await stage.until(lambda: panel.table.row_count == len(stage.studio.trace), "all rows")
-
-    run(main())
+async def test_tab_takes_what_is_offered_and_a_wrong_text_leaves_the_last_filter_in_force() -> None:
+    async with on_stage(raw(), size=(80, 24)) as stage:
+        panel = stage.main.trace
+        await stage.press("f8")
+        await stage.shows("tools/list")
+        await stage.press("slash")
+        await stage.shows("tab server:")
+        await typed(stage, "met")
+        await stage.shows("tab method: the method of a message")
+        await stage.press("tab")
+        await typed(stage, "ols/l")
+        await stage.shows("tab method:tools/list")
+        await stage.press("tab")
+        await stage.until(lambda: panel.filter.text == "method:tools/list ", "the whole word")
+        await stage.until(lambda: panel.table.row_count == 2, "two rows")
+        await typed(stage, "kind:reqest")
+        await stage.shows("✗ at 24: There is no kind `reqest`.")
+        assert panel.table.row_count == 2 and panel.table.filter_text == "method:tools/list"
+        await stage.press("enter")
+        assert panel.filter.has_focus_within, "a wrong text is not left by enter"
+        await stage.press(*["backspace"] * 3, "tab", "enter")
+        await stage.until(lambda: panel.table.has_focus, "the table")
+        await stage.until(lambda: panel.table.row_count == 1, "one row")
+        assert not panel.filter.aid.display
+        await stage.press("escape")
+        await stage.until(lambda: panel.table.row_count == len(stage.studio.trace), "all rows")
 
 
-def test_a_wrong_text_stays_when_it_is_left() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            panel = stage.main.trace
-            await stage.press("f8", "slash")
-            await typed(stage, "ping (or")
-            await stage.press("down")
-            await stage.until(lambda: panel.table.has_focus, "the table")
-            await stage.shows("ping (or", "✗ at 7: Something is missing before `or`.")
-            await stage.press("slash")
-            await stage.press("escape")
-            await stage.until(lambda: not panel.filter.display and not panel.filter.aid.display, "no filter")
-
-    run(main())
+async def test_a_wrong_text_stays_when_it_is_left() -> None:
+    async with on_stage(raw()) as stage:
+        panel = stage.main.trace
+        await stage.press("f8", "slash")
+        await typed(stage, "ping (or")
+        await stage.press("down")
+        await stage.until(lambda: panel.table.has_focus, "the table")
+        await stage.shows("ping (or", "✗ at 7: Something is missing before `or`.")
+        await stage.press("slash")
+        await stage.press("escape")
+        await stage.until(lambda: not panel.filter.display and not panel.filter.aid.display, "no filter")

@@ -10,86 +10,71 @@ from mcp_studio.paths import Paths
 from mcp_studio.tui.screens.row_diff import RowDiff
 from mcp_studio.tui.screens.sessions import SessionsDialog
 from mcp_studio.tui.screens.trace_dialog import TraceDialog
-from tests.tui.stage import Stage, on_stage, raw, run
+from tests.tui.stage import Stage, on_stage, raw
 
 
-def test_every_message_appears_and_a_filter_shows_some() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.shows("tools/list")
-            await stage.press("f8", "slash", *"~m prompts")
-            await stage.until(lambda: stage.main.trace.table.row_count == 2, "two rows")
-            await stage.shows("~m prompts · 2 of")
-            await stage.press("escape")
-            await stage.until(lambda: stage.main.trace.table.row_count == len(stage.studio.trace), "all rows")
-
-    run(main())
+async def test_every_message_appears_and_a_filter_shows_some() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.shows("tools/list")
+        await stage.press("f8", "slash", *"~m prompts")
+        await stage.until(lambda: stage.main.trace.table.row_count == 2, "two rows")
+        await stage.shows("~m prompts · 2 of")
+        await stage.press("escape")
+        await stage.until(lambda: stage.main.trace.table.row_count == len(stage.studio.trace), "all rows")
 
 
-def test_enter_shows_request_and_response() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.press("f8", "end", "enter")
-            await stage.until(lambda: isinstance(stage.app.screen, TraceDialog), "detail")
-            await stage.shows("jsonrpc", "result")
-            await stage.press("right_square_bracket")
-            await stage.shows("No HTTP headers")
-            await stage.press("right_square_bracket")
-            await stage.shows("No other request belongs to it")
-            line = stage.screen_text().splitlines()[stage.app.screen.query_one("#box").region.y]
-            await stage.pilot.click(offset=(line.index("Findings"), stage.app.screen.query_one("#box").region.y))
-            await stage.shows("Nothing is wrong with it")
-            await stage.press("right_square_bracket")
-            await stage.shows("├─", "0.0 ms")
-            await stage.press("escape")
-            await stage.until(lambda: stage.app.screen is stage.main, "main screen")
-
-    run(main())
+async def test_enter_shows_request_and_response() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.press("f8", "end", "enter")
+        await stage.until(lambda: isinstance(stage.app.screen, TraceDialog), "detail")
+        await stage.shows("jsonrpc", "result")
+        await stage.press("right_square_bracket")
+        await stage.shows("No HTTP headers")
+        await stage.press("right_square_bracket")
+        await stage.shows("No other request belongs to it")
+        line = stage.screen_text().splitlines()[stage.app.screen.query_one("#box").region.y]
+        await stage.pilot.click(offset=(line.index("Findings"), stage.app.screen.query_one("#box").region.y))
+        await stage.shows("Nothing is wrong with it")
+        await stage.press("right_square_bracket")
+        await stage.shows("├─", "0.0 ms")
+        await stage.press("escape")
+        await stage.until(lambda: stage.app.screen is stage.main, "main screen")
 
 
-def test_on_a_wide_screen_the_exchange_is_beside_the_trace() -> None:
-    async def main() -> None:
-        async with on_stage(raw(), size=(200, 60)) as stage:
-            await stage.press("f8", "end", "up", "up")
-            await stage.shows("Request │ Response", "jsonrpc")
-            detail = stage.main.detail._detail
-            assert detail.tab == "response", "of an answer the answer"
-            await stage.press("home", "down")
-            await stage.until(lambda: detail.tab == "request", "of a request the request")
-            await stage.press("enter")
-            await stage.until(lambda: stage.main.detail.has_focus_within, "detail")
-            await stage.press("right_square_bracket", "right_square_bracket", "escape")
-            await stage.until(lambda: stage.main.trace.has_focus_within, "trace")
-
-    run(main())
+async def test_on_a_wide_screen_the_exchange_is_beside_the_trace() -> None:
+    async with on_stage(raw(), size=(200, 60)) as stage:
+        await stage.press("f8", "end", "up", "up")
+        await stage.shows("Request │ Response", "jsonrpc")
+        detail = stage.main.detail._detail
+        assert detail.tab == "response", "of an answer the answer"
+        await stage.press("home", "down")
+        await stage.until(lambda: detail.tab == "request", "of a request the request")
+        await stage.press("enter")
+        await stage.until(lambda: stage.main.detail.has_focus_within, "detail")
+        await stage.press("right_square_bracket", "right_square_bracket", "escape")
+        await stage.until(lambda: stage.main.trace.has_focus_within, "trace")
 
 
-def test_moving_up_stops_following_and_f_follows_again() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.press("f8", "up")
-            await stage.shows("f follows")
-            await stage.press("f")
-            await stage.shows("following")
-            table = stage.main.trace.table
-            answer = table.message
-            await stage.press("o")
-            assert table.message.kind == "request" and table.message.span is answer.span
-            await stage.press("o")
-            assert table.message is answer
-            await stage.press("home", "o")
-            await stage.told("It has no other end")
-
-    run(main())
+async def test_moving_up_stops_following_and_f_follows_again() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.press("f8", "up")
+        await stage.shows("f follows")
+        await stage.press("f")
+        await stage.shows("following")
+        table = stage.main.trace.table
+        answer = table.message
+        await stage.press("o")
+        assert table.message.kind == "request" and table.message.span is answer.span
+        await stage.press("o")
+        assert table.message is answer
+        await stage.press("home", "o")
+        await stage.told("It has no other end")
 
 
-def test_y_copies_the_message_as_it_crossed_the_wire() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await stage.press("f8", "end", "y")
-            await stage.until(lambda: stage.app.clipboard.startswith('{"jsonrpc"'), "copied")
-
-    run(main())
+async def test_y_copies_the_message_as_it_crossed_the_wire() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.press("f8", "end", "y")
+        await stage.until(lambda: stage.app.clipboard.startswith('{"jsonrpc"'), "copied")
 
 
 def note(stage: Stage) -> str:
@@ -102,159 +87,141 @@ async def called(stage: Stage, tool: str, **arguments: object) -> None:
     await stage.studio.call_tool(entry.ref, arguments, approved=True).wait()
 
 
-def test_what_came_while_the_person_was_elsewhere_is_counted_and_marked_until_they_have_been_back() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            table = stage.main.trace.table
-            assert "new" not in note(stage), "nobody has looked yet"
-            await stage.press("f8", "u")
-            await stage.told("Nothing has come since you looked.")
-            await stage.press("2")
-            before = len(stage.studio.trace)
-            await called(stage, "echo", text="hello")
-            await stage.until(lambda: "2 new" in note(stage), "two new messages")
-            await stage.press("f8")
-            await stage.until(lambda: "new" not in note(stage), "they are looked at")
-            await stage.until(lambda: stage.screen_text().count("│ ▌ ") == 2, "they are marked")
-            await stage.press("up", "u")
-            await stage.until(lambda: table.message.number == before + 1, "the first of them")
-            assert not table.following
-
-    run(main())
+async def test_what_came_while_the_person_was_elsewhere_is_counted_and_marked_until_they_have_been_back() -> None:
+    async with on_stage(raw()) as stage:
+        table = stage.main.trace.table
+        assert "new" not in note(stage), "nobody has looked yet"
+        await stage.press("f8", "u")
+        await stage.told("Nothing has come since you looked.")
+        await stage.press("2")
+        before = len(stage.studio.trace)
+        await called(stage, "echo", text="hello")
+        await stage.until(lambda: "2 new" in note(stage), "two new messages")
+        await stage.press("f8")
+        await stage.until(lambda: "new" not in note(stage), "they are looked at")
+        await stage.until(lambda: stage.screen_text().count("│ ▌ ") == 2, "they are marked")
+        await stage.press("up", "u")
+        await stage.until(lambda: table.message.number == before + 1, "the first of them")
+        assert not table.following
 
 
-def test_messages_are_marked_commented_and_gone_to() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            table, trace = stage.main.trace.table, stage.studio.trace
-            await stage.press("f8", "n")
-            await stage.told("No message below has a mark")
-            await stage.press("end", "up", "m", "up", "M", *"odd", "enter")
-            number = len(trace) - 2
-            await stage.until(lambda: trace.comment_on(number) == "odd", "the comment")
-            await stage.shows("◆", "◇")
-            await stage.press("home", "n")
-            await stage.until(lambda: table.message.number == number, "the commented one")
-            await stage.press("n", "n", "N")
-            await stage.until(lambda: table.message.number == number, "the one before")
-            await stage.press("enter")
-            await stage.shows("◇ odd")
-            await stage.press("J")
-            await stage.shows("│ ◆ ")
-            await stage.press("m", "K", "M", *["backspace"] * 3, "ctrl+j", "escape")
-            await stage.until(lambda: trace.comment_on(number) == "", "no comment any more")
-            assert not any(flags & 24 for flags in trace.columns.flags)
-
-    run(main())
+async def test_messages_are_marked_commented_and_gone_to() -> None:
+    async with on_stage(raw()) as stage:
+        table, trace = stage.main.trace.table, stage.studio.trace
+        await stage.press("f8", "n")
+        await stage.told("No message below has a mark")
+        await stage.press("end", "up", "m", "up", "M", *"odd", "enter")
+        number = len(trace) - 2
+        await stage.until(lambda: trace.comment_on(number) == "odd", "the comment")
+        await stage.shows("◆", "◇")
+        await stage.press("home", "n")
+        await stage.until(lambda: table.message.number == number, "the commented one")
+        await stage.press("n", "n", "N")
+        await stage.until(lambda: table.message.number == number, "the one before")
+        await stage.press("enter")
+        await stage.shows("◇ odd")
+        await stage.press("J")
+        await stage.shows("│ ◆ ")
+        await stage.press("m", "K", "M", *["backspace"] * 3, "ctrl+j", "escape")
+        await stage.until(lambda: trace.comment_on(number) == "", "no comment any more")
+        assert not any(flags & 24 for flags in trace.columns.flags)
 
 
-def test_two_messages_are_compared_beside_each_other_or_below() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            await called(stage, "echo", text="hello")
-            await called(stage, "echo", text="howdy")
-            await stage.press("f8", "end", "D")
-            await stage.until(lambda: "D compares with" in note(stage), "the first one")
-            await stage.press("D")
-            await stage.until(lambda: "compares" not in note(stage), "none any more")
-            await stage.press("D", "up", "D")
-            await stage.told("Both are of one exchange")
-            await stage.press("end", "D", "up", "up", "D")
-            await stage.until(lambda: isinstance(stage.app.screen, RowDiff), "the comparison")
-            await stage.shows("Answers 1", "hello", "howdy", "│ ±")
-            await stage.press("tab")
-            await stage.shows("Requests 1", "±", '"name": "echo"')
-            await stage.press("i")
-            await stage.shows("Requests 3", '"progressToken"')
-            await stage.pilot.resize_terminal(80, 24)
-            await stage.shows("- ", "+ ")
-            await stage.press("y", "escape")
-            await stage.until(lambda: stage.app.screen is stage.main, "main screen")
-            assert "params.arguments.text" in stage.app.clipboard
-
-    run(main())
+async def test_two_messages_are_compared_beside_each_other_or_below() -> None:
+    async with on_stage(raw()) as stage:
+        await called(stage, "echo", text="hello")
+        await called(stage, "echo", text="howdy")
+        await stage.press("f8", "end", "D")
+        await stage.until(lambda: "D compares with" in note(stage), "the first one")
+        await stage.press("D")
+        await stage.until(lambda: "compares" not in note(stage), "none any more")
+        await stage.press("D", "up", "D")
+        await stage.told("Both are of one exchange")
+        await stage.press("end", "D", "up", "up", "D")
+        await stage.until(lambda: isinstance(stage.app.screen, RowDiff), "the comparison")
+        await stage.shows("Answers 1", "hello", "howdy", "│ ±")
+        await stage.press("tab")
+        await stage.shows("Requests 1", "±", '"name": "echo"')
+        await stage.press("i")
+        await stage.shows("Requests 3", '"progressToken"')
+        await stage.pilot.resize_terminal(80, 24)
+        await stage.shows("- ", "+ ")
+        await stage.press("y", "escape")
+        await stage.until(lambda: stage.app.screen is stage.main, "main screen")
+        assert "params.arguments.text" in stage.app.clipboard
 
 
-def test_a_child_is_gone_to_and_esc_comes_back() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            entry = next(one for one in stage.studio.catalog.entries("tool") if one.ref.name == "ask")
-            call = stage.studio.call_tool(entry.ref, {}, approved=True)
-            await stage.until(lambda: stage.studio.inbox.pending, "a question")
-            stage.studio.inbox.pending[0].answer("accept", {"name": "Ada"})
-            await call.wait()
-            await stage.until(lambda: len(stage.app.screen_stack) == 1, "the main screen")
-            await stage.press("f8", "end", "enter")
-            await stage.shows("Children 1")
-            await stage.press("left_square_bracket", "left_square_bracket")
-            await stage.shows("elicitation/create", "you answered in")
-            await stage.press("down", "enter")
-            await stage.shows("elicitation/create · raw · request ask-")
-            await stage.press("escape")
-            await stage.shows("tools/call ask · raw")
-            await stage.press("escape")
-            await stage.until(lambda: stage.app.screen is stage.main, "main screen")
-
-    run(main())
+async def test_a_child_is_gone_to_and_esc_comes_back() -> None:
+    async with on_stage(raw()) as stage:
+        entry = next(one for one in stage.studio.catalog.entries("tool") if one.ref.name == "ask")
+        call = stage.studio.call_tool(entry.ref, {}, approved=True)
+        await stage.until(lambda: stage.studio.inbox.pending, "a question")
+        stage.studio.inbox.pending[0].answer("accept", {"name": "Ada"})
+        await call.wait()
+        await stage.until(lambda: len(stage.app.screen_stack) == 1, "the main screen")
+        await stage.press("f8", "end", "enter")
+        await stage.shows("Children 1")
+        await stage.press("left_square_bracket", "left_square_bracket")
+        await stage.shows("elicitation/create", "you answered in")
+        await stage.press("down", "enter")
+        await stage.shows("elicitation/create · raw · request ask-")
+        await stage.press("escape")
+        await stage.shows("tools/call ask · raw")
+        await stage.press("escape")
+        await stage.until(lambda: stage.app.screen is stage.main, "main screen")
 
 
-def test_an_earlier_session_is_opened_searched_and_left_while_the_present_one_goes_on() -> None:
-    async def main() -> None:
-        async with on_stage(raw(), origin="tui") as stage:
-            await called(stage, "echo", text="of yesterday")
-            earlier = stage.studio.trace
-        total = earlier.total
-        async with on_stage(raw(), origin="tui") as stage:
-            panel = stage.main.trace
-            await stage.until(lambda: len(sessions_here()) == 2, "both sessions")
-            await stage.press("f8", "L")
-            await stage.told("This is what is being recorded now.")
-            await stage.press("S")
-            await stage.until(lambda: isinstance(stage.app.screen, SessionsDialog), "sessions")
-            await stage.shows("began               lasted   messages", "this one")
-            await stage.press("d")
-            await stage.told("It is still being recorded.")
-            await stage.press("down")
-            await stage.shows("It was ended properly.")
-            await stage.press("enter")
-            await stage.shows("Past session")
-            await stage.until(lambda: note(stage) == f"{total} · L back to now", "the past session")
-            await stage.press("up", "enter")
-            await stage.shows("of yesterday")
-            await stage.press("escape", "m")
-            await stage.until(lambda: "◆" in stage.screen_text(), "the mark")
-            await called(stage, "echo", text="of today")
-            assert panel.recording.total == total
-            await stage.press("S")
-            await stage.shows("this one")
-            await stage.press("down")
-            await stage.shows("The trace shows it now.")
-            await stage.press("d")
-            await stage.told("go back to what is being recorded first")
-            await stage.press("escape", "L")
-            await stage.until(lambda: panel.live, "what is recorded now")
-            await stage.until(lambda: note(stage).endswith("following"), "following")
-            await stage.press("S", "down", "d", "y")
-            await stage.until(lambda: len(sessions_here()) == 1, "one session")
-
-    run(main())
+async def test_an_earlier_session_is_opened_searched_and_left_while_the_present_one_goes_on() -> None:
+    async with on_stage(raw(), origin="tui") as stage:
+        await called(stage, "echo", text="of yesterday")
+        earlier = stage.studio.trace
+    total = earlier.total
+    async with on_stage(raw(), origin="tui") as stage:
+        panel = stage.main.trace
+        await stage.until(lambda: len(sessions_here()) == 2, "both sessions")
+        await stage.press("f8", "L")
+        await stage.told("This is what is being recorded now.")
+        await stage.press("S")
+        await stage.until(lambda: isinstance(stage.app.screen, SessionsDialog), "sessions")
+        await stage.shows("began               lasted   messages", "this one")
+        await stage.press("d")
+        await stage.told("It is still being recorded.")
+        await stage.press("down")
+        await stage.shows("It was ended properly.")
+        await stage.press("enter")
+        await stage.shows("Past session")
+        await stage.until(lambda: note(stage) == f"{total} · L back to now", "the past session")
+        await stage.press("up", "enter")
+        await stage.shows("of yesterday")
+        await stage.press("escape", "m")
+        await stage.until(lambda: "◆" in stage.screen_text(), "the mark")
+        await called(stage, "echo", text="of today")
+        assert panel.recording.total == total
+        await stage.press("S")
+        await stage.shows("this one")
+        await stage.press("down")
+        await stage.shows("The trace shows it now.")
+        await stage.press("d")
+        await stage.told("go back to what is being recorded first")
+        await stage.press("escape", "L")
+        await stage.until(lambda: panel.live, "what is recorded now")
+        await stage.until(lambda: note(stage).endswith("following"), "following")
+        await stage.press("S", "down", "d", "y")
+        await stage.until(lambda: len(sessions_here()) == 1, "one session")
 
 
-def test_a_file_that_is_no_session_is_refused_in_words(tmp_path: Path) -> None:
-    async def main() -> None:
-        wrong = tmp_path / "notes.txt"
-        wrong.write_text("hello")
-        async with on_stage(raw()) as stage:
-            await stage.press("alt+o")
-            await stage.shows("No session is kept yet")
-            await stage.press("enter", "o")
-            await stage.shows("Open a session or bundle")
-            stage.app.screen.query_one(Input).value = str(wrong)
-            await stage.press("enter")
-            await stage.told("notes.txt")
-            assert stage.main.trace.live
-
-    run(main())
+async def test_a_file_that_is_no_session_is_refused_in_words(tmp_path: Path) -> None:
+    wrong = tmp_path / "notes.txt"
+    wrong.write_text("hello")
+    async with on_stage(raw()) as stage:
+        await stage.press("alt+o")
+        await stage.shows("No session is kept yet")
+        await stage.press("enter", "o")
+        await stage.shows("Open a session or bundle")
+        stage.app.screen.query_one(Input).value = str(wrong)
+        await stage.press("enter")
+        await stage.told("notes.txt")
+        assert stage.main.trace.live
 
 
 def sessions_here() -> list[Path]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.vault.base import LockHeld, beside, file_lock
-from tests.support import ROOT, run
+from tests.support import ROOT
 
 HOLDER = """
 import sys
@@ -52,29 +52,23 @@ def test_it_goes_with_its_process_however_that_ends(tmp_path: Path) -> None:
         assert file.exists()
 
 
-def test_what_is_raised_beside_the_loop_comes_back_whatever_it_is() -> None:
+async def test_what_is_raised_beside_the_loop_comes_back_whatever_it_is() -> None:
     """A library of the system may raise anything: nobody waits for an answer that never comes."""
 
     def fails(kind: type[Exception]) -> None:
         raise kind("no")
 
-    async def main() -> None:
-        assert await beside(lambda: 1) == 1
-        for kind in (OSError, ValueError, KeyError, MemoryError):
-            with pytest.raises(kind):
-                await beside(fails, kind)
-
-    run(main())
+    assert await beside(lambda: 1) == 1
+    for kind in (OSError, ValueError, KeyError, MemoryError):
+        with pytest.raises(kind):
+            await beside(fails, kind)
 
 
-def test_whoever_leaves_is_not_held_up() -> None:
-    async def main() -> None:
-        done = threading.Event()
-        task = asyncio.create_task(beside(done.wait, 10))
-        await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        done.set()
-
-    run(main(), timeout=2)
+async def test_whoever_leaves_is_not_held_up() -> None:
+    done = threading.Event()
+    task = asyncio.create_task(beside(done.wait, 10))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    done.set()

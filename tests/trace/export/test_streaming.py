@@ -65,30 +65,24 @@ class Slow:
         self.over = True
 
 
-def test_writing_is_one_threads_work_and_the_loop_goes_on() -> None:
-    async def main() -> None:
-        slow = Slow()
-        task = asyncio.ensure_future(gathered(recorded(morning()), None, Redactor(), slow))
-        await asyncio.to_thread(slow.inside.wait, 20)
-        slow.go_on.set()
-        assert await task == 9
-        assert slow.thread not in (0, threading.get_ident())
-
-    run(main())
+async def test_writing_is_one_threads_work_and_the_loop_goes_on() -> None:
+    slow = Slow()
+    task = asyncio.ensure_future(gathered(recorded(morning()), None, Redactor(), slow))
+    await asyncio.to_thread(slow.inside.wait, 20)
+    slow.go_on.set()
+    assert await task == 9
+    assert slow.thread not in (0, threading.get_ident())
 
 
-def test_an_export_that_is_stopped_waits_for_its_thread() -> None:
-    async def main() -> None:
-        slow = Slow()
-        task = asyncio.ensure_future(gathered(recorded(morning()), None, Redactor(), slow))
-        await asyncio.to_thread(slow.inside.wait, 20)
-        task.cancel()
-        slow.go_on.set()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert slow.over
-
-    run(main())
+async def test_an_export_that_is_stopped_waits_for_its_thread() -> None:
+    slow = Slow()
+    task = asyncio.ensure_future(gathered(recorded(morning()), None, Redactor(), slow))
+    await asyncio.to_thread(slow.inside.wait, 20)
+    task.cancel()
+    slow.go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert slow.over
 
 
 def test_a_stopped_export_leaves_no_file(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from mcp_studio.studio import Studio
 from tests.servers.http_kit import child
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.studio_support import call, http, opened, stdio
-from tests.support import npm_server, python_server, run, wait_until
+from tests.support import npm_server, python_server, wait_until
 from tests.support_servers import demo_http, demo_stdio, http_server, running
 
 FAULTS = {
@@ -57,18 +57,15 @@ QUICK = Timeouts(30.0, 2.0, 20.0)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_server_with_one_fault_breaks_the_rules_of_that_fault_alone(fault: str) -> None:
-    async def main() -> None:
-        async with opened(stdio(python_server("raw_faults", "--fault", fault), timeouts=QUICK)) as studio:
-            await call(studio, "echo", text="a")
-            await studio.trace.examine("s")
-            await wait_until(lambda: rules(studio) == FAULTS[fault], 5, f"{FAULTS[fault]}, not {rules(studio)}")
-            # Nothing is said twice: what the session warns of as well stands on its message.
-            warnings = studio.manager.status("s").warnings
-            assert studio.trace.ledger("s").uncovered(warnings) == ()
-            assert not any(b"the server" in entry.body for entry in studio.trace if entry.kind == "note")
-
-    run(main())
+async def test_a_server_with_one_fault_breaks_the_rules_of_that_fault_alone(fault: str) -> None:
+    async with opened(stdio(python_server("raw_faults", "--fault", fault), timeouts=QUICK)) as studio:
+        await call(studio, "echo", text="a")
+        await studio.trace.examine("s")
+        await wait_until(lambda: rules(studio) == FAULTS[fault], 5, f"{FAULTS[fault]}, not {rules(studio)}")
+        # Nothing is said twice: what the session warns of as well stands on its message.
+        warnings = studio.manager.status("s").warnings
+        assert studio.trace.ledger("s").uncovered(warnings) == ()
+        assert not any(b"the server" in entry.body for entry in studio.trace if entry.kind == "note")
 
 
 LINES = {
@@ -98,17 +95,14 @@ LINES = {
 
 
 @pytest.mark.parametrize("rule", LINES)
-def test_what_a_server_writes_is_found_on_its_message(rule: str) -> None:
-    async def main() -> None:
-        config = stdio(python_server("raw_script"), capabilities={"elicitation": {"form": {}}})
-        async with opened(config) as studio:
-            lines = [LINES[rule], '{"jsonrpc":"2.0","id":$ID,"result":{"content":[]}}']
-            await call(studio, "say", lines=lines[: 1 if rule == "progress-after-end" else 2])
-            await wait_until(lambda: rule in rules(studio), 5, f"{rule} in {rules(studio)}")
-            entry = next(one for one in studio.trace if any(found.rule == rule for found in one.findings))
-            assert entry.direction == "in" and entry.findings[0].number == entry.number
-
-    run(main())
+async def test_what_a_server_writes_is_found_on_its_message(rule: str) -> None:
+    config = stdio(python_server("raw_script"), capabilities={"elicitation": {"form": {}}})
+    async with opened(config) as studio:
+        lines = [LINES[rule], '{"jsonrpc":"2.0","id":$ID,"result":{"content":[]}}']
+        await call(studio, "say", lines=lines[: 1 if rule == "progress-after-end" else 2])
+        await wait_until(lambda: rule in rules(studio), 5, f"{rule} in {rules(studio)}")
+        entry = next(one for one in studio.trace if any(found.rule == rule for found in one.findings))
+        assert entry.direction == "in" and entry.findings[0].number == entry.number
 
 
 @pytest.mark.parametrize(
@@ -123,14 +117,11 @@ def test_what_a_server_writes_is_found_on_its_message(rule: str) -> None:
         ("error-code-reserved", '{"jsonrpc":"2.0","id":$ID,"error":{"code":-32002,"message":"no such resource"}}'),
     ],
 )
-def test_the_same_in_the_stateless_era(rule: str, line: str) -> None:
-    async def main() -> None:
-        async with opened(stdio(python_server("raw_script", "--modern"))) as studio:
-            last = '{"jsonrpc":"2.0","id":$ID,"result":{"content":[],"resultType":"complete"}}'
-            await call(studio, "say", lines=[line] if "$ID" in line else [line, last])
-            await wait_until(lambda: rule in rules(studio), 5, f"{rule} in {rules(studio)}")
-
-    run(main())
+async def test_the_same_in_the_stateless_era(rule: str, line: str) -> None:
+    async with opened(stdio(python_server("raw_script", "--modern"))) as studio:
+        last = '{"jsonrpc":"2.0","id":$ID,"result":{"content":[],"resultType":"complete"}}'
+        await call(studio, "say", lines=[line] if "$ID" in line else [line, last])
+        await wait_until(lambda: rule in rules(studio), 5, f"{rule} in {rules(studio)}")
 
 
 def wrong_http(kind: str) -> Any:
@@ -161,16 +152,13 @@ def wrong_http(kind: str) -> Any:
 
 
 @pytest.mark.parametrize("rule", ["http-session", "http-accepted", "http-content-type", "sse-event", ""])
-def test_what_is_wrong_with_http_is_found_on_its_head_or_frame(rule: str) -> None:
-    async def main() -> None:
-        async with RawServer(wrong_http(rule)) as server, opened(http(server.url, era="legacy")) as studio:
-            asking = studio.manager.connection("s").request("ping", deadline=Deadline(2, 2))
-            await asyncio.gather(asking, return_exceptions=True)
-            if rule:
-                await wait_until(lambda: rule in rules(studio), 5, f"{rule} in {rules(studio)}")
-            assert rules(studio) <= {rule}
-
-    run(main())
+async def test_what_is_wrong_with_http_is_found_on_its_head_or_frame(rule: str) -> None:
+    async with RawServer(wrong_http(rule)) as server, opened(http(server.url, era="legacy")) as studio:
+        asking = studio.manager.connection("s").request("ping", deadline=Deadline(2, 2))
+        await asyncio.gather(asking, return_exceptions=True)
+        if rule:
+            await wait_until(lambda: rule in rules(studio), 5, f"{rule} in {rules(studio)}")
+        assert rules(studio) <= {rule}
 
 
 # ------------------------------------------------------------------ servers that are right
@@ -267,19 +255,16 @@ LAPSES = {"sdk over HTTP+SSE": {"undeclared-notification"}}
 @pytest.mark.parametrize(
     ("name", "era"), [*((name, "legacy") for name in (*OLD, *NEW)), *((name, "modern") for name in NEW)]
 )
-def test_a_good_server_lints_clean(name: str, era: Any) -> None:
-    async def main() -> None:
-        with served(name) as where:
-            more: Any = {"era": era}
-            if name == "raw" and era == "modern" and isinstance(where, list):
-                where = [*where, "--modern"]
-            config: ServerConfig = http(where, **more) if isinstance(where, str) else stdio(where, **more)
-            async with opened(config) as studio:
-                await use(studio)
-                await studio.trace.examine("s")
-                found = [(one, entry.body[:300]) for entry in studio.trace for one in entry.findings]
-                lapses = LAPSES.get(name, set())
-                assert [one for one in found if one[0].severity != "hint" and one[0].rule not in lapses] == []
-                assert studio.trace.ledger("s").uncovered(studio.manager.status("s").warnings) == ()
-
-    run(main())
+async def test_a_good_server_lints_clean(name: str, era: Any) -> None:
+    with served(name) as where:
+        more: Any = {"era": era}
+        if name == "raw" and era == "modern" and isinstance(where, list):
+            where = [*where, "--modern"]
+        config: ServerConfig = http(where, **more) if isinstance(where, str) else stdio(where, **more)
+        async with opened(config) as studio:
+            await use(studio)
+            await studio.trace.examine("s")
+            found = [(one, entry.body[:300]) for entry in studio.trace for one in entry.findings]
+            lapses = LAPSES.get(name, set())
+            assert [one for one in found if one[0].severity != "hint" and one[0].rule not in lapses] == []
+            assert studio.trace.ledger("s").uncovered(studio.manager.status("s").warnings) == ()

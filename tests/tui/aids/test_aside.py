@@ -12,13 +12,10 @@ from mcp_studio.tui.aids.aside import Latest, aside
 from tests.support import run, wait_until
 
 
-def test_what_work_gives_or_raises_comes_back() -> None:
-    async def test() -> None:
-        assert await aside(lambda: 7) == 7
-        with pytest.raises(ValueError, match="no number"):
-            await aside(lambda: _fail())
-
-    run(test())
+async def test_what_work_gives_or_raises_comes_back() -> None:
+    assert await aside(lambda: 7) == 7
+    with pytest.raises(ValueError, match="no number"):
+        await aside(lambda: _fail())
 
 
 def _fail() -> int:
@@ -39,22 +36,19 @@ def test_leaving_does_not_wait_for_work_that_hangs() -> None:
     hangs.set()
 
 
-def test_only_the_newest_request_counts_and_one_runs_at_a_time() -> None:
-    async def test() -> None:
-        goes, ran, taken = threading.Event(), list[str](), list[str]()
-        latest: Latest[str] = Latest()
+async def test_only_the_newest_request_counts_and_one_runs_at_a_time() -> None:
+    goes, ran, taken = threading.Event(), list[str](), list[str]()
+    latest: Latest[str] = Latest()
 
-        def work(name: str) -> str:
-            ran.append(name)
-            goes.wait(5)
-            return name
+    def work(name: str) -> str:
+        ran.append(name)
+        goes.wait(5)
+        return name
 
-        first = asyncio.create_task(latest.ask(lambda: work("a"), taken.append))
-        await wait_until(lambda: ran)
-        for name in "bc":
-            await latest.ask(lambda name=name: work(name), taken.append)
-        goes.set()
-        await first
-        assert ran == ["a", "c"] and taken == ["c"]
-
-    run(test())
+    first = asyncio.create_task(latest.ask(lambda: work("a"), taken.append))
+    await wait_until(lambda: ran)
+    for name in "bc":
+        await latest.ask(lambda name=name: work(name), taken.append)
+    goes.set()
+    await first
+    assert ran == ["a", "c"] and taken == ["c"]

@@ -18,7 +18,7 @@ from mcp_studio.tui.aids import visit
 from mcp_studio.tui.form.form_view import FormView
 from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.screens.confirm import Confirm
-from tests.tui.stage import Stage, on_stage, run
+from tests.tui.stage import Stage, on_stage
 
 SCHEMA = {
     "type": "object",
@@ -86,134 +86,122 @@ async def edited(stage: Stage, *keys: str) -> None:
     await stage.until(lambda: all(worker.is_finished for worker in stage.app.workers), "the editor's end")
 
 
-def test_dates_ids_examples_and_pasted_lists_go_into_the_field(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_dates_ids_examples_and_pasted_lists_go_into_the_field(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSH_CONNECTION", "there is no desktop")
 
-    async def test() -> None:
-        async with on_stage(size=(80, 24)) as stage:
-            form = (await hold(stage, {})).form
-            await stage.press("alt+i")
-            await stage.shows("due: date")
-            await stage.press(*"2027-01-02", "enter")
-            await stage.until(lambda: form.value == {"due": "2027-01-02"})
-            form.focus_field("/id")
-            await stage.press("alt+i")
-            await stage.until(lambda: len(form.value.get("id", "")) == 36)
-            form.focus_field("/body")
-            await stage.press("alt+h", *"one", "enter")
-            await stage.until(lambda: form.value.get("body") == "# One")
-            stage.app.copy_to_clipboard("1\n2")
-            form.focus_field("/tags")
-            await stage.press("alt+p")
-            await stage.shows("becomes list with 2 items")
-            await stage.press("ctrl+j")
-            await stage.until(lambda: form.value.get("tags") == [1, 2])
-            await stage.press("alt+h", *"undo", "enter")
-            await stage.until(lambda: "tags" not in form.value)
-            form.focus_field("/count")
-            await stage.press("alt+shift+f")
-            await stage.until(lambda: any("takes no text" in toast for toast in stage.toasts))
-            form.focus_field("/body")
-            await stage.press("alt+h", *"not sent", "enter")
-            await stage.until(lambda: "body" not in form.value)
-
-    run(test())
+    async with on_stage(size=(80, 24)) as stage:
+        form = (await hold(stage, {})).form
+        await stage.press("alt+i")
+        await stage.shows("due: date")
+        await stage.press(*"2027-01-02", "enter")
+        await stage.until(lambda: form.value == {"due": "2027-01-02"})
+        form.focus_field("/id")
+        await stage.press("alt+i")
+        await stage.until(lambda: len(form.value.get("id", "")) == 36)
+        form.focus_field("/body")
+        await stage.press("alt+h", *"one", "enter")
+        await stage.until(lambda: form.value.get("body") == "# One")
+        stage.app.copy_to_clipboard("1\n2")
+        form.focus_field("/tags")
+        await stage.press("alt+p")
+        await stage.shows("becomes list with 2 items")
+        await stage.press("ctrl+j")
+        await stage.until(lambda: form.value.get("tags") == [1, 2])
+        await stage.press("alt+h", *"undo", "enter")
+        await stage.until(lambda: "tags" not in form.value)
+        form.focus_field("/count")
+        await stage.press("alt+shift+f")
+        await stage.until(lambda: any("takes no text" in toast for toast in stage.toasts))
+        form.focus_field("/body")
+        await stage.press("alt+h", *"not sent", "enter")
+        await stage.until(lambda: "body" not in form.value)
 
 
-def test_a_secret_is_seen_only_on_demand_and_only_in_its_field() -> None:
-    async def test() -> None:
-        async with on_stage(size=(80, 24)) as stage:
-            form = (await hold(stage, {"password": "hunter2"})).form
-            form.focus_field("/password")
-            await stage.pilot.pause()
-            line = form.query_one(Input)
-            assert line.password
-            await stage.press("alt+q")
-            assert form.revealed and not line.password and line.value == "hunter2"
-            await stage.press("x", "tab")
-            assert not form.revealed
-            form.focus_field("/password")
-            assert form.query_one(Input).password and form.value == {"password": "hunter2x"}
-            form.put_value(("password",), "two\nlines")
-            await stage.press("tab", "shift+tab")
-            await stage.shows("•••••••••")
-            assert "two" not in stage.screen_text()
-            await stage.press("alt+q")
-            await stage.shows("two", "lines")
-            await stage.press("shift+tab")
-            await stage.until(lambda: "two" not in stage.screen_text(), "the secret hidden")
-
-    run(test())
+async def test_a_secret_is_seen_only_on_demand_and_only_in_its_field() -> None:
+    async with on_stage(size=(80, 24)) as stage:
+        form = (await hold(stage, {"password": "hunter2"})).form
+        form.focus_field("/password")
+        await stage.pilot.pause()
+        line = form.query_one(Input)
+        assert line.password
+        await stage.press("alt+q")
+        assert form.revealed and not line.password and line.value == "hunter2"
+        await stage.press("x", "tab")
+        assert not form.revealed
+        form.focus_field("/password")
+        assert form.query_one(Input).password and form.value == {"password": "hunter2x"}
+        form.put_value(("password",), "two\nlines")
+        await stage.press("tab", "shift+tab")
+        await stage.shows("•••••••••")
+        assert "two" not in stage.screen_text()
+        await stage.press("alt+q")
+        await stage.shows("two", "lines")
+        await stage.press("shift+tab")
+        await stage.until(lambda: "two" not in stage.screen_text(), "the secret hidden")
 
 
-def test_a_field_a_part_and_the_whole_are_edited_outside(editor: str, tmp_path: Path) -> None:
+async def test_a_field_a_part_and_the_whole_are_edited_outside(editor: str, tmp_path: Path) -> None:
     told, new = tmp_path / "told", tmp_path / "new"
 
-    async def test() -> None:
-        async with on_stage(size=(80, 24), settings=Settings(editor=editor)) as stage:
-            holder = await hold(stage, {"body": "# One", "tags": [1], "other": 1.50})
-            form = holder.form
-            form.focus_field("/body")
-            new.write_text("# Two\n")
-            await edited(stage, "alt+e")
-            assert told.read_text() == "body.md|# One\n" and form.value["body"] == "# Two"
-            new.write_text("[3, 4]\n")
-            form.focus_field("/tags")
-            await edited(stage, "alt+e")
-            assert form.value["tags"] == [3, 4] and "tags.json|[\n  1\n]" in told.read_text()
-            new.write_text("[3, ")
-            form.focus_field("/tags")
-            await edited(stage, "alt+e")
-            assert form.value["tags"] == [3, 4] and form.pending == {"/tags": "[3, "}
-            new.write_text('{"tags": [5], "x": 1.00}')
-            await edited(stage, "alt+shift+e")
-            assert repr(form.value) == "{'tags': [5], 'x': 1.00}"
-            new.write_text("{")
-            await stage.press("alt+shift+e")
-            await stage.until(lambda: isinstance(stage.app.screen, Confirm))
-            await stage.shows("no JSON", "Edit it again?")
-            new.write_text("{}")
-            await stage.press("y")
-            await stage.until(lambda: form.value == {})
-            assert told.read_text().endswith("value.json|{\n")
-            holder.json.display = True
-            holder.json.query_one("AreaEditor").focus()
-            new.write_text('{"count": ')
-            await edited(stage, "alt+e")
-            assert holder.json.text == '{"count": ' and holder.json.unreadable
-        assert folders(tmp_path) == []
-
-    run(test())
+    async with on_stage(size=(80, 24), settings=Settings(editor=editor)) as stage:
+        holder = await hold(stage, {"body": "# One", "tags": [1], "other": 1.50})
+        form = holder.form
+        form.focus_field("/body")
+        new.write_text("# Two\n")
+        await edited(stage, "alt+e")
+        assert told.read_text() == "body.md|# One\n" and form.value["body"] == "# Two"
+        new.write_text("[3, 4]\n")
+        form.focus_field("/tags")
+        await edited(stage, "alt+e")
+        assert form.value["tags"] == [3, 4] and "tags.json|[\n  1\n]" in told.read_text()
+        new.write_text("[3, ")
+        form.focus_field("/tags")
+        await edited(stage, "alt+e")
+        assert form.value["tags"] == [3, 4] and form.pending == {"/tags": "[3, "}
+        new.write_text('{"tags": [5], "x": 1.00}')
+        await edited(stage, "alt+shift+e")
+        assert repr(form.value) == "{'tags': [5], 'x': 1.00}"
+        new.write_text("{")
+        await stage.press("alt+shift+e")
+        await stage.until(lambda: isinstance(stage.app.screen, Confirm))
+        await stage.shows("no JSON", "Edit it again?")
+        new.write_text("{}")
+        await stage.press("y")
+        await stage.until(lambda: form.value == {})
+        assert told.read_text().endswith("value.json|{\n")
+        holder.json.display = True
+        holder.json.query_one("AreaEditor").focus()
+        new.write_text('{"count": ')
+        await edited(stage, "alt+e")
+        assert holder.json.text == '{"count": ' and holder.json.unreadable
+    assert folders(tmp_path) == []
 
 
-def test_editors_that_fail_or_return_at_once_lose_nothing(
+async def test_editors_that_fail_or_return_at_once_lose_nothing(
     editor: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(visit, "AT_ONCE", 60.0)
 
-    async def test() -> None:
-        settings = Settings(editor=editor[:-1] + "3")
-        async with on_stage(size=(80, 24), settings=settings) as stage:
-            form = (await hold(stage, {"body": "# One", "password": "hunter2"})).form
+    settings = Settings(editor=editor[:-1] + "3")
+    async with on_stage(size=(80, 24), settings=settings) as stage:
+        form = (await hold(stage, {"body": "# One", "password": "hunter2"})).form
+        form.focus_field("/body")
+        await edited(stage, "alt+e")
+        assert any("ended with code 3: the field is as it was." in toast for toast in stage.toasts)
+        (tmp_path / "new").write_text("precious")
+        await edited(stage, "alt+e")
+        kept = next(toast for toast in stage.toasts if "is kept in" in toast)
+        [folder] = folders(tmp_path)
+        assert f"{folder / 'body.md'}." in kept and form.value["body"] == "# One"
+        assert [file.read_text() for file in folder.glob("*.md")] == ["precious"]
+        form.focus_field("/password")
+        await stage.press("alt+e")
+        await stage.shows("This is a secret.")
+        await stage.press("n")
+        await stage.pilot.pause()
+        assert "hunter2" not in (tmp_path / "told").read_text()
+        for command, words in (("true", "ended at once"), ("no-such-editor", "names `no-such-editor`")):
+            object.__setattr__(stage.studio.config.settings, "editor", command)
             form.focus_field("/body")
             await edited(stage, "alt+e")
-            assert any("ended with code 3: the field is as it was." in toast for toast in stage.toasts)
-            (tmp_path / "new").write_text("precious")
-            await edited(stage, "alt+e")
-            kept = next(toast for toast in stage.toasts if "is kept in" in toast)
-            [folder] = folders(tmp_path)
-            assert f"{folder / 'body.md'}." in kept and form.value["body"] == "# One"
-            assert [file.read_text() for file in folder.glob("*.md")] == ["precious"]
-            form.focus_field("/password")
-            await stage.press("alt+e")
-            await stage.shows("This is a secret.")
-            await stage.press("n")
-            await stage.pilot.pause()
-            assert "hunter2" not in (tmp_path / "told").read_text()
-            for command, words in (("true", "ended at once"), ("no-such-editor", "names `no-such-editor`")):
-                object.__setattr__(stage.studio.config.settings, "editor", command)
-                form.focus_field("/body")
-                await edited(stage, "alt+e")
-                assert any(words in toast for toast in stage.toasts), words
-
-    run(test())
+            assert any(words in toast for toast in stage.toasts), words

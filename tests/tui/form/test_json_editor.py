@@ -18,7 +18,6 @@ from mcp_studio.tui import themes
 from mcp_studio.tui.form.form_view import FormView
 from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.form.model import LARGEST
-from tests.support import run
 
 
 class EditorApp(App[None]):
@@ -58,69 +57,54 @@ async def edited(value: Json) -> AsyncGenerator[tuple[EditorApp, Pilot[None]]]:
         yield app, pilot
 
 
-def test_the_value_is_shown_laid_out_with_numbers_as_they_were() -> None:
-    async def test() -> None:
-        async with edited(loads('{"b": 1.10, "a": [1e400, 12345678901234567890]}', exact=True)) as (app, _):
-            assert app.editor.text == '{\n  "b": 1.10,\n  "a": [\n    1e400,\n    12345678901234567890\n  ]\n}'
-
-    run(test())
+async def test_the_value_is_shown_laid_out_with_numbers_as_they_were() -> None:
+    async with edited(loads('{"b": 1.10, "a": [1e400, 12345678901234567890]}', exact=True)) as (app, _):
+        assert app.editor.text == '{\n  "b": 1.10,\n  "a": [\n    1e400,\n    12345678901234567890\n  ]\n}'
 
 
-def test_edits_that_are_json_are_told_and_others_are_kept_with_line_and_column() -> None:
-    async def test() -> None:
-        async with edited({"a": 1}) as (app, pilot):
-            await pilot.press("down", "end", "2", "comma")
-            assert app.told == [{"a": 12}]
-            assert app.editor.text == '{\n  "a": 12,\n}'
-            assert app.editor.value == {"a": 12}
-            assert "✗ Expecting" in app.text() and "(line 3," in app.text()
-            assert "(line 3, column 1)" in app.editor.unreadable[0].message
-            app.editor.focus_problem()
-            assert app.editor.query_one(TextArea).cursor_location == (2, 0)
-            await pilot.press("up", "end", "backspace")
-            assert app.told[-1] == {"a": 12} and not app.editor.unreadable
-            assert "✗" not in app.text()
-
-    run(test())
+async def test_edits_that_are_json_are_told_and_others_are_kept_with_line_and_column() -> None:
+    async with edited({"a": 1}) as (app, pilot):
+        await pilot.press("down", "end", "2", "comma")
+        assert app.told == [{"a": 12}]
+        assert app.editor.text == '{\n  "a": 12,\n}'
+        assert app.editor.value == {"a": 12}
+        assert "✗ Expecting" in app.text() and "(line 3," in app.text()
+        assert "(line 3, column 1)" in app.editor.unreadable[0].message
+        app.editor.focus_problem()
+        assert app.editor.query_one(TextArea).cursor_location == (2, 0)
+        await pilot.press("up", "end", "backspace")
+        assert app.told[-1] == {"a": 12} and not app.editor.unreadable
+        assert "✗" not in app.text()
 
 
-def test_text_that_is_no_json_survives_looking_at_the_form() -> None:
-    async def test() -> None:
-        value = {"count": 1}
-        async with edited(value) as (app, pilot):
-            await pilot.press("x")
-            app.editor.show(value)
-            assert app.editor.text.startswith("x{") and app.editor.unreadable
-
-    run(test())
+async def test_text_that_is_no_json_survives_looking_at_the_form() -> None:
+    value = {"count": 1}
+    async with edited(value) as (app, pilot):
+        await pilot.press("x")
+        app.editor.show(value)
+        assert app.editor.text.startswith("x{") and app.editor.unreadable
 
 
-def test_the_same_value_keeps_how_it_was_written() -> None:
-    async def test() -> None:
-        async with edited({}) as (app, pilot):
-            area = app.editor.query_one(TextArea)
-            area.replace('{"count":   1}', (0, 0), area.document.end)
-            await pilot.pause()
-            app.editor.show({"count": 1})
-            assert app.editor.text == '{"count":   1}'
-            app.editor.show({"count": 2})
-            assert app.editor.text == '{\n  "count": 2\n}'
-            await pilot.press("ctrl+z")
-            assert app.editor.text == '{"count":   1}'
-
-    run(test())
+async def test_the_same_value_keeps_how_it_was_written() -> None:
+    async with edited({}) as (app, pilot):
+        area = app.editor.query_one(TextArea)
+        area.replace('{"count":   1}', (0, 0), area.document.end)
+        await pilot.pause()
+        app.editor.show({"count": 1})
+        assert app.editor.text == '{"count":   1}'
+        app.editor.show({"count": 2})
+        assert app.editor.text == '{\n  "count": 2\n}'
+        await pilot.press("ctrl+z")
+        assert app.editor.text == '{"count":   1}'
 
 
-def test_a_fresh_value_leaves_nothing_of_the_one_before() -> None:
-    async def test() -> None:
-        async with edited({}) as (app, pilot):
-            await pilot.press("x")
-            app.editor.show({}, fresh=True)
-            assert app.editor.text == "{}" and not app.editor.unreadable
-            await pilot.press("ctrl+z")
-            assert app.editor.text == "{}"
-
-    run(test())
+async def test_a_fresh_value_leaves_nothing_of_the_one_before() -> None:
+    async with edited({}) as (app, pilot):
+        await pilot.press("x")
+        app.editor.show({}, fresh=True)
+        assert app.editor.text == "{}" and not app.editor.unreadable
+        await pilot.press("ctrl+z")
+        assert app.editor.text == "{}"
 
 
 @pytest.mark.parametrize(
@@ -132,53 +116,41 @@ def test_a_fresh_value_leaves_nothing_of_the_one_before() -> None:
         "{}",
     ],
 )
-def test_from_form_to_json_and_back_nothing_is_lost(text: str) -> None:
-    async def test() -> None:
-        async with edited(loads(text, exact=True)) as (app, pilot):
-            app.editor.query_one(TextArea).insert(" ", (0, 0))
-            await pilot.pause()
-            app.form.set_value(app.told[-1])
-            app.form.query_one(Input).focus()
-            for _ in range(3):
-                await pilot.press("tab")
-            assert dumps(app.form.value).decode() == text
-            app.editor.show(app.form.value)
-            assert dumps(loads(app.editor.text, exact=True)).decode() == text
-
-    run(test())
+async def test_from_form_to_json_and_back_nothing_is_lost(text: str) -> None:
+    async with edited(loads(text, exact=True)) as (app, pilot):
+        app.editor.query_one(TextArea).insert(" ", (0, 0))
+        await pilot.pause()
+        app.form.set_value(app.told[-1])
+        app.form.query_one(Input).focus()
+        for _ in range(3):
+            await pilot.press("tab")
+        assert dumps(app.form.value).decode() == text
+        app.editor.show(app.form.value)
+        assert dumps(loads(app.editor.text, exact=True)).decode() == text
 
 
-def test_problems_of_a_check_are_told_below() -> None:
-    async def test() -> None:
-        async with edited({"a": 1}) as (app, pilot):
-            app.editor.show_problems(
-                [SchemaProblem("/a", "must be text, got 1"), SchemaProblem("", "unchecked", "warning")]
-            )
-            await pilot.pause()
-            assert "✗ /a must be text, got 1" in app.text() and "! unchecked" in app.text()
-
-    run(test())
+async def test_problems_of_a_check_are_told_below() -> None:
+    async with edited({"a": 1}) as (app, pilot):
+        app.editor.show_problems(
+            [SchemaProblem("/a", "must be text, got 1"), SchemaProblem("", "unchecked", "warning")]
+        )
+        await pilot.pause()
+        assert "✗ /a must be text, got 1" in app.text() and "! unchecked" in app.text()
 
 
-def test_live_characters_are_escapes_and_stay_what_they_are() -> None:
-    async def test() -> None:
-        value = {"a": "\x1b[31m\u202e\x9b\u200b", "\ud800": 1}
-        async with edited(value) as (app, pilot):
-            assert not [char for char in app.editor.text if is_live(char) and char != "\n"]
-            app.editor.query_one(TextArea).insert(" ", (0, 0))
-            await pilot.pause()
-            assert app.told == [value]
-
-    run(test())
+async def test_live_characters_are_escapes_and_stay_what_they_are() -> None:
+    value = {"a": "\x1b[31m\u202e\x9b\u200b", "\ud800": 1}
+    async with edited(value) as (app, pilot):
+        assert not [char for char in app.editor.text if is_live(char) and char != "\n"]
+        app.editor.query_one(TextArea).insert(" ", (0, 0))
+        await pilot.pause()
+        assert app.told == [value]
 
 
-def test_a_value_too_large_to_edit_is_said_to_be() -> None:
-    async def test() -> None:
-        value = {"a": "x" * LARGEST}
-        async with edited(value) as (app, _):
-            assert "too large to be edited here" in app.text()
-            assert app.editor.value is value
-            app.editor.show({"a": 1})
-            assert app.editor.text == '{\n  "a": 1\n}'
-
-    run(test())
+async def test_a_value_too_large_to_edit_is_said_to_be() -> None:
+    value = {"a": "x" * LARGEST}
+    async with edited(value) as (app, _):
+        assert "too large to be edited here" in app.text()
+        assert app.editor.value is value
+        app.editor.show({"a": 1})
+        assert app.editor.text == '{\n  "a": 1\n}'

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from mcp_studio.schema.form import build
 from mcp_studio.tui.form.offer import Offer
-from tests.support import run, wait_until
+from tests.support import wait_until
 from tests.tui.form.demo import FormApp, rest
 
 CITY = {"type": "string", "description": "Where to go."}
@@ -54,176 +54,137 @@ def listed(app: FormApp) -> list[str]:
     return [line.partition("│ ")[2] for line in app.lines() if "│ " in line]
 
 
-def test_the_list_opens_below_the_field_and_the_keys_take_one() -> None:
-    async def test() -> None:
-        server = Server(count="3 of 120")
-        async with typing(server) as (app, pilot):
-            await pilot.press("b")
-            await wait_until(lambda: listed(app) == ["berlin", "bern", "bergen"])
-            assert app.lines()[4].endswith("3 of 120 · ↓ and enter take one")
-            await pilot.press("down", "down", "up", "down", "enter")
-            await pilot.pause()
-            assert app.form.value == {"city": "bern"}
-            assert listed(app) == [] and server.asked == [("city", "b")]
-            await pilot.press("down", "x")
-            assert app.form.value == {"city": "bern", "other": "x"}
-
-    run(test())
+async def test_the_list_opens_below_the_field_and_the_keys_take_one() -> None:
+    server = Server(count="3 of 120")
+    async with typing(server) as (app, pilot):
+        await pilot.press("b")
+        await wait_until(lambda: listed(app) == ["berlin", "bern", "bergen"])
+        assert app.lines()[4].endswith("3 of 120 · ↓ and enter take one")
+        await pilot.press("down", "down", "up", "down", "enter")
+        await pilot.pause()
+        assert app.form.value == {"city": "bern"}
+        assert listed(app) == [] and server.asked == [("city", "b")]
+        await pilot.press("down", "x")
+        assert app.form.value == {"city": "bern", "other": "x"}
 
 
-def test_tab_takes_what_is_under_the_cursor_and_goes_on() -> None:
-    async def test() -> None:
-        async with typing(Server()) as (app, pilot):
-            await pilot.press("b")
-            await wait_until(lambda: listed(app))
-            await pilot.press("down", "tab", "y")
-            assert app.form.value == {"city": "berlin", "other": "y"}
-
-    run(test())
+async def test_tab_takes_what_is_under_the_cursor_and_goes_on() -> None:
+    async with typing(Server()) as (app, pilot):
+        await pilot.press("b")
+        await wait_until(lambda: listed(app))
+        await pilot.press("down", "tab", "y")
+        assert app.form.value == {"city": "berlin", "other": "y"}
 
 
-def test_without_the_cursor_in_the_list_the_keys_mean_what_they_always_mean() -> None:
-    async def test() -> None:
-        async with typing(Server()) as (app, pilot):
-            await pilot.press("b")
-            await wait_until(lambda: listed(app))
-            await pilot.press("enter", "z")
-            assert app.form.value == {"city": "b", "other": "z"}
-            await wait_until(lambda: listed(app) == [])
-
-    run(test())
+async def test_without_the_cursor_in_the_list_the_keys_mean_what_they_always_mean() -> None:
+    async with typing(Server()) as (app, pilot):
+        await pilot.press("b")
+        await wait_until(lambda: listed(app))
+        await pilot.press("enter", "z")
+        assert app.form.value == {"city": "b", "other": "z"}
+        await wait_until(lambda: listed(app) == [])
 
 
-def test_escape_puts_the_list_away_until_more_is_typed() -> None:
-    async def test() -> None:
-        async with typing(Server()) as (app, pilot):
-            await pilot.press("b")
-            await wait_until(lambda: listed(app))
-            await pilot.press("escape")
-            await pilot.pause()
-            assert listed(app) == [] and app.form.has_focus_within
-            await pilot.press("e")
-            await wait_until(lambda: listed(app))
-
-    run(test())
+async def test_escape_puts_the_list_away_until_more_is_typed() -> None:
+    async with typing(Server()) as (app, pilot):
+        await pilot.press("b")
+        await wait_until(lambda: listed(app))
+        await pilot.press("escape")
+        await pilot.pause()
+        assert listed(app) == [] and app.form.has_focus_within
+        await pilot.press("e")
+        await wait_until(lambda: listed(app))
 
 
-def test_fast_typing_asks_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def test() -> None:
-        server = Server()
-        async with typing(server) as (app, pilot):
-            with monkeypatch.context() as fast:
-                rest(fast, 60.0)  # as fast as that on any machine
-                await pilot.press("b", "e")
-            await pilot.press("r")
-            await wait_until(lambda: listed(app))
-            assert server.asked == [("city", "ber")]
-
-    run(test())
+async def test_fast_typing_asks_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server()
+    async with typing(server) as (app, pilot):
+        with monkeypatch.context() as fast:
+            rest(fast, 60.0)  # as fast as that on any machine
+            await pilot.press("b", "e")
+        await pilot.press("r")
+        await wait_until(lambda: listed(app))
+        assert server.asked == [("city", "ber")]
 
 
-def test_typing_on_cancels_the_question_and_a_late_answer_counts_for_nothing() -> None:
-    async def test() -> None:
-        server = Server()
-        server.go.clear()
-        async with typing(server) as (app, pilot):
-            await pilot.press("b")
-            await wait_until(lambda: server.asked == [("city", "b")])
-            await pilot.press("x")
-            await wait_until(lambda: server.cancelled == ["b"])
-            await wait_until(lambda: server.asked == [("city", "b"), ("city", "bx")])
-            assert listed(app) == []
-            server.offer = Offer(("bxl",))
-            server.go.set()
-            await wait_until(lambda: listed(app) == ["bxl"])
-
-    run(test())
+async def test_typing_on_cancels_the_question_and_a_late_answer_counts_for_nothing() -> None:
+    server = Server()
+    server.go.clear()
+    async with typing(server) as (app, pilot):
+        await pilot.press("b")
+        await wait_until(lambda: server.asked == [("city", "b")])
+        await pilot.press("x")
+        await wait_until(lambda: server.cancelled == ["b"])
+        await wait_until(lambda: server.asked == [("city", "b"), ("city", "bx")])
+        assert listed(app) == []
+        server.offer = Offer(("bxl",))
+        server.go.set()
+        await wait_until(lambda: listed(app) == ["bxl"])
 
 
-def test_the_text_of_the_next_field_is_not_asked_about_as_that_of_the_one_before() -> None:
-    async def test() -> None:
-        server = Server()
-        properties: dict[str, Any] = {"city": CITY, "other": {"type": "string"}}
-        app = FormApp(build({"properties": properties}), {"city": "b", "other": "xyz"}, complete=server.complete)
-        async with app.run_test(size=(60, 24)) as pilot:
-            await pilot.press("tab", "down")
-            await app.workers.wait_for_complete()
-            assert server.asked == []
-            await pilot.press("w")
-            await wait_until(lambda: server.asked == [("other", "xyzw")])
-
-    run(test())
+async def test_the_text_of_the_next_field_is_not_asked_about_as_that_of_the_one_before() -> None:
+    server = Server()
+    properties: dict[str, Any] = {"city": CITY, "other": {"type": "string"}}
+    app = FormApp(build({"properties": properties}), {"city": "b", "other": "xyz"}, complete=server.complete)
+    async with app.run_test(size=(60, 24)) as pilot:
+        await pilot.press("tab", "down")
+        await app.workers.wait_for_complete()
+        assert server.asked == []
+        await pilot.press("w")
+        await wait_until(lambda: server.asked == [("other", "xyzw")])
 
 
-def test_going_to_another_field_ends_the_question() -> None:
-    async def test() -> None:
-        server = Server()
-        server.go.clear()
-        async with typing(server) as (app, pilot):
-            await pilot.press("b")
-            await wait_until(lambda: server.asked)
-            await pilot.press("tab")
-            await wait_until(lambda: server.cancelled == ["b"])
-            assert listed(app) == []
-
-    run(test())
+async def test_going_to_another_field_ends_the_question() -> None:
+    server = Server()
+    server.go.clear()
+    async with typing(server) as (app, pilot):
+        await pilot.press("b")
+        await wait_until(lambda: server.asked)
+        await pilot.press("tab")
+        await wait_until(lambda: server.cancelled == ["b"])
+        assert listed(app) == []
 
 
-def test_a_key_asks_before_anything_is_typed() -> None:
-    async def test() -> None:
-        server = Server()
-        async with typing(server) as (app, pilot):
-            await pilot.press("alt+down")
-            await wait_until(lambda: len(listed(app)) == 3)
-            assert server.asked == [("city", "")]
-
-    run(test())
+async def test_a_key_asks_before_anything_is_typed() -> None:
+    server = Server()
+    async with typing(server) as (app, pilot):
+        await pilot.press("alt+down")
+        await wait_until(lambda: len(listed(app)) == 3)
+        assert server.asked == [("city", "")]
 
 
-def test_a_hundred_values_are_walked_through_a_small_window() -> None:
-    async def test() -> None:
-        server = Server([f"b{number:03}" for number in range(100)])
-        async with typing(server, size=(40, 12)) as (app, pilot):
-            await pilot.press("b")
-            await wait_until(lambda: len(listed(app)) == 6)
-            await pilot.press("down", *["pagedown"] * 30)
-            await pilot.pause()
-            assert listed(app)[-1] == "b099"
-            await pilot.press("enter")
-            assert app.form.value == {"city": "b099"}
-
-    run(test())
+async def test_a_hundred_values_are_walked_through_a_small_window() -> None:
+    server = Server([f"b{number:03}" for number in range(100)])
+    async with typing(server, size=(40, 12)) as (app, pilot):
+        await pilot.press("b")
+        await wait_until(lambda: len(listed(app)) == 6)
+        await pilot.press("down", *["pagedown"] * 30)
+        await pilot.pause()
+        assert listed(app)[-1] == "b099"
+        await pilot.press("enter")
+        assert app.form.value == {"city": "b099"}
 
 
-def test_a_click_takes_a_value() -> None:
-    async def test() -> None:
-        async with typing(Server()) as (app, pilot):
-            await pilot.press("b")
-            await wait_until(lambda: listed(app))
-            await pilot.click(app.form, offset=(20, 3))
-            await pilot.pause()
-            assert app.form.value == {"city": "bergen"}
-
-    run(test())
+async def test_a_click_takes_a_value() -> None:
+    async with typing(Server()) as (app, pilot):
+        await pilot.press("b")
+        await wait_until(lambda: listed(app))
+        await pilot.click(app.form, offset=(20, 3))
+        await pilot.pause()
+        assert app.form.value == {"city": "bergen"}
 
 
-def test_values_with_control_characters_are_left_out_and_counted() -> None:
-    async def test() -> None:
-        async with typing(Server(["be\x1b[2Jst", "berlin", "ber\u202en"])) as (app, pilot):
-            await pilot.press("b")
-            await wait_until(lambda: listed(app) == ["berlin"])
-            assert "2 unsafe left out" in "\n".join(app.lines())
-
-    run(test())
+async def test_values_with_control_characters_are_left_out_and_counted() -> None:
+    async with typing(Server(["be\x1b[2Jst", "berlin", "ber\u202en"])) as (app, pilot):
+        await pilot.press("b")
+        await wait_until(lambda: listed(app) == ["berlin"])
+        assert "2 unsafe left out" in "\n".join(app.lines())
 
 
-def test_what_is_typed_already_is_not_offered() -> None:
-    async def test() -> None:
-        server = Server(["b"])
-        async with typing(server) as (app, pilot):
-            await pilot.press("b")
-            await wait_until(lambda: server.asked)
-            await pilot.pause()
-            assert listed(app) == []
-
-    run(test())
+async def test_what_is_typed_already_is_not_offered() -> None:
+    server = Server(["b"])
+    async with typing(server) as (app, pilot):
+        await pilot.press("b")
+        await wait_until(lambda: server.asked)
+        await pilot.pause()
+        assert listed(app) == []

@@ -6,11 +6,11 @@ import pytest
 
 from mcp_studio.tui.views import content_view
 from mcp_studio.tui.views.content_view import PICTURES_MOST, ContentView, Item
-from tests.support import run, wait_until
+from tests.support import wait_until
 from tests.tui.views.stage import staged
 
 
-def test_only_the_first_pictures_are_drawn_by_themselves_and_texts_are_wrapped_once(
+async def test_only_the_first_pictures_are_drawn_by_themselves_and_texts_are_wrapped_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     wrapped: list[int] = []
@@ -27,14 +27,11 @@ def test_only_the_first_pictures_are_drawn_by_themselves_and_texts_are_wrapped_o
         decoded.append(number)
         raise ValueError("no picture")
 
-    async def go() -> None:
-        view = ContentView()
-        async with staged(view) as (_, pilot):
-            items = [Item(head=f"image {n}", picture=lambda n=n: picture(n)) for n in range(200)]
-            view.show([Item(text="some words"), *items])
-            await wait_until(lambda: len(decoded) == PICTURES_MOST)
-            await pilot.pause()
-            assert decoded == list(range(PICTURES_MOST))
-            assert wrapped == [len("some words")]
-
-    run(go())
+    view = ContentView()
+    async with staged(view) as (_, pilot):
+        items = [Item(head=f"image {n}", picture=lambda n=n: picture(n)) for n in range(200)]
+        view.show([Item(text="some words"), *items])
+        await wait_until(lambda: len(decoded) == PICTURES_MOST)
+        await pilot.pause()
+        assert decoded == list(range(PICTURES_MOST))
+        assert wrapped == [len("some words")]

@@ -10,7 +10,7 @@ import pytest
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.messages import Copied, Searched
 from mcp_studio.tui.views.rows import RowsView
-from tests.support import run, wait_until
+from tests.support import wait_until
 from tests.tui.views.stage import Stage, staged
 
 RESULT = {
@@ -33,213 +33,177 @@ def last(stage: Stage, kind: type) -> object:
     return stage.of(kind)[-1]
 
 
-def test_small_json_opens_to_a_useful_depth() -> None:
-    async def go() -> None:
-        view = JsonView(json.dumps(RESULT))
-        async with staged(view, (40, 30)) as (_, pilot):
-            await pilot.pause()
-            rows = shown(view)
-            assert rows[0].startswith("▾ {  3 keys, ")
-            assert '    "isError": false' in rows and rows[-1] == "  }"
-            assert '      "number": 41' in rows
-            assert [row for row in rows if '"text": "first line' in row and row.endswith(" B")]
-
-    run(go())
+async def test_small_json_opens_to_a_useful_depth() -> None:
+    view = JsonView(json.dumps(RESULT))
+    async with staged(view, (40, 30)) as (_, pilot):
+        await pilot.pause()
+        rows = shown(view)
+        assert rows[0].startswith("▾ {  3 keys, ")
+        assert '    "isError": false' in rows and rows[-1] == "  }"
+        assert '      "number": 41' in rows
+        assert [row for row in rows if '"text": "first line' in row and row.endswith(" B")]
 
 
-def test_keys_open_and_close_and_walk() -> None:
-    async def go() -> None:
-        view = JsonView('{"a": {"b": [1, 2]}, "c": 3}')
-        async with staged(view) as (_, pilot):
-            await pilot.pause()
-            assert shown(view)[1:3] == ['  ▸ "a": {"b": [1, 2]}', '    "c": 3']
-            await pilot.press("j", "space")
-            assert shown(view)[2] == '    ▸ "b": [1, 2]' and view.cursor == 1
-            await pilot.press("right", "right", "right")
-            assert view.cursor == 3 and view.pointer == "/a/b/0"
-            await pilot.press("left")
-            assert view.cursor == 2 and view.pointer == "/a/b"
-            before = shown(view)
-            await pilot.press("g", "left")
-            assert view.row_count == 1 and view.pointer == ""
-            await pilot.press("enter")
-            assert shown(view) == before, "what was open inside is open again"
-            await pilot.press("G", "left")
-            assert view.row_count == 1 and view.cursor == 0, "the closing row closes, too"
-
-    run(go())
+async def test_keys_open_and_close_and_walk() -> None:
+    view = JsonView('{"a": {"b": [1, 2]}, "c": 3}')
+    async with staged(view) as (_, pilot):
+        await pilot.pause()
+        assert shown(view)[1:3] == ['  ▸ "a": {"b": [1, 2]}', '    "c": 3']
+        await pilot.press("j", "space")
+        assert shown(view)[2] == '    ▸ "b": [1, 2]' and view.cursor == 1
+        await pilot.press("right", "right", "right")
+        assert view.cursor == 3 and view.pointer == "/a/b/0"
+        await pilot.press("left")
+        assert view.cursor == 2 and view.pointer == "/a/b"
+        before = shown(view)
+        await pilot.press("g", "left")
+        assert view.row_count == 1 and view.pointer == ""
+        await pilot.press("enter")
+        assert shown(view) == before, "what was open inside is open again"
+        await pilot.press("G", "left")
+        assert view.row_count == 1 and view.cursor == 0, "the closing row closes, too"
 
 
-def test_all_can_be_closed_and_opened_level_by_level() -> None:
-    async def go() -> None:
-        view = JsonView('{"a": {"b": {"c": {"d": 1}}}, "e": [[[1]]]}')
-        async with staged(view) as (_, pilot):
-            counts = [view.row_count]
-            for _ in range(4):
-                await pilot.press("Z")
-                await pilot.pause()
-                counts.append(view.row_count)
-            assert counts == [4, 8, 12, 16, 16]
-            await pilot.press("G", "z")
-            assert view.row_count == 4 and view.cursor == 3
+async def test_all_can_be_closed_and_opened_level_by_level() -> None:
+    view = JsonView('{"a": {"b": {"c": {"d": 1}}}, "e": [[[1]]]}')
+    async with staged(view) as (_, pilot):
+        counts = [view.row_count]
+        for _ in range(4):
             await pilot.press("Z")
-            assert view.row_count == 8, "what was open inside had been closed as well"
-
-    run(go())
-
-
-def test_a_long_string_opens_in_place_and_wraps_anew_with_the_width() -> None:
-    async def go() -> None:
-        view = JsonView(json.dumps(RESULT))
-        async with staged(view, (40, 40)) as (_, pilot):
             await pilot.pause()
-            go_to(view, '"text": "first')
-            await pilot.press("enter")
-            rows = shown(view)
-            at = next(number for number, row in enumerate(rows) if row.endswith("│ first line"))
-            assert "string, " in rows[at - 1] and rows[at + 1].endswith("│ second word word word word")
-            before = view.row_count
-            assert view.cursor == at - 1
-            await pilot.resize_terminal(80, 40)
-            await pilot.pause()
-            assert view.row_count < before and view.pointer == "/content/0/text"
-            await pilot.press("down", "down", "left")
-            assert view.cursor == at - 1, "closed from one of its lines"
-
-    run(go())
+            counts.append(view.row_count)
+        assert counts == [4, 8, 12, 16, 16]
+        await pilot.press("G", "z")
+        assert view.row_count == 4 and view.cursor == 3
+        await pilot.press("Z")
+        assert view.row_count == 8, "what was open inside had been closed as well"
 
 
-def test_path_and_value_of_the_cursor_are_copied() -> None:
-    async def go() -> None:
-        view = JsonView(json.dumps(RESULT))
-        async with staged(view, (60, 40)) as (stage, pilot):
-            await pilot.pause()
-            go_to(view, '"a/b~c"')
-            await pilot.press("Y")
-            assert cast("Copied", last(stage, Copied)).text == "/structured/a~1b~0c"
-            go_to(view, '"text": "first')
-            await pilot.press("y")
-            copied = cast("Copied", last(stage, Copied))
-            assert copied.text == RESULT["content"][0]["text"] and copied.what == "value"  # type: ignore[index]
-            go_to(view, '"structured"')
-            await pilot.press("y")
-            assert json.loads(cast("Copied", last(stage, Copied)).text) == RESULT["structured"]
+async def test_a_long_string_opens_in_place_and_wraps_anew_with_the_width() -> None:
+    view = JsonView(json.dumps(RESULT))
+    async with staged(view, (40, 40)) as (_, pilot):
+        await pilot.pause()
+        go_to(view, '"text": "first')
+        await pilot.press("enter")
+        rows = shown(view)
+        at = next(number for number, row in enumerate(rows) if row.endswith("│ first line"))
+        assert "string, " in rows[at - 1] and rows[at + 1].endswith("│ second word word word word")
+        before = view.row_count
+        assert view.cursor == at - 1
+        await pilot.resize_terminal(80, 40)
+        await pilot.pause()
+        assert view.row_count < before and view.pointer == "/content/0/text"
+        await pilot.press("down", "down", "left")
+        assert view.cursor == at - 1, "closed from one of its lines"
 
-    run(go())
+
+async def test_path_and_value_of_the_cursor_are_copied() -> None:
+    view = JsonView(json.dumps(RESULT))
+    async with staged(view, (60, 40)) as (stage, pilot):
+        await pilot.pause()
+        go_to(view, '"a/b~c"')
+        await pilot.press("Y")
+        assert cast("Copied", last(stage, Copied)).text == "/structured/a~1b~0c"
+        go_to(view, '"text": "first')
+        await pilot.press("y")
+        copied = cast("Copied", last(stage, Copied))
+        assert copied.text == RESULT["content"][0]["text"] and copied.what == "value"  # type: ignore[index]
+        go_to(view, '"structured"')
+        await pilot.press("y")
+        assert json.loads(cast("Copied", last(stage, Copied)).text) == RESULT["structured"]
 
 
-def test_a_search_opens_what_it_finds_in() -> None:
-    async def go() -> None:
-        deep = {"list": [{"number": number, "inner": {"word": f"needle {number}"}} for number in range(3_000)]}
-        view = JsonView(json.dumps(deep))
+async def test_a_search_opens_what_it_finds_in() -> None:
+    deep = {"list": [{"number": number, "inner": {"word": f"needle {number}"}} for number in range(3_000)]}
+    view = JsonView(json.dumps(deep))
+    async with staged(view) as (stage, pilot):
+        await pilot.pause()
+        view.find("needle 2500")
+        await wait_until(lambda: view.pointer == "/list/2500/inner/word")
+        await pilot.pause()
+        assert cast("Searched", last(stage, Searched)).summary == "1 of 1"
+        assert '"needle 2500"' in stage.lines()[view.cursor - view.top]
+        view.find("NEEDLE")
+        await pilot.pause()
+        assert cast("Searched", last(stage, Searched)).summary == "not found"
+        view.find("")
+        view.find("needle 29")
+        await wait_until(lambda: view.pointer == "/list/2900/inner/word", what="from the cursor on")
+        await pilot.press("n")
+        await wait_until(lambda: view.pointer == "/list/2901/inner/word")
+        await pilot.press("N", "N")
+        await wait_until(lambda: view.pointer == "/list/299/inner/word")
+
+
+async def test_a_hit_deep_in_a_string_shows_its_line() -> None:
+    text = "\n".join(f"line {number} é" for number in range(5_000))
+    for ascii_only in (True, False):
+        view = JsonView(json.dumps({"text": text}, ensure_ascii=ascii_only))
         async with staged(view) as (stage, pilot):
             await pilot.pause()
-            view.find("needle 2500")
-            await wait_until(lambda: view.pointer == "/list/2500/inner/word")
-            await pilot.pause()
-            assert cast("Searched", last(stage, Searched)).summary == "1 of 1"
-            assert '"needle 2500"' in stage.lines()[view.cursor - view.top]
-            view.find("NEEDLE")
-            await pilot.pause()
-            assert cast("Searched", last(stage, Searched)).summary == "not found"
-            view.find("")
-            view.find("needle 29")
-            await wait_until(lambda: view.pointer == "/list/2900/inner/word", what="from the cursor on")
-            await pilot.press("n")
-            await wait_until(lambda: view.pointer == "/list/2901/inner/word")
-            await pilot.press("N", "N")
-            await wait_until(lambda: view.pointer == "/list/299/inner/word")
-
-    run(go())
+            view.find("line 4321 é")
+            await wait_until(lambda view=view, stage=stage: "line 4321 é" in stage.lines()[view.cursor - view.top])
+            assert view.pointer == "/text"
 
 
-def test_a_hit_deep_in_a_string_shows_its_line() -> None:
-    async def go() -> None:
-        text = "\n".join(f"line {number} é" for number in range(5_000))
-        for ascii_only in (True, False):
-            view = JsonView(json.dumps({"text": text}, ensure_ascii=ascii_only))
-            async with staged(view) as (stage, pilot):
-                await pilot.pause()
-                view.find("line 4321 é")
-                await wait_until(lambda view=view, stage=stage: "line 4321 é" in stage.lines()[view.cursor - view.top])
-                assert view.pointer == "/text"
-
-    run(go())
-
-
-def test_big_json_is_on_screen_at_once_and_learned_on_the_way() -> None:
-    async def go() -> None:
-        rows = ",".join(json.dumps({"id": number, "name": f"row {number}", "tags": ["a"]}) for number in range(60_000))
-        view = JsonView(f'{{"result": {{"rows": [{rows}]}}, "last": 1}}')
-        async with staged(view) as (stage, pilot):
-            await pilot.pause()
-            assert stage.lines()[0].startswith("▾ {")
-            await wait_until(lambda: "2 keys" in stage.lines()[0])
-            go_to(view, '"rows"')
-            await pilot.press("enter", "G")
-            await wait_until(lambda: view.row_count > 60_000, what="all rows are known")
-            await pilot.press("G", "k", "k")
-            assert view.pointer == "/result"
-
-    run(go())
+async def test_big_json_is_on_screen_at_once_and_learned_on_the_way() -> None:
+    rows = ",".join(json.dumps({"id": number, "name": f"row {number}", "tags": ["a"]}) for number in range(60_000))
+    view = JsonView(f'{{"result": {{"rows": [{rows}]}}, "last": 1}}')
+    async with staged(view) as (stage, pilot):
+        await pilot.pause()
+        assert stage.lines()[0].startswith("▾ {")
+        await wait_until(lambda: "2 keys" in stage.lines()[0])
+        go_to(view, '"rows"')
+        await pilot.press("enter", "G")
+        await wait_until(lambda: view.row_count > 60_000, what="all rows are known")
+        await pilot.press("G", "k", "k")
+        assert view.pointer == "/result"
 
 
-def test_numbers_as_typed_double_keys_and_what_is_no_json() -> None:
-    async def go() -> None:
-        view = JsonView(b'{"n": 1.0e400, "n": 007, oops, "evil": "\x1b[2J\xff"} trailing')
-        async with staged(view) as (stage, pilot):
-            await pilot.pause()
-            lines = "\n".join(stage.lines())
-            assert '"n": 1.0e400' in lines and '"n": 007' in lines and "✗ oops" in lines and "␛[2J" in lines
-            view.set_json("")
-            view.empty = "No result."
-            await pilot.pause()
-            assert stage.lines()[0] == " No result."
-            await pilot.press("enter", "left", "right", "y", "Y", "z", "Z", "n", "G")
-            view.set_json("42")
-            await pilot.pause()
-            assert stage.lines()[0] == "  42" and view.value_text == "42" and view.pointer == ""
-
-    run(go())
+async def test_numbers_as_typed_double_keys_and_what_is_no_json() -> None:
+    view = JsonView(b'{"n": 1.0e400, "n": 007, oops, "evil": "\x1b[2J\xff"} trailing')
+    async with staged(view) as (stage, pilot):
+        await pilot.pause()
+        lines = "\n".join(stage.lines())
+        assert '"n": 1.0e400' in lines and '"n": 007' in lines and "✗ oops" in lines and "␛[2J" in lines
+        view.set_json("")
+        view.empty = "No result."
+        await pilot.pause()
+        assert stage.lines()[0] == " No result."
+        await pilot.press("enter", "left", "right", "y", "Y", "z", "Z", "n", "G")
+        view.set_json("42")
+        await pilot.pause()
+        assert stage.lines()[0] == "  42" and view.value_text == "42" and view.pointer == ""
 
 
-def test_a_click_on_the_sign_folds_and_one_on_the_text_only_selects() -> None:
-    async def go() -> None:
-        view = JsonView('{"a": [1, 2], "b": 1}')
-        async with staged(view) as (_, pilot):
-            await pilot.pause()
-            await pilot.click(view, offset=(10, 1))
-            assert view.cursor == 1 and view.row_count == 4
-            await pilot.click(view, offset=(2, 1))
-            assert view.row_count == 7
-
-    run(go())
+async def test_a_click_on_the_sign_folds_and_one_on_the_text_only_selects() -> None:
+    view = JsonView('{"a": [1, 2], "b": 1}')
+    async with staged(view) as (_, pilot):
+        await pilot.pause()
+        await pilot.click(view, offset=(10, 1))
+        assert view.cursor == 1 and view.row_count == 4
+        await pilot.click(view, offset=(2, 1))
+        assert view.row_count == 7
 
 
-def test_json_set_while_hidden_is_there_when_shown() -> None:
-    async def go() -> None:
-        view = JsonView("1")
-        async with staged(view) as (stage, pilot):
-            await pilot.pause()
-            view.display = False
-            await pilot.pause()
-            view.set_json('{"a": [1, 2, 3], "b": "' + "x" * 100 + '"}')
-            view.display = True
-            await wait_until(lambda: stage.lines()[1:2] == ['  ▸ "a": [1, 2, 3]'])
-            assert view.row_count == 4 and view.complete
-
-    run(go())
+async def test_json_set_while_hidden_is_there_when_shown() -> None:
+    view = JsonView("1")
+    async with staged(view) as (stage, pilot):
+        await pilot.pause()
+        view.display = False
+        await pilot.pause()
+        view.set_json('{"a": [1, 2, 3], "b": "' + "x" * 100 + '"}')
+        view.display = True
+        await wait_until(lambda: stage.lines()[1:2] == ['  ▸ "a": [1, 2, 3]'])
+        assert view.row_count == 4 and view.complete
 
 
-def test_a_view_that_nothing_tells_its_first_size_opens_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_view_that_nothing_tells_its_first_size_opens_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """As when the place of a new view is looked up before it is laid out: it is known then, and no news."""
     monkeypatch.setattr(RowsView, "on_resize", lambda view: None)
     monkeypatch.setattr(RowsView, "on_show", lambda view: None)
 
-    async def go() -> None:
-        view = JsonView()
-        view.set_json('{"a": [1, 2]}')
-        async with staged(view):
-            await wait_until(lambda: view.row_count > 1, 5, "it is open")
-
-    run(go())
+    view = JsonView()
+    view.set_json('{"a": [1, 2]}')
+    async with staged(view):
+        await wait_until(lambda: view.row_count > 1, 5, "it is open")

@@ -17,7 +17,7 @@ from mcp_studio.tui.views.line import width_of
 from mcp_studio.tui.views.trace_header import TraceHeader
 from mcp_studio.tui.views.trace_row import header, row, short_size, status, widths_for
 from mcp_studio.tui.views.trace_table import TraceTable
-from tests.support import run, wait_until
+from tests.support import wait_until
 from tests.tui.views.stage import Stage, staged
 
 
@@ -98,187 +98,157 @@ def test_sizes_take_five_cells_at_most() -> None:
     ]  # fmt: skip
 
 
-def test_it_follows_until_the_cursor_leaves_the_end_and_again_at_the_end() -> None:
-    async def go() -> None:
-        store = store_of(50)
-        view = TraceTable(store)
-        async with staged(view, (60, 10)) as (stage, pilot):
-            await wait_until(lambda: numbers(stage) == list(range(41, 51)))
-            add(store, 5)
-            await wait_until(lambda: numbers(stage)[-1] == 55)
-            assert view.following and view.message is store[54]
-            await pilot.press("up", "up")
-            assert not view.following and view.message is store[52]
-            add(store, 10)
-            await wait_until(lambda: view.row_count == 65)
-            assert numbers(stage) == list(range(46, 56)) and view.message is store[52]
-            await pilot.press("end")
-            assert view.following and numbers(stage)[-1] == 65
-            await pilot.press("f")
-            assert not view.following
-            await pilot.press("up", "down")
-            assert view.following, "the last row is the end"
-
-    run(go())
+async def test_it_follows_until_the_cursor_leaves_the_end_and_again_at_the_end() -> None:
+    store = store_of(50)
+    view = TraceTable(store)
+    async with staged(view, (60, 10)) as (stage, pilot):
+        await wait_until(lambda: numbers(stage) == list(range(41, 51)))
+        add(store, 5)
+        await wait_until(lambda: numbers(stage)[-1] == 55)
+        assert view.following and view.message is store[54]
+        await pilot.press("up", "up")
+        assert not view.following and view.message is store[52]
+        add(store, 10)
+        await wait_until(lambda: view.row_count == 65)
+        assert numbers(stage) == list(range(46, 56)) and view.message is store[52]
+        await pilot.press("end")
+        assert view.following and numbers(stage)[-1] == 65
+        await pilot.press("f")
+        assert not view.following
+        await pilot.press("up", "down")
+        assert view.following, "the last row is the end"
 
 
-def test_the_wheel_stops_following_and_comes_back_to_it() -> None:
-    async def go() -> None:
-        store = store_of(50)
-        view = TraceTable(store)
-        async with staged(view, (60, 10)) as (stage, pilot):
-            await wait_until(lambda: numbers(stage)[-1:] == [50])
-            await pilot._post_mouse_events([MouseScrollUp] * 2, widget=view)
+async def test_the_wheel_stops_following_and_comes_back_to_it() -> None:
+    store = store_of(50)
+    view = TraceTable(store)
+    async with staged(view, (60, 10)) as (stage, pilot):
+        await wait_until(lambda: numbers(stage)[-1:] == [50])
+        await pilot._post_mouse_events([MouseScrollUp] * 2, widget=view)
+        await pilot.pause()
+        assert not view.following
+        add(store, 20)
+        await wait_until(lambda: view.row_count == 70)
+        assert numbers(stage)[-1] < 50
+        await pilot._post_mouse_events([MouseScrollDown] * 60, widget=view)
+        await pilot.pause()
+        assert view.following
+        await wait_until(lambda: numbers(stage)[-1] == 70)
+
+
+async def test_a_smaller_and_a_larger_terminal_keep_following() -> None:
+    store = store_of(50)
+    view = TraceTable(store)
+    async with staged(view, (60, 10)) as (stage, pilot):
+        for height in (20, 6, 30):
+            await pilot.resize_terminal(60, height)
             await pilot.pause()
-            assert not view.following
-            add(store, 20)
-            await wait_until(lambda: view.row_count == 70)
-            assert numbers(stage)[-1] < 50
-            await pilot._post_mouse_events([MouseScrollDown] * 60, widget=view)
-            await pilot.pause()
-            assert view.following
-            await wait_until(lambda: numbers(stage)[-1] == 70)
-
-    run(go())
-
-
-def test_a_smaller_and_a_larger_terminal_keep_following() -> None:
-    async def go() -> None:
-        store = store_of(50)
-        view = TraceTable(store)
-        async with staged(view, (60, 10)) as (stage, pilot):
-            for height in (20, 6, 30):
-                await pilot.resize_terminal(60, height)
-                await pilot.pause()
-                add(store, 1)
-                await wait_until(lambda: numbers(stage)[-1:] == [store.total])
-                assert view.following and len(numbers(stage)) == height
-
-    run(go())
-
-
-def test_entries_keep_their_place_while_the_oldest_go() -> None:
-    async def go() -> None:
-        store = store_of(100, entries=100)
-        view = TraceTable(store)
-        async with staged(view, (60, 10)) as (stage, pilot):
-            await pilot.press("up")
-            for _ in range(20):
-                await pilot.press("up")
-            before, kept = numbers(stage), view.message
-            add(store, 40)
-            await wait_until(lambda: view.row_count == 100 and view.entry(0) is store[0])
-            assert numbers(stage) == before and view.message is kept
-            add(store, 100)
-            await wait_until(lambda: view.entry(0) is store[0])
-            assert numbers(stage) == list(range(141, 151)) and view.cursor == 0
-            await pilot.press("down")
-            assert view.message is store[1]
-
-    run(go())
-
-
-def test_a_filter_finds_old_and_new_and_keeps_the_cursor() -> None:
-    async def go() -> None:
-        store = store_of(0, entries=10_000)
-        for number in range(3_000):
-            add(store, 1, "github" if number % 3 == 0 else "files")
-        view = TraceTable(store)
-        async with staged(view, (60, 10)) as (stage, pilot):
-            await wait_until(lambda: view.row_count == 3_000)
-            view.move_to(1_500)
-            view.set_filter("server:git")
-            await wait_until(lambda: view.searched == 1 and view.row_count == 1_000)
-            assert view.message is store[1_500] and 1_501 in numbers(stage)
-            add(store, 1, "github")
-            add(store, 1, "files")
-            await wait_until(lambda: view.row_count == 1_001)
-            view.set_filter("nothing like it")
-            await wait_until(lambda: view.searched == 1)
-            assert view.row_count == 0 and view.message is None
-            await pilot.press("down", "up", "end", "g", "enter", "pagedown")
-            view.set_filter("")
-            await wait_until(lambda: view.row_count == 3_002)
-
-    run(go())
-
-
-def test_the_pane_is_told_of_cursor_choice_and_state() -> None:
-    async def go() -> None:
-        store = store_of(30)
-        view = TraceTable(store)
-        async with staged(view, (60, 10)) as (stage, pilot):
-            await wait_until(lambda: stage.of(TraceTable.Highlighted))
-            await pilot.press("up", "enter")
-            chosen = cast("TraceTable.Chosen", stage.of(TraceTable.Chosen)[-1])
-            assert chosen.message is store[28]
-            assert cast("TraceTable.Highlighted", stage.of(TraceTable.Highlighted)[-1]).message is store[28]
-            count = len(stage.of(TraceTable.Changed))
             add(store, 1)
-            await wait_until(lambda: len(stage.of(TraceTable.Changed)) > count)
-
-    run(go())
-
-
-def test_an_answer_changes_the_row_of_its_request() -> None:
-    async def go() -> None:
-        store = TraceStore(Redactor())
-        asked = store.add("s", "out", "request", b"{}")
-        asked.method = "tools/call"
-        span = store.opened(asked)
-        view = TraceTable(store)
-        async with staged(view, (100, 10)) as (stage, _):
-            await wait_until(lambda: stage.lines()[0].endswith("● open"))
-            store.settled(span, store.add("s", "in", "result", b"{}"), False)
-            await wait_until(lambda: stage.lines()[0].endswith("✓ ok"))
-
-    run(go())
+            await wait_until(lambda: numbers(stage)[-1:] == [store.total])
+            assert view.following and len(numbers(stage)) == height
 
 
-def test_an_empty_and_a_cleared_trace_say_so() -> None:
-    async def go() -> None:
-        store = store_of(0)
-        view = TraceTable(store, empty="Nothing yet.")
-        async with staged(view, (60, 10)) as (stage, _):
-            await wait_until(lambda: stage.lines()[0] == " Nothing yet.")
-            add(store, 3)
-            await wait_until(lambda: numbers(stage) == [1, 2, 3])
-            store.clear()
-            await wait_until(lambda: stage.lines()[0] == " Nothing yet.")
-            add(store, 2)
-            await wait_until(lambda: numbers(stage) == [4, 5])
-
-    run(go())
-
-
-def test_hidden_it_rests_and_shown_again_it_is_up_to_date() -> None:
-    async def go() -> None:
-        store = store_of(5)
-        view = TraceTable(store)
-        async with staged(view, (60, 10)) as (stage, pilot):
-            await wait_until(lambda: numbers(stage) == [1, 2, 3, 4, 5])
-            view.display = False
-            await pilot.pause()
-            add(store, 3)
-            view.display = True
-            await wait_until(lambda: numbers(stage)[-1:] == [8])
-
-    run(go())
+async def test_entries_keep_their_place_while_the_oldest_go() -> None:
+    store = store_of(100, entries=100)
+    view = TraceTable(store)
+    async with staged(view, (60, 10)) as (stage, pilot):
+        await pilot.press("up")
+        for _ in range(20):
+            await pilot.press("up")
+        before, kept = numbers(stage), view.message
+        add(store, 40)
+        await wait_until(lambda: view.row_count == 100 and view.entry(0) is store[0])
+        assert numbers(stage) == before and view.message is kept
+        add(store, 100)
+        await wait_until(lambda: view.entry(0) is store[0])
+        assert numbers(stage) == list(range(141, 151)) and view.cursor == 0
+        await pilot.press("down")
+        assert view.message is store[1]
 
 
-def test_the_header_stands_over_the_columns() -> None:
+async def test_a_filter_finds_old_and_new_and_keeps_the_cursor() -> None:
+    store = store_of(0, entries=10_000)
+    for number in range(3_000):
+        add(store, 1, "github" if number % 3 == 0 else "files")
+    view = TraceTable(store)
+    async with staged(view, (60, 10)) as (stage, pilot):
+        await wait_until(lambda: view.row_count == 3_000)
+        view.move_to(1_500)
+        view.set_filter("server:git")
+        await wait_until(lambda: view.searched == 1 and view.row_count == 1_000)
+        assert view.message is store[1_500] and 1_501 in numbers(stage)
+        add(store, 1, "github")
+        add(store, 1, "files")
+        await wait_until(lambda: view.row_count == 1_001)
+        view.set_filter("nothing like it")
+        await wait_until(lambda: view.searched == 1)
+        assert view.row_count == 0 and view.message is None
+        await pilot.press("down", "up", "end", "g", "enter", "pagedown")
+        view.set_filter("")
+        await wait_until(lambda: view.row_count == 3_002)
+
+
+async def test_the_pane_is_told_of_cursor_choice_and_state() -> None:
+    store = store_of(30)
+    view = TraceTable(store)
+    async with staged(view, (60, 10)) as (stage, pilot):
+        await wait_until(lambda: stage.of(TraceTable.Highlighted))
+        await pilot.press("up", "enter")
+        chosen = cast("TraceTable.Chosen", stage.of(TraceTable.Chosen)[-1])
+        assert chosen.message is store[28]
+        assert cast("TraceTable.Highlighted", stage.of(TraceTable.Highlighted)[-1]).message is store[28]
+        count = len(stage.of(TraceTable.Changed))
+        add(store, 1)
+        await wait_until(lambda: len(stage.of(TraceTable.Changed)) > count)
+
+
+async def test_an_answer_changes_the_row_of_its_request() -> None:
+    store = TraceStore(Redactor())
+    asked = store.add("s", "out", "request", b"{}")
+    asked.method = "tools/call"
+    span = store.opened(asked)
+    view = TraceTable(store)
+    async with staged(view, (100, 10)) as (stage, _):
+        await wait_until(lambda: stage.lines()[0].endswith("● open"))
+        store.settled(span, store.add("s", "in", "result", b"{}"), False)
+        await wait_until(lambda: stage.lines()[0].endswith("✓ ok"))
+
+
+async def test_an_empty_and_a_cleared_trace_say_so() -> None:
+    store = store_of(0)
+    view = TraceTable(store, empty="Nothing yet.")
+    async with staged(view, (60, 10)) as (stage, _):
+        await wait_until(lambda: stage.lines()[0] == " Nothing yet.")
+        add(store, 3)
+        await wait_until(lambda: numbers(stage) == [1, 2, 3])
+        store.clear()
+        await wait_until(lambda: stage.lines()[0] == " Nothing yet.")
+        add(store, 2)
+        await wait_until(lambda: numbers(stage) == [4, 5])
+
+
+async def test_hidden_it_rests_and_shown_again_it_is_up_to_date() -> None:
+    store = store_of(5)
+    view = TraceTable(store)
+    async with staged(view, (60, 10)) as (stage, pilot):
+        await wait_until(lambda: numbers(stage) == [1, 2, 3, 4, 5])
+        view.display = False
+        await pilot.pause()
+        add(store, 3)
+        view.display = True
+        await wait_until(lambda: numbers(stage)[-1:] == [8])
+
+
+async def test_the_header_stands_over_the_columns() -> None:
     class Both(App[None]):
         def compose(self) -> ComposeResult:
             yield TraceHeader()
             yield TraceTable(store_of(1))
 
-    async def go() -> None:
-        app = Both()
-        async with app.run_test(size=(120, 10)) as pilot:
-            await pilot.pause()
-            table = app.query_one(TraceTable)
-            names = app.query_one(TraceHeader).render_line(0).text
-            first = table.render_lines(table.size.region)[0].text
-            assert names.index("server") == first.index("files") and names.index("target") == first.index("tool 1")
-
-    run(go())
+    app = Both()
+    async with app.run_test(size=(120, 10)) as pilot:
+        await pilot.pause()
+        table = app.query_one(TraceTable)
+        names = app.query_one(TraceHeader).render_line(0).text
+        first = table.render_lines(table.size.region)[0].text
+        assert names.index("server") == first.index("files") and names.index("target") == first.index("tool 1")
