@@ -222,7 +222,7 @@ class Recorder:
         if self._disk.written < self._capture.handed:
             self.wake()
 
-    async def close(self, timeout: float = 0.5) -> None:
+    async def close(self, timeout: float = 2.0) -> None:
         """Write what is left, in a bounded time."""
         self.flush()
         self._cancel()

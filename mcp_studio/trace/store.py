@@ -231,7 +231,7 @@ class TraceStore:
         if self._recorder is not None:
             self._recorder.flush()
 
-    async def close(self, timeout: float = 0.5) -> None:
+    async def close(self, timeout: float = 2.0) -> None:
         """Write what is not on disk yet, in a bounded time."""
         self._closing.set()
         if self._recorder is not None:

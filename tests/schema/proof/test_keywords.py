@@ -212,7 +212,7 @@ def test_the_form_of_a_keyword_agrees_with_the_library_and_keeps_every_value(key
         schema = {**stated, "properties": {"it": inner}} if nested else part
         start = time.process_time()
         form, library = build(schema), Library(schema)
-        assert len(list(leaves(form))) < 100 and time.process_time() - start < 0.5
+        assert len(list(leaves(form))) < 100 and time.process_time() - start < 2
         for value in VALUES:
             whole = {"it": value} if nested else value
             assert same(typed(form.root, whole), whole), (schema, whole)
