@@ -74,8 +74,8 @@ async def test_the_era_that_worked_is_remembered_and_so_is_the_catalog() -> None
         async with opened(stdio(RAW)) as studio:
             return [entry.method for entry in studio.trace if entry.kind == "request"]
 
-    assert "server/discover" in run(go())
-    assert "server/discover" not in run(go())
+    assert "server/discover" in await go()
+    assert "server/discover" not in await go()
 
     async with opened(stdio(RAW, enabled=False)) as studio:
         listing = studio.catalog.listing("s", "tool")

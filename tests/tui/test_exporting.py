@@ -100,9 +100,11 @@ async def test_spans_are_sent_to_the_address_that_is_named() -> None:
 
 
 async def test_escape_stops_what_takes_long_and_then_leaves() -> None:
+    waiting: list[asyncio.StreamWriter] = []
+
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        waiting.append(writer)
         await reader.read()
-        writer.close()
 
     async with await asyncio.start_server(silent, "127.0.0.1", 0) as server, on_stage(raw()) as stage:
         await opened(stage)
@@ -115,6 +117,9 @@ async def test_escape_stops_what_takes_long_and_then_leaves() -> None:
         await stage.shows("Stopped; what was sent is sent.")
         await stage.press("escape")
         await left(stage)
+        for writer in waiting:
+            writer.close()
+            await writer.wait_closed()
 
 
 def test_an_exchange_has_all_that_belongs_to_it() -> None:
