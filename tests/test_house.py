@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.test_layers import PACKAGE, imports, module_name
+from tests.test_layers import PACKAGE, imports, module_name, modules
 
 ROOMS = {
     "root": 1_290, "protocol": 1_200, "transport": 3_020, "vault": 450, "auth": 3_750, "config": 1_740,
@@ -58,13 +58,14 @@ class File(NamedTuple):
     path: Path
     name: str
     room: str
-    tree: ast.Module
+    nodes: tuple[ast.AST, ...]
+    """All of its syntax tree."""
     code: int
 
 
-def code_lines(source: str, tree: ast.Module) -> int:
+def code_lines(source: str, nodes: tuple[ast.AST, ...]) -> int:
     silent: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, (ast.Module, *DEFINITIONS)):
             for text in node.body:
                 if isinstance(text, ast.Expr) and isinstance(getattr(text.value, "value", None), str):
@@ -78,10 +79,10 @@ def files() -> tuple[File, ...]:
     found: list[File] = []
     for path in sorted(PACKAGE.rglob("*.py")):
         source = path.read_text("utf-8")
-        tree = ast.parse(source)
+        nodes = tuple(ast.walk(modules()[module_name(path)]))
         inside = path.relative_to(PACKAGE).parts
         room = inside[0] if len(inside) > 1 else "root"
-        found.append(File(path, module_name(path), room, tree, code_lines(source, tree)))
+        found.append(File(path, module_name(path), room, nodes, code_lines(source, nodes)))
     return tuple(found)
 
 
@@ -110,7 +111,7 @@ def torn(some: list[File]) -> list[str]:
     home: dict[str, File] = {}
     below: dict[str, list[File]] = defaultdict(list)
     for file in files():
-        for node in ast.walk(file.tree):
+        for node in file.nodes:
             if isinstance(node, ast.ClassDef):
                 names = {ast.unparse(base).split("[")[0].split(".")[-1] for base in node.bases}
                 if not names & {"Protocol", "ABC", "Enum", "IntEnum", "StrEnum", "TypedDict", "NamedTuple"}:
@@ -126,7 +127,7 @@ def torn(some: list[File]) -> list[str]:
 def own_names() -> set[str]:
     own = {"_replace", "_asdict", "_fields", "_make", "_exit"}
     for file in files():
-        for node in ast.walk(file.tree):
+        for node in file.nodes:
             if isinstance(node, DEFINITIONS):
                 own.add(node.name)
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -141,7 +142,7 @@ def private(some: list[File]) -> list[str]:
     """What other packages keep to themselves, used here: modules and names that begin with an underscore."""
     found: list[str] = []
     for file in some:
-        for node in ast.walk(file.tree):
+        for node in file.nodes:
             names: list[str] = []
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
@@ -183,7 +184,7 @@ def test_functions_can_be_read_at_a_glance() -> None:
     long = [
         f"{file.name}:{node.lineno} {node.name}"
         for file in files()
-        for node in ast.walk(file.tree)
+        for node in file.nodes
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         and (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION
     ]

@@ -71,6 +71,7 @@ def module_name(file: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache
 def is_package(name: str) -> bool:
     return (ROOT.joinpath(*name.split(".")) / "__init__.py").is_file()
 
@@ -86,16 +87,17 @@ def imports() -> tuple[Import, ...]:
 
 
 def _imports(name: str, tree: ast.Module) -> Iterator[Import]:
-    def walk(node: ast.AST, deferred: bool, typing_only: bool) -> Iterator[Import]:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, (ast.Import, ast.ImportFrom)):
-                for target in _targets(name, child):
-                    yield Import(name, target, child.lineno, deferred, typing_only)
-            inside = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-            guarded = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
-            yield from walk(child, deferred or inside, typing_only or guarded)
-
-    yield from walk(tree, False, False)
+    waiting: list[tuple[ast.AST, bool, bool]] = [(tree, False, False)]
+    while waiting:
+        node, deferred, typing_only = waiting.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for target in _targets(name, node):
+                yield Import(name, target, node.lineno, deferred, typing_only)
+        elif isinstance(node, (ast.stmt, ast.excepthandler, ast.match_case, ast.Module)):
+            inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            guarded = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+            for child in ast.iter_child_nodes(node):
+                waiting.append((child, deferred or inside, typing_only or guarded))
 
 
 def _targets(name: str, node: ast.Import | ast.ImportFrom) -> list[str]:
