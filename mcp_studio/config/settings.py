@@ -21,8 +21,8 @@ from mcp_studio.config.model import (
     Settings,
     Verdict,
 )
-from mcp_studio.config.servers import is_metadata_url, not_json
-from mcp_studio.config.table import LONGEST, Table, kind_of, place_of
+from mcp_studio.config.servers import is_metadata_url
+from mcp_studio.config.table import LONGEST, Table, kind_of
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
 from mcp_studio.limits import Limits
@@ -40,13 +40,7 @@ def fingerprint(schema: Json) -> str:
 
 def read_answers(table: Table) -> list[AnswerRule]:
     """The rules under `answer` of a table; those that are wrong are left out with a problem noted."""
-    given = table.take("answer")
-    if given is None:
-        return []
-    if not isinstance(given, list):
-        table.problem("answer", f"must be written as [[answer]] tables, not {kind_of(given)}.")
-        return []
-    rules = (_rule(values, f"answer[{number}]", number, table) for number, values in enumerate(given))
+    rules = (_rule(row, number) for number, row in enumerate(table.rows("answer"), 1))
     return [rule for rule in rules if rule]
 
 
@@ -115,12 +109,9 @@ def to_table(rule: AnswerRule) -> dict[str, Any]:
     return table
 
 
-def _rule(values: object, where: str, number: int, outer: Table) -> AnswerRule | None:
-    before = len(outer.problems)
-    table = Table(values, outer.file, where, outer.problems)
+def _rule(table: Table, number: int) -> AnswerRule | None:
+    before = len(table.problems)
     action: RuleAction | Literal[""] = table.take_word("action", "", ACTIONS)
-    content = table.take("content")
-    wait = table.take_seconds("wait") or 0.0
     rule = AnswerRule(
         action or "ask",
         server=table.take_text("server", "*"),
@@ -128,16 +119,14 @@ def _rule(values: object, where: str, number: int, outer: Table) -> AnswerRule |
         tool=table.take_text("tool", "*"),
         message=table.take_text("message", "*"),
         schema=table.take_text("schema"),
-        content=content,
-        wait=min(wait, _LONGEST),
-        source=f"rule {number + 1} of {Path(outer.file).name}",
+        content=table.take_json("content"),
+        wait=min(table.take_seconds("wait") or 0.0, _LONGEST),
+        source=f"rule {number} of {Path(table.file).name}",
     )
     table.refuse_rest()
-    if content is not None and (wrong := place_of(content, "content", not_json)):
-        table.problem(wrong, "is no JSON value.", "Dates and times have to be written as strings.")
-    if len(outer.problems) == before and not action:
+    if len(table.problems) == before and not action:
         table.problem("action", f"is missing: one of {', '.join(ACTIONS)}.")
-    return rule if len(outer.problems) == before else None
+    return rule if len(table.problems) == before else None
 
 
 def _json(file: Path, text: str) -> bool:
@@ -169,8 +158,7 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
     table.take("servers")
     trace, history = table.inner("trace"), table.inner("history")
     secrets, signing = table.inner("secrets"), table.inner("auth")
-    base = _search(table.inner("search"), base)
-    limits = _limits(table.inner("limits"), base.limits)
+    search, limits = table.inner("search"), table.inner("limits")
     settings = replace(
         base,
         theme=table.take_text("theme", base.theme),
@@ -179,7 +167,7 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
         editor=table.take_text("editor", base.editor),
         start_processes=table.take_integer("start_processes", base.start_processes, 1),
         start_remote=table.take_integer("start_remote", base.start_remote, 1),
-        limits=limits,
+        limits=_limits(limits, base.limits),
         policy=(*base.policy, *_policy(table)),
         answers=(*base.answers, *read_answers(table)),
         history=min(history.take_integer("keep", base.history, 0), _MOST_CALLS),
@@ -188,29 +176,19 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
         record_bytes=_given(trace, "max_bytes", _size) or base.record_bytes,
         record_age=_given(trace, "max_age", _age) or base.record_age,
         traceparent=trace.take_flag("traceparent", base.traceparent),
+        # Packages may bring methods: whether there is one of that name is said when it is used.
+        search_method=search.take_text("method", base.search_method) or base.search_method,
+        search_cjk=search.take_word("cjk", base.search_cjk, _CJK),
+        search_semantic=search.take_flag("semantic", base.search_semantic),
+        search_usage=search.take_flag("usage", base.search_usage),
         secrets=secrets.take_word("store", base.secrets, KEEPING),
         browser=signing.take_text("browser", base.browser),
         client_metadata_url=_document(signing) or base.client_metadata_url,
         redact=(*base.redact, *_patterns(trace)),
     )
-    secrets.refuse_rest()
-    signing.refuse_rest()
-    history.refuse_rest()
-    trace.refuse_rest()
-    table.refuse_rest()
-    return settings
-
-
-def _search(search: Table, base: Settings) -> Settings:
-    """`[search]`; whether there is a method of that name is told when it is used, for packages may bring some."""
-    settings = replace(
-        base,
-        search_method=search.take_text("method", base.search_method) or base.search_method,
-        search_cjk=search.take_word("cjk", base.search_cjk, _CJK),
-        search_semantic=search.take_flag("semantic", base.search_semantic),
-        search_usage=search.take_flag("usage", base.search_usage),
-    )
-    search.refuse_rest()
+    limits.refuse_rest(_LIMITS)
+    for read in (trace, history, secrets, signing, search, table):
+        read.refuse_rest()
     return settings
 
 
@@ -230,16 +208,12 @@ def _document(table: Table) -> str:
 
 
 def _limits(table: Table, base: Limits) -> Limits:
-    changes: dict[str, float | int] = {}
-    for key in table.keys():
-        if key not in _LIMITS:
-            continue
-        value = table.take(key)
-        size = _size(table, key, value) if _LIMITS[key] == "int" else _seconds(table, key, value)
-        if size is not None:
-            changes[key] = size
-    table.refuse_rest(_LIMITS)
-    return replace(base, **changes)  # type: ignore[arg-type]
+    given = {
+        key: _given(table, key, _size if kind == "int" else _seconds)
+        for key, kind in _LIMITS.items()
+        if key in table.keys()
+    }
+    return replace(base, **{key: value for key, value in given.items() if value is not None})  # type: ignore[arg-type]
 
 
 def _size(table: Table, key: str, value: object) -> int | None:
@@ -282,20 +256,17 @@ def _shown(value: object) -> str:
 
 def _policy(table: Table) -> list[PolicyRule]:
     rules: list[PolicyRule] = []
-    given = table.take("policy")
-    if given is not None and not isinstance(given, list):
-        table.problem("policy", f"must be written as [[policy]] tables, not {kind_of(given)}.")
-        return []
-    for number, values in enumerate(given or ()):
+    for row in table.rows("policy"):
         before = len(table.problems)
-        rule = Table(values, table.file, f"policy[{number}]", table.problems)
-        tools = rule.take_text("tools")
-        verdict: Verdict | Literal[""] = rule.take_word("verdict", "", _VERDICTS)
-        rule.refuse_rest()
-        if len(table.problems) == before and not (tools and verdict):
-            rule.problem("", "needs `tools` (a pattern such as `*.delete_*`) and `verdict`.")
-        elif len(table.problems) == before and verdict:
+        tools = row.take_text("tools")
+        verdict: Verdict | Literal[""] = row.take_word("verdict", "", _VERDICTS)
+        row.refuse_rest()
+        if len(table.problems) > before:
+            continue
+        if tools and verdict:
             rules.append(PolicyRule(tools, verdict))
+        else:
+            row.problem("", "needs `tools` (a pattern such as `*.delete_*`) and `verdict`.")
     return rules
 
 
