@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 from mcp_studio.config.model import (
     AnswerRule,
@@ -140,11 +140,18 @@ def _sorted(value: Any) -> Any:
     return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
-T = TypeVar("T")
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([kKmMgG]i?)?[bB]?\Z")
-_FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-_AGE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(m(?:in(?:ute)?s?)?|h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?)?\Z", re.IGNORECASE)
-_TIMES = {"m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
+_SIZES = {
+    **dict.fromkeys(("", "b"), 1),
+    **dict.fromkeys(("k", "kb", "ki", "kib"), 1 << 10),
+    **dict.fromkeys(("m", "mb", "mi", "mib"), 1 << 20),
+    **dict.fromkeys(("g", "gb", "gi", "gib"), 1 << 30),
+}
+_AGES = {
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hour", "hours"), 3_600.0),
+    **dict.fromkeys(("", "d", "day", "days"), 86_400.0),
+    **dict.fromkeys(("w", "week", "weeks"), 604_800.0),
+}
 _MOST_CALLS = 1_000
 _VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 _CJK: tuple[Cjk, ...] = get_args(Cjk)
@@ -173,8 +180,8 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
         history=min(history.take_integer("keep", base.history, 0), _MOST_CALLS),
         calls=_folder(table, base.calls),
         record=trace.take_flag("record", base.record),
-        record_bytes=_given(trace, "max_bytes", _size) or base.record_bytes,
-        record_age=_given(trace, "max_age", _age) or base.record_age,
+        record_bytes=_size(trace, "max_bytes") or base.record_bytes,
+        record_age=_age(trace, "max_age") or base.record_age,
         traceparent=trace.take_flag("traceparent", base.traceparent),
         # Packages may bring methods: whether there is one of that name is said when it is used.
         search_method=search.take_text("method", base.search_method) or base.search_method,
@@ -186,8 +193,7 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
         client_metadata_url=_document(signing) or base.client_metadata_url,
         redact=(*base.redact, *_patterns(trace)),
     )
-    limits.refuse_rest(_LIMITS)
-    for read in (trace, history, secrets, signing, search, table):
+    for read in (limits, trace, history, secrets, signing, search, table):
         read.refuse_rest()
     return settings
 
@@ -208,46 +214,32 @@ def _document(table: Table) -> str:
 
 
 def _limits(table: Table, base: Limits) -> Limits:
-    given = {
-        key: _given(table, key, _size if kind == "int" else _seconds)
-        for key, kind in _LIMITS.items()
-        if key in table.keys()
-    }
+    given = {key: _size(table, key) if kind == "int" else table.take_seconds(key) for key, kind in _LIMITS.items()}
     return replace(base, **{key: value for key, value in given.items() if value is not None})  # type: ignore[arg-type]
 
 
-def _size(table: Table, key: str, value: object) -> int | None:
-    found = _SIZE.match(value) if isinstance(value, str) else None
-    if found:
-        value = int(float(found[1]) * _FACTORS[(found[2] or "")[:1].lower()])
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        table.problem(key, f"must be a whole number above 0, or a size such as `64 MB`, not {_shown(value)}.")
-        return None
-    return value
+def _size(table: Table, key: str) -> int | None:
+    value = _quantity(table, key, _SIZES, "a whole number above 0, or a size such as `64 MB`")
+    return None if value is None else int(value)
 
 
-def _age(table: Table, key: str, value: object) -> float | None:
+def _age(table: Table, key: str) -> float | None:
     """Seconds; a bare number means days."""
-    found = _AGE.match(value) if isinstance(value, str) else None
-    number = float(found[1]) if found else value
-    if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 < number < float("inf"):
-        table.problem(
-            key, f"must be a number of days above 0, or a time such as `14 days` or `12 h`, not {_shown(value)}."
-        )
-        return None
-    return float(min(number, LONGEST)) * _TIMES[(found[2] or "d")[0].lower() if found else "d"]
+    return _quantity(table, key, _AGES, "a number of days above 0, or a time such as `14 days` or `12 h`")
 
 
-def _given(table: Table, key: str, read: Callable[[Table, str, object], T | None]) -> T | None:
+def _quantity(table: Table, key: str, units: Mapping[str, float], words: str) -> float | None:
+    """A number, or a text with a number and a unit."""
     value = table.take(key)
-    return None if value is None else read(table, key, value)
-
-
-def _seconds(table: Table, key: str, value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
-        table.problem(key, f"must be a number of seconds above 0, not {_shown(value)}.")
+    if value is None:
         return None
-    return float(min(value, LONGEST))
+    text = value if isinstance(value, str) else "" if isinstance(value, bool) else str(value)
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]*)", text)
+    number = min(float(found[1]), LONGEST) * units.get(found[2].lower(), 0) if found else 0
+    if number <= 0 or (units is _SIZES and isinstance(value, float)):
+        table.problem(key, f"must be {words}, not {_shown(value)}.")
+        return None
+    return number
 
 
 def _shown(value: object) -> str:

@@ -178,7 +178,7 @@ class Table:
         """A duration in seconds above zero, or None where it is not given."""
         value = self._typed(key, float, None)
         if value is not None and not value > 0:
-            self.problem(key, "must be a number of seconds above 0.")
+            self.problem(key, f"must be a number of seconds above 0, not `{value}`.")
             return None
         return None if value is None else float(min(value, LONGEST))
 
