@@ -59,9 +59,10 @@ def set_value(file: Path, path: Sequence[str], value: object) -> None:
         document = tomlkit.parse(text)
         inner: Any = document
         for key in path[:-1]:
-            inner = inner.setdefault(key, tomlkit.table())
-            if not isinstance(inner, Mapping):
+            table: Any = inner.setdefault(key, tomlkit.table())
+            if not isinstance(table, Mapping):
                 raise ConfigError(f"`{key}` is no table.", file=str(file), key=key)
+            inner = cast("Any", table)
         if value is None:
             inner.pop(path[-1], None)
         else:
