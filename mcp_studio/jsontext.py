@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import re
 from collections.abc import Callable
@@ -14,9 +13,6 @@ from mcp_studio.safetext import escape_live
 
 Json = Any
 """What `json.loads` makes: dict, list, str, int, float, bool or None."""
-
-_LARGE = 1_000_000
-"""Characters of a text that is read with the garbage collector at rest."""
 
 
 def mapping(value: Json) -> dict[str, Json]:
@@ -100,7 +96,7 @@ def loads(data: bytes | str, *, exact: bool = False, most: int = DEFAULT.depth, 
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     decoder = _EXACT if exact else _PLAIN
     try:
-        value = decoder.decode(text) if len(text) < _LARGE else _uncollected(decoder, text)
+        value = decoder.decode(text)
     except RecursionError:
         raise _too_deep(most) from None
     except json.JSONDecodeError as problem:
@@ -114,17 +110,6 @@ def loads(data: bytes | str, *, exact: bool = False, most: int = DEFAULT.depth, 
     if text.count("[") + text.count("{") > most and depth(value, most) > most:
         raise _too_deep(most)
     return value
-
-
-def _uncollected(decoder: json.JSONDecoder, text: str) -> Json:
-    # Nothing of it can be garbage yet, and looking for some triples the time of a value with millions of parts.
-    if not gc.isenabled():
-        return decoder.decode(text)
-    gc.disable()
-    try:
-        return decoder.decode(text)
-    finally:
-        gc.enable()
 
 
 def _too_deep(most: int) -> LimitExceeded:

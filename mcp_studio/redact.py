@@ -11,13 +11,12 @@ start with rare letters (`ken` for token, `cret` for secret): the search engine 
 from __future__ import annotations
 
 import binascii
-import json
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from json.encoder import encode_basestring, encode_basestring_ascii
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 from urllib.parse import quote, quote_plus, unquote_plus
 
 MARK = "‹redacted›"
@@ -108,24 +107,7 @@ _MARKED = r"‹session [0-9]+›\Z"
 _PAIR = r"([?&#;])([^=&#;?]+)=([^&#;]+)"
 _FIELD = rb"(\A|&)([^=&]+)=([^&]*)"
 _USER = r"(?<=://)[^/?#@\s]*(?=@)"
-_PROOF = 16_384
-_REDACT_HTTP_FORM = "application/x-www-form-urlencoded"
-
-
-class Cleaner(Protocol):
-    """What of the redactor is needed here."""
-
-    def text(self, text: str) -> str:
-        """See `Redactor.text`."""
-        ...
-
-    def bytes(self, data: bytes) -> bytes:
-        """See `Redactor.bytes`."""
-        ...
-
-    def is_secret(self, name: str) -> bool:
-        """See `Redactor.is_secret`."""
-        ...
+_FORM_TYPE = "application/x-www-form-urlencoded"
 
 
 class Sessions:
@@ -152,63 +134,9 @@ class Sessions:
         return f"‹session {self._known[session]}›"
 
 
-def clean_header(redactor: Cleaner, sessions: Sessions, name: str, value: str) -> str:
-    """A header's value without what is secret; the scheme of an authorization stays readable."""
-    if _plain(name) in _SESSION:
-        return sessions.name(value)
-    if name.lower() == "dpop":
-        return _proof(redactor, value)
-    if not redactor.is_secret(name):
-        return clean_url(redactor, sessions, value) if "://" in value else redactor.text(value)
-    scheme, space, _ = value.partition(" ")
-    return f"{scheme} {MARK}" if space and name.lower().endswith("authorization") else MARK
-
-
-def clean_url(redactor: Cleaner, sessions: Sessions, url: str) -> str:
-    """A URL without its user information and secret query values."""
-
-    def value(found: re.Match[str]) -> str:
-        before, name, given = found.groups()
-        plain = _plain(name)
-        if plain in _SESSION:
-            return f"{before}{name}={sessions.name(given)}"
-        return f"{before}{name}={MARK if plain in _QUERY or redactor.is_secret(name) else given}"
-
-    return redactor.text(re.sub(_PAIR, value, re.sub(_USER, MARK, url)))
-
-
-def clean_body(redactor: Cleaner, media_type: str, body: bytes) -> bytes:
-    """The body of an exchange of signing in: the fields of a form by their names, anything else as it is redacted."""
-
-    def field(found: re.Match[bytes]) -> bytes:
-        name = unquote_plus(found[2].decode("utf-8", "replace"))
-        secret = found[3] and (_plain(name) in _QUERY or redactor.is_secret(name))
-        return b"%b%b=%b" % (found[1], found[2], MARK.encode() if secret else found[3])
-
-    form = media_type.split(";", 1)[0].strip().lower() == _REDACT_HTTP_FORM
-    return redactor.bytes(re.sub(_FIELD, field, body) if form else body)
-
-
 @lru_cache(1_024)
 def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", unquote_plus(name).lower())
-
-
-def _proof(redactor: Cleaner, value: str) -> str:
-    """A DPoP proof (RFC 9449 4.2) as what it says: that is no secret, but with its signature it could be used."""
-    parts = value.split(".")
-    if len(parts) != 3 or len(value) > _PROOF:
-        return value if MARK in value else MARK
-    told = [_decoded(part) for part in parts[:2]]
-    return redactor.text(f"{told[0]}.{told[1]}.{MARK}") if all(told) else MARK
-
-
-def _decoded(part: str) -> str:
-    try:
-        found = json.loads(binascii.a2b_base64(part.translate({45: 43, 95: 47}) + "=" * (-len(part) % 4)))
-        return json.dumps(found, separators=(",", ":"), ensure_ascii=True) if isinstance(found, dict) else ""
-    except (ValueError, RecursionError):
-        return ""
 
 
 _ENDINGS = (
@@ -357,15 +285,38 @@ class Redactor:
 
     def headers(self, headers: Headers) -> tuple[tuple[str, str], ...]:
         """Header lines with secret values replaced, sessions by names; what else of one can be read stays readable."""
-        return tuple((name, clean_header(self, self._sessions, name, value)) for name, value in headers)
+        return tuple((name, self._header(name, value)) for name, value in headers)
+
+    def _header(self, name: str, value: str) -> str:
+        if _plain(name) in _SESSION:
+            return self._sessions.name(value)
+        if not self.is_secret(name) and name.lower() != "dpop":
+            return self.url(value) if "://" in value else self.text(value)
+        scheme, space, _ = value.partition(" ")
+        return f"{scheme} {MARK}" if space and name.lower().endswith("authorization") else MARK
 
     def url(self, url: str) -> str:
         """A URL without its user information and secret query values; sessions have names."""
-        return clean_url(self, self._sessions, url)
+
+        def value(found: re.Match[str]) -> str:
+            before, name, given = found.groups()
+            plain = _plain(name)
+            if plain in _SESSION:
+                return f"{before}{name}={self._sessions.name(given)}"
+            return f"{before}{name}={MARK if plain in _QUERY or self.is_secret(name) else given}"
+
+        return self.text(re.sub(_PAIR, value, re.sub(_USER, MARK, url)))
 
     def body(self, media_type: str, body: bytes) -> bytes:
-        """The body of an HTTP exchange that is no part of MCP."""
-        return clean_body(self, media_type, body)
+        """The body of an HTTP exchange that is no part of MCP: the fields of a form go by their names."""
+
+        def field(found: re.Match[bytes]) -> bytes:
+            name = unquote_plus(found[2].decode("utf-8", "replace"))
+            secret = found[3] and (_plain(name) in _QUERY or self.is_secret(name))
+            return b"%b%b=%b" % (found[1], found[2], _MARK if secret else found[3])
+
+        form = media_type.split(";", 1)[0].strip().lower() == _FORM_TYPE
+        return self.bytes(re.sub(_FIELD, field, body) if form else body)
 
     def _learned(self, data: bytes) -> Iterator[_Span]:
         # One after the other: a regular expression of as many as tokens make in a day is slow to make and to search.

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mcp_studio import __version__
+from mcp_studio.auth.accounts import Browser, nowhere
 from mcp_studio.call.call import Call
 from mcp_studio.call.caller import Caller, Completion, Origin, complete
 from mcp_studio.call.drafts import Memory
@@ -57,7 +58,9 @@ CLIENT_INFO: dict[str, Json] = {"name": "mcp-studio", "title": "mcp-studio", "ve
 class Studio:
     """Connections, catalog, trace, inbox and calls; use it as `async with Studio.open(...) as studio`."""
 
-    def __init__(self, config: Config, paths: Paths, *, can_ask: bool, origin: str = "") -> None:
+    def __init__(
+        self, config: Config, paths: Paths, *, can_ask: bool, origin: str = "", browser: Browser = nowhere
+    ) -> None:
         settings = config.settings
         self.config = config
         self.paths = paths
@@ -74,7 +77,9 @@ class Studio:
         uses = paths.state / "search-usage.json" if settings.search_usage else None
         self.usage = Usage(uses, self.redactor.text)
         self._checker = Checker(settings.limits)
-        self.signing = Signing(settings, paths, self.redactor, self.inbox, can_ask=can_ask, spawn=self.spawn)
+        self.signing = Signing(
+            settings, paths, self.redactor, self.inbox, can_ask=can_ask, spawn=self.spawn, browser=browser
+        )
         self.manager = ConnectionManager(
             settings, inbox=self.inbox, rules=self.rules, catalog=self.catalog, trace=self.trace,
             redactor=self.redactor, can_ask=can_ask, client_info=CLIENT_INFO, spawn=self.spawn,
@@ -92,15 +97,18 @@ class Studio:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, config: Config, paths: Paths, *, can_ask: bool, origin: str = "") -> AsyncGenerator[Studio]:
+    async def open(
+        cls, config: Config, paths: Paths, *, can_ask: bool, origin: str = "", browser: Browser = nowhere
+    ) -> AsyncGenerator[Studio]:
         """Start all enabled servers; on leaving, everything is closed in a bounded time, however it is left.
 
         Args:
             paths: where memories, drafts and recorded sessions are kept.
             can_ask: whether somebody can answer what servers ask; without it nothing of that kind is advertised.
             origin: which front end it is, as its recorded session will say; without it none is recorded.
+            browser: opens the page of a sign-in for the person.
         """
-        studio = cls(config, paths, can_ask=can_ask, origin=origin)
+        studio = cls(config, paths, can_ask=can_ask, origin=origin, browser=browser)
         try:
             for server in config.servers.values():
                 studio.manager.add(server)

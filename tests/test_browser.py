@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.urls import open_page
+from mcp_studio.present.browser import open_page
 from tests.support import run, wait_until
 
 WRITE = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from dataclasses import FrozenInstanceError, field, fields, replace
+from dataclasses import field, fields, replace
 
 import pytest
 
@@ -76,12 +76,8 @@ def test_equality_goes_by_fields_and_kind() -> None:
     assert Walker(Place("a")) == Walker(Place("a"))
 
 
-def test_frozen_ones_cannot_be_changed_and_have_a_hash() -> None:
+def test_frozen_ones_have_a_hash() -> None:
     place = Place("a", tags=())  # type: ignore[arg-type]
-    with pytest.raises(FrozenInstanceError):
-        place.name = "b"  # type: ignore[misc]
-    with pytest.raises(FrozenInstanceError):
-        del place.name  # pyright: ignore[reportAttributeAccessIssue]
     assert hash(place) == hash(Place("a", tags=()))  # type: ignore[arg-type]
     assert hash(Stone(1))
     with pytest.raises(TypeError):

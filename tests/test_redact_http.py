@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 
 import pytest
@@ -109,26 +108,5 @@ def test_a_flood_of_sessions_is_not_remembered_for_ever() -> None:
     assert len(names) == 10_001 and MARK in names
 
 
-def encoded(value: object) -> str:
-    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
-
-
-def test_a_proof_is_shown_as_what_it_says_without_its_signature() -> None:
-    header = {
-        "typ": "dpop+jwt",
-        "alg": "ES256",
-        "jwk": {"kty": "EC", "x": "l8tFrhx-34tV3hRICRDY9zCkDlpBhF42UQUfWVAWBFs"},
-    }
-    claims = {"jti": "-BwC3ESc6acc2lTc", "htm": "POST", "htu": "https://as.example/token", "iat": 1562262616}
-    proof = f"{encoded(header)}.{encoded(claims)}.c2lnbmF0dXJlLXMzY3I"
-    redactor = Redactor()
-    ((_, clean),) = redactor.headers([("DPoP", proof)])
-    assert "c2lnbmF0" not in clean and clean.endswith(MARK)
-    assert '"htm":"POST"' in clean and '"alg":"ES256"' in clean and "as.example/token" in clean
-    assert redactor.bytes(clean.encode()).decode() == clean, "nothing is left to be taken out"
-    assert redactor.headers([("DPoP", clean)])[0][1].count(MARK) == 1, "also when it is exported"
-
-
-@pytest.mark.parametrize("proof", ["", "s3cr", "a.b.s3cr", f"{'x' * 20_000}.b.s3cr", "W10.W10.s3cr"])
-def test_what_is_no_proof_is_not_shown(proof: str) -> None:
-    assert Redactor().headers([("DPoP", proof)])[0][1] == MARK
+def test_a_proof_is_not_shown() -> None:
+    assert Redactor().headers([("DPoP", "eyJhbGciOiJFUzI1NiJ9.eyJodG0iOiJQT1NUIn0.c2lnbmF0dXJl")])[0][1] == MARK

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 
-from mcp_studio import urls
 from mcp_studio.auth import model
 from mcp_studio.auth.access import Access, Ask, Holder, expiring, revoke
 from mcp_studio.auth.discovery import resource_of, tidy, usable
@@ -23,18 +21,26 @@ from mcp_studio.transport.base import Credentials, Tap
 from mcp_studio.vault.base import MemoryVault
 from mcp_studio.vault.keyring import open_vault
 
+Browser = Callable[[str], Awaitable[bool]]
+"""Opens a page for a person, False where there is no browser. It gets only addresses that `urls.judge` allows."""
+
+
+async def nowhere(_url: str) -> bool:
+    """The browser of whoever opens the page himself."""
+    return False
+
 
 class Accounts:
     """The sign-ins of one person: made, used, renewed, shown and ended."""
 
-    def __init__(self, settings: Settings, paths: Paths, limits: Limits, redactor: Redactor) -> None:
+    def __init__(
+        self, settings: Settings, paths: Paths, limits: Limits, redactor: Redactor, browser: Browser = nowhere
+    ) -> None:
         self.document = settings.client_metadata_url
         """Our client id metadata document, or empty."""
         self.limits = limits
         self.redactor = redactor
-        self.browser: Callable[[str], Awaitable[bool]] = partial(urls.open_page, browser=settings.browser)
-        """Opens a page for a person, False where there is no browser; a front end may put its own here. It gets only
-        addresses that `urls.judge` allows."""
+        self.browser = browser
         self._state = paths.state
         self.keeping: Keeping = settings.secrets
         """Where what a person got is kept."""

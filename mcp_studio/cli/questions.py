@@ -15,6 +15,7 @@ from mcp_studio.config.model import AnswerRule, Problem
 from mcp_studio.config.settings import load_answers
 from mcp_studio.errors import ConfigError, InputNeeded, SignInNeeded
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping, pretty
+from mcp_studio.present.browser import open_page
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.schema.check import quick
@@ -39,7 +40,7 @@ from mcp_studio.schema.place import pointer
 from mcp_studio.schema.text import from_text, to_text
 from mcp_studio.session.inbox import OURS, Inbox, InputRequest
 from mcp_studio.session.rules import message_result
-from mcp_studio.urls import judge, open_page
+from mcp_studio.urls import judge
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio

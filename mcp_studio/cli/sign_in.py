@@ -19,10 +19,10 @@ from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, can_ask, fr
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.jsontext import Json
+from mcp_studio.present.browser import NONE, is_there, open_page, ssh_line
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.session.sign_in import command, wants
-from mcp_studio.urls import NONE, is_there, open_page, ssh_line
 
 if TYPE_CHECKING:
     from mcp_studio.cli.output import Output

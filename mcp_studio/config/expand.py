@@ -183,18 +183,6 @@ def uses(server: ServerConfig) -> Iterator[tuple[str, str]]:
                 yield name, key
 
 
-_SHOWN = "client_id client_secret key assertion idp_client_id idp_client_secret idp_id_token".split()
-"""Settings by which a client shows who it is."""
-
-
 def see_to(config: ServerConfig) -> str:
     """What a person can do about an entry that gets its tokens by itself: nobody can sign in to it."""
-    names = [name for name in _SHOWN if getattr(config.auth, name)]
-    table = f"[servers.{config.name}.auth]"
-    told = f"Nobody signs in here: check {_listed(names)} in {table}, and what its authorization server allows it."
-    kept = dict.fromkeys(name for name, key in uses(config) if key.removeprefix("auth.") in names)
-    return f"{told} Another secret: mcp-studio config secrets set {_listed(list(kept))}" if kept else told
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
+    return f"Nobody signs in here: check [servers.{config.name}.auth], and what its authorization server allows it."

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from mcp_studio.config import table
-from mcp_studio.config.expand import Lookup, expanded, folder_of, uses
+from mcp_studio.config.expand import Lookup, expanded, folder_of
 from mcp_studio.config.importers import read_document
-from mcp_studio.config.model import Config, Keeping, Origin, Problem, ServerConfig, Settings, Source, Untrusted
+from mcp_studio.config.model import Config, Origin, Problem, ServerConfig, Settings, Source, Untrusted
 from mcp_studio.config.servers import read_server
-from mcp_studio.config.settings import KEEPING, load_answers, read_settings
+from mcp_studio.config.settings import load_answers, read_settings
 from mcp_studio.config.table import Table, loads_lenient
 from mcp_studio.errors import ConfigError, LimitExceeded
 from mcp_studio.jsontext import JsonProblem
@@ -38,24 +38,6 @@ def digest(file: Path, content: bytes) -> str:
     The path counts because an entry may start a program by a relative path.
     """
     return hashlib.sha256(str(file.absolute()).encode("utf-8", "surrogatepass") + b"\0" + content).hexdigest()
-
-
-def cautions(server: ServerConfig) -> list[str]:
-    """What an entry asks for that a person should know before agreeing to it, besides the server itself."""
-    auth, tls = server.auth, server.tls
-    found = ["accepts any certificate: whoever is in between can read and change everything"] if tls.insecure else []
-    if tls.ca:
-        found.append(f"accepts certificates of the authorities in {tls.ca}")
-    if tls.cert:
-        found.append(f"shows the client certificate in {tls.cert}")
-    if auth.kind not in ("", "none", "code"):
-        found.append(f"signs in by itself ({auth.kind.replace('_', ' ')})")
-    places = (("signs in at", auth.issuer), ("sends an identity token to", auth.idp_token_endpoint))
-    found += [f"{what} {where}" for what, where in places if where]
-    if auth.assume_pkce:
-        found.append("signs in without PKCE being promised")
-    secrets = sorted({name for name, _ in uses(server)})
-    return [*found, f"gets your kept secrets {', '.join(secrets)}"] if secrets else found
 
 
 class TrustStore:
@@ -150,7 +132,9 @@ def written(paths: Paths, cwd: Path, *, files: Sequence[Path] = ()) -> Config:
 def _read(paths: Paths, cwd: Path, files: Sequence[Path], trusted: TrustStore | None) -> _Loading:
     done = _Loading()
     if files:
-        done.settings = Settings(secrets=_keeping(paths.config_file))
+        aside = _Loading()
+        if (content := _content(paths.config_file, aside)) is not None:
+            done.settings = Settings(secrets=_parsed(paths.config_file, content, "user", aside)[0].secrets)
         for file in files:
             if (content := _content(file, done, required=True)) is not None:
                 _add(done, *_parsed(file, content, "file", done))
@@ -163,17 +147,6 @@ def _read(paths: Paths, cwd: Path, files: Sequence[Path], trusted: TrustStore | 
         done.files.append(str(paths.answers_file))
         done.settings = replace(done.settings, answers=(*answers, *done.settings.answers))
     return done
-
-
-def _keeping(file: Path) -> Keeping:
-    """Where the person keeps secrets; what else is in that file, or wrong with it, does not matter here."""
-    aside = _Loading()
-    content = _content(file, aside)
-    try:
-        values = table.read((content or b"").decode("utf-8-sig"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
-        values = {}
-    return Table(values, "", "", []).inner("secrets").take_word("store", Settings().secrets, KEEPING)
 
 
 def _project(file: Path, trusted: TrustStore, done: _Loading) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from mcp_studio.config.model import Auth, AuthKind, Era, Kind, Problem, Root, ServerConfig, Source, Timeouts, Tls
-from mcp_studio.config.table import Table, kind_of, nearest, place_of
+from mcp_studio.config.table import Table, kind_of, nearest
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS, era_of
 
@@ -64,68 +63,36 @@ def read_auth(table: Table) -> Auth:
 _CHECKED = ("kind", "method", "redirect_host", "algorithm")
 
 
-def auth_table(auth: Auth) -> dict[str, Any]:
-    """As it is written, without what is the default anyway."""
-    given = {key: getattr(auth, key) for key in AUTH_FIELDS if getattr(auth, key) != getattr(_BARE_AUTH, key)}
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
-
-
 def file_of(value: str) -> str:
     """The file that a `key`, `assertion` or `idp_id_token` is in; empty where the value is the thing itself."""
     return "" if not value or re.match(_INLINE, value) else value
 
 
-def _wrong(auth: Auth) -> list[tuple[str, str, str]]:
+def _wrong(auth: Auth) -> Iterator[tuple[str, str, str]]:
     """Key, sentence and hint of everything that does not go together."""
-    return [*_missing(auth), *_pointless(auth), *_addresses(auth)]
-
-
-def _missing(auth: Auth) -> list[tuple[str, str, str]]:
-    found = [
-        (key, f"is needed for the kind `{auth.kind}`.", "")
-        for key in NEEDED.get(auth.kind, ())
-        if not getattr(auth, key)
-    ]
-    if found:
-        return found
-    if auth.client_secret and not auth.client_id:
-        found.append(("client_id", "is missing: a client_secret belongs to one.", ""))
-    if auth.method.startswith("client_secret") and auth.client_id and not auth.client_secret:
-        found.append(("client_secret", f"is needed for the method `{auth.method}`.", ""))
-    if auth.method == "private_key_jwt" and not auth.key:
-        found.append(("key", "is needed for the method `private_key_jwt`.", ""))
-    return found
-
-
-def _pointless(auth: Auth) -> list[tuple[str, str, str]]:
-    """Keys that only another kind uses: whoever writes them means that kind."""
-    found: list[tuple[str, str, str]] = []
-    if auth.kind == "none":
-        return found
-    if auth.assertion and auth.kind != "workload":
-        found.append(("assertion", "is used by the kind `workload` alone.", 'Add kind = "workload".'))
-    if auth.key and "private_key_jwt" not in (auth.kind, auth.method):
-        found.append(("key", "is used by the kind or method `private_key_jwt` alone.", 'Add kind = "private_key_jwt".'))
-    if auth.kind != "enterprise":
-        given = [key for key in AUTH_FIELDS if key.startswith("idp_") and getattr(auth, key)]
-        found += [(key, "is used by the kind `enterprise` alone.", 'Add kind = "enterprise".') for key in given]
-    return found
-
-
-def _addresses(auth: Auth) -> list[tuple[str, str, str]]:
-    """Secrets and codes are sent over https; in clear text only within this machine."""
-    found: list[tuple[str, str, str]] = []
+    if missing := [key for key in NEEDED.get(auth.kind, ()) if not getattr(auth, key)]:
+        yield from ((key, f"is needed for the kind `{auth.kind}`.", "") for key in missing)
+    elif auth.client_secret and not auth.client_id:
+        yield "client_id", "is missing: a client_secret belongs to one.", ""
+    elif auth.method.startswith("client_secret") and auth.client_id and not auth.client_secret:
+        yield "client_secret", f"is needed for the method `{auth.method}`.", ""
+    elif auth.method == "private_key_jwt" and not auth.key:
+        yield "key", "is needed for the method `private_key_jwt`.", ""
+    for key in AUTH_FIELDS:
+        kind = "enterprise" if key.startswith("idp_") else _OF_ONE_KIND.get(key)
+        if kind and getattr(auth, key) and kind not in (auth.kind, auth.method) and auth.kind != "none":
+            yield key, f"is used by the kind `{kind}` alone.", f'Add kind = "{kind}".'
+    # Secrets and codes are sent over https; in clear text only within this machine.
     for key in ("issuer", "idp_token_endpoint"):
         if (url := getattr(auth, key)) and not (re.match(_HTTPS, url) or re.match(_LOOPBACK, url)):
-            found.append(
-                (key, f"`{url}` is no https:// address.", "http:// is for this machine: 127.0.0.1, localhost.")
-            )
-    url = auth.client_metadata_url
-    if url and not is_metadata_url(url):
-        found.append(("client_metadata_url", f"`{url}` is no https:// address with a path.", ""))
+            yield key, f"`{url}` is no https:// address.", "http:// is for this machine: 127.0.0.1, localhost."
+    if (url := auth.client_metadata_url) and not is_metadata_url(url):
+        yield "client_metadata_url", f"`{url}` is no https:// address with a path.", ""
     if not auth.account.isprintable():
-        found.append(("account", "has characters in it that cannot be seen.", ""))
-    return found
+        yield "account", "has characters in it that cannot be seen.", ""
+
+
+_OF_ONE_KIND = {"assertion": "workload", "key": "private_key_jwt"}
 
 
 def is_metadata_url(url: str) -> bool:
@@ -154,7 +121,6 @@ def _port(table: Table) -> int:
 TLS_FIELDS = tuple(item.name for item in fields(Tls))
 FILES = ("ca", "cert", "key")
 """Keys that name files."""
-_BARE_TLS = Tls()
 
 
 def read_tls(table: Table) -> Tls:
@@ -172,21 +138,11 @@ def read_tls(table: Table) -> Tls:
     return tls
 
 
-def tls_table(tls: Tls) -> dict[str, Any]:
-    """As it is written, without what is the default anyway."""
-    return {key: value for key in TLS_FIELDS if (value := getattr(tls, key)) != getattr(_BARE_TLS, key)}
-
-
 def read_object(table: Table, key: str) -> Json:
     """A table that is sent as it is, or None where there is none; dates have no place in JSON."""
-    value = table.take(key)
-    if value is None:
-        return None
-    if not isinstance(value, dict):
+    value = table.take_json(key)
+    if value is not None and not isinstance(value, dict):
         table.problem(key, f"must be a table, not {kind_of(value)}.")
-        return None
-    if wrong := place_of(value, key, not_json):
-        table.problem(wrong, "is no JSON value.", "Dates and times have to be written as strings.")
         return None
     return value
 
@@ -225,11 +181,6 @@ def read_roots(table: Table) -> tuple[Root, ...]:
 def roots_table(roots: tuple[Root, ...]) -> list[Any]:
     """Roots as they are written."""
     return [{"uri": root.uri, "name": root.name} if root.name else root.uri for root in roots]
-
-
-def not_json(value: object) -> bool:
-    """Whether a leaf is nothing that JSON has."""
-    return not (value is None or isinstance(value, (str, int)) or (isinstance(value, float) and math.isfinite(value)))
 
 
 ERAS: tuple[Era, ...] = get_args(Era)
@@ -318,20 +269,22 @@ def _no_address(url: str) -> str:
 def to_table(server: ServerConfig) -> dict[str, Any]:
     """The entry as a `[servers.NAME]` table: as it was written, without what is the default anyway."""
     entry = server.written or server
-    table: dict[str, Any] = {}
-    for key in KEYS:
-        if key in ("timeouts", "roots", "auth", "tls"):
-            continue
-        value = getattr(entry, key)
-        if value != getattr(_BARE, key):
-            table[key] = (
-                list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
-            )
-    times = {key: value for key in ("connect", "idle", "total") if (value := getattr(entry.timeouts, key)) is not None}
+    table = _changed(entry, _BARE, KEYS)
+    for key, names in (("timeouts", ("connect", "idle", "total")), ("auth", AUTH_FIELDS), ("tls", TLS_FIELDS)):
+        if key in table:
+            table[key] = _changed(table[key], getattr(_BARE, key), names)
     if entry.roots:
         table["roots"] = roots_table(entry.roots)
-    inner = {"timeouts": times, "auth": auth_table(entry.auth), "tls": tls_table(entry.tls)}
-    return {**table, **{key: values for key, values in inner.items() if values}}
+    return {key: value for key, value in table.items() if value != {}}
+
+
+def _changed(value: Any, bare: Any, names: Iterable[str]) -> dict[str, Any]:
+    """What of a record is not the default."""
+    changed = {name: item for name in names if (item := getattr(value, name)) != getattr(bare, name)}
+    return {
+        name: list(item) if type(item) is tuple else dict(item) if isinstance(item, Mapping) else item
+        for name, item in changed.items()
+    }
 
 
 _BARE = ServerConfig("bare")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 from mcp_studio.config.model import (
     AnswerRule,
@@ -21,8 +21,8 @@ from mcp_studio.config.model import (
     Settings,
     Verdict,
 )
-from mcp_studio.config.servers import is_metadata_url, not_json
-from mcp_studio.config.table import LONGEST, Table, kind_of, place_of
+from mcp_studio.config.servers import is_metadata_url
+from mcp_studio.config.table import LONGEST, Table, kind_of
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
 from mcp_studio.limits import Limits
@@ -40,13 +40,7 @@ def fingerprint(schema: Json) -> str:
 
 def read_answers(table: Table) -> list[AnswerRule]:
     """The rules under `answer` of a table; those that are wrong are left out with a problem noted."""
-    given = table.take("answer")
-    if given is None:
-        return []
-    if not isinstance(given, list):
-        table.problem("answer", f"must be written as [[answer]] tables, not {kind_of(given)}.")
-        return []
-    rules = (_rule(values, f"answer[{number}]", number, table) for number, values in enumerate(given))
+    rules = (_rule(row, number) for number, row in enumerate(table.rows("answer"), 1))
     return [rule for rule in rules if rule]
 
 
@@ -115,12 +109,9 @@ def to_table(rule: AnswerRule) -> dict[str, Any]:
     return table
 
 
-def _rule(values: object, where: str, number: int, outer: Table) -> AnswerRule | None:
-    before = len(outer.problems)
-    table = Table(values, outer.file, where, outer.problems)
+def _rule(table: Table, number: int) -> AnswerRule | None:
+    before = len(table.problems)
     action: RuleAction | Literal[""] = table.take_word("action", "", ACTIONS)
-    content = table.take("content")
-    wait = table.take_seconds("wait") or 0.0
     rule = AnswerRule(
         action or "ask",
         server=table.take_text("server", "*"),
@@ -128,16 +119,14 @@ def _rule(values: object, where: str, number: int, outer: Table) -> AnswerRule |
         tool=table.take_text("tool", "*"),
         message=table.take_text("message", "*"),
         schema=table.take_text("schema"),
-        content=content,
-        wait=min(wait, _LONGEST),
-        source=f"rule {number + 1} of {Path(outer.file).name}",
+        content=table.take_json("content"),
+        wait=min(table.take_seconds("wait") or 0.0, _LONGEST),
+        source=f"rule {number} of {Path(table.file).name}",
     )
     table.refuse_rest()
-    if content is not None and (wrong := place_of(content, "content", not_json)):
-        table.problem(wrong, "is no JSON value.", "Dates and times have to be written as strings.")
-    if len(outer.problems) == before and not action:
+    if len(table.problems) == before and not action:
         table.problem("action", f"is missing: one of {', '.join(ACTIONS)}.")
-    return rule if len(outer.problems) == before else None
+    return rule if len(table.problems) == before else None
 
 
 def _json(file: Path, text: str) -> bool:
@@ -151,11 +140,18 @@ def _sorted(value: Any) -> Any:
     return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
-T = TypeVar("T")
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([kKmMgG]i?)?[bB]?\Z")
-_FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-_AGE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(m(?:in(?:ute)?s?)?|h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?)?\Z", re.IGNORECASE)
-_TIMES = {"m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
+_SIZES = {
+    **dict.fromkeys(("", "b"), 1),
+    **dict.fromkeys(("k", "kb", "ki", "kib"), 1 << 10),
+    **dict.fromkeys(("m", "mb", "mi", "mib"), 1 << 20),
+    **dict.fromkeys(("g", "gb", "gi", "gib"), 1 << 30),
+}
+_AGES = {
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hour", "hours"), 3_600.0),
+    **dict.fromkeys(("", "d", "day", "days"), 86_400.0),
+    **dict.fromkeys(("w", "week", "weeks"), 604_800.0),
+}
 _MOST_CALLS = 1_000
 _VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 _CJK: tuple[Cjk, ...] = get_args(Cjk)
@@ -169,8 +165,7 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
     table.take("servers")
     trace, history = table.inner("trace"), table.inner("history")
     secrets, signing = table.inner("secrets"), table.inner("auth")
-    base = _search(table.inner("search"), base)
-    limits = _limits(table.inner("limits"), base.limits)
+    search, limits = table.inner("search"), table.inner("limits")
     settings = replace(
         base,
         theme=table.take_text("theme", base.theme),
@@ -179,38 +174,27 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
         editor=table.take_text("editor", base.editor),
         start_processes=table.take_integer("start_processes", base.start_processes, 1),
         start_remote=table.take_integer("start_remote", base.start_remote, 1),
-        limits=limits,
+        limits=_limits(limits, base.limits),
         policy=(*base.policy, *_policy(table)),
         answers=(*base.answers, *read_answers(table)),
         history=min(history.take_integer("keep", base.history, 0), _MOST_CALLS),
         calls=_folder(table, base.calls),
         record=trace.take_flag("record", base.record),
-        record_bytes=_given(trace, "max_bytes", _size) or base.record_bytes,
-        record_age=_given(trace, "max_age", _age) or base.record_age,
+        record_bytes=_size(trace, "max_bytes") or base.record_bytes,
+        record_age=_age(trace, "max_age") or base.record_age,
         traceparent=trace.take_flag("traceparent", base.traceparent),
+        # Packages may bring methods: whether there is one of that name is said when it is used.
+        search_method=search.take_text("method", base.search_method) or base.search_method,
+        search_cjk=search.take_word("cjk", base.search_cjk, _CJK),
+        search_semantic=search.take_flag("semantic", base.search_semantic),
+        search_usage=search.take_flag("usage", base.search_usage),
         secrets=secrets.take_word("store", base.secrets, KEEPING),
         browser=signing.take_text("browser", base.browser),
         client_metadata_url=_document(signing) or base.client_metadata_url,
         redact=(*base.redact, *_patterns(trace)),
     )
-    secrets.refuse_rest()
-    signing.refuse_rest()
-    history.refuse_rest()
-    trace.refuse_rest()
-    table.refuse_rest()
-    return settings
-
-
-def _search(search: Table, base: Settings) -> Settings:
-    """`[search]`; whether there is a method of that name is told when it is used, for packages may bring some."""
-    settings = replace(
-        base,
-        search_method=search.take_text("method", base.search_method) or base.search_method,
-        search_cjk=search.take_word("cjk", base.search_cjk, _CJK),
-        search_semantic=search.take_flag("semantic", base.search_semantic),
-        search_usage=search.take_flag("usage", base.search_usage),
-    )
-    search.refuse_rest()
+    for read in (limits, trace, history, secrets, signing, search, table):
+        read.refuse_rest()
     return settings
 
 
@@ -230,50 +214,32 @@ def _document(table: Table) -> str:
 
 
 def _limits(table: Table, base: Limits) -> Limits:
-    changes: dict[str, float | int] = {}
-    for key in table.keys():
-        if key not in _LIMITS:
-            continue
-        value = table.take(key)
-        size = _size(table, key, value) if _LIMITS[key] == "int" else _seconds(table, key, value)
-        if size is not None:
-            changes[key] = size
-    table.refuse_rest(_LIMITS)
-    return replace(base, **changes)  # type: ignore[arg-type]
+    given = {key: _size(table, key) if kind == "int" else table.take_seconds(key) for key, kind in _LIMITS.items()}
+    return replace(base, **{key: value for key, value in given.items() if value is not None})  # type: ignore[arg-type]
 
 
-def _size(table: Table, key: str, value: object) -> int | None:
-    found = _SIZE.match(value) if isinstance(value, str) else None
-    if found:
-        value = int(float(found[1]) * _FACTORS[(found[2] or "")[:1].lower()])
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        table.problem(key, f"must be a whole number above 0, or a size such as `64 MB`, not {_shown(value)}.")
-        return None
-    return value
+def _size(table: Table, key: str) -> int | None:
+    value = _quantity(table, key, _SIZES, "a whole number above 0, or a size such as `64 MB`")
+    return None if value is None else int(value)
 
 
-def _age(table: Table, key: str, value: object) -> float | None:
+def _age(table: Table, key: str) -> float | None:
     """Seconds; a bare number means days."""
-    found = _AGE.match(value) if isinstance(value, str) else None
-    number = float(found[1]) if found else value
-    if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 < number < float("inf"):
-        table.problem(
-            key, f"must be a number of days above 0, or a time such as `14 days` or `12 h`, not {_shown(value)}."
-        )
-        return None
-    return float(min(number, LONGEST)) * _TIMES[(found[2] or "d")[0].lower() if found else "d"]
+    return _quantity(table, key, _AGES, "a number of days above 0, or a time such as `14 days` or `12 h`")
 
 
-def _given(table: Table, key: str, read: Callable[[Table, str, object], T | None]) -> T | None:
+def _quantity(table: Table, key: str, units: Mapping[str, float], words: str) -> float | None:
+    """A number, or a text with a number and a unit."""
     value = table.take(key)
-    return None if value is None else read(table, key, value)
-
-
-def _seconds(table: Table, key: str, value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
-        table.problem(key, f"must be a number of seconds above 0, not {_shown(value)}.")
+    if value is None:
         return None
-    return float(min(value, LONGEST))
+    text = value if isinstance(value, str) else "" if isinstance(value, bool) else str(value)
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]*)", text)
+    number = min(float(found[1]), LONGEST) * units.get(found[2].lower(), 0) if found else 0
+    if number <= 0 or (units is _SIZES and isinstance(value, float)):
+        table.problem(key, f"must be {words}, not {_shown(value)}.")
+        return None
+    return number
 
 
 def _shown(value: object) -> str:
@@ -282,20 +248,17 @@ def _shown(value: object) -> str:
 
 def _policy(table: Table) -> list[PolicyRule]:
     rules: list[PolicyRule] = []
-    given = table.take("policy")
-    if given is not None and not isinstance(given, list):
-        table.problem("policy", f"must be written as [[policy]] tables, not {kind_of(given)}.")
-        return []
-    for number, values in enumerate(given or ()):
+    for row in table.rows("policy"):
         before = len(table.problems)
-        rule = Table(values, table.file, f"policy[{number}]", table.problems)
-        tools = rule.take_text("tools")
-        verdict: Verdict | Literal[""] = rule.take_word("verdict", "", _VERDICTS)
-        rule.refuse_rest()
-        if len(table.problems) == before and not (tools and verdict):
-            rule.problem("", "needs `tools` (a pattern such as `*.delete_*`) and `verdict`.")
-        elif len(table.problems) == before and verdict:
+        tools = row.take_text("tools")
+        verdict: Verdict | Literal[""] = row.take_word("verdict", "", _VERDICTS)
+        row.refuse_rest()
+        if len(table.problems) > before:
+            continue
+        if tools and verdict:
             rules.append(PolicyRule(tools, verdict))
+        else:
+            row.problem("", "needs `tools` (a pattern such as `*.delete_*`) and `verdict`.")
     return rules
 
 

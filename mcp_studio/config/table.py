@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -131,7 +132,7 @@ class Table:
 
     def problem(self, key: str, message: str, hint: str = "") -> None:
         """Note that something of this table is left out."""
-        self.problems.append(Problem(self.file, ".".join(part for part in (self.where, key) if part), message, hint))
+        self.problems.append(Problem(self.file, self._at(key), message, hint))
 
     def keys(self) -> tuple[str, ...]:
         """The keys that are there, in their order."""
@@ -177,7 +178,7 @@ class Table:
         """A duration in seconds above zero, or None where it is not given."""
         value = self._typed(key, float, None)
         if value is not None and not value > 0:
-            self.problem(key, "must be a number of seconds above 0.")
+            self.problem(key, f"must be a number of seconds above 0, not `{value}`.")
             return None
         return None if value is None else float(min(value, LONGEST))
 
@@ -200,11 +201,28 @@ class Table:
                 self.problem(f"{key}.{name}", f"must be a string, not {kind_of(value)}.")
         return pairs
 
+    def take_json(self, key: str) -> Json:
+        """A value that is sent as it is; dates have no place in JSON."""
+        value = self.take(key)
+        if wrong := place_of(value, key, _not_json):
+            self.problem(wrong, "is no JSON value.", "Dates and times have to be written as strings.")
+            return None
+        return value
+
     def inner(self, key: str) -> Table:
         """The table under a key; an empty one where there is none."""
         value = self.take(key)
-        where = ".".join(part for part in (self.where, key) if part)
-        return Table({} if value is None else value, self.file, where, self.problems)
+        return Table({} if value is None else value, self.file, self._at(key), self.problems)
+
+    def rows(self, key: str) -> list[Table]:
+        """The tables of a list under a key, such as `[[policy]]`."""
+        given = self.take(key)
+        if given is not None and not isinstance(given, list):
+            self.problem(key, f"must be written as [[{key}]] tables, not {kind_of(given)}.")
+            return []
+        return [
+            Table(values, self.file, f"{self._at(key)}[{at}]", self.problems) for at, values in enumerate(given or ())
+        ]
 
     def refuse_rest(self, known: Iterable[str] = ()) -> None:
         """Note every key that nobody asked for, with the nearest valid one."""
@@ -212,6 +230,9 @@ class Table:
         for key in self._values:
             if key not in names:
                 self.problem(key, "is not a known key.", nearest(key, names))
+
+    def _at(self, key: str) -> str:
+        return ".".join(part for part in (self.where, key) if part)
 
     def _typed(self, key: str, kind: type[Any], default: Any) -> Any:
         value = self.take(key)
@@ -227,6 +248,10 @@ class Table:
 def lone_surrogate(value: object) -> bool:
     """Whether a value is text with half of a surrogate pair in it, which no encoding of text has."""
     return isinstance(value, str) and not value.isascii() and _SURROGATE.search(value) is not None
+
+
+def _not_json(value: object) -> bool:
+    return not (value is None or isinstance(value, (str, int)) or (isinstance(value, float) and math.isfinite(value)))
 
 
 def place_of(value: object, where: str, wrong: Callable[[object], bool]) -> str:

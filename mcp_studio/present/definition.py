@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 from mcp_studio.catalog.listing import Entry
+from mcp_studio.config.expand import uses
+from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json, dumps, printable
 from mcp_studio.present import units
 from mcp_studio.present.units import size_text
@@ -160,3 +162,21 @@ def _short(value: Json) -> str:
 
 def _mapping(value: Json) -> Mapping[str, Json]:
     return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+
+
+def cautions(server: ServerConfig) -> list[str]:
+    """What an entry asks for that a person should know before agreeing to it, besides the server itself."""
+    auth, tls = server.auth, server.tls
+    found = ["accepts any certificate: whoever is in between can read and change everything"] if tls.insecure else []
+    if tls.ca:
+        found.append(f"accepts certificates of the authorities in {tls.ca}")
+    if tls.cert:
+        found.append(f"shows the client certificate in {tls.cert}")
+    if auth.kind not in ("", "none", "code"):
+        found.append(f"signs in by itself ({auth.kind.replace('_', ' ')})")
+    places = (("signs in at", auth.issuer), ("sends an identity token to", auth.idp_token_endpoint))
+    found += [f"{what} {where}" for what, where in places if where]
+    if auth.assume_pkce:
+        found.append("signs in without PKCE being promised")
+    secrets = sorted({name for name, _ in uses(server)})
+    return [*found, f"gets your kept secrets {', '.join(secrets)}"] if secrets else found

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from mcp_studio.auth.accounts import Accounts
+from mcp_studio.auth.accounts import Accounts, Browser
 from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import ServerConfig, Settings
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
@@ -122,9 +122,17 @@ class Signing:
     """
 
     def __init__(
-        self, settings: Settings, paths: Paths, redactor: Redactor, inbox: Inbox, *, can_ask: bool, spawn: Spawn
+        self,
+        settings: Settings,
+        paths: Paths,
+        redactor: Redactor,
+        inbox: Inbox,
+        *,
+        can_ask: bool,
+        spawn: Spawn,
+        browser: Browser,
     ) -> None:
-        self.accounts = Accounts(settings, paths, settings.limits, redactor)
+        self.accounts = Accounts(settings, paths, settings.limits, redactor, browser)
         """What is known of sign-ins, and all that can be done with them; studios may share it."""
         self._inbox = inbox
         self._can_ask = can_ask

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from mcp_studio.config.model import Auth, Era, Problem, Root, ServerConfig, Timeouts, Tls
-from mcp_studio.config.servers import SCHEMES, auth_table, contradiction, read_auth, read_tls, tls_table
+from mcp_studio.config.servers import SCHEMES, contradiction, read_auth, read_tls, to_table
 from mcp_studio.config.table import LONE_SURROGATE, Table, lone_surrogate, place_of
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json
@@ -52,21 +52,12 @@ def roots_value(roots: tuple[Root, ...]) -> Value:
 
 
 def _connect(entry: ServerConfig) -> Value:
-    if entry.url:
-        headers = cast("Value", dict(entry.headers))
-        auth, tls = auth_table(entry.auth) or None, tls_table(entry.tls) or None
-        return _said(
-            {"url": entry.url, "headers": headers or None, "transport": entry.transport, "auth": auth, "tls": tls}
-        )
-    return _said(
-        {
-            "command": entry.command,
-            "args": cast("Json", list(entry.args)) or None,
-            "env": cast("Value", dict(entry.env)) or None,
-            "inherit_env": cast("Json", list(entry.inherit_env)) or None,
-            "cwd": entry.cwd,
-        }
+    keys = (
+        ("url", "headers", "transport", "auth", "tls")
+        if entry.url
+        else ("command", "args", "env", "inherit_env", "cwd")
     )
+    return {key: value for key, value in to_table(entry).items() if key in keys}
 
 
 def _said(value: Value) -> Value:

@@ -10,10 +10,12 @@ import signal
 import sys
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mcp_studio.config.model import Config
 from mcp_studio.paths import Paths
+from mcp_studio.present.browser import open_page
 from mcp_studio.redact import Redactor
 from mcp_studio.tui import crash, logs
 from mcp_studio.tui.gate import Gate
@@ -77,9 +79,10 @@ def _run(config: Config, paths: Paths, started: Callable[[], None]) -> tuple[int
         from mcp_studio.studio import Studio
 
     gate, before = Gate(), keyring.passphrase()
+    browser = partial(open_page, browser=config.settings.browser)
 
     async def main() -> tuple[int, BaseException | None, Redactor]:
-        async with Studio.open(config, paths, can_ask=True, origin="studio") as studio:
+        async with Studio.open(config, paths, can_ask=True, origin="studio", browser=browser) as studio:
             handler = logs.install(paths.state / "mcp-studio.log", studio.redactor)
             try:
                 # Importing takes longer than a server needs to answer: it is greeted first.

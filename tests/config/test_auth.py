@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.config.load import cautions
 from mcp_studio.config.model import Auth, ServerConfig, Tls
 from mcp_studio.config.save import put_server
 from mcp_studio.config.servers import file_of, to_table
+from mcp_studio.present.definition import cautions
 from tests.config.helpers import load_file, load_user, trust
 
 SERVER = '[servers.s]\nurl = "https://example.com/mcp"\n'

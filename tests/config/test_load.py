@@ -117,8 +117,16 @@ def test_nothing_there_is_no_problem() -> None:
             "must be one of legacy, auto, modern, not `legcay`. Did you mean `legacy`?",
         ),
         ('command = "x"\ntimeouts = { conect = 1 }', "timeouts.conect", "Did you mean `connect`?"),
-        ('command = "x"\ntimeouts = { connect = 0 }', "timeouts.connect", "must be a number of seconds above 0."),
-        ('command = "x"\ntimeouts = { connect = nan }', "timeouts.connect", "must be a number of seconds above 0."),
+        (
+            'command = "x"\ntimeouts = { connect = 0 }',
+            "timeouts.connect",
+            "above 0, not `0`.",
+        ),
+        (
+            'command = "x"\ntimeouts = { connect = nan }',
+            "timeouts.connect",
+            "above 0, not `nan`.",
+        ),
         ('command = "x"\ncapabilities = { a = { b = nan } }', "capabilities.a.b", "is no JSON value."),
         ('command = "x"\nclient_info = { when = 2026-01-01 }', "client_info.when", "is no JSON value."),
         ('command = "x"\nenabled = "yes"', "enabled", "must be true or false, not a string."),

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from mcp_studio.config.expand import expanded, uses
-from mcp_studio.config.load import cautions
 from mcp_studio.config.model import Auth, Root, ServerConfig, Tls
 from mcp_studio.config.secrets import Offer, map_texts, offers, placed, texts
+from mcp_studio.present.definition import cautions
 
 REMOTE = ServerConfig(
     "git hub",

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from mcp_studio import urls
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig
+from mcp_studio.present import browser
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens.page import Page
 from tests.studio_support import stdio, text
@@ -158,11 +158,11 @@ async def test_a_long_address_can_be_read_to_its_end_on_a_small_screen() -> None
 
 
 def test_a_browser_that_draws_on_the_terminal_is_none(tmp_path: Path) -> None:
-    assert urls.command("https://a.example", {"PATH": "/usr/bin", "TERM": "xterm"}) is None
+    assert browser.command("https://a.example", {"PATH": "/usr/bin", "TERM": "xterm"}) is None
     script = tmp_path / "mine"
     script.write_text("#!/bin/sh\n")
     script.chmod(0o755)
-    assert urls.command("https://a.example/$(x)", {"BROWSER": f"{script} --new %s &"}) == [
+    assert browser.command("https://a.example/$(x)", {"BROWSER": f"{script} --new %s &"}) == [
         str(script), "--new", "https://a.example/$(x)",
     ]  # fmt: skip
 
@@ -172,10 +172,10 @@ def test_the_browser_that_is_named_goes_first_and_none_is_none(tmp_path: Path) -
     script.write_text("#!/bin/sh\n")
     script.chmod(0o755)
     desktop = {"DISPLAY": ":0", "BROWSER": str(script)}
-    assert urls.command("https://a.example", desktop, f"{script} --named") == [
+    assert browser.command("https://a.example", desktop, f"{script} --named") == [
         str(script), "--named", "https://a.example",
     ]  # fmt: skip
-    assert urls.command("https://a.example", desktop, "none") is None
-    assert urls.is_there({"BROWSER": str(script)}) and not urls.is_there(desktop, "none")
-    assert not urls.is_there({"DISPLAY": "localhost:10.0", "SSH_CONNECTION": "a 1 b 2"}), "a screen over SSH"
-    assert urls.is_there({"SSH_CONNECTION": "a 1 b 2"}, str(script))
+    assert browser.command("https://a.example", desktop, "none") is None
+    assert browser.is_there({"BROWSER": str(script)}) and not browser.is_there(desktop, "none")
+    assert not browser.is_there({"DISPLAY": "localhost:10.0", "SSH_CONNECTION": "a 1 b 2"}), "a screen over SSH"
+    assert browser.is_there({"SSH_CONNECTION": "a 1 b 2"}, str(script))

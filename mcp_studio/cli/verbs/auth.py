@@ -23,8 +23,8 @@ from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import SignInNeeded, StudioError, Unreachable, UsageError, renamed
 from mcp_studio.jsontext import Json, pretty
+from mcp_studio.present.browser import NONE
 from mcp_studio.studio import Studio
-from mcp_studio.urls import NONE
 
 
 def _login(config: Config, words: list[str], out: Output) -> int:

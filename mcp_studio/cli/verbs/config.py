@@ -13,7 +13,7 @@ from mcp_studio.cli.output import Output, table
 from mcp_studio.cli.terminal import can_ask, prompt
 from mcp_studio.cli.verbs import secrets
 from mcp_studio.config.importers import foreign_files, from_command, parse_paste, suggest_name
-from mcp_studio.config.load import TrustStore, cautions, load, written
+from mcp_studio.config.load import TrustStore, load, written
 from mcp_studio.config.model import Config, ServerConfig, Untrusted
 from mcp_studio.config.save import put_server, remove_server, set_value
 from mcp_studio.config.secrets import Offer, offers, placed
@@ -23,6 +23,7 @@ from mcp_studio.errors import InputNeeded, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
+from mcp_studio.present.definition import cautions
 from mcp_studio.safetext import safe
 from mcp_studio.vault import keyring
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, cast
 
 from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.jsontext import Json
+from mcp_studio.present.browser import open_page
 from mcp_studio.protocol.views import ResourceView, held_page, reach_lines, reach_of
 from mcp_studio.safetext import safe
 from mcp_studio.tui import late
-from mcp_studio.urls import judge, open_page
+from mcp_studio.urls import judge
 
 if TYPE_CHECKING:
     from mcp_studio.tui.blocks import Block

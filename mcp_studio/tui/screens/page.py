@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from mcp_studio.present.browser import open_page
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer
 from mcp_studio.tui.actions import spell
@@ -15,7 +16,7 @@ from mcp_studio.tui.address_text import host_parts
 from mcp_studio.tui.screens.asked import AskedDialog
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.urls import Page as Address
-from mcp_studio.urls import judge, open_page
+from mcp_studio.urls import judge
 
 _LONGEST = 10_000
 _LABEL = len("network  ")

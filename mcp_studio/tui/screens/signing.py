@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mcp_studio import urls
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.config.model import Keeping, ServerConfig
 from mcp_studio.errors import StudioError
+from mcp_studio.present import browser as browsers
 from mcp_studio.present import connections
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
@@ -108,7 +108,7 @@ class Signing:
             config.url if config is not None else "",
             reason,
             scopes,
-            browser=urls.is_there(browser=settings.browser),
+            browser=browsers.is_there(browser=settings.browser),
             alone=config is not None and config.auth.alone,
         )
 

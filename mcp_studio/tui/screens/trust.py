@@ -9,8 +9,8 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from mcp_studio.config.load import cautions
 from mcp_studio.config.model import ServerConfig, Untrusted
+from mcp_studio.present.definition import cautions
 from mcp_studio.safetext import safe
 from mcp_studio.tui.screens.dialog import Dialog
 
