@@ -152,7 +152,7 @@ class Caller:
         rules: tuple[PolicyRule, ...],
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
     ) -> None:
-        self._manager = manager
+        self.manager = manager
         self._catalog = catalog
         self._inbox = inbox
         self._checker = checker
@@ -224,10 +224,10 @@ class Caller:
         call.found(*await self.skills.judge(call))
 
     def _is_modern(self, server: str) -> bool:
-        return server in self._manager.names() and self._manager.status(server).modern
+        return server in self.manager.names() and self.manager.status(server).modern
 
     def _connection_changed(self, server: str) -> None:
-        if server not in self._manager.names() or self._manager.status(server).state != "ready":
+        if server not in self.manager.names() or self.manager.status(server).state != "ready":
             self._reads.forget(server)
 
     async def _tool(self, call: Call, origin: Origin, approved: bool) -> None:
@@ -240,7 +240,7 @@ class Caller:
         view = entries[0].view if entries else None
         tool = view if isinstance(view, ToolView) else None
         for secret in self._secret.of(tool, call.params["arguments"]):
-            self._manager.learn(secret)
+            self.manager.learn(secret)
         call.finish(await self._outcome(call, tool))
         if tool is None or tool.output_schema is None or call.unchecked:
             call.found(())
@@ -259,7 +259,7 @@ class Caller:
 
     async def _check(self, call: Call, schema: Json) -> None:
         """Compare a result with the tool's outputSchema; the trace hears too what is wrong."""
-        outcome, tap = call.outcome, self._manager.supervisor(call.ref.server).tap
+        outcome, tap = call.outcome, self.manager.supervisor(call.ref.server).tap
         if not isinstance(outcome, Succeeded):
             return call.found(())
         result = mapping(outcome.result)
@@ -275,7 +275,7 @@ class Caller:
 
     async def _refusal(self, call: Call, entries: Sequence[Entry], origin: Origin, approved: bool) -> Denied | None:
         """None when it may run; a rule that denies holds also for what was approved."""
-        trusted = self._manager.config(call.ref.server).trust
+        trusted = self.manager.config(call.ref.server).trust
         judgement = judge(call.ref, entries, origin=origin, trusted=trusted, rules=self._rules)
         return await consent(self._inbox.ask, judgement, call.ref, call.params["arguments"], call, approved=approved)
 
