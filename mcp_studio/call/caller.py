@@ -25,7 +25,7 @@ from mcp_studio.call.call import (
     outcome_of,
 )
 from mcp_studio.call.secrets import SecretArguments
-from mcp_studio.call.sending import Sender
+from mcp_studio.call.sending import send
 from mcp_studio.call.skills import SkillReader
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Entry, Ref
@@ -162,7 +162,8 @@ class Caller:
         self._reads = ResourceReads()
         manager.notified.connect(lambda heard: self._reads.on_notification(heard[0], heard[1], heard[2].get("uri")))
         manager.changed.connect(self._connection_changed)
-        self._sender = Sender(manager, tasks, limits)
+        self._tasks = tasks
+        self._limits = limits
         self.skills = SkillReader(manager, catalog)
         """Who loads skills."""
         self._waiting: dict[int, list[Call]] = {}
@@ -250,7 +251,7 @@ class Caller:
     async def _outcome(self, call: Call, tool: ToolView | None) -> CallOutcome:
         began = time.perf_counter()
         try:
-            reply = await self._sender.send(call, tool)
+            reply = await send(self.manager, self._tasks, self._limits, call, tool)
         except (asyncio.CancelledError, Ended, StudioError) as error:
             outcome = replace(_failure(call, error), ms=(time.perf_counter() - began) * 1000)
         else:
