@@ -26,8 +26,8 @@ Verdict = Literal["same", "differs", "new", "failed", "skipped"]
 """`new`: the recording has no answer to compare with; `failed`: it was sent, or was to be, and there is no answer;
 `skipped`: it could not be sent as it was."""
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-_OF_ERA = ("ttlMs", "cacheScope")
-"""Members of results that only one era has."""
+_IGNORED = ("$.ttlMs", "$.cacheScope", "$.resultType", "$.nextCursor")
+"""Members of results that only one era has, or that mean nothing to another server."""
 
 
 @record(frozen=True)
@@ -73,22 +73,12 @@ def _error(code: int, message: str, data: Json) -> dict[str, Json]:
     return {"error": {"code": code, "message": message, **more}}
 
 
-def _comparable(step: Step, before: dict[str, Json], after: dict[str, Json]) -> tuple[Json, Json]:
-    """Without what one of them has only since it is of another era, and what is of no meaning to another server."""
-    kind = next((kind for kind in ("result", "error") if kind in before and kind in after), "")
-    if not kind:
-        return before, after
-    old, new = before[kind], after[kind]
-    if not isinstance(old, dict) or not isinstance(new, dict):
-        return old, new
-    old, new = cast("dict[str, Json]", old), cast("dict[str, Json]", new)
-    drop = {key for key in _OF_ERA if (key in old) != (key in new)}
-    if {old.get("resultType", "complete"), new.get("resultType", "complete")} == {"complete"}:
-        drop.add("resultType")
-    if step.method in LISTS and "nextCursor" in old and "nextCursor" in new:
-        drop.add("nextCursor")
-    without = [{key: value for key, value in one.items() if key not in drop} for one in (old, new)]
-    return without[0], without[1]
+def _comparable(before: dict[str, Json], after: dict[str, Json]) -> tuple[Json, Json]:
+    """What is compared: both results, or both errors; where one is this and one is that, the whole answers."""
+    for kind in ("result", "error"):
+        if kind in before and kind in after:
+            return before[kind], after[kind]
+    return before, after
 
 
 _COMPLETE = "completion/complete"
@@ -133,6 +123,7 @@ class Replayer:
         self._recording = recording
         self._manner = manner
         self._fill = fill
+        self._ignore = Ignore((*manner.ignore.patterns, *_IGNORED), usual=manner.ignore.usual)
         self._cursors: dict[str, str] = {}
         self._began = 0.0
         self._first = 0.0
@@ -192,7 +183,7 @@ class Replayer:
         def compare() -> tuple[dict[str, Json], tuple[Difference, ...]]:
             # As the trace would have it: recorded answers have no secrets either.
             now = mapping(loads(self._redactor.bytes(dumps(answer))))
-            found = diff(*_comparable(step, recorded.answer, now), self._manner.ignore) if recorded.answer else ()
+            found = diff(*_comparable(recorded.answer, now), self._ignore) if recorded.answer else ()
             return now, found
 
         now, found = await asyncio.to_thread(compare)
