@@ -238,7 +238,7 @@ class Studio:
         settings = self.config.settings
         return import_module("mcp_studio.search.index").SearchIndex(
             self.catalog, tags=self._tags, servers=self.manager.names, usage=self.usage, cache=self.paths.cache,
-            semantic=settings.search_semantic, cjk=settings.search_cjk,
+            semantic=settings.search_semantic, cjk=settings.search_cjk, redact=self.redactor.bytes,
         )  # fmt: skip
 
     async def search(
