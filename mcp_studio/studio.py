@@ -90,7 +90,7 @@ class Studio:
         self.logs = self.manager.logs
         file = TaskFile(paths.state / "tasks.json", self.redactor.bytes)
         self.tasks = Tasks(self.manager, settings.limits, file, self.spawn)
-        self._caller = Caller(
+        self.caller = Caller(
             self.manager, self.tasks, self.catalog, self.inbox, self._checker, settings.limits, settings.policy,
             self.spawn,
         )  # fmt: skip
@@ -147,7 +147,7 @@ class Studio:
     @property
     def calls(self) -> tuple[Call, ...]:
         """The calls that run at this moment, oldest first."""
-        return self._caller.running
+        return self.caller.running
 
     def call_tool(
         self,
@@ -169,7 +169,7 @@ class Studio:
         """
         if origin == "person":
             self.usage.ran(ref)
-        return self._caller.call_tool(
+        return self.caller.call_tool(
             ref, arguments, origin=origin, approved=approved, timeouts=timeouts, task=task, ttl=ttl
         )
 
@@ -180,12 +180,12 @@ class Studio:
         """
         self.subscriptions.read(server, uri)
         self.usage.ran(Ref("resource", server, uri))
-        return self._caller.start(Ref("resource", server, uri), "resources/read", {"uri": uri}, timeouts, fresh)
+        return self.caller.start(Ref("resource", server, uri), "resources/read", {"uri": uri}, timeouts, fresh)
 
     def get_prompt(self, ref: Ref, arguments: Mapping[str, str], *, timeouts: Timeouts = _SERVERS) -> Call:
         """Get a prompt."""
         self.usage.ran(ref)
-        return self._caller.start(ref, "prompts/get", {"name": ref.name, "arguments": dict(arguments)}, timeouts)
+        return self.caller.start(ref, "prompts/get", {"name": ref.name, "arguments": dict(arguments)}, timeouts)
 
     async def complete(self, ref: Ref, argument: str, value: str, known: Mapping[str, str]) -> Completion:
         """Values that the server suggests for an argument of a prompt or template; nothing where it has none to give.
@@ -202,7 +202,7 @@ class Studio:
             StudioError: it is not connected, or offers none.
         """
         await self.manager.listed(server)
-        return self._caller.skills.listed(server)
+        return self.caller.skills.listed(server)
 
     async def skill(self, server: str, which: str, file: str = "") -> SkillReading:
         """Read a skill, named by its name or address, or one of its files, and compare it with the skill's entry.
@@ -211,7 +211,7 @@ class Studio:
             StudioError: it is not connected, or has no such skill or file.
         """
         await self.manager.listed(server)
-        return await self._caller.skills.load(server, which, file, partial(self.read_resource, fresh=True))
+        return await self.caller.skills.load(server, which, file, partial(self.read_resource, fresh=True))
 
     async def list_page(self, server: str, kind: EntryKind, cursor: str | None = None) -> Page:
         """One page of a list from the wire, past the catalog; `cursor` is what the page before it named.
@@ -246,7 +246,7 @@ class Studio:
         settings = self.config.settings
         return import_module("mcp_studio.search.index").SearchIndex(
             self.catalog, tags=self._tags, servers=self.manager.names, usage=self.usage, cache=self.paths.cache,
-            semantic=settings.search_semantic, cjk=settings.search_cjk,
+            semantic=settings.search_semantic, cjk=settings.search_cjk, redact=self.redactor.bytes,
         )  # fmt: skip
 
     async def search(

@@ -19,7 +19,7 @@ from mcp_studio.call.copying.subject import Subject
 from mcp_studio.call.drafts import Drafts
 from mcp_studio.call.history import History, past_of
 from mcp_studio.call.saved import folders
-from mcp_studio.call.secrets import Keeper, SecretArguments, secret_places
+from mcp_studio.call.secrets import SecretArguments, SecretFilter, secret_places
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.catalog.remembered import Memory, memory_file, remember
 from mcp_studio.config.load import TrustStore, load
@@ -161,7 +161,7 @@ def test_a_name_of_a_secret_cannot_write_into_the_question(tmp_path: Path) -> No
         file.write_text(SAVED.format(f"${{env:{name}}}"))
     loaded = folders(Paths.default(), tmp_path).load()
     assert not loaded.calls
-    assert ["by a name that cannot be shown whole" in problem.message for problem in loaded.failed] == [True] * 3
+    assert ["cannot be shown whole on a line" in problem.message for problem in loaded.failed] == [True] * 3
 
 
 # ---------------------------------------------------------------------- secrets
@@ -189,7 +189,7 @@ def test_secrets_inside_of_arguments_are_known_before_they_are_sent() -> None:
     assert list(SecretArguments().of(tool, {"rows": [{"p": "open-open"}]})) == []
     places = secret_places(build(DEEP), VALUE)
     assert places == {"/rows/1/w", "/map/k", "/either/passphrase", "/pin", "/whole"}
-    kept, _ = Keeper().kept(VALUE, places)
+    kept, _ = SecretFilter().without(VALUE, places)
     assert kept == {"rows": [{"p": "open"}, {"p": "open"}], "map": {}, "either": {}}
 
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple, cast
 
-from mcp_studio.call.cache import Reads
 from mcp_studio.call.call import (
     Call,
     CallOutcome,
@@ -26,7 +25,7 @@ from mcp_studio.call.call import (
     outcome_of,
 )
 from mcp_studio.call.secrets import SecretArguments
-from mcp_studio.call.sending import Sender
+from mcp_studio.call.sending import send
 from mcp_studio.call.skills import SkillReader
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Entry, Ref
@@ -35,7 +34,7 @@ from mcp_studio.errors import ConnectionLost, ProtocolError, StudioError, Unreac
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.limits import MB, Limits
 from mcp_studio.protocol.events import Answered
-from mcp_studio.protocol.versions import at_least
+from mcp_studio.protocol.versions import Cached, Hint, at_least, hint_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.record import record
 from mcp_studio.schema.worker import Checker
@@ -153,15 +152,18 @@ class Caller:
         rules: tuple[PolicyRule, ...],
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
     ) -> None:
-        self._manager = manager
+        self.manager = manager
         self._catalog = catalog
         self._inbox = inbox
         self._checker = checker
         self._rules = rules
         self._spawn = spawn
         self._secret = SecretArguments()
-        self._reads = Reads(manager)
-        self._sender = Sender(manager, tasks, limits)
+        self._reads = ResourceReads()
+        manager.notified.connect(lambda heard: self._reads.on_notification(heard[0], heard[1], heard[2].get("uri")))
+        manager.changed.connect(self._connection_changed)
+        self._tasks = tasks
+        self._limits = limits
         self.skills = SkillReader(manager, catalog)
         """Who loads skills."""
         self._waiting: dict[int, list[Call]] = {}
@@ -214,10 +216,20 @@ class Caller:
         call.found(())
 
     async def _read(self, call: Call) -> None:
-        if not self._reads.answer(call):
-            call.finish(await self._outcome(call, None))
-            self._reads.keep(call)
+        outcome = None if call.fresh else self._reads.get(call.ref.server, call.ref.name)
+        if outcome is None:
+            outcome = await self._outcome(call, None)
+            if self._is_modern(call.ref.server):
+                outcome = self._reads.keep(call, outcome)
+        call.finish(outcome)
         call.found(*await self.skills.judge(call))
+
+    def _is_modern(self, server: str) -> bool:
+        return server in self.manager.names() and self.manager.status(server).modern
+
+    def _connection_changed(self, server: str) -> None:
+        if server not in self.manager.names() or self.manager.status(server).state != "ready":
+            self._reads.forget(server)
 
     async def _tool(self, call: Call, origin: Origin, approved: bool) -> None:
         entries = self._catalog.find(call.ref)
@@ -229,7 +241,7 @@ class Caller:
         view = entries[0].view if entries else None
         tool = view if isinstance(view, ToolView) else None
         for secret in self._secret.of(tool, call.params["arguments"]):
-            self._manager.learn(secret)
+            self.manager.learn(secret)
         call.finish(await self._outcome(call, tool))
         if tool is None or tool.output_schema is None or call.unchecked:
             call.found(())
@@ -239,7 +251,7 @@ class Caller:
     async def _outcome(self, call: Call, tool: ToolView | None) -> CallOutcome:
         began = time.perf_counter()
         try:
-            reply = await self._sender.send(call, tool)
+            reply = await send(self.manager, self._tasks, self._limits, call, tool)
         except (asyncio.CancelledError, Ended, StudioError) as error:
             outcome = replace(_failure(call, error), ms=(time.perf_counter() - began) * 1000)
         else:
@@ -248,7 +260,7 @@ class Caller:
 
     async def _check(self, call: Call, schema: Json) -> None:
         """Compare a result with the tool's outputSchema; the trace hears too what is wrong."""
-        outcome, tap = call.outcome, self._manager.supervisor(call.ref.server).tap
+        outcome, tap = call.outcome, self.manager.supervisor(call.ref.server).tap
         if not isinstance(outcome, Succeeded):
             return call.found(())
         result = mapping(outcome.result)
@@ -264,7 +276,7 @@ class Caller:
 
     async def _refusal(self, call: Call, entries: Sequence[Entry], origin: Origin, approved: bool) -> Denied | None:
         """None when it may run; a rule that denies holds also for what was approved."""
-        trusted = self._manager.config(call.ref.server).trust
+        trusted = self.manager.config(call.ref.server).trust
         judgement = judge(call.ref, entries, origin=origin, trusted=trusted, rules=self._rules)
         return await consent(self._inbox.ask, judgement, call.ref, call.params["arguments"], call, approved=approved)
 
@@ -297,6 +309,84 @@ def _failure(call: Call, error: BaseException) -> CallOutcome:
             return Lost(request_id=call.request, error=error, sent=call.sent and not nobody)
         case _:
             return Cancelled()
+
+
+_MOST_READS = 200
+_MOST_BYTES = 16 * MB
+_LIST_CHANGED = "notifications/resources/list_changed"
+_UPDATED = "notifications/resources/updated"
+
+
+class _Read(NamedTuple):
+    outcome: Succeeded
+    hint: Hint
+    at: float
+
+
+class ResourceReads:
+    """Results of resources/read, for as long as servers call them fresh (2026-07-28, server/utilities/caching).
+
+    One studio is one person, so what is `private` may be kept too; nothing outlives the connection that it came over.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._reads: dict[tuple[str, str], _Read] = {}
+        self._changes: dict[str, float] = {}
+        """When each server last said that a resource has changed."""
+
+    def get(self, server: str, uri: str) -> Succeeded | None:
+        """The result of an earlier read that is still fresh."""
+        read = self._reads.get((server, uri))
+        if read is None or (age := self._clock() - read.at) >= read.hint.ttl:
+            return None
+        earlier = read.outcome
+        return Succeeded(size=earlier.size, result=earlier.result, hint=read.hint, cached=Cached(age, read.hint))
+
+    def keep(self, call: Call, outcome: CallOutcome) -> CallOutcome:
+        """Keep what was just read; gives the outcome with what the server says about keeping it.
+
+        A result that needed rounds of input is not kept, nor is one with problems, nor one during whose reading the
+        server spoke of a change: nobody knows which of the two is newer.
+        """
+        server, uri = call.ref.server, call.ref.name
+        self._reads.pop((server, uri), None)
+        if not isinstance(outcome, Succeeded):
+            return outcome
+        hint = hint_of(outcome.result)
+        if hint is None:
+            return outcome
+        unchanged = self._changes.get(server, 0.0) < call.started
+        if hint.ttl > 0 and unchanged and call.sendings == 1 and not outcome.problems and outcome.size <= _MOST_BYTES:
+            self._reads[server, uri] = _Read(outcome, hint, self._clock())
+            while len(self._reads) > _MOST_READS or self._size() > _MOST_BYTES:
+                del self._reads[next(iter(self._reads))]
+        return replace(outcome, hint=hint, problems=(*outcome.problems, *[hint.problem] * bool(hint.problem)))
+
+    def on_notification(self, server: str, method: str, uri: Json) -> None:
+        """Forget what a notification makes out of date; an update may name a part of what was read."""
+        if method not in (_LIST_CHANGED, _UPDATED):
+            return
+        self._changes[server] = self._clock()
+        if method == _LIST_CHANGED or not isinstance(uri, str):
+            self.forget(server)
+            return
+        for key in tuple(self._reads):
+            if key[0] == server and _covers(key[1], uri):
+                del self._reads[key]
+
+    def forget(self, server: str) -> None:
+        """Forget all results of a server: its connection is another one, or is gone."""
+        for key in tuple(self._reads):
+            if key[0] == server:
+                del self._reads[key]
+
+    def _size(self) -> int:
+        return sum(read.outcome.size for read in self._reads.values())
+
+
+def _covers(uri: str, part: str) -> bool:
+    return uri == part or part.startswith((uri.rstrip("/") + "/", uri + "#", uri + "?"))
 
 
 _MOST_VALUES = 100

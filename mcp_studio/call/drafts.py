@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mcp_studio.call.history import History
-from mcp_studio.call.secrets import Keeper
+from mcp_studio.call.secrets import SecretFilter
 from mcp_studio.call.store import Saver, read_end
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping
@@ -36,7 +36,7 @@ class Drafts:
         self, file: Path, redact: Callable[[str], str] = str, hides: Callable[[str], bool] = is_secret_name
     ) -> None:
         self._file = file
-        self._keeper = Keeper(redact, hides)
+        self._keeper = SecretFilter(redact, hides)
         self._values: dict[str, Json] = _read(file)
         self._hidden: dict[str, frozenset[str]] = {}
         self._saver = Saver(self._save, _DELAY)
@@ -78,7 +78,7 @@ class Drafts:
     def _text(self, value: Json, hidden: frozenset[str]) -> bytes:
         """A draft as it is written; nothing where it is too large, or no JSON."""
         try:
-            text = dumps(self._keeper.kept(value, hidden)[0])
+            text = dumps(self._keeper.without(value, hidden)[0])
         except (ValueError, TypeError, RecursionError):
             return b""
         return text if len(text) <= _LARGEST else b""
@@ -96,7 +96,7 @@ class Memory:
     """What a person has typed and called before."""
 
     def __init__(self, folder: Path, redactor: Redactor, keep: int) -> None:
-        self.keeper = Keeper(redactor.text, redactor.is_secret)
+        self.keeper = SecretFilter(redactor.text, redactor.is_secret)
         self.drafts = Drafts(folder / "drafts.json", self.keeper.redact, self.keeper.hides)
         self.history = History(folder / "history.jsonl", keep, self.keeper)
         self.changed = self.history.changed

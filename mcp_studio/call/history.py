@@ -22,7 +22,7 @@ from mcp_studio.call.call import (
     TimedOut,
     ToolFailed,
 )
-from mcp_studio.call.secrets import Keeper
+from mcp_studio.call.secrets import SecretFilter
 from mcp_studio.call.store import Journal, Saver
 from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
 from mcp_studio.errors import StudioError
@@ -100,13 +100,13 @@ def said_of(outcome: CallOutcome) -> str:
     return " ".join(said[: 4 * _SAID].split())[:_SAID]
 
 
-def line_of(past: Past, hidden: Collection[str], keeper: Keeper) -> bytes:
+def line_of(past: Past, hidden: Collection[str], keeper: SecretFilter) -> bytes:
     """A call as it is written; nothing where its address alone holds a secret."""
     if keeper.redact(past.ref.name) != past.ref.name:
         return b""
     large = False
     try:
-        arguments, left = keeper.kept(past.arguments, hidden)
+        arguments, left = keeper.without(past.arguments, hidden)
         frame = dumps(arguments)
     except (ValueError, TypeError, RecursionError):
         frame, left, large = b"null", (), True
@@ -182,7 +182,7 @@ class History:
         keep: calls of one entry that are kept; with 0 nothing is written, and nothing read.
     """
 
-    def __init__(self, file: Path, keep: int = KEEP, keeper: Keeper = Keeper()) -> None:  # noqa: B008
+    def __init__(self, file: Path, keep: int = KEEP, keeper: SecretFilter = SecretFilter()) -> None:  # noqa: B008
         self.changed: Signal[Ref] = Signal()
         """There is one more of this entry, or fewer; what is read from now on has it."""
         self.keep = keep
@@ -238,13 +238,9 @@ class History:
         await self._saver.finish()
         mark = b'"id":' + dumps(past.id) + b"}"
         try:
-            done = await asyncio.to_thread(
-                self._journal.keep, lambda lines: [line for line in lines if not line.endswith(mark)]
-            )
+            await asyncio.to_thread(self._journal.keep, lambda lines: [one for one in lines if not one.endswith(mark)])
         except OSError as problem:
             raise StudioError(f"The history cannot be written: {problem.strerror or problem}.") from None
-        if not done:
-            raise StudioError("The history cannot be written: another studio is at it.", hint="Try again.")
         self.changed.emit(past.ref)
 
     async def close(self) -> None:

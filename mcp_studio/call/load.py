@@ -207,7 +207,7 @@ async def consent(
     return await once(ask, judgement, ref, arguments, approved=approved, times=times, reasons=reasons)
 
 
-def remembered(load: Load, ref: Ref, arguments: Json, began: float, origin: str) -> Past:
+def past_of_load(load: Load, ref: Ref, arguments: Json, began: float, origin: str) -> Past:
     """The one entry of the history for a whole run; it lasted as long as all of it."""
     wrong = [(count, kind) for kind, count in load.outcomes.items() if kind not in ("ok", "stopped", "task")]
     kind = max(wrong)[1] if wrong else "stopped" if load.why else "ok"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 import tomllib
 from collections.abc import Iterable
 from contextlib import suppress
@@ -42,8 +41,6 @@ _NAME = re.compile(r"[\w][\w .+@-]{0,79}\Z")
 _LONGEST = 200
 _LARGEST = 1024 * 1024
 _MOST = 5_000
-_PATIENCE = 5.0
-"""Seconds for reading all files of the folders."""
 _DEEPEST = 16
 """Levels of objects and lists that are written as TOML; deeper ones are written as JSON."""
 _FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
@@ -247,11 +244,9 @@ def _check_references(arguments: Json, variables: tuple[Variable, ...], top: Tab
             where = ".".join(("arguments", *map(str, path)))
             if found[1] or (found[3] in names and not found[2]):
                 continue
-            if found[2] and not found[3]:
-                top.problem(where, f"`{found[0]}` has no name.")
-            elif found[2] and (len(found[3]) > _LONGEST or hidden_in(found[3]) or "\n" in found[3]):
+            if found[2] and not (0 < len(found[3]) <= _LONGEST and found[3].isprintable() and not hidden_in(found[3])):
                 # People agree to names that they read on a line.
-                top.problem(where, "refers to a secret by a name that cannot be shown whole on a line.")
+                top.problem(where, "refers to a secret by a name that is empty or cannot be shown whole on a line.")
             elif not found[2]:
                 hint = nearest(found[3], names) or "A literal ${ is written as $${."
                 top.problem(where, f"`{found[0]}` is no variable: there is no [variables.{found[3]}].", hint)
@@ -415,12 +410,8 @@ class Folders:
         """All that is there; a file that cannot be used costs none of the others."""
         problems: list[Problem] = []
         found: list[SavedCall] = []
-        end = time.monotonic() + _PATIENCE
         for where in self._places:
             for file in _files(self.path(where), problems):
-                if time.monotonic() > end:
-                    problems.append(Problem(str(file), "", f"and what comes after it took more than {_PATIENCE:g} s."))
-                    break
                 if (saved := _read(file, where, problems)) is not None:
                     found.append(saved)
         return Loaded(tuple(found), tuple(problems))

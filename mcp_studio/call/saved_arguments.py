@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple, cast
 
 from mcp_studio.call.saved import REFERENCE, SavedCall, Variable, Where, literal
-from mcp_studio.call.secrets import Keeper, walk
+from mcp_studio.call.secrets import SecretFilter, walk
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError
@@ -136,9 +136,9 @@ class Leaf(NamedTuple):
     secret: bool
 
 
-def leaves(arguments: Json, keeper: Keeper, hidden: Collection[str] = ()) -> tuple[Leaf, ...]:
+def leaves(arguments: Json, keeper: SecretFilter, hidden: Collection[str] = ()) -> tuple[Leaf, ...]:
     """The scalars in a value, and whatever of it is secret, in their order; not more than a person can look at."""
-    secret = [path_of(place, arguments) for place in keeper.kept(arguments, hidden)[1]]
+    secret = [path_of(place, arguments) for place in keeper.without(arguments, hidden)[1]]
 
     def found() -> Iterator[Leaf]:
         for path, value in walk(arguments):
@@ -156,7 +156,7 @@ def made(
     arguments: Json,
     form: Form,
     *,
-    keeper: Keeper,
+    keeper: SecretFilter,
     hidden: Collection[str] = (),
     variables: Collection[Path] = (),
     keyring: Mapping[Path, str] | None = None,

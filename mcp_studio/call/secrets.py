@@ -129,7 +129,7 @@ def _without(value: Json, is_secret: Callable[[Path, Json], bool], instead: obje
     return (None if made is _GONE else made if places else value), tuple(places)
 
 
-class Keeper(NamedTuple):
+class SecretFilter(NamedTuple):
     """Takes secrets out of values that are written to disk."""
 
     redact: Callable[[str], str] = str
@@ -137,7 +137,7 @@ class Keeper(NamedTuple):
     hides: Callable[[str], bool] = is_secret_name
     """Whether values of a field of this name are secret."""
 
-    def kept(self, value: Json, hidden: Collection[str] = ()) -> tuple[Json, tuple[str, ...]]:
+    def without(self, value: Json, hidden: Collection[str] = ()) -> tuple[Json, tuple[str, ...]]:
         """The value without its secrets, and the pointers of the places where some were.
 
         Args:

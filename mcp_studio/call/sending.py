@@ -23,7 +23,6 @@ from mcp_studio.session.connection import Connection, Deadline, Reply, limit_of
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.server_requests import drive, with_pages
 from mcp_studio.session.state import Status
-from mcp_studio.session.supervisor import Supervisor
 from mcp_studio.session.task_manager import Tasks, unreachable
 from mcp_studio.session.tasks import Task
 from mcp_studio.trace.postmortem import Mortem
@@ -35,77 +34,69 @@ _TOGETHER = 10.0
 """Seconds between the end of a call and that of its connection, at most."""
 
 
-class Sender:
-    """Sends calls and drives them to their answer."""
+async def send(manager: ConnectionManager, tasks: Tasks, limits: Limits, call: Call, tool: ToolView | None) -> Reply:
+    """Send a call and drive it to the answer of its last round.
 
-    def __init__(self, manager: ConnectionManager, tasks: Tasks, limits: Limits) -> None:
-        self.manager = manager
-        self.tasks = tasks
-        self.limits = limits
+    A server that turned it away because it no longer knows the session has done nothing of it: it is sent once
+    more, in the session that begins then (specification 2025-11-25, basic/transports, Session Management).
 
-    async def send(self, call: Call, tool: ToolView | None) -> Reply:
-        """The answer of the last round.
-
-        A server that turned it away because it no longer knows the session has done nothing of it: it is sent once
-        more, in the session that begins then (specification 2025-11-25, basic/transports, Session Management).
-
-        Raises:
-            StudioError, Ended: why there is none.
-        """
-        try:
-            return await self._send(call, tool)
-        except SessionLost as error:
-            if call.answered or error.http is None or not error.http.refused:
-                raise
-            call.sent, call.sendings = False, 0
-        return await self._send(call, tool)
-
-    async def _send(self, call: Call, tool: ToolView | None) -> Reply:
-        connection = await self.manager.ready(call.ref.server)
-        supervisor = self.manager.supervisor(call.ref.server)
-        if not supervisor.calls:
-            supervisor.answerer.call_began()
-        supervisor.calls.append(call.subject)
-        try:
-            return await _Sending(self, call, tool, supervisor, connection).run()
-        finally:
-            supervisor.calls.remove(call.subject)
+    Raises:
+        StudioError, Ended: why there is none.
+    """
+    try:
+        return await _Sending(manager, tasks, limits, call, await manager.ready(call.ref.server)).run(tool)
+    except SessionLost as error:
+        if call.answered or error.http is None or not error.http.refused:
+            raise
+        call.sent, call.sendings = False, 0
+    return await _Sending(manager, tasks, limits, call, await manager.ready(call.ref.server)).run(tool)
 
 
 class _Sending:
     """One call on one connection."""
 
     def __init__(
-        self, sender: Sender, call: Call, tool: ToolView | None, supervisor: Supervisor, connection: Connection
+        self, manager: ConnectionManager, tasks: Tasks, limits: Limits, call: Call, connection: Connection
     ) -> None:
-        self._sender = sender
+        self._manager = manager
+        self._tasks = tasks
+        self._limits = limits
         self._call = call
-        self._supervisor = supervisor
         self._connection = connection
+        self._supervisor = manager.supervisor(call.ref.server)
         self._kind: TaskKind = "extension" if connection.core.modern else "core"
-        self._mirrors = tool is not None and connection.core.modern and supervisor.config.kind == "http"
-        self._headers = self._headers_for(tool)
-        self._as_task = _task_params(supervisor.status, tool, call)
+        http = self._supervisor.config.kind == "http"
+        self._mirrors = http and connection.core.modern and call.method == "tools/call"
+        self._headers: tuple[tuple[str, str], ...] = ()
+        self._task_params: dict[str, Json] = {}
 
-    async def run(self) -> Reply:
+    async def run(self, tool: ToolView | None) -> Reply:
         """Through all rounds, and to the end of the task that it may become."""
-        call, connection, answerer = self._call, self._connection, self._supervisor.answerer
-        limits = self._sender.limits
+        supervisor, subject = self._supervisor, self._call.subject
+        if tool is not None:
+            self._headers = self._headers_for(tool)
+            self._task_params = _task_params(supervisor.status, tool, self._call)
+        if not supervisor.calls:
+            supervisor.answerer.call_began()
+        supervisor.calls.append(subject)
+        try:
+            return await self._answer()
+        finally:
+            supervisor.calls.remove(subject)
+
+    async def _answer(self) -> Reply:
+        call, connection, answerer, limits = self._call, self._connection, self._supervisor.answerer, self._limits
         if connection.core.modern:
             reply = await drive(call.params, self._round, answerer, limits, call.subject, connection.ended)
         else:
             reply = await with_pages(
                 lambda: self._once(call.params), connection, answerer, limits, call.subject, call.on_asking
             )
-        if (
-            isinstance(reply.event, Answered)
-            and not reply.event.problems
-            and (self._kind == "extension" or self._as_task)
-        ):
-            raw = created_task(reply.event.result, self._kind)
-            if raw is not None:
-                return await self._task_end(raw, reply)
-        return reply
+        may_be_task = self._kind == "extension" or self._task_params
+        if not may_be_task or not isinstance(reply.event, Answered) or reply.event.problems:
+            return reply
+        raw = created_task(reply.event.result, self._kind)
+        return reply if raw is None else await self._task_end(raw, reply)
 
     async def _round(self, params: dict[str, Json]) -> Reply:
         reply = await self._once(params)
@@ -119,7 +110,7 @@ class _Sending:
     async def _once(self, params: dict[str, Json]) -> Reply:
         call = self._call
         reply = await self._connection.request(
-            call.method, {**params, **self._as_task}, deadline=self._connection.deadline(call.timeouts),
+            call.method, {**params, **self._task_params}, deadline=self._connection.deadline(call.timeouts),
             follows=call.request if call.answered else None, headers=self._headers,
             on_progress=call.on_progress, on_sent=call.on_sent, on_id=call.on_id,
         )  # fmt: skip
@@ -129,15 +120,15 @@ class _Sending:
     async def _headers_anew(self, reply: Reply) -> tuple[tuple[str, str], ...] | None:
         """The headers that the tool wants now: its definition has changed since it was listed (-32020, 2026-07-28)."""
         number = self._supervisor.tap.number_of(reply.request_id)
-        found = await fetch("tool", asker(self._connection, number), self._sender.limits)
-        self._sender.manager.refresh(self._call.ref.server)
+        found = await fetch("tool", asker(self._connection, number), self._limits)
+        self._manager.refresh(self._call.ref.server)
         for item in found.items:
             if isinstance(item, dict) and item.get("name") == self._call.ref.name:
                 return self._headers_for(ToolView(item))
         return None
 
-    def _headers_for(self, tool: ToolView | None) -> tuple[tuple[str, str], ...]:
-        if tool is None or not self._mirrors:
+    def _headers_for(self, tool: ToolView) -> tuple[tuple[str, str], ...]:
+        if not self._mirrors:
             return ()
         return param_headers(tool.input_schema, cast("dict[str, Json]", self._call.params["arguments"]))
 
@@ -150,8 +141,8 @@ class _Sending:
             Ended: it was cancelled, let go of, lost, or took too long.
             ProtocolError: the server gave no task id.
         """
-        call, connection, tasks = self._call, self._connection, self._sender.tasks
-        limits, identity = self._sender.limits, reply.request_id
+        call, connection, tasks = self._call, self._connection, self._tasks
+        limits, identity = self._limits, reply.request_id
         task = tasks.begin(
             call.ref.server, self._kind, raw, ref=call.ref, arguments=call.params.get("arguments"), method=call.method,
             number=self._supervisor.tap.number_of(identity),
@@ -172,7 +163,7 @@ class _Sending:
             raise
 
     async def _watch(self, task: Task, deadline: Deadline) -> Task:
-        call, tasks, manager = self._call, self._sender.tasks, self._sender.manager
+        call, tasks, manager = self._call, self._tasks, self._manager
         news = asyncio.Event()
         signals = (tasks.changed, tasks.removed, manager.changed, call.changed)
         ends = [signal.connect(lambda _: news.set()) for signal in signals]
@@ -197,13 +188,11 @@ class _Sending:
                 end()
 
 
-def _task_params(status: Status, tool: ToolView | None, call: Call) -> dict[str, Json]:
+def _task_params(status: Status, tool: ToolView, call: Call) -> dict[str, Json]:
     """What goes into a tool call so that it becomes a task: nothing, or `task` (2025-11-25, tasks).
 
     A tool whose `taskSupport` is `required` is always called so, an `optional` one where it is wanted.
     """
-    if tool is None:
-        return {}
     support = support_of(tool.raw, status.version, status.capabilities)
     if support == "required" or (support == "optional" and call.wants_task):
         return {"task": {} if call.ttl is None else {"ttl": round(call.ttl * 1000)}}
@@ -258,7 +247,7 @@ def mortem_of(call: Call, known: Iterable[Mortem]) -> Mortem | None:
     return None
 
 
-async def learned(manager: ConnectionManager, call: Call, limit: float = 4.0) -> Mortem | None:
+async def mortem_when_known(manager: ConnectionManager, call: Call, limit: float = 4.0) -> Mortem | None:
     """The same, waited for: a call ends before all is known of how its server did."""
     supervisor = manager.supervisor(call.ref.server)
     changed = asyncio.Event()

@@ -5,24 +5,18 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
-import sys
-import time
-from collections.abc import Awaitable, Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
+from mcp_studio.errors import StudioError
 from mcp_studio.limits import MB
 from mcp_studio.paths import write_atomically
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
+from mcp_studio.vault.base import file_lock
 
 LARGEST_JOURNAL = 2 * MB
 """Bytes that are left by a rewriting; it happens at twice as many."""
 _LOCK_PATIENCE = 2.0
-_PAUSE = 0.01
 _PATIENCE = 1.0
 
 Choose = Callable[[list[bytes]], Sequence[bytes]]
@@ -42,30 +36,6 @@ def read_end(file: Path, most: int) -> bytes:
             raise OSError("it is no file")
         stream.seek(max(0, status.st_size - most))
         return stream.read(most)
-
-
-@contextmanager
-def locked(file: Path) -> Generator[bool]:
-    """Whether nobody else writes the file while this is open; another program is waited for, though not for ever."""
-    handle = os.open(file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        end = time.monotonic() + _LOCK_PATIENCE
-        while not (alone := _take(handle)) and time.monotonic() < end:
-            time.sleep(_PAUSE)
-        yield alone
-    finally:
-        os.close(handle)  # which gives the lock back
-
-
-def _take(handle: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 class Journal:
@@ -88,31 +58,32 @@ class Journal:
             return []
 
     def add(self, lines: Sequence[bytes]) -> None:
-        """Add lines at the end; without the lock where another program does not give it back.
+        """Add lines at the end.
 
         Raises:
             OSError: the disk refuses.
+            LockHeld: another program does not give the lock back.
         """
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        with locked(self._file) as alone:
+        with self._lock():
             with open(self._file, "ab+", opener=lambda path, flags: os.open(path, flags, 0o600)) as stream:
                 if stream.tell() and stream.seek(-1, os.SEEK_END) >= 0 and stream.read(1) != b"\n":
                     stream.write(b"\n")  # an earlier line was cut short
                 stream.write(b"".join(line + b"\n" for line in lines))
                 large = stream.tell() > 2 * self._largest
-            if large and alone:
+            if large:
                 self._rewrite(self._choose(self.lines()))
 
-    def keep(self, choose: Choose) -> bool:
-        """Remove the lines that `choose` does not give; False where another program does not give the lock back.
+    def keep(self, choose: Choose) -> None:
+        """Remove the lines that `choose` does not give.
 
         Raises:
-            OSError: the disk refuses.
+            OSError, LockHeld: as `add`.
         """
-        with locked(self._file) as alone:
-            if alone:
-                self._rewrite(choose(self.lines()))
-            return alone
+        with self._lock():
+            self._rewrite(choose(self.lines()))
+
+    def _lock(self) -> AbstractContextManager[None]:
+        return file_lock(self._file.with_suffix(".lock"), self._file.name, _LOCK_PATIENCE)
 
     def _rewrite(self, lines: Sequence[bytes]) -> None:
         data = b"".join(line + b"\n" for line in lines)
@@ -156,7 +127,7 @@ class Saver:
                     with suppress(TimeoutError):
                         await asyncio.wait_for(self._hurry.wait(), self._delay)
                 self._changed = False
-                with suppress(OSError):
+                with suppress(OSError, StudioError):
                     await self._save()
         finally:
             self._task = None

@@ -14,9 +14,8 @@ from mcp_studio.cli.call_arguments import form_of, intent_of
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.entries import Plan, located, owner
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.questions import Asker
 from mcp_studio.cli.targets import with_secrets
-from mcp_studio.config.model import AnswerRule, ServerConfig
+from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.paths import Paths
@@ -45,11 +44,7 @@ def run(verb: str, plan: Plan, out: Output) -> int:
     ):
         return execute(plan.config, out, lambda studio: _connected(studio, verb, plan, out))
     server = with_secrets(plan.config, options, out).servers[plan.server]
-    return _print(
-        _alone(Ref(_KINDS[verb], plan.server, plan.name), plan, server, out),
-        Asker(options.values("--answer")).rules,
-        out,
-    )
+    return _print(_alone(Ref(_KINDS[verb], plan.server, plan.name), plan, server, out), out)
 
 
 def _alone(ref: Ref, plan: Plan, server: ServerConfig, out: Output) -> Subject:
@@ -74,7 +69,7 @@ async def _connected(studio: Studio, verb: str, plan: Plan, out: Output) -> int:
         out.server = plan.server or owner(studio, plan.name, "read")
         uri = plan.name if plan.saved else filled(plan.name, options, plan.pairs)
         subject = subject_of(studio.manager, studio.catalog, Ref(kind, out.server, plan.name), None, uri=uri)
-        return _print(subject, out.asker.rules, out)
+        return _print(subject, out)
     ref = Ref(kind, plan.server, plan.name)
     if plan.saved is None:
         ref = await located(studio, plan, out, kind)
@@ -83,17 +78,17 @@ async def _connected(studio: Studio, verb: str, plan: Plan, out: Output) -> int:
     intent = await intent_of(studio, plan, out, form_of(studio, ref), ref)
     value = cast("Json", texts(intent.arguments) if kind == "prompt" else intent.arguments)
     subject = subject_of(studio.manager, studio.catalog, ref, value, task=options.flag("--task"))
-    return _print(replace(subject, hidden=intent.hidden), out.asker.rules, out)
+    return _print(replace(subject, hidden=intent.hidden), out)
 
 
-def _print(subject: Subject, rules: tuple[AnswerRule, ...], out: Output) -> int:
+def _print(subject: Subject, out: Output) -> int:
     """Print it; what is good to know about it goes to standard error.
 
     Raises:
         StudioError: there is no such form of this call.
     """
     options = out.options
-    made = copy_as(replace(subject, rules=rules), options.value("--as"), secrets=options.flag("--with-secrets"))
+    made = copy_as(subject, options.value("--as"), secrets=options.flag("--with-secrets"))
     if made.why_not:
         raise StudioError(made.why_not)
     for remark in made.remarks:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, suppress
 
 from mcp_studio.call.call import Call, CallOutcome, Lost
-from mcp_studio.call.sending import learned
+from mcp_studio.call.sending import mortem_when_known
 from mcp_studio.cli import sign_in
 from mcp_studio.cli.outcome import check_file
 from mcp_studio.cli.output import Output
@@ -209,7 +209,7 @@ async def outcome_of(call: Call, out: Output) -> CallOutcome:
             if warning not in known:
                 out.note(f"{server} {warning}")
         if isinstance(outcome, Lost) and outcome.sent:
-            out.ending = await learned(manager, call)
+            out.ending = await mortem_when_known(manager, call)
         return outcome
     except asyncio.CancelledError:
         call.cancel()

@@ -7,7 +7,7 @@ import gc
 import time
 from functools import partial
 
-from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, remembered
+from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, past_of_load
 from mcp_studio.call.secrets import secret_places
 from mcp_studio.cli.call_arguments import Intent
 from mcp_studio.cli.options import Options
@@ -55,7 +55,7 @@ async def run(studio: Studio, intent: Intent, out: Output, task: bool) -> int:
     began = time.time()
     interrupted = await _watched(load, out)
     hidden = intent.hidden | secret_places(intent.form, arguments)
-    studio.memory.history.put(remembered(load, ref, arguments, began, "command line"), hidden)
+    studio.memory.history.put(past_of_load(load, ref, arguments, began, "command line"), hidden)
     return _end(load, out, interrupted)
 
 

@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Cjk
 from mcp_studio.search.fields import Fields, fields
+from mcp_studio.search.index_file import packed, unpacked
 from mcp_studio.search.method import EVERYWHERE, LONGEST, Answer, Document, Query, Scope, Scored
 from mcp_studio.search.question import Term, deeds_of, deeds_wanted, read
 from mcp_studio.search.tokens import JIEBA_MISSING, Segment, dictionary, stem, words
 
 if TYPE_CHECKING:
     from rank_bm25 import BM25Okapi
+
+    from mcp_studio.search.index_file import Arrays, Redact
 
 NAME_SHARE = 0.3
 """What a name adds that the question covers wholly; the best words alone are 1."""
@@ -167,6 +170,38 @@ class InvertedIndex:
         self.slots.remove(refs)
         self._changed()
 
+    def state(self, redact: Redact) -> Arrays:
+        """All of it but the documents' addresses; nothing was removed."""
+        words = list(self._postings)
+        forms = {word: form for form, own in self._forms.items() for word in own}
+        return {
+            "words": packed(words, redact),
+            "forms": packed((forms.get(word, "") for word in words), redact),
+            "ends": np.cumsum([len(slots) for slots, _ in self._postings.values()]),
+            "slots": np.frombuffer(b"".join(slots for slots, _ in self._postings.values()), np.uint32),
+            "weights": np.frombuffer(b"".join(weights for _, weights in self._postings.values()), np.float32),
+            "names": packed(self._name_ids, redact),
+            "name_words": np.frombuffer(self._name_words, np.uint32),
+            "name_slots": np.frombuffer(self._name_slots, np.uint32),
+            "deeds": np.frombuffer(self._deeds, np.uint8),
+        }
+
+    def restore(self, refs: Sequence[Ref], arrays: Arrays) -> None:
+        """Take what `state` gave of just these documents."""
+        slots, weights, start = arrays["slots"].tobytes(), arrays["weights"].tobytes(), 0
+        words, forms = unpacked(arrays["words"]), unpacked(arrays["forms"])
+        for word, form, end in zip(words, forms, (4 * arrays["ends"]).tolist(), strict=True):
+            self._postings[word] = array("I", slots[start:end]), array("f", weights[start:end])
+            if form:
+                self._forms[form].append(word)
+            start = end
+        self._name_ids = {word: number for number, word in enumerate(unpacked(arrays["names"]))}
+        self._name_words.frombytes(arrays["name_words"].tobytes())
+        self._name_slots.frombytes(arrays["name_slots"].tobytes())
+        self._deeds.frombytes(arrays["deeds"].tobytes())
+        for ref in refs:
+            self.slots.add(ref)
+
     def _changed(self) -> None:
         self._sorted = None
         self._frequencies.clear()
@@ -252,6 +287,14 @@ class Bm25:
     def remove(self, refs: Collection[Ref]) -> None:
         """Forget documents."""
         self._index.remove(refs)
+
+    def state(self, redact: Redact) -> Arrays:
+        """As those of the index."""
+        return self._index.state(redact)
+
+    def restore(self, refs: Sequence[Ref], arrays: Arrays) -> None:
+        """As those of the index."""
+        self._index.restore(refs, arrays)
 
     def search(self, query: Query) -> Answer:
         """Answer a question; the total counts the documents with any of its words but those of looking."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref
 from mcp_studio.config.model import Cjk
 from mcp_studio.search import auto
+from mcp_studio.search.index_file import Redact, key_of, read, write
 from mcp_studio.search.method import (
     BY_LETTERS,
     LONGEST,
@@ -36,6 +37,7 @@ from mcp_studio.search.why import literal_reasons, reasons
 
 if TYPE_CHECKING:
     from mcp_studio.search.bm25 import Bm25
+    from mcp_studio.search.names import Substring
     from mcp_studio.search.semantic import Semantic
 
 Group = tuple[str, EntryKind]
@@ -47,6 +49,8 @@ _NEEDED = {auto.NAME: auto.LEXICAL, "hybrid": ("bm25", "semantic")}
 _BATCH = 32
 """Documents that a method is given at a time: questions come in between."""
 _MANY_GONE = 1_000
+_MANY = 1_000
+"""Fewer documents are read sooner than a file."""
 _RECENT = 8
 """For an empty question: so many of what was used last come before what was used most."""
 _FEW = 3
@@ -71,16 +75,25 @@ class Listed(NamedTuple):
     tags: tuple[str, ...] = ()
 
 
+class Kept(NamedTuple):
+    """Where an index is kept."""
+
+    file: Path
+    redact: Redact
+
+
 class Feed:
     """A method and what it was not given yet. Whatever it raises is its `problem`."""
 
-    def __init__(self, offer: Offer, documents: Iterable[Document]) -> None:
+    def __init__(self, offer: Offer, documents: Iterable[Document], kept: Kept | None = None) -> None:
         self.offer = offer
         self.method: Method | None = None
         self.problem: SearchProblem | None = None
         self._has: set[Ref] = set()
         self._gone = 0
         self._todo: dict[Ref, Document | None] = {document.ref: document for document in documents}
+        self._kept = kept
+        """Where the index of just these documents is kept."""
 
     @property
     def made(self) -> bool:
@@ -99,6 +112,7 @@ class Feed:
 
     def change(self, changes: Mapping[Ref, Document | None]) -> None:
         """Note what there is now under some names."""
+        self._kept = None
         self._todo.update(changes)
 
     def step(self) -> bool:
@@ -108,11 +122,29 @@ class Feed:
         try:
             if self.method is None:
                 self.method = made(self.offer)
+                self._restore(cast("Bm25 | Substring", self.method))
             else:
                 self._give(self.method, dict(islice(self._todo.items(), _BATCH)))
+                if self._kept is not None and not self._todo:
+                    write(self._kept.file, cast("Bm25 | Substring", self.method).state(self._kept.redact))
+                    self._kept = None
         except SearchProblem as problem:
             self.problem, self.method = problem, None
         return True
+
+    def _restore(self, method: Bm25 | Substring) -> None:
+        """Take the index that is kept; a file that is none is made anew."""
+        arrays = read(self._kept.file) if self._kept is not None else None
+        if arrays is None:
+            return
+        try:
+            method.restore(list(self._todo), arrays)
+        except (KeyError, ValueError, UnicodeDecodeError):
+            self.method = made(self.offer)
+            return
+        self._has.update(self._todo)
+        self._todo.clear()
+        self._kept = None
 
     def _give(self, method: Method, batch: Mapping[Ref, Document | None]) -> None:
         for ref in batch:
@@ -153,10 +185,18 @@ class Engine:
         semantic: mix in meaning where nobody chose a method.
         servers: their order where nothing else orders entries.
         told: called when something was taken up.
+        cache: the folder where indexes are kept for who asks once.
     """
 
     def __init__(
-        self, offers: Mapping[str, Offer], usage: Usage, semantic: bool, servers: Servers, told: Callable[[], None]
+        self,
+        offers: Mapping[str, Offer],
+        usage: Usage,
+        semantic: bool,
+        servers: Servers,
+        told: Callable[[], None],
+        cache: Path | None = None,
+        redact: Redact = bytes,
     ) -> None:
         self.inbox: dict[Group, Listed] = {}
         """What servers list now; put here by any thread."""
@@ -166,6 +206,10 @@ class Engine:
         self._servers = servers
         self._usage = usage
         self._told = told
+        self._cache = cache
+        self._redact = redact
+        self._key = ""
+        """Of all documents, once it was needed."""
         self._told_at = 0.0
         self._untold = False
         self._groups: dict[Group, dict[Ref, tuple[Document, Entry | None]]] = {}
@@ -202,6 +246,7 @@ class Engine:
                     now[one.ref] = one, None
                 else:
                     now[one.ref] = Document(one.ref, one.view.raw, listed.tags), one
+        self._key = ""
         changes: dict[Ref, Document | None] = {ref: None for ref in before if ref not in now}
         for ref, (document, _) in now.items():
             if ref not in before or before[ref][0] != document:
@@ -219,10 +264,15 @@ class Engine:
     def _get(self, ref: Ref) -> tuple[Document, Entry | None] | None:
         return self._groups.get((ref.server, ref.kind), {}).get(ref)
 
-    def _feed(self, name: str) -> Feed:
-        """A method, made by the next steps if it was not yet."""
+    def _feed(self, name: str, once: bool = False) -> Feed:
+        """A method, made by the next steps if it was not yet; who asks once may get one that was kept."""
         if name not in self.feeds:
-            self.feeds[name] = Feed(self._offers[name], self._documents())
+            offer, documents = self._offers[name], list(self._documents())
+            kept = None
+            if once and offer.kept and self._cache is not None and len(documents) >= _MANY:
+                self._key = self._key or key_of(documents)
+                kept = Kept(self._cache / "search" / f"{name}-{self._key}.npz", self._redact)
+            self.feeds[name] = Feed(offer, documents, kept)
         return self.feeds[name]
 
     # -------------------------------------------------------------- meaning
@@ -275,7 +325,7 @@ class Engine:
         def ready() -> bool:
             if self.inbox or not query.text.strip():
                 return not self.inbox
-            feeds = [self._feed(name) for name in _NEEDED.get(method, (method,))]
+            feeds = [self._feed(name, once) for name in _NEEDED.get(method, (method,))]
             waited = time.monotonic() - began
             if any(feed.pending or not feed.made for feed in feeds):
                 return query.typing and waited > _TYPING and all(feed.made for feed in feeds)
@@ -314,9 +364,9 @@ class Engine:
 
     def _once(self, text: str, note: str) -> str:
         """A text without a note that was shown before."""
+        if note in self._notes:
+            return text.replace(note, "").strip()
         if note in text:
-            if note in self._notes:
-                return text.replace(note, "").strip()
             self._notes.add(note)
         return text
 
@@ -425,4 +475,5 @@ def own_offers(cache: Path | None, cjk: Cjk) -> dict[str, Offer]:
         module, _, kind = place.partition(":")
         return getattr(import_module(module), kind)(*arguments.get(name, ()))
 
-    return {name: Offer(name, title, partial(make, name, place)) for name, title, place in OWN}
+    kept = ("substring", "bm25") if cjk == "characters" else ("substring",)  # a dictionary may be another next time
+    return {name: Offer(name, title, partial(make, name, place), kept=name in kept) for name, title, place in OWN}

@@ -22,6 +22,7 @@ from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
 from mcp_studio.search import auto
 from mcp_studio.search.engine import Engine, Group, Listed, Servers, own_offers
+from mcp_studio.search.index_file import Redact
 from mcp_studio.search.method import EVERYWHERE, LONGEST, Found, MethodInfo, Query, Scope, SearchProblem
 from mcp_studio.search.plugins import MethodFailed, Offer, entry_points
 from mcp_studio.search.usage import Usage
@@ -145,9 +146,10 @@ class SearchIndex:
         tags: words about a server, such as its group.
         servers: the order of servers where nothing else orders entries.
         usage: what was run and opened.
-        cache: the folder of the file of vectors.
+        cache: the folder for vectors and indexes that are kept.
         semantic: mix in meaning, where the extra for it is installed, when nobody chose a method.
         cjk: how Chinese is split.
+        redact: takes secrets out of what is kept.
     """
 
     def __init__(
@@ -160,13 +162,17 @@ class SearchIndex:
         cache: Path | None = None,
         semantic: bool = True,
         cjk: Cjk = "characters",
+        redact: Redact = bytes,
     ) -> None:
         self.changed: Signal[None] = Signal()
         """It has taken up something: an answer that is shown may be another now."""
         self._catalog = catalog
         self._tags = tags
         self._offers = own_offers(cache, cjk)
-        self._engine = partial(Engine, usage=usage or Usage(None), semantic=semantic, servers=servers, told=self._emit)
+        self._engine = partial(
+            Engine, usage=usage or Usage(None), semantic=semantic, servers=servers, told=self._emit, cache=cache,
+            redact=redact,
+        )  # fmt: skip
         self._has_plugins = self._closed = False
         self._lists: dict[Group, Listed] = {}
         self._own = self._start("search", self._offers)

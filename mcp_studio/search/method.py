@@ -69,8 +69,8 @@ BY_MEANING = (Reason("meaning"),)
 
 BY_LETTERS = (Reason("letters"),)
 """Of what was found by its letters: where they stand is looked up for what is shown."""
-SIMILAR = "similar"
-"""The text of that reason, its words parts of the name, where the name is only nearly right."""
+BY_LIKENESS = (Reason("letters", text="similar"),)
+"""Of what has a name that is only nearly right."""
 
 
 class Scored(NamedTuple):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_studio.catalog.listing import KINDS, Entry, Ref
 from mcp_studio.search.fields import fields
-from mcp_studio.search.method import BY_LETTERS, LONGEST, SIMILAR, Answer, Document, Query, Scope, Scored
+from mcp_studio.search.index_file import packed, unpacked
+from mcp_studio.search.method import BY_LETTERS, BY_LIKENESS, LONGEST, Answer, Document, Query, Scope, Scored
 from mcp_studio.search.tokens import stem
+
+if TYPE_CHECKING:
+    from mcp_studio.search.index_file import Arrays, Redact
 
 LONGEST_NAME = 200
 """Characters of a name that are compared."""
@@ -241,7 +243,7 @@ class Substring:
 
     def __init__(self) -> None:
         self._rows: dict[Ref, Row] = {}
-        self._made: tuple[Scope, list[Ref], Matcher, Similar] | None = None
+        self._made: tuple[Scope, list[Ref], Matcher] | None = None
         """For the last scope, until something changes."""
 
     def add(self, documents: Sequence[Document]) -> None:
@@ -259,15 +261,23 @@ class Substring:
             self._rows.pop(ref, None)
         self._made = None
 
+    def state(self, redact: Redact) -> Arrays:
+        """All of it but the addresses of its documents."""
+        return {"rows": packed((text for own in self._rows.values() for text in own), redact)}
+
+    def restore(self, refs: Sequence[Ref], arrays: Arrays) -> None:
+        """Take what `state` gave of just these documents."""
+        texts = iter(unpacked(arrays["rows"]))
+        self._rows = dict(zip(refs, map(Row._make, zip(texts, texts, texts, texts, strict=True)), strict=True))
+
     def search(self, query: Query) -> Answer:
         """All that have every word, the best first; an address in full finds exactly that."""
         if exact := self._addressed(query.text.strip(), query.scope):
             return Answer([Scored(ref, float(WHOLE), BY_LETTERS) for ref in exact[: query.limit]], len(exact))
         if self._made is None or self._made[0] != query.scope:
             refs = sorted((ref for ref in self._rows if query.scope.has(ref)), key=lambda ref: (*ref[1:], ref.kind))
-            rows = [self._rows[ref] for ref in refs]
-            self._made = query.scope, refs, Matcher(rows), Similar(rows)
-        _, refs, matcher, similar = self._made
+            self._made = query.scope, refs, Matcher([self._rows[ref] for ref in refs])
+        _, refs, matcher = self._made
         found = matcher.find(query.text)
         hits = [
             Scored(refs[place], grade + (1 / (1 + matcher.rows[place].length) if grade >= INSIDE else 0), BY_LETTERS)
@@ -276,11 +286,9 @@ class Substring:
         total = len(found.places)
         note = f"Only the first {MOST_WORDS} words count." if len(query.text.split()) > MOST_WORDS else ""
         if total < min(ENOUGH, len(refs)):
-            like = similar.find(words_of(query.text))
-            places = sorted(like.keys() - set(found.places), key=lambda place: (-like[place][0], place))
-            for place in places[: query.limit - total]:
-                score, parts = like[place]
-                hits.append(Scored(refs[place], score, (BY_LETTERS[0]._replace(words=parts, text=SIMILAR),)))
+            like = similar(words_of(query.text), matcher.rows)
+            places = sorted(like.keys() - set(found.places), key=lambda place: (-like[place], place))
+            hits += [Scored(refs[place], like[place], BY_LIKENESS) for place in places[: query.limit - total]]
             if places and not total:
                 note = f"Nothing has what was typed; these names are similar. {note}".rstrip()
             total += len(places)
@@ -294,85 +302,20 @@ class Substring:
 
 _SHORTEST, _LONGEST = 3, 40
 """Letters of what was typed that similar names are looked for with."""
-_MOST_SPELLINGS = 6
 _MOST_SIMILAR = 200
-_LEAST_SHARE = 0.3
-"""Of a name's letters must have been typed where some are left out."""
-Likeness = tuple[float, tuple[str, ...]]
-"""How like a name is, below 1; the parts of it that are meant, none where it is all of it."""
+_LIKE = 75.0
+"""Of 100: a letter or two may be wrong, swapped or missing."""
 
 
-class Similar:
-    """Finds names that are nearly what was typed: letters wrong, swapped, missing or left out."""
+def similar(words: Iterable[str], rows: Sequence[Row]) -> dict[int, float]:
+    """The places of names that are nearly what was typed, or a part of which is; how like they are, below 1."""
+    from rapidfuzz import fuzz, process
 
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self._rows = rows
-
-    def find(self, words: Sequence[str]) -> dict[int, Likeness]:
-        """The places of similar names."""
-        tokens = [token for word in words for token in name_parts(word)]
-        whole = "".join(tokens)
-        if not _SHORTEST <= len(whole) <= _LONGEST:
-            return {}
-        return {**self._shortened(whole), **self._mistyped(whole), **self._misspelled(tokens)}
-
-    def _misspelled(self, tokens: Sequence[str]) -> dict[int, Likeness]:
-        """Names with a part that is like each of the tokens; nothing where all are spelled as in some name."""
-        spellings = {token: self._spellings(token) for token in tokens}
-        if all(some == [(token, 1.0)] for token, some in spellings.items()):
-            return {}
-        left: dict[int, Likeness] = dict.fromkeys(range(len(self._rows)), (0.0, ()))
-        for token in tokens:
-            found: dict[int, Likeness] = {}
-            for part, likeness in spellings[token]:
-                for place in [place for place in left if _DIVIDER + part in self._rows[place].head]:
-                    found.setdefault(place, (left[place][0] + likeness, (*left[place][1], part)))
-            left = found
-        return {place: (self._score(place, *likeness), likeness[1]) for place, likeness in left.items()}
-
-    def _score(self, place: int, likeness: float, parts: Sequence[str]) -> float:
-        letters = sum(map(len, parts))
-        return 0.5 + 0.3 * likeness / len(parts) + 0.19 * letters / max(letters, self._rows[place].length)
-
-    def _spellings(self, token: str) -> list[tuple[str, float]]:
-        """Parts of names that a token may stand for, the likeliest first: itself, where it begins one."""
-        at = bisect_left(self._parts, token)
-        if at < len(self._parts) and self._parts[at].startswith(token):
-            return [(token, 1.0)]
-        near = _near(token, self._parts, _MOST_SPELLINGS) if len(token) >= _SHORTEST else []
-        return [(self._parts[place], 1 - distance / len(token)) for place, distance in near]
-
-    def _mistyped(self, whole: str) -> dict[int, Likeness]:
-        """Names that all of it is like, signs left out."""
-        return {place: (0.75 - 0.1 * off, ()) for place, off in _near(whole, self._joined, _MOST_SIMILAR)}
-
-    def _shortened(self, whole: str) -> dict[int, Likeness]:
-        """Names that have all its letters, in this order, the first one at the beginning of a part."""
-        from rapidfuzz import process
-        from rapidfuzz.distance import LCSseq
-
-        near = process.extract(whole, self._joined, scorer=LCSseq.similarity, score_cutoff=len(whole), limit=None)
-        likely = [
-            (len(whole) / len(name), place)
-            for name, _, place in near
-            if len(whole) >= _LEAST_SHARE * len(name) and _DIVIDER + whole[0] in self._rows[place].head
-        ]
-        return {place: (0.5 * share, ()) for share, place in sorted(likely, reverse=True)[:_MOST_SIMILAR]}
-
-    @cached_property
-    def _parts(self) -> list[str]:
-        return sorted({part for own in self._rows for part in own.parts})
-
-    @cached_property
-    def _joined(self) -> list[str]:
-        return ["".join(own.parts) for own in self._rows]
-
-
-def _near(text: str, choices: Sequence[str], most: int) -> list[tuple[int, float]]:
-    """The places of the choices that are a letter off, two where there are many, and how many they are off."""
-    from rapidfuzz import process
-    from rapidfuzz.distance import OSA
-
-    off = 1 if len(text) < 7 else 2
-    near = process.extract(text, choices, scorer=OSA.distance, score_cutoff=off, limit=most)
-    return [(place, distance) for _, distance, place in near]
+    whole = "".join(part for word in words for part in name_parts(word))
+    if not _SHORTEST <= len(whole) <= _LONGEST:
+        return {}
+    names = ["".join(own.parts) for own in rows]
+    like = process.extract(whole, names, scorer=fuzz.ratio, score_cutoff=_LIKE, limit=_MOST_SIMILAR)
+    inside = process.extract(whole, names, scorer=fuzz.partial_ratio, score_cutoff=_LIKE, limit=_MOST_SIMILAR)
+    found = {place: 0.5 * score / 100 for name, score, place in inside if len(name) > len(whole)}
+    return found | {place: 0.9 * score / 100 for _, score, place in like}

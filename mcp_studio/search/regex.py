@@ -24,17 +24,16 @@ _OWN_LETTERS = re.compile(r"\\(?:x..|u.{4}|U.{8}|N\{[^}]*\}|.)|\(\?P[<=][^>)]*",
 """What has letters of its own in a pattern: escapes, and groups with their names."""
 _WHOLE, _BEGINS, _INSIDE, _TITLE, _ELSEWHERE = 5.0, 4.0, 3.0, 2.0, 1.0
 _SPACE = re.compile(r"\s+")
-_LINE = re.compile(r"^[^\n]*", re.M)
 Span = tuple[int, int]
 
 
 class _Row(NamedTuple):
     ref: Ref
     name: str
-    rest: str
-    """All other texts, a line each."""
-    fields: tuple[str, ...]
-    """The field of each line."""
+    texts: tuple[tuple[str, str], ...]
+    """All other texts with their fields."""
+    whole: str
+    """Those texts, a line each: where a pattern is not in it, it is in none of them."""
     cut: bool
 
 
@@ -70,9 +69,8 @@ class Regexes:
                 if span := pattern.find(row.name, until):
                     score = _WHOLE if span == (0, len(row.name)) else _INSIDE if span[0] else _BEGINS
                     found.append(Scored(row.ref, score, (Reason("name", _piece(row.name, span)),)))
-                elif span := _in_a_line(pattern, row.rest, until):
-                    reason = _reason(row, span)
-                    found.append(Scored(row.ref, _TITLE if reason.field == "title" else _ELSEWHERE, (reason,)))
+                elif pattern.find(row.whole, until):
+                    found += _elsewhere(pattern, row, until)
         except TooSlow as slow:
             raise SearchProblem(slow.message, hint=slow.hint) from None
         found.sort(key=order)
@@ -96,32 +94,26 @@ def compiled(text: str) -> Pattern:
         raise SearchProblem(error.message, at=error.at) from None
 
 
-def _in_a_line(pattern: Pattern, text: str, until: float) -> Span | None:
-    """Where it is found first; each line is a text of its own."""
-    found = pattern.find(text, until)
-    if found is None or "\n" not in text[slice(*found)]:
-        return found
-    for line in _LINE.finditer(text):
-        if span := pattern.find(line[0], until):
-            return line.start() + span[0], line.start() + span[1]
-    return None
+def _elsewhere(pattern: Pattern, row: _Row, until: float) -> list[Scored]:
+    """The row, where one of its texts besides the name has the pattern."""
+    for field, text in row.texts:
+        if span := pattern.find(text, until):
+            shown = stretch(text, *span) if field in STRETCHED else text
+            score = _TITLE if field == "title" else _ELSEWHERE
+            return [Scored(row.ref, score, (Reason(field, _piece(text, span), shown),))]
+    return []
 
 
 def _row(document: Document) -> _Row:
     texts = fields(document)
-    lines = [one for one in field_texts(texts) if one[0] != "name" and (one[1] or one[0] == "title")]
-    rest = "\n".join(_SPACE.sub(" ", text[: 2 * _LONGEST_TEXT]).strip() for _, text in lines)
-    cut = len(rest) > _LONGEST_TEXT or len(texts.name) > _LONGEST_NAME
-    names = tuple(field for field, _ in lines)
-    return _Row(document.ref, texts.name[:_LONGEST_NAME], rest[:_LONGEST_TEXT], names, cut)
-
-
-def _reason(row: _Row, span: Span) -> Reason:
-    number = row.rest.count("\n", 0, span[0])
-    begin = row.rest.rfind("\n", 0, span[0]) + 1
-    field, text = row.fields[number], row.rest.split("\n")[number]
-    shown = stretch(text, span[0] - begin, span[1] - begin) if field in STRETCHED else text
-    return Reason(field, _piece(row.rest, span), shown)
+    left, found, cut = _LONGEST_TEXT, list[tuple[str, str]](), len(texts.name) > _LONGEST_NAME
+    for field, text in field_texts(texts):
+        if field != "name" and (text or field == "title"):
+            plain = _SPACE.sub(" ", text[: 2 * _LONGEST_TEXT]).strip()
+            cut = cut or len(plain) > left
+            found.append((field, plain[:left]))
+            left -= len(found[-1][1])
+    return _Row(document.ref, texts.name[:_LONGEST_NAME], tuple(found), "\n".join(text for _, text in found), cut)
 
 
 def _piece(text: str, span: Span) -> tuple[str, ...]:

@@ -159,39 +159,27 @@ def packed(vector: Vector) -> Packed:
     return Packed(np.rint(vector / scale).astype(np.int8), scale)
 
 
-_BLOCK = 512
-"""Rows that are made floats at a time: they stay in the processor's cache."""
-
-
 class Matrix:
     """Rows of vectors by number; a row that was not set is as far from everything as can be."""
 
     def __init__(self) -> None:
-        self._rows = np.zeros((0, SIZE), np.int8)
-        self._scales = np.zeros(0, np.float32)
+        self._rows = np.zeros((0, SIZE), np.float32)
         self.known: NDArray[np.bool_] = np.zeros(0, np.bool_)
 
     def grow(self, size: int) -> None:
         """Have room for rows below `size`."""
-        if size > len(self._scales):
+        if size > len(self._rows):
             more = size + size // 4 + 64
-            for array in (self._rows, self._scales, self.known):
-                array.resize((more, *array.shape[1:]), refcheck=False)  # what is new is 0
+            self._rows.resize((more, SIZE), refcheck=False)  # what is new is 0
+            self.known.resize(more, refcheck=False)
 
     def put(self, row: int, vector: Packed) -> None:
         """Set a row."""
-        self._rows[row], self._scales[row], self.known[row] = vector.numbers, vector.scale, True
+        self._rows[row], self.known[row] = vector.numbers * np.float32(vector.scale), True
 
     def cosines(self, vectors: NDArray[np.float32], size: int) -> NDArray[np.float32]:
         """The cosine of each of some vectors with each of the first `size` rows; 0 for those that are not known."""
-        out = np.empty((len(vectors), size), np.float32)
-        for start in range(0, size, _BLOCK):
-            end = min(start + _BLOCK, size)
-            floats = self._rows[start:end].astype(np.float32)
-            for place, vector in enumerate(vectors):  # all at once is slower, by far so beside busy processors
-                np.dot(floats, vector, out=out[place, start:end])
-        out *= self._scales[:size]
-        return out
+        return np.stack([self._rows[:size] @ vector for vector in vectors])  # all at once is slower
 
 
 FILE = "meanings-1.db"

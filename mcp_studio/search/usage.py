@@ -67,8 +67,6 @@ class Usage:
         """Held while the file is read or written; never by the loop."""
         self._new: dict[Ref, Uses] = {}
         """What was used and is not written yet."""
-        self._read: tuple[tuple[int, int] | None, dict[Ref, Uses]] = None, {}
-        """Time and size of the file as it was read, and what it says."""
 
     def ran(self, ref: Ref) -> None:
         """A person has run it; cheap."""
@@ -79,7 +77,7 @@ class Usage:
         self._add(ref, Uses(0, 1, time.time()))
 
     def all(self) -> dict[Ref, Uses]:
-        """Everything that is known; reads the file where it is another than before."""
+        """Everything that is known."""
         if self._file is None:
             return {}
         with self._disk:
@@ -114,13 +112,9 @@ class Usage:
     def _load(self, file: Path) -> dict[Ref, Uses]:
         """What the file says; one that is no such file, or of a newer format, says nothing."""
         try:
-            stat = file.stat()
-            state = stat.st_mtime_ns, stat.st_size
-            if state != self._read[0]:
-                self._read = state, _entries(mapping(loads(file.read_bytes()))) if stat.st_size <= _LARGEST else {}
+            return _entries(mapping(loads(file.read_bytes()))) if file.stat().st_size <= _LARGEST else {}
         except (OSError, JsonProblem, StudioError):
-            self._read = None, {}
-        return self._read[1]
+            return {}
 
 
 def _joined(one: dict[Ref, Uses], other: dict[Ref, Uses]) -> dict[Ref, Uses]:

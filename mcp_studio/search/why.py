@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from mcp_studio.search.fields import Fields, fields
-from mcp_studio.search.method import SIMILAR, Document, Query, Reason
+from mcp_studio.search.method import Document, Query, Reason
 from mcp_studio.search.names import addresses, fold, name_parts, words_of
 from mcp_studio.search.tokens import matching, stem
 
@@ -107,10 +107,8 @@ def _within_stretch(first: _Piece, pieces: list[_Piece]) -> list[_Piece]:
 def literal_reasons(document: Document, query: Query, reason: Reason) -> tuple[Reason, ...]:
     """Where what was found by its letters has each word first, by field; the name before the rest."""
     texts = fields(document)
-    if reason.text == SIMILAR:
-        places = [spot(texts.name, part) for part in reason.words]
-        pieces = tuple(texts.name[slice(*place)] for place in places if place)
-        return (Reason("name", pieces or (texts.name,), SIMILAR),)
+    if reason.text:
+        return (Reason("name", (texts.name,), reason.text),)
     found: dict[str, tuple[str, list[str]]] = {}
     for word in words_of(query.text):
         for field, shown, pieces in _literal(document, texts, word):

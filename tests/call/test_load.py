@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from mcp_studio.call.call import Call, CallOutcome, Cancelled, Denied, Lost, Rejected, Succeeded, TimedOut, ToolFailed
-from mcp_studio.call.load import Load, consent, remembered
+from mcp_studio.call.load import Load, consent, past_of_load
 from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.config.model import PolicyRule
 from mcp_studio.errors import StudioError
@@ -77,7 +77,7 @@ async def test_what_failed_is_counted_by_kind_and_by_what_it_said() -> None:
     ]  # fmt: skip
     figures = load.figures()
     assert figures["errors"][0]["count"] == 10 and figures["ms"]["max"] == 3 and "ended" not in figures
-    past = remembered(load, REF, {"a": 1}, 0.0, "studio")
+    past = past_of_load(load, REF, {"a": 1}, 0.0, "studio")
     assert (past.kind, past.said) == ("tool error", "40 calls, 3 at once, 30 failed")
 
 

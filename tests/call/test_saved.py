@@ -21,7 +21,7 @@ from mcp_studio.call.saved import (
     schema_of,
 )
 from mcp_studio.call.saved_arguments import fill, leaves, made, missing
-from mcp_studio.call.secrets import Keeper
+from mcp_studio.call.secrets import SecretFilter
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Problem
 from mcp_studio.errors import ConfigError, UsageError
@@ -259,7 +259,7 @@ def test_saving_makes_variables_and_writes_no_secret() -> None:
         },
     }
     value = {"customer": "Ada", "password": "hunter2", "items": [{"count": 2}, {"count": 3}], "note": "${x}"}
-    keeper = Keeper(Redactor().text)
+    keeper = SecretFilter(Redactor().text)
     places = [leaf.path for leaf in leaves(value, keeper)]
     assert places == [("customer",), ("password",), ("items", 0, "count"), ("items", 1, "count"), ("note",)]
     chosen = {("customer",), ("items", 0, "count"), ("items", 1, "count")}

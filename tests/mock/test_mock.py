@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from mcp_studio.call.replay.plan import once, plan
+from mcp_studio.call.replay.plan import plan
 from mcp_studio.call.replay.runner import Manner, Replayer, summary
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig
@@ -53,8 +53,11 @@ async def replay(server: ServerConfig, file: Path) -> dict[str, int]:
     recording = open_bundle(file)
     async with opened(server) as studio:
         assert studio.manager.status("s").state == "ready", studio.manager.status("s").error
-        steps = (await once(recording, plan(recording.columns))).steps
-        results = [one async for one in Replayer(studio, recording, Manner(approved=True)).run(steps, {})]
+        steps = plan(recording.columns).steps
+        results = [
+            one
+            async for one in Replayer(studio.caller, studio.redactor, recording, Manner(approved=True)).run(steps, {})
+        ]
         assert [(one.step.subject, one.said, one.differences) for one in results if one.verdict != "same"] == []
         return summary(results)
 

@@ -231,7 +231,7 @@ def reasons(text: str) -> Sequence[tuple[str, tuple[str, ...]]]:
         ("github.get_f", [("name", ("get_f",)), ("server", ("github",))]),
         ("mcp__notes__文件搜索", [("name", ("文件搜索",)), ("server", ("notes",))]),
         ("github.", [("server", ("github",))]),
-        ("lsit_boks", [("name", ("list", "books"))]),
+        ("lsit_boks", [("name", ("list_books",))]),
     ],
 )
 def test_reasons_are_pieces_of_what_was_found(typed: str, why: list[tuple[str, tuple[str, ...]]]) -> None:

@@ -3,197 +3,50 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pprint import pformat
 from typing import NamedTuple, cast
 
-from mcp_studio.call.copying import python
 from mcp_studio.call.copying.shell import quote, readable
-from mcp_studio.call.copying.subject import Address, Subject, address_of, assigned, in_entry, in_shell
-from mcp_studio.call.secrets import secret_places, without_secrets
+from mcp_studio.call.copying.subject import (
+    Address,
+    Subject,
+    Variable,
+    Words,
+    address_of,
+    assigned,
+    in_entry,
+    in_shell,
+)
+from mcp_studio.call.secrets import secret_places, walk, without_secrets
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.jsontext import Json, dumps, loads, printable
-from mcp_studio.protocol.events import request
+from mcp_studio.jsontext import ExactFloat, Json, depth, dumps, items_of, loads, mapping, printable
 from mcp_studio.redact import MARK
-from mcp_studio.safetext import escape_live
+from mcp_studio.safetext import escape_live, safe
 from mcp_studio.schema.field import Form, Text
 from mcp_studio.schema.form import build
-from mcp_studio.schema.text import set_pair, to_text
+from mcp_studio.schema.text import set_pair
 from mcp_studio.transport.http_wire import ACCEPT, modern_headers
 
-_KEY = re.compile(r"[A-Za-z_][\w.-]*")
-_LONGEST = 60
-"""Characters of a value that is written as a pair."""
-_PAIRS = 12
 PROGRAM = "mcp-studio"
-
-
-def line(subject: Subject, address: Address | None = None) -> str:
-    """`mcp-studio call …`, `get …` or `read …`, quoted for a shell.
-
-    Args:
-        address: how to reach the server, where its name alone is not to be relied on.
-    """
-    before, options, after = _target(subject, address)
-    words = [PROGRAM, *_named(subject, address is not None), *options]
-    if subject.ref.kind in ("tool", "prompt"):
-        words += _words(subject)
-    if subject.task:
-        words.append("--task")
-    return before + " ".join([*words, *after])
-
-
-def _words(subject: Subject) -> list[str]:
-    """The arguments as words of a shell: pairs where they say the same and are no longer, else `--args`."""
-    value = subject.value
-    if not value:
-        return []
-    whole = ["--args", quote(escape_live(dumps(value).decode()))]
-    pairs = _pairs(subject, cast("dict[str, Json]", value)) if isinstance(value, dict) else None
-    return pairs if pairs and len(" ".join(pairs)) <= len(" ".join(whole)) else whole
-
-
-def _pairs(subject: Subject, value: dict[str, Json]) -> list[str] | None:
-    """Each argument as `key=value` or `key:=JSON`; None where one of them cannot be."""
-    if len(value) > _PAIRS:
-        return None
-    form = _form(subject, value)
-    found: list[str] = []
-    for key, item in value.items():
-        field = form.field(key)
-        texts = [f"{key}={item if isinstance(item, str) else to_text(field, item)}"] if field else []
-        if not (isinstance(item, str) and field is None):
-            texts.append(f"{key}:={escape_live(dumps(item).decode())}")
-        fitting = (text for text in texts if _KEY.fullmatch(key) and _says(form, text, key, item))
-        pair = next(fitting, None)
-        if pair is None or len(pair) - len(key) > _LONGEST or not readable(pair):
-            return None
-        found.append(quote(pair))
-    return found
-
-
-def _says(form: Form, text: str, key: str, value: Json) -> bool:
-    """Whether the pair is read as exactly this argument."""
-    try:
-        return dumps(set_pair(form, {}, text)) == dumps({key: value})
-    except ValueError:
-        return False
-
-
-def _form(subject: Subject, value: dict[str, Json]) -> Form:
-    if subject.ref.kind == "prompt":
-        return Form(tuple(map(Text, value)))
-    return build(subject.tool["inputSchema"]) if "inputSchema" in subject.tool else Form(whole=True)
-
-
-def _named(subject: Subject, alone: bool) -> list[str]:
-    """The verb, and what it is about; with a server of its own the name stands alone."""
-    ref = subject.ref
-    if ref.kind in ("resource", "template"):
-        uri = subject.uri or ref.name
-        return ["read", quote(uri)] if alone else ["read", quote(ref.server), quote(uri)]
-    verb, option = ("call", "--tool") if ref.kind == "tool" else ("get", "--prompt")
-    plain = not ref.name.startswith("-") and ref.name
-    if alone:
-        return [verb, quote(ref.name)] if plain and "." not in ref.name else [verb, f"{option}={quote(ref.name)}"]
-    if plain and "." not in ref.server and not ref.server.startswith("-"):
-        return [verb, quote(f"{ref.server}.{ref.name}")]
-    return [verb, f"--server={quote(ref.server)}", f"{option}={quote(ref.name)}"]
-
-
-def _target(subject: Subject, address: Address | None) -> tuple[str, list[str], list[str]]:
-    """What stands before the command, its options, and what ends it."""
-    server = subject.server
-    if server is None:
-        return "", [], []
-    if address is None:
-        file = server.source.file if server.source.origin == "file" else ""
-        return "", [f"--config {quote(file)}"] if file else [], []
-    options = [f"--era {server.era}"] if server.era != "auto" else []
-    options += [f"--protocol-version {quote(server.protocol_version)}"] if server.protocol_version else []
-    for name, said in (("--capabilities", server.capabilities), ("--client-info", server.client_info)):
-        options += [f"{name} {quote(escape_live(dumps(said).decode()))}"] if said is not None else []
-    if address.kind != "stdio":
-        options += [f"--url {in_shell(address.url)}"]
-        options += [f"--transport {server.transport}"] if server.transport in ("sse", "websocket", "http") else []
-        options += _certificates(server, "--ca", "--cert", "--cert-key")
-        headers = (f"{name}: {in_entry(words)}" for name, words in address.headers.items())
-        return "", [*options, *(f"--header {quote(text)}" for text in headers)], []
-    command = [in_shell(words) for words in address.command]
-    if address.env:
-        command = [*assigned(address.env), *command]
-    return f"cd {quote(server.cwd)} && " if server.cwd else "", options, ["--", *command]
-
-
-def _certificates(server: ServerConfig | None, ca: str, cert: str, key: str) -> list[str]:
-    """Which are accepted and shown; the password of a key has no option, and stays where it is."""
-    if server is None:
-        return []
-    files = ((ca, server.tls.ca), (cert, server.tls.cert), (key, server.tls.key))
-    named = [f"{name} {quote(file)}" for name, file in files if file]
-    return [*named, *["--insecure"] * server.tls.insecure]
-
-
-_NEXT = " \\\n  "
-_GLOB = set("[]{}")
-_SESSION = '"Mcp-Session-Id: $session"'
-
-
+_KEY = re.compile(r"[A-Za-z_][\w.-]*")
+_LONGEST_PAIR = 60
+"""Characters of a value that is written as a pair."""
 _NO_CURL = {
     "stdio": "curl speaks HTTP; this server is a program that is spoken to over its standard input.",
     "websocket": "curl would have to speak MCP over a WebSocket; it sends HTTP requests.",
     "sse": "In HTTP+SSE the answer comes on another stream than the request, which one curl command cannot read.",
 }
 """Kinds of servers that curl cannot make calls of, and why."""
-
-
-def _modern(subject: Subject, address: Address) -> str:
-    """One request that stands alone (specification 2026-07-28, basic/transports/streamable-http)."""
-    out = subject.out()
-    headers = [*_base(address), *(_header(name, text) for name, text in modern_headers(out))]
-    return _curl_line(subject, address, headers, out.frame, "-sS", "-N")
-
-
-def _legacy(subject: Subject, address: Address) -> str:
-    """A session: the handshake, the call, and the end (specification 2025-11-25, basic/transports)."""
-    hello = request(
-        "initialize",
-        {"protocolVersion": subject.supposed, "capabilities": subject.can, "clientInfo": subject.who},
-        identity=0,
-    )
-    base = list(_base(address))
-    session = [*base, _SESSION, _header("MCP-Protocol-Version", subject.supposed)]
-    opened = _curl_line(subject, address, base, dumps(hello), "-sS", "-D", "-", "-o", "/dev/null")
-    ready = _curl_line(subject, address, session, dumps(request("notifications/initialized")), "-sS")
-    call = _curl_line(subject, address, session, subject.out().frame, "-sS", "-N")
-    closed = _curl_line(subject, address, session[-2:], None, "-sS", "-o", "/dev/null", "-X", "DELETE")
-    read = "tr -d '\\r' | awk 'tolower($1) == \"mcp-session-id:\" {print $2}'"
-    return f"session=$({opened} | {read})\n{ready}\n{call}\n{closed}"
-
-
-def _base(address: Address) -> Iterable[str]:
-    """Headers as words of the shell: those of every request, then those of the server's entry."""
-    own = {name.lower() for name in address.headers}
-    for name, text in (("Accept", ACCEPT), ("Content-Type", "application/json")):
-        if name.lower() not in own:
-            yield _header(name, text)
-    for name, words in address.headers.items():
-        yield in_shell((f"{name}: ", *words)) if words else quote(f"{name};")
-
-
-def _header(name: str, text: str) -> str:
-    # An empty header has a semicolon in curl.
-    return quote(f"{name}: {text}" if text else f"{name};")
-
-
-def _curl_line(subject: Subject, address: Address, headers: Sequence[str], body: bytes | None, *options: str) -> str:
-    globs = any(isinstance(part, str) and _GLOB & set(part) for part in address.url)
-    tls = _certificates(subject.server, "--cacert", "--cert", "--key")
-    first = " ".join(["curl", *options, *tls, *["-g"] * globs, in_shell(address.url)])
-    parts = [first, *(f"-H {one}" for one in headers)]
-    if body is not None:
-        parts.append(f"--data-raw {quote(escape_live(body.decode('utf-8')))}")
-    return _NEXT.join(parts)
+_WIDTH = 100
+_DEEPEST = 60
+"""Python refuses to read some 200 brackets inside one another, and less inside a program."""
+_LONGEST_NUMBER = 4_300
+"""Digits of a whole number that Python reads."""
+_EXPECTED = 20_000
+"""Bytes of a result that a test compares."""
 
 
 class Format(NamedTuple):
@@ -232,6 +85,10 @@ class _No(Exception):
     """There is no such form; the message says why."""
 
 
+_Made = tuple[str, Sequence[str]]
+"""A text, and what is good to know about it."""
+
+
 def copy_as(subject: Subject, form: str, *, secrets: bool = False) -> Copy:
     """A call in the form of this id; never raises for what a call or a server may hold.
 
@@ -250,44 +107,29 @@ def copy_as(subject: Subject, form: str, *, secrets: bool = False) -> Copy:
         return Copy(form, why_not=str(reason))
     if hidden:
         remarks = [*remarks, f"{MARK} stands for what is secret: {_places(hidden)}."]
-    elif found and secrets:
+    elif found:
         remarks = [*remarks, f"It has secrets in it: {_places(found)}."]
     if form in ("python", "pytest"):
-        text = python.commented(text, tuple(remarks))
+        text = _commented(text, remarks)
     return Copy(form, text, tuple(remarks))
 
 
 def _shown(subject: Subject, secrets: bool) -> tuple[Subject, tuple[str, ...], tuple[str, ...]]:
-    """The call as it may be written, what of it is hidden, and what of it is secret."""
+    """The call as it may be written, what of it is hidden, and what secrets are written."""
     known = tuple(filter(None, subject.server.secrets)) if subject.server else ()
     schema = subject.tool.get("inputSchema")
     places = secret_places(build(schema), subject.value) if schema is not None else frozenset[str]()
     shown = without_secrets(subject.value, subject.hidden | places, known)
-    subject, unknown = _answers(subject, known, secrets)
-    if without_secrets(python.compared(subject)[1], (), known).hidden:
+    if without_secrets(_compared(subject)[1], (), known).hidden:
         subject = replace(subject, outcome={}, notes=(*subject.notes, "What came of it has secrets in it."))
     if secrets:
-        return subject, unknown, shown.hidden
-    uri, hidden = subject.uri, (*shown.hidden, *unknown)
+        return subject, (), shown.hidden
+    uri, hidden = subject.uri, shown.hidden
     for secret in known:
         uri = uri.replace(secret, MARK)
     if MARK in uri:
         hidden = (*hidden, "/uri")
-    return replace(subject, value=shown.value, uri=uri), hidden, shown.hidden
-
-
-def _answers(subject: Subject, known: tuple[str, ...], secrets: bool) -> tuple[Subject, tuple[str, ...]]:
-    """The call with answers as they may be written, and what of them is hidden; recordings have no secrets anyway."""
-    hidden: list[str] = []
-
-    def shown(value: Json) -> Json:
-        made = without_secrets(value, (), known)
-        hidden.extend(f"an answer's {place.rpartition('/')[2]}" for place in made.hidden)
-        return made.value
-
-    given = tuple(one._replace(result=shown(one.result)) if one.secret or not secrets else one for one in subject.given)
-    rules = tuple(one if secrets else one._replace(content=shown(one.content)) for one in subject.rules)
-    return replace(subject, given=given, rules=rules), tuple(hidden)
+    return replace(subject, value=shown.value, uri=uri), hidden, ()
 
 
 def _places(places: tuple[str, ...]) -> str:
@@ -295,10 +137,111 @@ def _places(places: tuple[str, ...]) -> str:
     return f"{named} and {len(places) - 5} more" if len(places) > 5 else named
 
 
-# ---------------------------------------------------------------------- the forms
+# ---------------------------------------------------------------------- command lines of ours
 
-_Made = tuple[str, Sequence[str]]
-"""A text, and what is good to know about it."""
+
+def line(subject: Subject, address: Address | None = None) -> str:
+    """`mcp-studio call …`, `get …` or `read …`, quoted for a shell.
+
+    Args:
+        address: how to reach the server, where its name alone is not to be relied on.
+    """
+    before, options, after = _target(subject, address)
+    words = [PROGRAM, *_named(subject, address is not None), *options]
+    if subject.ref.kind in ("tool", "prompt"):
+        words += _words(subject)
+    if subject.task:
+        words.append("--task")
+    return before + " ".join([*words, *after])
+
+
+def _words(subject: Subject) -> list[str]:
+    """The arguments as words of a shell: pairs where a person can read them, else `--args`."""
+    value = subject.value
+    if not value:
+        return []
+    pairs = _argument_pairs(subject, cast("dict[str, Json]", value)) if isinstance(value, dict) else None
+    return pairs or ["--args", quote(_ascii(value))]
+
+
+def _argument_pairs(subject: Subject, value: dict[str, Json]) -> list[str] | None:
+    """Each argument as `key=value` or `key:=JSON`; None where one of them cannot be."""
+    form = _form(subject, value)
+    found: list[str] = []
+    for key, item in value.items():
+        json = _ascii(item)
+        texts = (f"{key}={item if isinstance(item, str) else json}", f"{key}:={json}")
+        pair = next((text for text in texts if _KEY.fullmatch(key) and _means(form, text, key, item)), None)
+        if pair is None or len(pair) - len(key) > _LONGEST_PAIR or not readable(pair):
+            return None
+        found.append(quote(pair))
+    return found
+
+
+def _means(form: Form, text: str, key: str, value: Json) -> bool:
+    """Whether the pair is read as exactly this argument."""
+    try:
+        return dumps(set_pair(form, {}, text)) == dumps({key: value})
+    except ValueError:
+        return False
+
+
+def _ascii(value: Json) -> str:
+    return escape_live(dumps(value).decode())
+
+
+def _form(subject: Subject, value: dict[str, Json]) -> Form:
+    if subject.ref.kind == "prompt":
+        return Form(tuple(map(Text, value)))
+    return build(subject.tool["inputSchema"]) if "inputSchema" in subject.tool else Form(whole=True)
+
+
+def _named(subject: Subject, alone: bool) -> list[str]:
+    """The verb, and what it is about; with a server of its own the name stands alone."""
+    ref = subject.ref
+    if ref.kind in ("resource", "template"):
+        uri = subject.uri or ref.name
+        return ["read", quote(uri)] if alone else ["read", quote(ref.server), quote(uri)]
+    verb, option = ("call", "--tool") if ref.kind == "tool" else ("get", "--prompt")
+    plain = not ref.name.startswith("-") and ref.name
+    if alone:
+        return [verb, quote(ref.name)] if plain and "." not in ref.name else [verb, f"{option}={quote(ref.name)}"]
+    if plain and "." not in ref.server and not ref.server.startswith("-"):
+        return [verb, quote(f"{ref.server}.{ref.name}")]
+    return [verb, f"--server={quote(ref.server)}", f"{option}={quote(ref.name)}"]
+
+
+def _target(subject: Subject, address: Address | None) -> tuple[str, list[str], list[str]]:
+    """What stands before the command, its options, and what ends it."""
+    server = subject.server
+    if server is None:
+        return "", [], []
+    if address is None:
+        file = server.source.file if server.source.origin == "file" else ""
+        return "", [f"--config {quote(file)}"] if file else [], []
+    options = [f"--era {server.era}"] if server.era != "auto" else []
+    options += [f"--protocol-version {quote(server.protocol_version)}"] if server.protocol_version else []
+    for name, said in (("--capabilities", server.capabilities), ("--client-info", server.client_info)):
+        options += [f"{name} {quote(_ascii(said))}"] if said is not None else []
+    if address.kind != "stdio":
+        options += [f"--url {in_shell(address.url)}"]
+        options += [f"--transport {server.transport}"] if server.transport in ("sse", "websocket", "http") else []
+        options += _certificates(server, "--ca", "--cert", "--cert-key")
+        headers = (f"{name}: {in_entry(words)}" for name, words in address.headers.items())
+        return "", [*options, *(f"--header {quote(text)}" for text in headers)], []
+    command = [in_shell(words) for words in address.command]
+    if address.env:
+        command = [*assigned(address.env), *command]
+    return f"cd {quote(server.cwd)} && " if server.cwd else "", options, ["--", *command]
+
+
+def _certificates(server: ServerConfig | None, ca: str, cert: str, key: str) -> list[str]:
+    """Which are accepted and shown; the password of a key has no option, and stays where it is."""
+    if server is None:
+        return []
+    files = ((ca, server.tls.ca), (cert, server.tls.cert), (key, server.tls.key))
+    named = [f"{name} {quote(file)}" for name, file in files if file]
+    return [*named, *["--insecure"] * server.tls.insecure]
 
 
 def _command(subject: Subject) -> _Made:
@@ -320,34 +263,210 @@ def _standalone(subject: Subject) -> _Made:
     return line(subject, address), notes
 
 
+# ---------------------------------------------------------------------- curl
+
+
+def _curl(subject: Subject) -> _Made:
+    """One command. In eras with sessions the id of one that is open has to be put in."""
+    address = _address(subject)
+    if reason := _NO_CURL.get(address.kind):
+        raise _No(reason)
+    remarks, out = [*address.remarks, *_likely(subject)], subject.out()
+    headers = list(_entry_headers(address))
+    if subject.modern:
+        headers += [_header(name, text) for name, text in modern_headers(out)]
+    else:
+        headers += [_header("MCP-Protocol-Version", subject.supposed), '"Mcp-Session-Id: $SESSION"']
+        remarks.append("SESSION has to be set: the Mcp-Session-Id that the server gave in its answer to initialize.")
+    tls = _certificates(subject.server, "--cacert", "--cert", "--key")
+    globs = any(isinstance(part, str) and set("[]{}") & set(part) for part in address.url)
+    first = " ".join(["curl", "-sS", "-N", *tls, *["-g"] * globs, in_shell(address.url)])
+    body = f"--data-raw {quote(escape_live(out.frame.decode('utf-8')))}"
+    return " \\\n  ".join([first, *(f"-H {one}" for one in headers), body]), remarks
+
+
+def _entry_headers(address: Address) -> Iterable[str]:
+    """Headers as words of the shell: those of every request, then those of the server's entry."""
+    own = {name.lower() for name in address.headers}
+    for name, text in (("Accept", ACCEPT), ("Content-Type", "application/json")):
+        if name.lower() not in own:
+            yield _header(name, text)
+    for name, words in address.headers.items():
+        yield in_shell((f"{name}: ", *words)) if words else _header(name, "")
+
+
+def _header(name: str, text: str) -> str:
+    # An empty header has a semicolon in curl.
+    return quote(f"{name}: {text}" if text else f"{name};")
+
+
+# ---------------------------------------------------------------------- Python
+
+
+def literal(value: Json, margin: int = 0) -> str:
+    """A JSON value as a Python expression that gives the same value; `margin` cells stand before its further lines."""
+    # No line break is inside a string: `repr` writes it as an escape.
+    return pformat(value, width=_WIDTH - margin, sort_dicts=False).replace("\n", "\n" + " " * margin)
+
+
+def _unsaid(value: Json) -> str:
+    """Why Python cannot read the value back; empty where it can."""
+    if depth(value, _DEEPEST) > _DEEPEST:
+        return "The value is nested too deeply for Python."
+    for _, item in walk(value):
+        if isinstance(item, ExactFloat) and (item - item != 0.0 or len(item.text) > _LONGEST_NUMBER):
+            return f"Python has no number {item.text[:20]}{'…' if len(item.text) > 20 else ''}: it is too large."
+    return ""
+
+
+def _text(value: str) -> str:
+    """A string literal, in double quotes where that costs no backslash."""
+    made = repr(value)
+    return f'"{made[1:-1]}"' if made[0] == "'" and '"' not in value else made
+
+
+def _expression(words: Words) -> str:
+    """A text with references as a Python expression."""
+    return " + ".join(_variable(part) if isinstance(part, Variable) else _text(part) for part in words) or '""'
+
+
+def _variable(variable: Variable) -> str:
+    if variable.default is None:
+        return f"os.environ[{_text(variable.name)}]"
+    return f"os.environ.get({_text(variable.name)}, {_text(variable.default)})"
+
+
+def _mapping(pairs: Mapping[str, Words]) -> str:
+    return "{" + ", ".join(f"{_text(name)}: {_expression(words)}" for name, words in pairs.items()) + "}"
+
+
 def _python(subject: Subject) -> _Made:
-    return _with_sdk(subject, python.program)
+    address, remarks = _for_sdk(subject)
+    imports, opening = _opened(subject, address)
+    shown = "result.model_dump_json(by_alias=True, exclude_none=True, indent=2)"
+    body = f"        result = {_sdk_call(subject)}\n        print({shown})\n"
+    head = _head(address, imports)
+    return f"{head}\n\nasync def main() -> None:\n{opening}{body}\n\nasyncio.run(main())\n", remarks
 
 
 def _pytest(subject: Subject) -> _Made:
-    text, remarks = _with_sdk(subject, python.test)
-    why = python.compared(subject)[2]
+    address, remarks = _for_sdk(subject)
+    imports, opening = _opened(subject, address)
+    kind = {"tool": "CallToolResult", "prompt": "GetPromptResult"}.get(subject.ref.kind, "ReadResourceResult")
+    came, expected, why = _compared(subject)
+    code = mapping(subject.outcome.get("error")).get("code")
+    if isinstance(code, int):
+        kind = "MCPError"
+        imports += ["import pytest", "from mcp.shared.exceptions import MCPError"]
+        opening += "        with pytest.raises(MCPError) as failed:\n"
+        body = f"            {_sdk_call(subject, 12)}\n        return failed.value\n"
+        checks = f"    assert result.code == {code}, result.message\n"
+    else:
+        imports.append(f"from mcp_types import {kind}")
+        body = f"        return {_sdk_call(subject)}\n"
+        failed = mapping(subject.outcome.get("result")).get("isError") is True
+        checks = f"    assert {'' if failed else 'not '}result.is_error, result.content\n" * (kind == "CallToolResult")
+        if came:
+            checks += f"    assert {came} == {literal(expected, 4)}\n"
+        elif not checks:
+            checks = f"    assert result.{'messages' if subject.ref.kind == 'prompt' else 'contents'}\n"
+    name = re.sub(r"[^a-z0-9]+", "_", subject.ref.name.lower()).strip("_")[:60] or subject.ref.kind
+    text = (
+        f"{_head(address, imports)}\n\nasync def call() -> {kind}:\n{opening}{body}"
+        f"\n\ndef test_{name}() -> None:\n    result = asyncio.run(call())\n{checks}"
+    )
     return text, [*remarks, *[f"It only looks whether the call succeeds: {why}."] * bool(why)]
 
 
-def _with_sdk(subject: Subject, make: Callable[[Subject, Address, python.Answers], str]) -> _Made:
+def _for_sdk(subject: Subject) -> tuple[Address, list[str]]:
+    """How a program with the SDK reaches the server, and what is good to know about the program."""
     address = _address(subject)
     if address.kind == "websocket":
         raise _No("The MCP SDK has no client for WebSockets.")
     _only_objects(subject)
-    if problem := python.unsaid(subject.value):
+    if problem := _unsaid(subject.value):
         raise _No(problem)
-    answers = python.answers_of(subject)
     task = ["The SDK makes the call without a task."] * subject.task
-    return make(subject, address, answers), [*address.remarks, *subject.notes, *answers.remarks, *task]
+    return address, [*address.remarks, *subject.notes, *task]
 
 
-def _curl(subject: Subject) -> _Made:
-    address = _address(subject)
-    if reason := _NO_CURL.get(address.kind):
-        raise _No(reason)
-    make = _modern if subject.modern else _legacy
-    return make(subject, address), [*address.remarks, *_likely(subject)]
+def _compared(subject: Subject) -> tuple[str, Json, str]:
+    """What of the result a test compares, and with what; else why it compares nothing, in words."""
+    result = mapping(subject.outcome.get("result"))
+    if "error" in subject.outcome or (subject.ref.kind == "tool" and result.get("isError") is True):
+        return "", None, ""
+    if subject.ref.kind == "tool" and "structuredContent" in result:
+        came, value = "result.structured_content", result["structuredContent"]
+    else:
+        part = {"tool": "content", "prompt": "messages"}.get(subject.ref.kind, "contents")
+        if not isinstance(result.get(part), list):
+            return "", None, "no result is known"
+        inner = "one.content" if part == "messages" else "one"
+        items = [mapping(one).get("content") if part == "messages" else one for one in items_of(result[part])]
+        came = f'[getattr({inner}, "text", None) for one in result.{part}]'
+        value = [mapping(item).get("text") for item in items]
+    if problem := _unsaid(value):
+        return "", None, f"the result cannot be written out. {problem}"
+    return (came, value, "") if len(dumps(value)) <= _EXPECTED else ("", None, "the result is too large")
+
+
+def _commented(text: str, remarks: Sequence[str]) -> str:
+    """A program with what is good to know about it below its imports; not above: a first line can name an encoding."""
+    head, _, rest = text.partition("\n\n\n")
+    lines = [f"# {line}" for remark in remarks for line in textwrap.wrap(safe(remark, 600), _WIDTH)]
+    return "\n".join([head, *["", *lines] * bool(lines), "", "", rest])
+
+
+def _head(address: Address, imports: list[str]) -> str:
+    standard = ["import asyncio", *["import os"] * bool(address.variables)]
+    imports = sorted(imports, key=lambda line: (line.startswith("from"), line.split()[1]))
+    return "\n".join([*standard, "", *imports]) + "\n"
+
+
+def _sdk_call(subject: Subject, indent: int = 8) -> str:
+    if subject.ref.kind in ("resource", "template"):
+        return f"await client.read_resource({_text(subject.uri or subject.ref.name)})"
+    method = "call_tool" if subject.ref.kind == "tool" else "get_prompt"
+    given = literal({} if subject.value is None else subject.value, indent + 4)
+    return f"await client.{method}(\n{' ' * (indent + 4)}{_text(subject.ref.name)}, {given}\n{' ' * indent})"
+
+
+def _opened(subject: Subject, address: Address) -> tuple[list[str], str]:
+    """Imports, and the lines of a function that connect."""
+    mode = ', mode="legacy"' if address.kind == "sse" or (subject.sure and not subject.modern) else ""
+    client = f"Client(server{mode}) as client"
+    imports = ["from mcp import Client"]
+    if address.kind == "stdio":
+        imports = ["from mcp import Client, StdioServerParameters"]
+        lines = [
+            f"command = {_expression(address.command[0])}",
+            f"args = [{', '.join(map(_expression, address.command[1:]))}]",
+            f"env = {_mapping(address.env) if address.env else None}",
+            f"cwd = {_text(address.cwd) if address.cwd else None}",
+            "server = StdioServerParameters(command=command, args=args, env=env, cwd=cwd)",
+        ]
+    elif address.kind == "sse":
+        imports.append("from mcp.client.sse import sse_client")
+        lines = [f"server = sse_client({_expression(address.url)}, headers={_mapping(address.headers)})"]
+    elif address.headers:
+        imports += ["import httpx2", "from mcp.client.streamable_http import streamable_http_client"]
+        lines = [
+            f"http = httpx2.AsyncClient(headers={_mapping(address.headers)}, timeout=httpx2.Timeout(30, read=300))",
+            f"server = streamable_http_client({_expression(address.url)}, http_client=http)",
+        ]
+        client = f"http, {client}"
+    else:
+        lines = [f"server = {_expression(address.url)}"]
+    return imports, "".join(f"    {line}\n" for line in [*lines, f"async with {client}:"])
+
+
+def _literal(subject: Subject) -> _Made:
+    if problem := _unsaid(subject.value):
+        raise _No(problem)
+    return literal(_arguments(subject)), ()
+
+
+# ---------------------------------------------------------------------- JSON
 
 
 def _json_rpc(subject: Subject) -> _Made:
@@ -355,18 +474,15 @@ def _json_rpc(subject: Subject) -> _Made:
     return printable(loads(subject.out().frame, exact=True)), notes
 
 
-def _likely(subject: Subject) -> list[str]:
-    return [f"The server is not connected: that it speaks {subject.supposed} is only likely."] * (not subject.sure)
-
-
 def _json(subject: Subject) -> _Made:
     return printable(_arguments(subject)), ()
 
 
-def _literal(subject: Subject) -> _Made:
-    if problem := python.unsaid(subject.value):
-        raise _No(problem)
-    return python.literal(_arguments(subject)), ()
+# ---------------------------------------------------------------------- what several forms need
+
+
+def _likely(subject: Subject) -> list[str]:
+    return [f"The server is not connected: that it speaks {subject.supposed} is only likely."] * (not subject.sure)
 
 
 def _arguments(subject: Subject) -> Json:

@@ -1,10 +1,9 @@
-"""Reading a call from whatever people copy: nothing is run, no file is read, and any text is safe."""
+"""Reading a call from JSON or a command line: nothing is run, no file is read, and any text is safe."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from typing import Literal, cast
 
@@ -12,7 +11,7 @@ from mcp_studio.call.copying.shell import END, Unclosed, shell_words
 from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.config.table import loads_lenient, unfenced
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
+from mcp_studio.jsontext import Json, JsonProblem, mapping
 from mcp_studio.record import record
 from mcp_studio.redact import MARK
 from mcp_studio.schema.field import Form
@@ -89,163 +88,10 @@ class Pasted:
         return f"{self.form}{about}{', ' if about else ': '}{count}"
 
 
-_METHODS: dict[str, Meant] = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
-_AROUND = ("message", "body", "request", "frame", "sent", "payload", "data", "params", "item", "output")
-"""Members under which logs and answers of models hold a message."""
-_LISTS = ("tool_calls", "content", "output", "messages", "function_calls", "choices")
-_LOOKED_AT = 1_000
-_BLOCKS = {"tool_use": "tool-use block", "server_tool_use": "tool-use block", "mcp_tool_use": "tool-use block"}
-
-
-def read(text: str) -> Json:
-    """The JSON value of a text, with comments and trailing commas forgiven, or of its lines as a list.
-
-    Raises:
-        PasteProblem: it is none; says where.
-    """
-    try:
-        try:
-            return loads(text, exact=True)
-        except JsonProblem as strict:
-            if strict.reason == "Extra data":
-                with suppress(JsonProblem, LimitExceeded):
-                    return [loads(line, exact=True) for line in text.splitlines() if line.strip()]
-        return loads_lenient(text, exact=True)
-    except LimitExceeded as problem:
-        raise PasteProblem(problem.message) from None
-    except JsonProblem as problem:
-        raise PasteProblem(f"It looks like JSON, but is not valid: {problem}.", problem.line) from None
-
-
-def call_in(value: Json) -> Pasted:
-    """The call that a value describes, or the arguments that it is.
-
-    Raises:
-        PasteProblem: it is neither.
-    """
-    if isinstance(value, str):
-        value = _inside(value)
-    found = _found(value, 4)
-    first = next(found, None)
-    if first is not None:
-        more = sum(1 for _ in found)
-        if not more:
-            return first
-        count = "one more call" if more == 1 else f"{more} more calls"
-        return replace(first, remarks=(*first.remarks, f"The first is taken; there is {count} in the text."))
-    if isinstance(value, list):
-        raise PasteProblem("It is a list with no call in it; arguments are an object: {…}.")
-    if not isinstance(value, dict):
-        raise PasteProblem("It is a single value; arguments are an object: {…}.")
-    known = cast("dict[str, Json]", value)
-    if known.get("jsonrpc") is not None:
-        if isinstance(method := known.get("method"), str):
-            wanted = ", ".join(_METHODS)
-            raise PasteProblem(f"It is a JSON-RPC message of {method[:60]}; what can be filled in is one of {wanted}.")
-        if "result" in known or "error" in known:
-            raise PasteProblem("It is an answer, not a request.")
-    return Pasted("JSON", known)
-
-
-def _inside(text: str) -> Json:
-    try:
-        return loads(text, exact=True)
-    except (JsonProblem, LimitExceeded):
-        return text
-
-
-def _found(value: Json, levels: int) -> Iterator[Pasted]:
-    """The calls in a value, in their order."""
-    if isinstance(value, list):
-        for item in cast("list[Json]", value)[:_LOOKED_AT]:
-            yield from _found(item, levels - 1) if levels else ()
-        return
-    if not isinstance(value, dict):
-        return
-    known = cast("dict[str, Json]", value)
-    if (call := _call(known)) is not None:
-        yield call
-        return
-    if levels and _wraps(known):
-        for key in (*_AROUND, *_LISTS):
-            inner = _inside(known[key]) if key in _AROUND and isinstance(known.get(key), str) else known.get(key)
-            before = _found(inner, levels - 1)
-            if (first := next(before, None)) is not None:
-                yield first
-                yield from before
-                return
-
-
-def _wraps(value: dict[str, Json]) -> bool:
-    """Whether an object is something around a call, and not the arguments of one that have calls in them."""
-    marks = ("role", "direction", "tool_calls", "choices", "stop_reason", "server", "time", "timestamp", "jsonrpc")
-    return any(mark in value for mark in marks) or (len(value) == 1 and next(iter(value)) in (*_AROUND, *_LISTS))
-
-
-def _call(value: dict[str, Json]) -> Pasted | None:
-    """The call that an object is: a request, a block or function call of a model, or the params of a call alone."""
-    method, params, name, kind = (value.get(key) for key in ("method", "params", "name", "type"))
-    if isinstance(method, str) and method in _METHODS and (isinstance(params, dict) or "jsonrpc" in value):
-        return _request(method, mapping(params))
-    if kind in _BLOCKS and isinstance(name, str):
-        return _named(_BLOCKS[str(kind)], name, value.get("input"), value.get("server_name"))
-    function = value.get("function") if kind in ("function", None) else None
-    if not isinstance(function, dict):
-        function = value if kind in ("function_call", "mcp_call") else value.get("function_call")
-    known = mapping(function)
-    if isinstance(known.get("name"), str) and "arguments" in known:
-        return _named("function call", known["name"], known["arguments"], known.get("server_label"))
-    alone = not value.keys() - {"name", "arguments", "_meta"}
-    if alone and isinstance(name, str) and isinstance(value.get("arguments"), dict):
-        return _named("params of a call", name, value["arguments"], "", kind="")
-    return None
-
-
-def _request(method: str, params: dict[str, Json]) -> Pasted:
-    kind = _METHODS[method]
-    name = params.get("uri" if kind == "resource" else "name")
-    arguments = {} if kind == "resource" else _object(params.get("arguments"), method)
-    if not isinstance(name, str):
-        return Pasted("JSON-RPC request", arguments, kind, remarks=(f"The request of {method} names nothing.",))
-    return Pasted("JSON-RPC request", arguments, kind, name)
-
-
-def _named(form: str, name: str, arguments: Json, server: Json, kind: Meant = "tool") -> Pasted:
-    """Programs that give models the tools of several servers call them `mcp__SERVER__TOOL`."""
-    owner, given = server if isinstance(server, str) else "", _object(arguments, name)
-    prefix, mark, rest = name.removeprefix("mcp__").partition("__")
-    if name.startswith("mcp__") and mark and rest:
-        owner, name = owner or prefix, rest
-    return Pasted(form, given, kind, name, owner)
-
-
-def _object(value: Json, what: str) -> dict[str, Json]:
-    """Arguments: an object, or its text.
-
-    Raises:
-        PasteProblem: they are something else.
-    """
-    if isinstance(value, str):
-        try:
-            value = loads(value, exact=True) if value.strip() else {}
-        except (JsonProblem, LimitExceeded) as problem:
-            raise PasteProblem(f"The arguments of {what[:60]} are text that is no JSON: {problem}.") from None
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise PasteProblem(f"The arguments of {what[:60]} are no object.")
-    return cast("dict[str, Json]", value)
-
-
 LARGEST = 8 * 1024 * 1024
 """Characters."""
-EXPECTED = (
-    "Expected: arguments as JSON, a JSON-RPC request, a command line of mcp-studio or curl, or a tool-use block of a "
-    "model."
-)
-_EVENT = re.compile(r"(?m)^(?:(?:event|id|retry|:).*(?:\n|\Z)|data: ?)")
-_LOGGED = re.compile(r'[^\n{]{1,400}?(?=\{\s*"(?:jsonrpc|method|id)")')
-"""What a log writes in front of a message."""
+EXPECTED = "Expected: arguments as JSON, a JSON-RPC request, or a command line of mcp-studio or curl."
+_METHODS: dict[str, Meant] = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
 FLAGS = frozenset(
     "--json --quiet --yes --unchecked --fresh --read --logs --task --detach --last --no-stamp --notification --newlines"
     " --no-handshake --with-secrets --traceparent --strict --paced --follow --jsonl --stats --delete --keyring"
@@ -254,9 +100,11 @@ FLAGS = frozenset(
 """Options of ours without a value."""
 _VERBS: dict[str, Meant] = {"call": "tool", "get": "prompt", "read": "resource"}
 _OURS = re.compile(r"(?:^|[\\/])mcp[-_]studio(?:\.exe)?\Z")
+_PARAMS = frozenset(("name", "arguments", "_meta"))
+"""Members of the params of a call."""
 _BODY = re.compile(r"--(?:data|data-raw|data-binary|data-ascii|json)(?:=(.*))?\Z|-d(.+)?\Z", re.DOTALL)
 # Possessive, and no longer than a path: what comes from anywhere may be a megabyte of `$`.
-_CURL = re.compile(r"[\s$%>#(]*+(?:\w{1,200}+=\$\()?(?:\S{0,1000}/)?curl(?:\.exe)?\s")
+_CURL = re.compile(r"[\s$%>#]*+(?:\S{0,1000}/)?curl(?:\.exe)?\s")
 _OUR_LINE = re.compile(r"(?:^|[\s/\\(])mcp[-_]studio(?:\.exe)?\s")
 _PROMPT = re.compile(r"\A\s*[$%>#] +(?=\S)")
 _URL = re.compile(r"https?://[^\s\"']+")
@@ -273,8 +121,6 @@ def read_paste(text: str) -> Pasted:
     text = text.removeprefix("\ufeff")
     if (bare := text.strip()).startswith("```"):
         text = unfenced(bare)
-    elif text.startswith(("data:", "event:")):
-        text = _EVENT.sub("", text)
     if not text.strip():
         raise PasteProblem(f"There is nothing in it. {EXPECTED}")
     found = _read(text)
@@ -289,10 +135,60 @@ def _read(text: str) -> Pasted:
     if _OUR_LINE.search(text[:2_000]) and text.lstrip()[0] not in "{[\"'":
         return _ours(text)
     if text.lstrip()[0] in '{["/':
-        return call_in(read(text))
-    if logged := _LOGGED.match(text):
-        return call_in(read(text[logged.end() :]))
+        return _call_in(_json(text))
     raise PasteProblem(f"It is nothing that is known. {EXPECTED}")
+
+
+# ---------------------------------------------------------------------- JSON
+
+
+def _json(text: str) -> Json:
+    """The JSON value of a text, with comments and trailing commas forgiven.
+
+    Raises:
+        PasteProblem: it is none; says where.
+    """
+    try:
+        return loads_lenient(text, exact=True)
+    except LimitExceeded as problem:
+        raise PasteProblem(problem.message) from None
+    except JsonProblem as problem:
+        raise PasteProblem(f"It looks like JSON, but is not valid: {problem}.", problem.line) from None
+
+
+def _call_in(value: Json) -> Pasted:
+    """The request that a value is, or the arguments that it is.
+
+    Raises:
+        PasteProblem: it is neither.
+    """
+    if not isinstance(value, dict):
+        kind = "a list" if isinstance(value, list) else "a single value"
+        raise PasteProblem(f"It is {kind}; arguments are an object: {{…}}.")
+    known = cast("dict[str, Json]", value)
+    method, params, name = known.get("method"), known.get("params"), known.get("name")
+    if isinstance(method, str) and method in _METHODS and (isinstance(params, dict) or "jsonrpc" in known):
+        return _request(method, mapping(params))
+    if "jsonrpc" in known and isinstance(method, str):
+        wanted = ", ".join(_METHODS)
+        raise PasteProblem(f"It is a JSON-RPC message of {method[:60]}; what can be filled in is one of {wanted}.")
+    if "jsonrpc" in known and ("result" in known or "error" in known):
+        raise PasteProblem("It is an answer, not a request.")
+    if isinstance(name, str) and isinstance(known.get("arguments"), dict) and not known.keys() - _PARAMS:
+        return Pasted("params of a call", mapping(known["arguments"]), "", name)
+    return Pasted("JSON", known)
+
+
+def _request(method: str, params: dict[str, Json]) -> Pasted:
+    kind = _METHODS[method]
+    name, arguments = params.get("uri" if kind == "resource" else "name"), params.get("arguments")
+    if arguments is not None and not isinstance(arguments, dict):
+        raise PasteProblem(f"The arguments of {method} are no object.")
+    remarks = ()
+    if not isinstance(name, str):
+        name, remarks = "", (f"The request of {method} names nothing.",)
+    given = {} if kind == "resource" else mapping(arguments)
+    return Pasted("JSON-RPC request", given, kind, name, remarks=remarks)
 
 
 # ---------------------------------------------------------------------- command lines: ours, and those of curl
@@ -321,7 +217,7 @@ def _curl(text: str) -> Pasted:
             problem = PasteProblem(f"The body is in the file {body[1:80]}, which is not read: paste what is in it.")
             continue
         try:
-            call = call_in(read(body))
+            call = _call_in(_json(body))
         except PasteProblem as reason:
             problem = PasteProblem(f"The body of the curl command: {str(reason)[:1].lower()}{str(reason)[1:]}")
             continue
@@ -388,7 +284,7 @@ def _given(options: dict[str, str]) -> dict[str, object]:
         raise PasteProblem("The arguments are in a file, which is not read: paste what is in it.")
     if not text:
         return {}
-    value = read(text)
+    value = _json(text)
     if not isinstance(value, dict):
         raise PasteProblem("What --args says is no object.")
     return value

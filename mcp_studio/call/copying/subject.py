@@ -10,12 +10,12 @@ from typing import Literal, NamedTuple, cast
 
 from mcp_studio import __version__
 from mcp_studio.call.copying.shell import printed, quote
-from mcp_studio.call.replay.plan import Given, load, step_of
+from mcp_studio.call.replay.plan import load, step_of
 from mcp_studio.call.secrets import holds
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.expand import REFERENCE, folder_of
-from mcp_studio.config.model import AnswerRule, Kind, ServerConfig
+from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.config.secrets import secret_values
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, mapping
@@ -37,6 +37,9 @@ from mcp_studio.trace.message import Recording
 
 _LARGE = 1 << 20
 """Bytes of an answer that nobody wants to see in a test."""
+_ASKED = (
+    "The server asked for input meanwhile. Answer it with callbacks of the client: elicitation_callback and the like."
+)
 _CLIENT: dict[str, Json] = {"name": "mcp-studio", "version": __version__}
 
 
@@ -68,12 +71,8 @@ class Subject:
     """Pointers of what is secret in the value, besides what its schema and names say."""
     outcome: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """`result` or `error` of the answer that came last time; empty where that is not known."""
-    given: tuple[Given, ...] = ()
-    """What was answered last time to what the server asked."""
-    rules: tuple[AnswerRule, ...] = ()
-    """What is to be answered where nothing is known of a last time."""
     notes: tuple[str, ...] = ()
-    """What a program cannot do of what was done last time, in sentences."""
+    """What a program does not do of what was done last time, in sentences."""
 
     @property
     def method(self) -> str:
@@ -160,7 +159,7 @@ def subject_of(
 
 
 async def with_outcome(subject: Subject, recording: Recording, number: int) -> Subject:
-    """The same with what came of it in a recording, and with what was answered meanwhile.
+    """The same with what came of it in a recording.
 
     Args:
         number: of any entry of the call.
@@ -168,10 +167,6 @@ async def with_outcome(subject: Subject, recording: Recording, number: int) -> S
     step = step_of(recording.columns, number)
     if step is None:
         return subject
-    columns = recording.columns
-    rounds = [columns.link[one - columns.first] for one in (step.number, *step.rounds[:-1])] if step.rounds else []
-    pages = any(columns.kind_of(answer - columns.first) == "error" for answer in rounds)
-    notes = ("A page had to be opened before it was sent again, which the SDK does not do by itself.",) if pages else ()
     answer = recording.entry(step.answer) if step.answer else None
     if answer is not None and answer.size > _LARGE:
         step = replace(step, answer=0)
@@ -179,7 +174,7 @@ async def with_outcome(subject: Subject, recording: Recording, number: int) -> S
         recorded = await load(recording, step)
     except StudioError:
         return subject
-    return replace(subject, outcome=recorded.answer, given=recorded.given, notes=notes)
+    return replace(subject, outcome=recorded.answer, notes=(_ASKED,) if recorded.given else ())
 
 
 _SCHEME = re.compile(r"(?i)(bearer|basic|token) +")

@@ -13,7 +13,6 @@ from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
 from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.versions import (
-    LISTS,
     META_CAPABILITIES,
     META_CLIENT,
     META_LOG_LEVEL,
@@ -104,8 +103,7 @@ def plan(columns: Columns, numbers: Iterable[int] | None = None) -> Plan:
     Args:
         numbers: the entries; None takes all.
     """
-    whole = numbers is None or (isinstance(numbers, range) and len(numbers) >= len(columns))
-    chosen = _ours(columns) if whole or numbers is None else numbers
+    chosen = range(columns.first, columns.first + len(columns)) if numbers is None else numbers
     roots = sorted({root for number in chosen if (root := _root(columns, number))})
     steps: list[Step] = []
     left: Counter[tuple[str, str]] = Counter()
@@ -130,13 +128,14 @@ def step_of(columns: Columns, number: int) -> Step | None:
 def number_of(recording: Recording, server: str, identity: RequestId | None) -> int:
     """The number of the newest request of ours with this id; 0 where the recording has none."""
     columns = recording.columns
-    wanted, kinds = columns.servers.known(server), columns.kind.tobytes()
-    row = kinds.rfind(_OURS) if wanted is not None and identity is not None else -1
-    while row >= 0:
-        entry = recording.entry(columns.first + row) if columns.server[row] == wanted else None
-        if entry is not None and entry.id == identity:
-            return entry.number
-        row = kinds.rfind(_OURS, 0, row)
+    wanted = columns.servers.known(server)
+    if wanted is None or identity is None:
+        return 0
+    for row in reversed(range(len(columns))):
+        if columns.kind[row] == _OURS and columns.server[row] == wanted:
+            entry = recording.entry(columns.first + row)
+            if entry is not None and entry.id == identity:
+                return entry.number
     return 0
 
 
@@ -151,15 +150,6 @@ def reason(step: Step) -> str:
 
 def _kept(columns: Columns, number: int) -> bool:
     return 0 <= number - columns.first < len(columns)
-
-
-def _ours(columns: Columns) -> Iterator[int]:
-    """All requests of ours."""
-    kinds, wanted = columns.kind.tobytes(), bytes((_OURS,))
-    place = kinds.find(wanted)
-    while place >= 0:
-        yield columns.first + place
-        place = kinds.find(wanted, place + 1)
 
 
 def _root(columns: Columns, number: int) -> int:
@@ -210,7 +200,7 @@ def _step(columns: Columns, root: int, under: dict[int, list[int]]) -> Step:
     )  # fmt: skip
 
 
-class Given(NamedTuple):
+class GivenAnswer(NamedTuple):
     """One question of a server, and what it was answered."""
 
     method: str
@@ -225,7 +215,7 @@ class Given(NamedTuple):
 class Script:
     """The answers of one conversation, each given once."""
 
-    def __init__(self, given: tuple[Given, ...]) -> None:
+    def __init__(self, given: tuple[GivenAnswer, ...]) -> None:
         self._left = list(given)
 
     def answer(self, method: str, params: dict[str, Json]) -> Json | Refusal | None:
@@ -254,8 +244,6 @@ _OF_ITS_TIME = (META_VERSION, META_CLIENT, META_CAPABILITIES, META_LOG_LEVEL, "p
                 "tracestate")  # fmt: skip
 """Members of `_meta` that belong to the connection, not to what was asked."""
 _PLACES = 50
-_AFTER = 5_000
-"""Entries after an answer in which the end of its task is looked for."""
 
 
 @record(frozen=True)
@@ -266,7 +254,7 @@ class Recorded:
     """As they were sent, without what belonged to the connection."""
     answer: dict[str, Json]
     """`result` or `error` of the final answer; empty where there is none."""
-    given: tuple[Given, ...] = ()
+    given: tuple[GivenAnswer, ...] = ()
     """What was answered to the server's questions."""
     hidden: tuple[Path, ...] = ()
     """Places of `params` where the trace has something that it does not tell."""
@@ -299,23 +287,6 @@ async def load(recording: Recording, step: Step) -> Recorded:
     )  # fmt: skip
 
 
-async def once(recording: Recording, plan: Plan) -> Plan:
-    """The same with every page of a list once."""
-    seen: set[str] = set()
-    steps: list[Step] = []
-    for step in plan.steps:
-        if step.method in LISTS:
-            cursor = (await _params(recording, step.number)).get("cursor")
-            page = repr((step.server, step.method, cursor))
-            if page in seen:
-                continue
-            seen.add(page)
-        steps.append(step)
-    again = len(plan.steps) - len(steps)
-    more = (LeftOut("lists", again, "were asked for before"),) if again else ()
-    return Plan(tuple(steps), (*plan.left_out, *more))
-
-
 async def _body(recording: Recording, number: int) -> dict[str, Json]:
     """The message that an entry is; empty where it is not kept, or is none."""
     entry = recording.entry(number) if number else None
@@ -343,21 +314,8 @@ async def _final(recording: Recording, step: Step) -> dict[str, Json]:
             return told
         if method == "tasks/get" and (inner := _answer(told.get("result"))):
             return inner
-    result = mapping(answer.get("result"))
-    return (await _told(recording, step, result.get("taskId"))) if result.get("resultType") == TASK_RESULT else answer
-
-
-async def _told(recording: Recording, step: Step, task: Json) -> dict[str, Json]:
-    """What a server has told of a task's end by itself (2026-07-28); nothing where it has not."""
-    columns = recording.columns
-    wanted = columns.methods.known("notifications/tasks")
-    begin = step.answer - columns.first
-    for row in range(begin, min(len(columns), begin + _AFTER)) if wanted is not None else ():
-        if columns.method[row] == wanted:
-            params = await _params(recording, columns.first + row)
-            if params.get("taskId") == task and (told := _answer(params)):
-                return told
-    return {}
+    became_task = mapping(answer.get("result")).get("resultType") == TASK_RESULT
+    return {} if became_task else answer  # its end was never asked for
 
 
 def _answer(message: Json) -> dict[str, Json]:
@@ -365,7 +323,7 @@ def _answer(message: Json) -> dict[str, Json]:
     return next(({key: known[key]} for key in ("error", "result") if key in known), {})
 
 
-async def _given(recording: Recording, step: Step) -> AsyncIterator[Given]:
+async def _given(recording: Recording, step: Step) -> AsyncIterator[GivenAnswer]:
     for asked, answered in step.asked:
         question, answer = await _body(recording, asked), await _body(recording, answered)
         if isinstance(method := question.get("method"), str) and answer:
@@ -383,9 +341,9 @@ async def _given(recording: Recording, step: Step) -> AsyncIterator[Given]:
         wanted = mapping(told.get("inputRequests")) or (wanted if not sent else {})
 
 
-def _one(method: str, params: Json, answer: dict[str, Json]) -> Given:
+def _one(method: str, params: Json, answer: dict[str, Json]) -> GivenAnswer:
     secret = next(iter(_hidden(answer)), None) is not None
-    return Given(method, mapping(params), answer.get("result"), answer.get("error"), secret)
+    return GivenAnswer(method, mapping(params), answer.get("result"), answer.get("error"), secret)
 
 
 def _hidden(value: Json) -> Iterator[Path]:

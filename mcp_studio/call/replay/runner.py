@@ -6,10 +6,10 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
-from typing import Literal, Protocol, cast, get_args
+from typing import Literal, cast, get_args
 
 from mcp_studio.call.call import Call, CallOutcome, InBackground, Rejected, Succeeded, ToolFailed
-from mcp_studio.call.caller import Origin
+from mcp_studio.call.caller import Caller, Origin
 from mcp_studio.call.history import OUTCOMES, said_of
 from mcp_studio.call.replay.plan import CALLS, Recorded, Script, Step, load
 from mcp_studio.catalog.listing import Ref
@@ -19,7 +19,6 @@ from mcp_studio.protocol.events import Answered
 from mcp_studio.protocol.versions import LISTS
 from mcp_studio.record import record
 from mcp_studio.redact import Redactor
-from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.trace.diff import USUAL, Difference, Ignore, diff, path_text
 from mcp_studio.trace.message import Recording
 
@@ -27,8 +26,8 @@ Verdict = Literal["same", "differs", "new", "failed", "skipped"]
 """`new`: the recording has no answer to compare with; `failed`: it was sent, or was to be, and there is no answer;
 `skipped`: it could not be sent as it was."""
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-_OF_ERA = ("ttlMs", "cacheScope")
-"""Members of results that only one era has."""
+_IGNORED = ("$.ttlMs", "$.cacheScope", "$.resultType", "$.nextCursor")
+"""Members of results that only one era has, or that mean nothing to another server."""
 
 
 @record(frozen=True)
@@ -74,43 +73,17 @@ def _error(code: int, message: str, data: Json) -> dict[str, Json]:
     return {"error": {"code": code, "message": message, **more}}
 
 
-def _comparable(step: Step, before: dict[str, Json], after: dict[str, Json]) -> tuple[Json, Json]:
-    """Without what one of them has only since it is of another era, and what is of no meaning to another server."""
-    kind = next((kind for kind in ("result", "error") if kind in before and kind in after), "")
-    if not kind:
-        return before, after
-    old, new = before[kind], after[kind]
-    if not isinstance(old, dict) or not isinstance(new, dict):
-        return old, new
-    old, new = cast("dict[str, Json]", old), cast("dict[str, Json]", new)
-    drop = {key for key in _OF_ERA if (key in old) != (key in new)}
-    if {old.get("resultType", "complete"), new.get("resultType", "complete")} == {"complete"}:
-        drop.add("resultType")
-    if step.method in LISTS and "nextCursor" in old and "nextCursor" in new:
-        drop.add("nextCursor")
-    without = [{key: value for key, value in one.items() if key not in drop} for one in (old, new)]
-    return without[0], without[1]
+def _comparable(before: dict[str, Json], after: dict[str, Json]) -> tuple[Json, Json]:
+    """What is compared: both results, or both errors; where one is this and one is that, the whole answers."""
+    for kind in ("result", "error"):
+        if kind in before and kind in after:
+            return before[kind], after[kind]
+    return before, after
 
 
 _COMPLETE = "completion/complete"
 _LONGEST = 60.0
 """Seconds that are waited between two steps at the most, however long it was then."""
-
-
-class Engine(Protocol):
-    """What is needed of the studio."""
-
-    manager: ConnectionManager
-    redactor: Redactor
-
-    def call_tool(
-        self, ref: Ref, arguments: Mapping[str, Json], *, origin: Origin = ..., approved: bool = ...,
-        task: bool = ..., ttl: float | None = ...,
-    ) -> Call: ...  # fmt: skip
-
-    def read_resource(self, server: str, uri: str, *, fresh: bool = ...) -> Call: ...
-
-    def get_prompt(self, ref: Ref, arguments: Mapping[str, str]) -> Call: ...
 
 
 @record(frozen=True)
@@ -126,15 +99,8 @@ class Manner:
     """Wait between steps as long as it was then."""
 
 
-SAFELY = Manner()
-"""Many steps, of which nothing is approved."""
 Fill = Callable[[Step, Recorded], Awaitable["dict[str, Json] | None"]]
 """Gives the params to send in the place of those that have something hidden in them; None where it cannot."""
-
-
-async def leave(step: Step, recorded: Recorded) -> dict[str, Json] | None:
-    """Fill nothing in."""
-    return None
 
 
 class Replayer:
@@ -146,15 +112,18 @@ class Replayer:
 
     def __init__(
         self,
-        studio: Engine,
+        caller: Caller,
+        redactor: Redactor,
         recording: Recording,
-        manner: Manner = SAFELY,
-        fill: Fill = leave,
+        manner: Manner = Manner(),  # noqa: B008
+        fill: Fill | None = None,
     ) -> None:
-        self._studio = studio
+        self._caller = caller
+        self._redactor = redactor
         self._recording = recording
         self._manner = manner
         self._fill = fill
+        self._ignore = Ignore((*manner.ignore.patterns, *_IGNORED), usual=manner.ignore.usual)
         self._cursors: dict[str, str] = {}
         self._began = 0.0
         self._first = 0.0
@@ -181,7 +150,7 @@ class Replayer:
         if not self._judged(step, params):
             return Result(step, "skipped", said="no rule can judge it: it is sent only when it is approved")
         if recorded.hidden:
-            filled = await self._fill(step, recorded)
+            filled = await self._fill(step, recorded) if self._fill is not None else None
             if filled is None:
                 return Result(step, "skipped", said=why_hidden(recorded))
             params = filled
@@ -213,8 +182,8 @@ class Replayer:
     ) -> Result:
         def compare() -> tuple[dict[str, Json], tuple[Difference, ...]]:
             # As the trace would have it: recorded answers have no secrets either.
-            now = mapping(loads(self._studio.redactor.bytes(dumps(answer))))
-            found = diff(*_comparable(step, recorded.answer, now), self._manner.ignore) if recorded.answer else ()
+            now = mapping(loads(self._redactor.bytes(dumps(answer))))
+            found = diff(*_comparable(recorded.answer, now), self._ignore) if recorded.answer else ()
             return now, found
 
         now, found = await asyncio.to_thread(compare)
@@ -228,8 +197,9 @@ class Replayer:
     async def _send(
         self, step: Step, server: str, params: dict[str, Json], recorded: Recorded
     ) -> tuple[CallOutcome | None, dict[str, Json] | None]:
-        connection = await self._studio.manager.ready(server)
-        scripts, script = self._studio.manager.supervisor(server).answerer.scripts, Script(recorded.given)
+        manager = self._caller.manager
+        connection = await manager.ready(server)
+        scripts, script = manager.supervisor(server).answerer.scripts, Script(recorded.given)
         scripts.append(script.answer)
         try:
             if step.method in CALLS and (call := self._call(step, server, params, recorded)) is not None:
@@ -251,17 +221,17 @@ class Replayer:
 
     def _call(self, step: Step, server: str, params: dict[str, Json], recorded: Recorded) -> Call | None:
         """The call that a request is; None where it is a request that no call of ours would make."""
-        studio, manner = self._studio, self._manner
+        caller, manner = self._caller, self._manner
         name, arguments = params.get("uri" if step.method == "resources/read" else "name"), params.get("arguments", {})
         if not isinstance(name, str) or not isinstance(arguments, dict):
             return None
         given = cast("dict[str, Json]", arguments)
         if step.method == "resources/read":
-            return studio.read_resource(server, name, fresh=True)
+            return caller.start(Ref("resource", server, name), step.method, {"uri": name}, fresh=True)
         if step.method == "prompts/get":
-            return studio.get_prompt(Ref("prompt", server, name), given)
+            return caller.start(Ref("prompt", server, name), step.method, {"name": name, "arguments": given})
         ref = Ref("tool", server, name)
-        return studio.call_tool(
+        return caller.call_tool(
             ref, given, origin=manner.origin, approved=manner.approved, task=recorded.task, ttl=recorded.ttl
         )
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from mcp_studio.call.replay import plan as planning
-from mcp_studio.call.replay.plan import Recorded, Step, once
+from mcp_studio.call.replay.plan import Recorded, Step
 from mcp_studio.call.replay.runner import VERDICTS, Manner, Replayer, Result, summary
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
@@ -140,17 +140,17 @@ async def _replay(
 ) -> int:
     for name in studio.manager.names():
         await connected(studio, name, out)
-    planned = await once(recording, plan)
-    for left in planned.left_out:
+    for left in plan.left_out:
         out.note(f"left out: {left.method} {left.reason}" + (f" ({left.times:,} times)" if left.times > 1 else ""))
     filling = Filling(studio, out.options.values("--set"), out.asker)
     manner = Manner(approved=out.options.flag("--yes"), ignore=ignore, paced=out.options.flag("--paced"))
     results: list[Result] = []
-    several = len(planned.servers) > 1
-    async for result in Replayer(studio, recording, manner, filling.fill).run(planned.steps, servers):
+    several = len(plan.servers) > 1
+    replayer = Replayer(studio.caller, studio.redactor, recording, manner, filling.fill)
+    async for result in replayer.run(plan.steps, servers):
         results.append(result)
         _print(result, several, out)
-    return _end(results, planned.left_out, out)
+    return _end(results, plan.left_out, out)
 
 
 def _end(results: list[Result], left: tuple[tuple[str, int, str], ...], out: Output) -> int:

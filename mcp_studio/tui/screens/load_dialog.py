@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, remembered
+from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, past_of_load
 from mcp_studio.jsontext import pretty
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
@@ -129,7 +129,7 @@ class LoadDialog(Dialog[None], scope="load"):
     def _remember(self, load: Load) -> None:
         opened = self._opened
         value = None if opened.entry.ref.kind == "resource" else opened.value
-        past = remembered(load, opened.entry.ref, value, self._began, "studio")
+        past = past_of_load(load, opened.entry.ref, value, self._began, "studio")
         self._screen.studio.memory.history.put(past, opened.secrets)
 
     # Showing

@@ -55,7 +55,7 @@ class Remembering:
         saved = [Row("saved", saved=one) for one in loaded.calls if one.ref == ref]
         keeper = self._studio.memory.keeper
         before = [
-            Row("draft", str(number), value=value, shown=keeper.kept(value, opened.secrets)[0])
+            Row("draft", str(number), value=value, shown=keeper.without(value, opened.secrets)[0])
             for number, value in enumerate(reversed(self._before.get(opened.key, [])))
         ]
         rows = [Row("past", past=one) for one in past]

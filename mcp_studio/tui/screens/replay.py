@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from mcp_studio.call.replay.plan import Plan, Step, load, once
+from mcp_studio.call.replay.plan import Plan, Step, load
 from mcp_studio.call.replay.runner import VERDICTS, Manner, Replayer, Result, summary
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, dumps
@@ -114,8 +114,8 @@ class ReplayDialog(Dialog[None], scope="replay"):
 
     async def _run(self) -> None:
         order = self._order
-        self.steps = (await once(order.recording, order.plan)).steps
-        replayer = Replayer(self._app.studio, order.recording, order.manner)
+        studio = self._app.studio
+        replayer = Replayer(studio.caller, studio.redactor, order.recording, order.manner)
         self.list.set_rows(_Rows(self))
         try:
             async for result in replayer.run(self.steps, order.servers):

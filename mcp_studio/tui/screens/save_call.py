@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from mcp_studio.call.saved import REFERENCE, Folders, SavedCall, Where, check_name, saved_text
 from mcp_studio.call.saved_arguments import Leaf, leaves, made, with_secrets_of
-from mcp_studio.call.secrets import Keeper
+from mcp_studio.call.secrets import SecretFilter
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import file_stem
@@ -31,7 +31,7 @@ class Subject(NamedTuple):
     opened: Opened
     earlier: SavedCall | None
     """The saved call with which the form was filled."""
-    keeper: Keeper
+    keeper: SecretFilter
     folders: Folders
 
 

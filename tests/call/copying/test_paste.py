@@ -12,9 +12,7 @@ from mcp_studio.cli.grammar import VERBS
 from mcp_studio.jsontext import dumps
 
 RPC = '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"a":1.50},"_meta":{"x":1}}}'
-OPENAI = '{"id":"c","type":"function","function":{"name":"echo","arguments":"{\\"a\\":1.50}"}}'
 OURS = "mcp-studio command line"
-TOOL_USE = '{"type":"tool_use","id":"t","name":"mcp__lib__echo","input":{"a":1.50}}'
 
 
 @pytest.mark.parametrize(
@@ -23,20 +21,8 @@ TOOL_USE = '{"type":"tool_use","id":"t","name":"mcp__lib__echo","input":{"a":1.5
         ('{"a": 1.50}', "JSON", "", "", ""),
         ('// why\n{"a": 1.50, /* x */}', "JSON", "", "", ""),
         ('```json\n{"a": 1.50}\n```\n', "JSON", "", "", ""),
-        ('"{\\"a\\": 1.50}"', "JSON", "", "", ""),
         (RPC, "JSON-RPC request", "tool", "", "echo"),
-        (f"[{RPC}]", "JSON-RPC request", "tool", "", "echo"),
-        (f'{{"jsonrpc":"2.0","method":"notifications/initialized"}}\n{RPC}\n', "JSON-RPC request", "tool", "", "echo"),
-        (f'{{"time":1,"direction":"out","message":{RPC}}}', "JSON-RPC request", "tool", "", "echo"),
-        (f'{{"server":"lib","body":{json.dumps(RPC)}}}', "JSON-RPC request", "tool", "", "echo"),
-        (f"12:01:07.113 -> lib {RPC}", "JSON-RPC request", "tool", "", "echo"),
-        (f"event: message\ndata: {RPC}\n\n", "JSON-RPC request", "tool", "", "echo"),
         ('{"name":"echo","arguments":{"a":1.50}}', "params of a call", "", "", "echo"),
-        (TOOL_USE, "tool-use block", "tool", "lib", "echo"),
-        (f'{{"role":"assistant","content":[{{"type":"text"}},{TOOL_USE}]}}', "tool-use block", "tool", "lib", "echo"),
-        (OPENAI, "function call", "tool", "", "echo"),
-        (f'{{"role":"assistant","tool_calls":[{OPENAI}]}}', "function call", "tool", "", "echo"),
-        ('{"type":"function_call","name":"echo","arguments":"{\\"a\\":1.50}"}', "function call", "tool", "", "echo"),
         ("$ mcp-studio call lib.echo a:=1.50 --yes", OURS, "tool", "lib", "echo"),
         ("mcp-studio call lib.echo \\\n  --args '{\"a\":1.50}' \\\n  --json | jq .", OURS, "tool", "lib", "echo"),
         ("cd /x && uvx mcp-studio call --tool=echo a:=1.50 -- npx -y lib", OURS, "tool", "", "echo"),
@@ -67,11 +53,6 @@ def test_prompts_and_resources() -> None:
     assert (found.kind, found.server, found.name, found.pairs) == ("resource", "lib", "file:///{path}", ("path=x",))
 
 
-def test_of_several_calls_the_first_is_taken_and_that_is_said() -> None:
-    found = read_paste(f"[{RPC},{TOOL_USE},{OPENAI}]")
-    assert found.form == "JSON-RPC request" and "2 more calls" in found.remarks[0]
-
-
 def test_arguments_that_look_like_something_else_stay_arguments() -> None:
     for value in (
         {"method": "GET", "url": "x"},
@@ -90,7 +71,7 @@ def test_arguments_that_look_like_something_else_stay_arguments() -> None:
         ("", "Expected: arguments as JSON", 0),
         ("hello there", "nothing that is known. Expected", 0),
         ('{"a": 1,\n "b" 2}', "looks like JSON, but is not valid", 2),
-        ("[1, 2]", "a list with no call in it", 0),
+        ("[1, 2]", "a list; arguments are an object", 0),
         ("[", "not valid", 1),
         ('"text"', "a single value", 0),
         ('{"jsonrpc":"2.0","id":1,"method":"tools/list"}', "JSON-RPC message of tools/list", 0),
@@ -105,8 +86,6 @@ def test_arguments_that_look_like_something_else_stay_arguments() -> None:
         ("curl http://h/ -d a=1", "body of the curl command: it looks like", 0),
         ("{'a': 1}", "not valid", 1),
         ('await client.call_tool("echo", {"a": 1})', "nothing that is known. Expected", 0),
-        (TOOL_USE.replace('{"a":1.50}', "[1]"), "are no object", 0),
-        (OPENAI.replace("1.50", "oops"), "text that is no JSON", 0),
         ("[" * 100_000 + "]" * 100_000, "nested deeper", 0),
     ],
 )  # fmt: skip

@@ -10,15 +10,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from mcp_studio.call.call import Call
 from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.subject import Subject, subject_of, with_outcome
-from mcp_studio.call.replay.plan import Given, number_of
+from mcp_studio.call.replay.plan import number_of
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.config.model import AnswerRule, Era, Root, ServerConfig
+from mcp_studio.config.model import AnswerRule, Era, ServerConfig
 from mcp_studio.jsontext import Json, loads
+from mcp_studio.protocol.events import request as message
+from mcp_studio.transport.http_wire import ACCEPT
 from tests.call.copying.kit import came, demo, entry, subject
 from tests.studio_support import PATIENT, http, opened
 from tests.support import ROOT, python_program, python_server, run
@@ -78,21 +81,17 @@ def test_programs_and_tests_run_as_they_are(tmp_path: Path, url: str) -> None:
     assert "1 failed, 1 passed" in said["tests"] and "assert result.structured_content ==" in said["tests"]
 
 
-RULES = (
-    AnswerRule("accept", message="Is it*", content={"gift": True}),
-    AnswerRule("accept", kind="elicitation", content={"words": "Hi you", "name": "Ada"}),
-    AnswerRule("decline", kind="url"),
-    AnswerRule("accept", kind="sampling", content="A fine book."),
-)
-ASKED = {
-    "ask_twice": {}, "order_book": {"id": "slow-trains-north"}, "ask_to_open_page": {}, "ask_roots": {},
-    "ask_model": {"id": "slow-trains-north"}, "fail_as_tool": {}, "fail_as_request": {}, "show_every_block": {},
-}  # fmt: skip
+CALLED: dict[str, dict[str, Json]] = {
+    "ask_twice": {},
+    "fail_as_tool": {},
+    "fail_as_request": {},
+    "show_every_block": {},
+}
 
 
 async def recorded(server: ServerConfig) -> dict[str, Subject]:
     """Calls that were made, and what came of them."""
-    async with opened(server, settings=replace(PATIENT, answers=RULES)) as studio:
+    async with opened(server, settings=replace(PATIENT, answers=(AnswerRule("decline"),))) as studio:
 
         async def last(ref: Ref, call: Call, value: Json, uri: str = "") -> Subject:
             await call.wait()
@@ -100,8 +99,8 @@ async def recorded(server: ServerConfig) -> dict[str, Subject]:
             return await with_outcome(made, studio.trace, number_of(studio.trace, "s", call.request))
 
         found = {
-            name: await last(ref := Ref("tool", "s", name), studio.call_tool(ref, value, approved=True), value)
-            for name, value in ASKED.items()
+            name: await last(ref := Ref("tool", "s", name), studio.call_tool(ref, {}, approved=True), {})
+            for name in CALLED
         }
         ref = Ref("prompt", "s", "recommend")
         found["prompt"] = await last(ref, studio.get_prompt(ref, {"genre": "crime"}), {"genre": "crime"})
@@ -110,60 +109,52 @@ async def recorded(server: ServerConfig) -> dict[str, Subject]:
         return found
 
 
-def test_generated_tests_answer_as_was_answered_and_expect_what_came(tmp_path: Path, url: str) -> None:
+def test_generated_tests_expect_what_came(tmp_path: Path, url: str) -> None:
     texts: dict[str, str] = {}
     eras: tuple[Era, ...] = ("legacy", "modern")
     for era in eras:
-        server = http(url, era=era, roots=(Root("file:///srv/data", "data"),))
-        found = run(recorded(server))
-        assert "Hi you" in str(found["ask_twice"].outcome) and "Ada" in str(found["order_book"].outcome)
+        found = run(recorded(http(url, era=era)))
+        asked = copy_as(found.pop("ask_twice"), "pytest")
+        assert "The server asked for input meanwhile" in asked.remarks[-1]
         texts |= {f"{era}_{name}": copy_as(one, "pytest").text for name, one in found.items()}
-        for name in ("ask_twice", "ask_to_open_page", "ask_model"):
-            by_rules = replace(found[name], given=(), rules=RULES)
-            texts[f"{era}_{name}_by_rules"] = copy_as(by_rules, "pytest").text
-        texts[f"wrong_{era}_answer"] = texts[f"{era}_ask_twice"].replace("Hi", "Ho", 1)
         texts[f"wrong_{era}_code"] = texts[f"{era}_fail_as_request"].replace("code == -", "code == -9", 1)
-        program = tmp_path / "program.py"
-        program.write_text(copy_as(found["ask_twice"], "python").text, "utf-8")
     for name, text in texts.items():
         (tmp_path / f"test_{name}.py").write_text(text, "utf-8")
     options = ["-m", "pytest", "-q", "-rf", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", "-c", os.devnull]
-    runs = [started(python_program(*options, tmp_path)), started(python_program(program))]
-    said, printed = (one.communicate(timeout=LIMIT)[0] for one in runs)
-    assert (
-        f"4 failed, {len(texts) - 4} passed" in said
-        and said.count("/test_wrong_", said.rindex("short test summary")) == 4
-    ), said
-    assert "Hi you" in printed, printed
+    said = started(python_program(*options, tmp_path)).communicate(timeout=LIMIT)[0]
+    assert f"2 failed, {len(texts) - 2} passed" in said, said
+    assert said.count("/test_wrong_", said.rindex("short test summary")) == 2, said
 
 
-def test_what_cannot_be_put_into_a_program_is_said_in_it() -> None:
-    given = (
-        Given("elicitation/create", {"message": "Who\nelse?"}, {"action": "accept", "content": {"pin": "‹redacted›"}}),
-        Given("elicitation/create", {"message": "And\nthen?"}),
-    )
-    rules = (AnswerRule("ask", source="rule 1"), AnswerRule("accept", kind="sampling", content=3, source="rule 2"))
-    for one, words in (
-        (subject(given=given), ["an answer's pin", "'And\\nthen?' is not known"]),
-        (subject(rules=rules), ["rule 1 answers nothing here: it is left to a person", "rule 2 answers nothing here"]),
-        (subject({"password": "x\ny"}), ["stands for what is secret: password"]),
-    ):
-        for form in ("python", "pytest"):
-            made = copy_as(one, form)
-            compile(made.text, "made", "exec")
-            comments = " ".join(line[2:] for line in made.text.splitlines() if line.startswith("# "))
-            assert all(word in comments for word in words), made.text
+def test_what_a_program_leaves_out_is_said_in_it() -> None:
+    for form in ("python", "pytest"):
+        made = copy_as(subject({"password": "x\ny"}), form)
+        compile(made.text, "made", "exec")
+        comments = " ".join(line[2:] for line in made.text.splitlines() if line.startswith("# "))
+        assert "stands for what is secret: password" in comments, made.text
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
 def test_curl_gets_the_answer_in_both_eras(url: str, version: str) -> None:
     server = entry(url=url, headers={"X-Token": "${TOK}"})
-    done = started(["sh", "-c", copy_as(call(server, version), "curl").text], TOK="x")
-    said = done.communicate(timeout=LIMIT)[0]
+    made = copy_as(call(server, version), "curl")
+    session = initialized(url) if version == "2025-11-25" else ""
+    assert bool(session) == ("SESSION has to be set" in " ".join(made.remarks))
+    said = started(["sh", "-c", made.text], TOK="x", SESSION=session).communicate(timeout=LIMIT)[0]
     found = [line.removeprefix("data: ") for line in said.splitlines() if '"result"' in line]
     assert len(found) == 1 and loads(found[0])["result"]["structuredContent"] == CAME, said
     assert loads(found[0])["id"] == 1
+
+
+def initialized(url: str) -> str:
+    """The id of a session that is open at the server."""
+    headers = {"Accept": ACCEPT, "Content-Type": "application/json"}
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "curl", "version": "1"}}
+    opened = httpx2.post(url, headers=headers, json=message("initialize", params, identity=0), timeout=LIMIT)
+    headers["Mcp-Session-Id"] = session = opened.headers["mcp-session-id"]
+    httpx2.post(url, headers=headers, json=message("notifications/initialized"), timeout=LIMIT)
+    return session
 
 
 def test_our_own_command_line_makes_the_call_with_the_server_in_it(url: str) -> None:

@@ -8,8 +8,8 @@ import signal
 from typing import Any
 
 from mcp_studio.call.call import Succeeded
-from mcp_studio.call.replay.plan import Plan, Recorded, Step, load, once, plan, step_of
-from mcp_studio.call.replay.runner import Manner, Replayer, Result, summary
+from mcp_studio.call.replay.plan import Plan, Recorded, Step, load, plan, step_of
+from mcp_studio.call.replay.runner import Fill, Manner, Replayer, Result, summary
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.studio import Studio
@@ -38,9 +38,14 @@ async def made(studio: Studio, server: str) -> None:
     disconnect()
 
 
+def replayer(studio: Studio, manner: Manner = Manner(), fill: Fill | None = None) -> Replayer:  # noqa: B008
+    """Sends again what this studio has sent."""
+    return Replayer(studio.caller, studio.redactor, studio.trace, manner, fill)
+
+
 async def replayed(studio: Studio, found: Plan, manner: Manner, **servers: str) -> list[Result]:
     """All steps of a plan."""
-    return [one async for one in Replayer(studio, studio.trace, manner).run(found.steps, servers)]
+    return [one async for one in replayer(studio, manner).run(found.steps, servers)]
 
 
 async def test_a_session_is_the_same_again_and_nearly_so_in_the_other_era() -> None:
@@ -50,10 +55,10 @@ async def test_a_session_is_the_same_again_and_nearly_so_in_the_other_era() -> N
             await made(studio, here)
             await studio.list_page(here, "tool")
             await studio.list_page(here, "tool")
-            mine = await once(studio.trace, plan(studio.trace.columns, range(begin + 1, studio.trace.total + 1)))
+            mine = plan(studio.trace.columns, range(begin + 1, studio.trace.total + 1))
             same = await replayed(studio, mine, APPROVED)
             assert [one.verdict for one in same] == ["same"] * len(mine.steps), same
-            assert summary(same)["same"] == len(mine.steps) == 8
+            assert summary(same)["same"] == len(mine.steps) == 9
             other = await replayed(studio, mine, APPROVED, **{here: there})
             calls = [one for one in other if one.step.method == "tools/call" and one.step.target != "nothing"]
             assert [one.verdict for one in calls] == ["same", "differs", "same"], calls
@@ -67,9 +72,9 @@ async def test_many_are_a_programs_calls_and_one_is_a_persons() -> None:
         step = step_of(studio.trace.columns, studio.trace.total)
         assert step is not None and step.target == "add"
         studio.inbox.changed.connect(lambda request: request.answer("decline"))
-        many = await Replayer(studio, studio.trace).one(step, "old")
+        many = await replayer(studio).one(step, "old")
         assert (many.verdict, many.said) == ("failed", "you said no")
-        one = await Replayer(studio, studio.trace, Manner(origin="person")).one(step, "old")
+        one = await replayer(studio, Manner(origin="person")).one(step, "old")
         assert one.verdict == "same" and isinstance(one.outcome, Succeeded)
         assert one.outcome.request_id != studio.trace.entry(step.number).id  # type: ignore[union-attr]
 
@@ -82,10 +87,10 @@ async def test_what_differs_is_told_by_its_place() -> None:
         entry.body = entry.body.replace(b"hi", b"ho")
         step = step_of(studio.trace.columns, entry.number)
         assert step is not None
-        result = await Replayer(studio, studio.trace, APPROVED).one(step, "old")
+        result = await replayer(studio, APPROVED).one(step, "old")
         assert result.verdict == "differs"
         assert [path_text(one.path) for one in result.differences] == ["content[0].text"]
-        gone = await Replayer(studio, studio.trace, APPROVED).one(step, "elsewhere")
+        gone = await replayer(studio, APPROVED).one(step, "elsewhere")
         assert gone.verdict == "failed" and "elsewhere" in gone.said
 
 
@@ -97,14 +102,14 @@ async def test_a_secret_is_never_sent_as_the_mark_that_stands_for_it() -> None:
         step = step_of(studio.trace.columns, studio.trace.total)
         assert step is not None
         sent = studio.trace.total
-        refused = await Replayer(studio, studio.trace, APPROVED).one(step, "old")
+        refused = await replayer(studio, APPROVED).one(step, "old")
         assert refused.verdict == "skipped" and studio.trace.total == sent
         assert refused.said == "arguments.more[0].token, arguments.note are not in the recording, being secret"
 
         async def fill(step: Step, recorded: Recorded) -> dict[str, Any]:
             return {**recorded.params, "arguments": arguments}
 
-        filled = Replayer(studio, studio.trace, APPROVED, fill)
+        filled = replayer(studio, APPROVED, fill)
         assert (await filled.one(step, "old")).verdict == "same"
 
 
@@ -114,8 +119,8 @@ async def test_requests_that_no_rule_can_judge_are_sent_when_they_are_approved()
         await studio.send_raw("old", frame).wait()
         (step,) = plan(studio.trace.columns, [studio.trace.total]).steps
         assert (await load(studio.trace, step)).params == {"_meta": {"mine": 1}}
-        assert (await Replayer(studio, studio.trace).one(step, "old")).verdict == "skipped"
-        assert (await Replayer(studio, studio.trace, APPROVED).one(step, "old")).verdict == "same"
+        assert (await replayer(studio).one(step, "old")).verdict == "skipped"
+        assert (await replayer(studio, APPROVED).one(step, "old")).verdict == "same"
 
 
 async def test_leaving_a_replay_cancels_the_call_that_is_under_way() -> None:
