@@ -10,7 +10,7 @@ from typing import Any, cast
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.record import record
 from mcp_studio.redact import is_secret_name
-from mcp_studio.schema.check import Judge, is_type, key_rule
+from mcp_studio.schema.check import Judge, is_any_type, own
 from mcp_studio.schema.ecma import Match, matcher
 from mcp_studio.schema.field import (
     Choice,
@@ -31,10 +31,12 @@ from mcp_studio.schema.field import (
     Variant,
 )
 from mcp_studio.schema.kinds import (
+    NOT_ALLOWED,
     REMARK,
     Schema,
     amount,
     count,
+    got,
     impossible,
     kinds_of,
     noun,
@@ -319,14 +321,23 @@ def map_field(builder: Builder, base: dict[str, Any], schema: Schema) -> Map:
         return made[key]
 
     names = builder.resolver.flat(schema.get("propertyNames"))
-    rule = key_rule(names, [(pattern, fits) for pattern, fits, _ in patterns], rest is False)
+    named = builder.drawn("", {**names, "type": "string"}, False)
+
+    def wrong_key(key: str) -> str:
+        # The words are those of the check of the whole schema, so that nothing is told twice.
+        if isinstance(named, Text) and named.pattern and matcher(named.pattern)(key) is False:
+            return f"must match the pattern {named.pattern}, got {got(key)}"
+        if found := own(named, key):
+            return found[0][0]
+        return NOT_ALLOWED if rest is False and all(fits(key) is False for _, fits, _ in patterns) else ""
+
     low, high = count(schema, "minProperties"), count(schema, "maxProperties")
     hint = _entries(builder, schema, low, high)
     wanted = [pattern for pattern, _, _ in patterns] if rest is False else []
     wanted = [names["pattern"]] if isinstance(names.get("pattern"), str) else wanted
     if wanted:
         hint = f"{hint}, names matching {' or '.join(wanted[:3])}"
-    return Map(**base, of=of, wrong_key=rule, min_entries=low, max_entries=high, hint=hint)
+    return Map(**base, of=of, wrong_key=wrong_key, min_entries=low, max_entries=high, hint=hint)
 
 
 def list_field(builder: Builder, base: dict[str, Any], schema: Schema) -> List:
@@ -443,14 +454,12 @@ class Builder:
 
     def _choice(self, base: dict[str, Any], plain: Schema, found: tuple[Option, ...], add_null: bool) -> Field:
         kinds = types(plain)
-        if kinds and not any(is_type(kind, option.value) for kind in kinds for option in found):
+        if kinds and not any(is_any_type(kinds, option.value) for option in found):
             base.setdefault("remark", _CONTRADICTS)
             if kinds == ("array",):
                 return Choices(**base, options=found, hint=f"any of {len(found)}")
         elif kinds:
-            found = tuple(
-                option for option in found if any(is_type(kind, option.value) for kind in kinds) or option.value is None
-            )
+            found = tuple(option for option in found if option.value is None or is_any_type(kinds, option.value))
         if add_null and all(option.value is not None for option in found):
             found = (*found, Option(None, "null"))
         base["nullable"] = any(option.value is None for option in found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from datetime import date
 from typing import Any, cast
@@ -114,8 +115,9 @@ def type_of(value: Json) -> str:
 
 
 def amount(value: Json) -> float | int | None:
-    """The value where it is a number."""
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    """The value where it is a number; none that is too large for a float, which is no bound for anything."""
+    known = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) != math.inf
+    return value if known else None
 
 
 def count(schema: Schema, key: str) -> int | None:

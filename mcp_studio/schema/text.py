@@ -10,7 +10,7 @@ from typing import cast
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads
 from mcp_studio.safetext import escape_live
-from mcp_studio.schema.check import is_type
+from mcp_studio.schema.check import is_any_type, is_type
 from mcp_studio.schema.field import (
     AS_JSON,
     Choice,
@@ -153,7 +153,7 @@ def _stands_for_itself(field: Field, text: str) -> bool:
         return True
     except LimitExceeded:
         return False
-    meant = not kinds or (field.nullable and value is None) or any(is_type(kind, value) for kind in kinds)
+    meant = not kinds or (field.nullable and value is None) or is_any_type(kinds, value)
     return not meant
 
 

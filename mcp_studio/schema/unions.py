@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mcp_studio.jsontext import Json, depth, items_of, mapping
 from mcp_studio.record import record
-from mcp_studio.schema.check import Judge, equal, is_type
+from mcp_studio.schema.check import Judge, equal, is_any_type
 from mcp_studio.schema.field import Field, Lazy, Option, Scalar, Union, Variant
 from mcp_studio.schema.kinds import REMARK, TYPE_WORDS, Schema, implied, kinds_of, listed, required_names, spell, types
 from mcp_studio.schema.resolve import Resolver
@@ -369,29 +369,18 @@ def _scalar(builder: Builder, base: dict[str, Any], ways: list[Way]) -> Field:
     return Scalar(**base, hint=shape({"type": list(named)}, builder.resolver), types=named, parts=parts)
 
 
-_Fit = tuple[int, int, int]
-"""How little a value fits, the least is the best: how much is wrong, how much is not spoken of, the variant's index."""
-
-
 def _chooser(builder: Builder, ways: list[Way], known: tuple[str, list[Json]] | None) -> Callable[[Json], int]:
-    stated = [types(way.schema) for way in ways]
-    spoken = [kinds_of(way.schema) for way in ways]
-
     def choose(value: Json) -> int:
         if known and isinstance(value, dict) and known[0] in value:
             meant = [index for index, one in enumerate(known[1]) if equal(one, cast("Schema", value)[known[0]])]
             if len(meant) == 1:
                 return meant[0]
-        fits: list[_Fit] = []
+        fits: list[tuple[int, int, int]] = []
         for index, way in enumerate(ways):
-            if stated[index] and not any(is_type(kind, value) for kind in stated[index]):
-                continue
-            vague = spoken[index] and not any(is_type(kind, value) for kind in spoken[index])
-            if vague and value is None:  # absent rather than null
-                continue
-            judge = Judge(builder.resolver)
-            wrong = judge.wrong(way.schema, value) + bool(vague)
-            fits.append((wrong, judge.loose, index))
+            kinds = kinds_of(way.schema)
+            if not kinds or is_any_type(kinds, value):
+                judge = Judge(builder.resolver)
+                fits.append((judge.wrong(way.schema, value), judge.loose, index))
         return min(fits)[2] if fits else -1
 
     return choose

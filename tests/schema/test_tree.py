@@ -407,17 +407,12 @@ def test_a_chosen_variant_is_kept_under_a_condition() -> None:
 @pytest.mark.parametrize(
     ("condition", "holds", "fails"),
     [
-        ({"type": "object", "minProperties": 1}, {"x": 1}, {}),
         ({"properties": {"x": {"enum": [1, 2]}}, "required": ["x"]}, {"x": 2}, {"x": 3}),
         ({"properties": {"x": {"minimum": 5, "multipleOf": 2}}, "required": ["x"]}, {"x": 6}, {"x": 7}),
         ({"properties": {"x": {"pattern": "^a"}}, "required": ["x"]}, {"x": "ab"}, {"x": "b"}),
-        ({"properties": {"x": {"contains": {"const": 1}}}, "required": ["x"]}, {"x": [2, 1]}, {"x": [2]}),
         ({"not": {"required": ["x"]}}, {}, {"x": 1}),
         ({"anyOf": [{"required": ["x"]}, {"required": ["y"]}]}, {"y": 1}, {"z": 1}),
-        ({"oneOf": [{"required": ["x"]}, {"required": ["y"]}]}, {"y": 1}, {"x": 1, "y": 1}),
         ({"$ref": "#/$defs/c"}, {"x": True}, {"x": False}),
-        ({"if": {"required": ["x"]}, "then": {"required": ["y"]}}, {"z": 1}, {"x": 1}),
-        ({"propertyNames": {"maxLength": 1}}, {"x": 1}, {"xx": 1}),
     ],
 )
 def test_conditions_are_decided_by_the_value(condition: Any, holds: Any, fails: Any) -> None:
