@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
 from mcp_studio.jsontext import Json, items_of, mapping
-from mcp_studio.schema.ecma import matcher
 from mcp_studio.schema.field import (
     NONE_CHOSEN,
     Choice,
@@ -36,6 +35,7 @@ from mcp_studio.schema.kinds import (
     amount,
     limit,
     listed,
+    matcher,
     not_among,
     required_names,
     spell,

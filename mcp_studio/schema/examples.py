@@ -14,7 +14,6 @@ from typing import Literal, TypeVar
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.record import record
 from mcp_studio.schema.check import own, quick
-from mcp_studio.schema.ecma import matcher
 from mcp_studio.schema.field import (
     Choice,
     Choices,
@@ -32,7 +31,7 @@ from mcp_studio.schema.field import (
     errors,
     json_types,
 )
-from mcp_studio.schema.kinds import FORBIDDEN
+from mcp_studio.schema.kinds import FORBIDDEN, matcher
 
 _FORMATS: dict[str, tuple[str, ...]] = {
     "email": ("ada@example.com", "grace.hopper@example.org"),

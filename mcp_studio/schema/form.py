@@ -11,7 +11,6 @@ from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.record import record
 from mcp_studio.redact import is_secret_name
 from mcp_studio.schema.check import Judge, is_any_type, own
-from mcp_studio.schema.ecma import Match, matcher
 from mcp_studio.schema.field import (
     Choice,
     Choices,
@@ -33,12 +32,14 @@ from mcp_studio.schema.field import (
 from mcp_studio.schema.kinds import (
     NOT_ALLOWED,
     REMARK,
+    Match,
     Schema,
     amount,
     count,
     got,
     impossible,
     kinds_of,
+    matcher,
     noun,
     required_names,
     says_more,
