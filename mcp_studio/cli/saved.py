@@ -26,7 +26,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import build
-from mcp_studio.schema.text import parse_pair
+from mcp_studio.schema.text import set_pair
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.studio import Studio
 
@@ -112,7 +112,7 @@ def _values(saved: SavedCall, pairs: tuple[str, ...]) -> dict[str, Json]:
             hint = f"Its variables: {known}." if known else "It has none."
             raise UsageError(f"{saved.name} has no variable `{name}`.", hint=f"{hint} --set {name}=… sets an argument.")
         try:
-            values[name] = parse_pair(form, pair)[1]
+            values = set_pair(form, values, pair)
         except ValueError as problem:
             unread.append(Unread(name, str(problem)))
     given = tuple(one for one in saved.variables if one.name in values)

@@ -1,22 +1,19 @@
-"""Filling a form with an example: a value that its schema allows, or one with a remark on what may be wrong with it.
+"""Filling a form with an example: a value that its fields allow, or one with a remark on what is wrong with it.
 
-The same form and seed give the same example. A text for a pattern is one of some known texts that the pattern fits;
-where none does, the field stays blank.
+Only the check of the whole schema knows whether it is valid. The same form and seed give the same example. A text for a
+pattern is one of some known texts that the pattern fits; where none does, the field stays blank.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from fractions import Fraction
-from random import Random
 from typing import Literal, TypeVar
 
-from mcp_studio.jsontext import Json, depth, items_of, mapping
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.record import record
-from mcp_studio.schema.check import Judge, quick
-from mcp_studio.schema.ecma import matcher
+from mcp_studio.schema.check import own, quick
 from mcp_studio.schema.field import (
     Choice,
     Choices,
@@ -24,7 +21,6 @@ from mcp_studio.schema.field import (
     Field,
     Flag,
     Form,
-    JsonField,
     List,
     Map,
     Number,
@@ -32,9 +28,10 @@ from mcp_studio.schema.field import (
     Scalar,
     Text,
     Union,
+    errors,
+    json_types,
 )
-from mcp_studio.schema.kinds import FORBIDDEN, spell, wrong_format
-from mcp_studio.schema.resolve import Resolver
+from mcp_studio.schema.kinds import FORBIDDEN, matcher
 
 _FORMATS: dict[str, tuple[str, ...]] = {
     "email": ("ada@example.com", "grace.hopper@example.org"),
@@ -84,12 +81,6 @@ _QUOTED = re.compile(
 )
 _DATE_LETTERS = re.compile(r"[YMDHhmsTZ:/. -]+")
 """How descriptions write the form of a date, which is no date."""
-_SHAPES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("yyyy-mm-dd", _FORMATS["date"]),
-    ("yyyy-mm", ("2027-01",)),
-    ("hh:mm", ("09:30",)),
-)
-"""Texts for what a description says of its form."""
 _FOR_PATTERNS = (
     *("example", "Example", "EXAMPLE", "example-1", "Example-123", "Ada Lovelace", "ada/example", "v1.2.3", "1.2.3"),
     *("2027-01-31", "2027-01-31T09:30:00Z", "2027-01-31T09:30:00", "2027-01", "2027", "20270131", "31/01/2027"),
@@ -103,19 +94,14 @@ _FOR_PATTERNS = (
 _KEYS = ("name", "key", "example", "one", "two", "three", "id", *_FOR_PATTERNS)
 
 _DESCRIPTION = 600
-"""Characters of a description that are looked at."""
+"""Characters of a description or pattern that are looked at."""
 _LONGEST = 10_000
 """Characters of a text that is made longer because the schema demands so many."""
-_LARGEST = 20_000
-"""Characters of an example or default of the schema that is taken over, as JSON."""
-_NESTED = 30
 _STEPS = 3_000
 """Fields looked at for one value."""
 _MOST_ITEMS = 200
 """Items of a list, or entries of a map, that are made up because the schema demands so many."""
 _DEPTH = 40
-_ATTEMPTS = 4
-"""Values that are made up for one example, as long as something speaks against them."""
 
 Kind = Literal["minimal", "typical", "full"]
 KINDS: tuple[Kind, ...] = ("minimal", "typical", "full")
@@ -140,37 +126,22 @@ class Cannot(ValueError):
 
 
 def example(form: Form, kind: Kind, seed: int = 0) -> Example:
-    """The first value that nothing speaks against; else the first, with what speaks against it."""
+    """A value made up for the form; with a remark where its fields say that something is wrong with it."""
     at = KINDS.index(kind)
-    found: Example | None = None
-    for attempt in range(_ATTEMPTS):
-        maker = _Maker(at, seed + 1_000 * attempt)
-        try:
-            value = maker.make(form.top)
-        except Cannot as problem:
-            return found or Example(_LABELS[at], {}, kind, f"No valid value was found: {problem}.")
-        remark = " ".join(dict.fromkeys(maker.remarks)) or _doubt(form, value)
-        found = found if found and remark else Example(_LABELS[at], value, kind, remark)
-        if not remark or maker.steps > _STEPS // 3:
-            break
-    assert found
-    return found
+    maker = _Maker(at, seed)
+    try:
+        value = maker.make(form.top)
+    except Cannot as problem:
+        return Example(_LABELS[at], {}, kind, f"No valid value was found: {problem}.")
+    wrong = errors(quick(form, value))
+    remarks = [*maker.remarks, *(f"{problem.said}." for problem in wrong[:1])]
+    return Example(_LABELS[at], value, kind, " ".join(dict.fromkeys(remarks)))
 
 
 def valid(form: Form, seed: int = 0) -> tuple[Example, ...]:
     """A minimal, a typical and a full value; each of them once."""
     found = [example(form, kind, seed) for kind in KINDS]
     return tuple(one for index, one in enumerate(found) if all(one.value != other.value for other in found[:index]))
-
-
-def _doubt(form: Form, value: Json) -> str:
-    """What speaks against a value being valid, as a sentence; empty when nothing does that is known here."""
-    wrong = next((problem for problem in quick(form, value) if problem.severity == "error"), None)
-    if wrong:
-        return f"{wrong.said}."
-    if isinstance(form.schema, dict) and Judge(Resolver(form.schema)).wrong(form.schema, value):
-        return "It breaks a rule of the schema that is not known here in words."
-    return ""
 
 
 class _Maker:
@@ -184,114 +155,96 @@ class _Maker:
     def __init__(self, rich: int, seed: int) -> None:
         self._rich = rich
         self._seed = seed
-        self.steps = 0
-        """Fields that were looked at."""
+        self._steps = 0
         self.remarks: list[str] = []
         """What may be wrong with the value, as sentences."""
 
-    def make(self, field: Field, place: str = "", depth: int = 0) -> Json:
+    def make(self, field: Field, depth: int = 0) -> Json:
         """A value for the field.
 
         Raises:
             Cannot: there is none, or none was found.
         """
-        self.steps += 1
-        if depth > _DEPTH or self.steps > 2 * _STEPS:
+        self._steps += 1
+        if depth > _DEPTH or self._steps > 2 * _STEPS:
             raise Cannot("it contains itself without end, or is too large")
-        if depth > 0 and not isinstance(field, Const):
+        if depth > 0:
             default = [field.default] if field.has_default and field.default is not None else []
-            for value in self._turned((*field.examples, *default), place):
+            for value in self._turned((*field.examples, *default)):
                 if _fits(field, value):
                     return value
         try:
-            return self._made(field, place, depth)
+            return self._made(field, depth)
         except Cannot:
             if field.nullable:
                 return None
             raise
 
-    def _turned(self, values: Sequence[T], place: str) -> list[T]:
+    def _turned(self, values: Sequence[T]) -> list[T]:
         """The values, beginning with another one for another seed."""
-        at = (
-            Random(f"{self._seed}{place}".encode("utf-8", "surrogatepass")).randrange(len(values))
-            if self._seed and values
-            else 0
-        )
+        at = self._seed % len(values) if values else 0
         return [*values[at:], *values[:at]]
 
-    def _made(self, field: Field, place: str, depth: int) -> Json:
+    def _made(self, field: Field, depth: int) -> Json:
         match field:
             case Object():
-                return self._object(field, place, depth)
+                return self._object(field, depth)
             case Map():
-                return self._entries({}, field, place, depth, max(field.min_entries or 0, int(self._more(depth))))
+                return self._entries({}, field, depth, max(field.min_entries or 0, int(self._more(depth))))
             case List():
-                return self._list(field, place, depth)
+                return self._list(field, depth)
             case Choices():
-                return self._picked(field, place)
+                return self._picked(field)
             case Union():
-                return self._union(field, place, depth)
+                return self._union(field, depth)
             case Const():
                 return field.value
             case Choice():
-                values = [option.value for option in field.options]
-                return self._turned([value for value in values if value is not None] or [None], place)[0]
+                values = [option.value for option in field.options if option.value is not None]
+                return self._turned(values)[0] if values else None
             case Flag():
-                return self._turned((True, False), place)[0]
+                return self._turned((True, False))[0]
             case Number():
-                return _number(field, self._turned(_by_name(_NUMBERS, field.name), place))
+                return _number(field, self._turned(_by_name(_NUMBERS, field.name)))
             case Text():
-                return _text(field, self._turned(_texts(field), place))
-            case Scalar() if field.parts:
-                return self.make(self._turned(field.parts, place)[0], place, depth + 1)
+                return _text(field, self._turned(_texts(field)))
+            case Scalar():
+                return self.make(self._turned(field.parts)[0], depth + 1)
             case _:
-                return self._anything(field, place)
+                return self._anything(field)
 
-    def _anything(self, field: Field, place: str) -> Json:
-        kind = field.types[0] if isinstance(field, JsonField) and field.types else "string"
+    def _anything(self, field: Field) -> Json:
         if field.remark:
             self.remarks.append(f"{field.name or 'The value'}: the schema says more than is known here.")
         if mapping(field.schema).get("not") == {} or field.schema is False:
             raise Cannot("the schema allows no value here")
+        kinds = json_types(field)
         made: dict[str, Json] = {"object": {}, "array": [], "number": 1.5, "integer": 1, "boolean": True, "null": None}
-        return made[kind] if kind in made else self._turned(_texts(Text(field.name)), place)[0]
+        return made[kinds[0]] if kinds and kinds[0] in made else self._turned(_texts(Text(field.name)))[0]
 
     def _more(self, depth: int) -> bool:
         """Whether what need not be there is wanted here."""
-        return self.steps < _STEPS and depth < (0, 3, 5)[self._rich]
+        return self._steps < _STEPS and depth < (0, 3, 5)[self._rich]
 
-    def _object(self, field: Object, place: str, depth: int) -> Json:
-        chosen, avoided = self._alternatives(mapping(field.schema))
+    def _object(self, field: Object, depth: int) -> Json:
         fields = field.fields()
-        wanted = {one.name for one in fields if one.required} | chosen
+        least = field.min_entries or 0
+        self.remarks += [field.remark] if field.remark else []
+        room = len(fields) if field.max_entries is None else field.max_entries
+        room -= sum(one.required for one in fields)
         value: dict[str, Json] = {}
         for one in fields:
-            room = self._more(depth) and (field.max_entries is None or len(wanted) < field.max_entries)
             usual = not one.read_only and one.remark != FORBIDDEN and (not one.deprecated or self._rich > 1)
-            if one.name in wanted or (room and usual and one.name not in avoided):
-                wanted.add(one.name)
-                self._put(value, one, place, depth)
-        least = field.min_entries or 0
-        for one in fields:
-            if len(value) < least and one.name not in value:
-                self._put(value, one, place, depth)
-        return self._entries(value, field.rest or Map(""), place, depth, least) if len(value) < least else value
+            if one.required:
+                self._put(value, one, depth)
+            elif room > 0 and (len(value) < least or (usual and self._more(depth))):
+                room -= 1
+                self._put(value, one, depth)
+        return self._entries(value, field.rest or Map(""), depth, least)
 
-    def _alternatives(self, schema: dict[str, Json]) -> tuple[set[str], set[str]]:
-        """Properties that one of several alternatives requires, and those that would fit another one as well."""
-        chosen, avoided = set[str](), set[str]()
-        for key in ("anyOf", "oneOf"):
-            lists = [items_of(mapping(part).get("required")) for part in items_of(schema.get(key))]
-            groups = [{name for name in names if isinstance(name, str)} for names in lists]
-            if groups:
-                one = groups[self._seed % len(groups)]
-                chosen |= one
-                avoided |= set[str]().union(*groups) - one if key == "oneOf" else set()
-        return chosen, avoided
-
-    def _put(self, value: dict[str, Json], one: Field, place: str, depth: int) -> None:
+    def _put(self, value: dict[str, Json], one: Field, depth: int) -> None:
         try:
-            value[one.name] = self.make(one, f"{place}/{one.name}", depth + 1)
+            value[one.name] = self.make(one, depth + 1)
         except Cannot as problem:
             if one.required and not isinstance(one, Text):
                 raise Cannot(f"{one.name}: {problem}") from None
@@ -299,22 +252,19 @@ class _Maker:
                 value[one.name] = ""
                 self.remarks.append(f"{one.name} is left blank: {problem}.")
 
-    def _entries(self, value: dict[str, Json], field: Map, place: str, depth: int, count: int) -> dict[str, Json]:
+    def _entries(self, value: dict[str, Json], field: Map, depth: int, count: int) -> dict[str, Json]:
+        """The object with free keys added, until it has so many."""
         if count > _MOST_ITEMS:
             raise Cannot(f"it wants {count} properties, which are too many")
-        listed = items_of(mapping(mapping(field.schema).get("propertyNames")).get("enum"))
-        names = [key for key in listed if isinstance(key, str)]
-        most = len(value) + count if field.max_entries is None else field.max_entries
-        for key in (*names, *_KEYS, *(f"key{number}" for number in range(count))):
-            if len(value) >= min(count, most):
-                break
-            if key not in value and not field.wrong_key(key):
-                value[key] = self.make(field.of(key), f"{place}/{key}", depth + 1)
+        most = count if field.max_entries is None else min(count, field.max_entries)
+        for key in (*_KEYS, *(f"key{number}" for number in range(count))):
+            if len(value) < most and key not in value and not field.wrong_key(key):
+                value[key] = self.make(field.of(key), depth + 1)
         if len(value) < (field.min_entries or 0):
             raise Cannot("no names that it allows were found")
         return value
 
-    def _list(self, field: List, place: str, depth: int) -> Json:
+    def _list(self, field: List, depth: int) -> Json:
         first, least = field.first(), field.min_items or 0
         count = max(least, len(first), (0, 2, 3)[self._rich]) if self._more(depth) else least
         count = count if field.max_items is None else max(least, min(count, field.max_items))
@@ -322,39 +272,37 @@ class _Maker:
             raise Cannot(f"it wants {count} items, which are too many")
         items: list[Json] = []
         seed = self._seed
-        try:
-            for index in range(count * (4 if field.unique else 1)):
-                inner = field.item(len(items))
-                if inner is None or len(items) >= count:
-                    break
-                self._seed = seed * 7 + index  # items after the first differ
-                item = self.make(inner, f"{place}/{index}", depth + 1)
-                if not field.unique or item not in items:
-                    items.append(item)
-        except Cannot:
-            if len(items) < least:
-                raise
-        finally:
-            self._seed = seed
+        for index in range(count * (4 if field.unique else 1)):
+            inner = field.item(len(items))
+            if inner is None or len(items) >= count:
+                break
+            self._seed = seed + index  # items after the first differ
+            try:
+                item = self.make(inner, depth + 1)
+            except Cannot:
+                break
+            if not field.unique or item not in items:
+                items.append(item)
+        self._seed = seed
         if len(items) < least:
             raise Cannot(f"it wants {least} items, and {len(items)} were found")
         return items
 
-    def _picked(self, field: Choices, place: str) -> Json:
-        values = self._turned([option.value for option in field.options], place)
+    def _picked(self, field: Choices) -> Json:
+        values = self._turned([option.value for option in field.options])
         count = max(field.min_items or 0, (0, 1, len(values))[self._rich])
         count = count if field.max_items is None else min(count, field.max_items)
-        if count > max(len(values), _MOST_ITEMS) or (count > len(values) and mapping(field.schema).get("uniqueItems")):
+        if count > len(values):
             raise Cannot(f"it wants {count} items out of {len(values)}")
-        return [values[index % len(values)] for index in range(count)]
+        return values[:count]
 
-    def _union(self, field: Union, place: str, depth: int) -> Json:
+    def _union(self, field: Union, depth: int) -> Json:
         order = range(len(field.variants))
         found: list[Json] = []
         reason = "none of its kinds has a value that was found"
-        for index in list(order if field.by_value else self._turned(order, place))[:12]:
+        for index in list(order if field.by_value else self._turned(order))[:12]:
             try:
-                found.append(self.make(field.variants[index].field(), place, depth + 1))
+                found.append(self.make(field.variants[index].field(), depth + 1))
             except Cannot as problem:
                 reason = str(problem)
             else:
@@ -366,30 +314,23 @@ class _Maker:
 
 
 def _fits(field: Field, value: Json) -> bool:
-    """Whether a value that the schema offers can be used for the field, as far as is known here."""
-    if depth(value, _NESTED) > _NESTED or len(spell(value)) > _LARGEST:
+    """Whether nothing that is known here speaks against a value for the field."""
+    if isinstance(field, Text) and (not isinstance(value, str) or not _matches(field, value)):
         return False
-    if isinstance(field, Text) and isinstance(value, str):
-        return _right(field, value)
-    return not any(problem.severity == "error" for problem in quick(Form((field,)), {field.name: value}))
+    return not errors(quick(Form(root=field, strict=True), value))
 
 
-def _right(field: Text, text: str) -> bool:
-    long_enough = (field.min_length or 0) <= len(text) <= (math.inf if field.max_length is None else field.max_length)
-    fits = long_enough and not wrong_format(field.format, text)
-    return fits and (not field.pattern or matcher(field.pattern)(text) is True)
+def _matches(field: Text, text: str) -> bool:
+    return not field.pattern or matcher(field.pattern)(text) is True
 
 
 def _texts(field: Text) -> tuple[str, ...]:
     """Texts for a field, the most plausible kind of those that are known; there is always one."""
     if field.format in _FORMATS:
         return _FORMATS[field.format]
-    description = field.description[:_DESCRIPTION]
-    quoted = (match[2] for match in _QUOTED.finditer(description))
-    if found := tuple(text for text in quoted if _DATE_LETTERS.fullmatch(text) is None):
-        return found
-    shaped = next((found for shape, found in _SHAPES if shape in description.lower()), None)
-    return shaped or _by_name(_TEXTS, field.name)
+    quoted = (match[2] for match in _QUOTED.finditer(field.description[:_DESCRIPTION]))
+    found = tuple(text for text in quoted if _DATE_LETTERS.fullmatch(text) is None)
+    return found or _by_name(_TEXTS, field.name)
 
 
 def _by_name(table: tuple[tuple[str, tuple[T, ...]], ...], name: str) -> tuple[T, ...]:
@@ -402,17 +343,15 @@ def _text(field: Text, texts: list[str]) -> str:
     Raises:
         Cannot: none is known.
     """
-    words = re.findall(r"[\w-]+", field.pattern[:_DESCRIPTION]) if field.pattern else []
-    for text in (*texts, *(_FOR_PATTERNS if field.pattern else ()), *words):
-        if _right(field, text):
-            return text
     low, high = field.min_length or 0, field.max_length
+    padded = (texts[0] + " example" * (min(low, _LONGEST) // 8 + 1))[: low or high]
+    words = re.findall(r"[\w-]+", field.pattern[:_DESCRIPTION])
+    for text in (*texts, padded, *(_FOR_PATTERNS if field.pattern else ()), *words):
+        if _fits(field, text):
+            return text
     if field.pattern:
         raise Cannot(f"no text that fits the pattern {field.pattern[:200]} is known")
-    if field.format in _FORMATS or low > _LONGEST or (high is not None and high < low):
-        of = f"a {field.format} of " if field.format else ""
-        raise Cannot(f"it wants {of}{low} characters" + (f", and at most {high}" if high is not None else ""))
-    return (texts[0] + " example" * (low // 8 + 1))[: low or high].strip().ljust(low, ".")
+    raise Cannot("no text of its length and format is known")
 
 
 def _number(field: Number, wished: list[int | float]) -> int | float:
@@ -421,31 +360,19 @@ def _number(field: Number, wished: list[int | float]) -> int | float:
     Raises:
         Cannot: there is none.
     """
-    low, high, step = _exact(field.minimum), _exact(field.maximum), _exact(field.multiple_of)
-    if field.integer:
-        step = Fraction((step or Fraction(1)).numerator)
-    by = step or (abs(high - low) / 100 if low is not None and high is not None and low != high else Fraction(1))
-    near: list[Fraction] = []
-    if low is not None:
-        near += [-(-low // by) * by if step else low]
-        near += [near[0] + by]
-    if high is not None:
-        last = high // by * by if step else high
-        near += [last, last - by]
-    for value in (*(_exact(one) for one in wished), *near, by, Fraction(0)):
-        if value is None or (step and value % step):
-            continue
-        above = low is None or value > low or (value == low and not field.above_minimum)
-        below = high is None or value < high or (value == high and not field.below_maximum)
-        if above and below:
-            return _plain(value)
+    step = _exact(field.multiple_of or (1 if field.integer else 0))
+    by = step or Fraction(1)
+    edges = [_exact(edge) for edge in (field.minimum, field.maximum) if edge is not None]
+    near = [edge // by * by + turn * by for edge in edges for turn in (0, 1, -1)]
+    for number in (*map(_exact, wished), *edges, Fraction(sum(edges)) / 2, *near, Fraction(0)):
+        value = _plain(number)
+        if (not step or number % step == 0) and not own(field, value):
+            return value
     raise Cannot("no number between its bounds is known")
 
 
-def _exact(value: float | None) -> Fraction | None:
-    """The number as it is written, not as binary floats have it; None for none, and for infinity."""
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return None
+def _exact(value: float) -> Fraction:
+    """The number as it is written, not as binary floats have it."""
     return Fraction(repr(float(value))) if isinstance(value, float) else Fraction(value)
 
 

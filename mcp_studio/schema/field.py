@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple
 
 from mcp_studio.jsontext import Json
 from mcp_studio.record import record
@@ -36,25 +36,6 @@ class SchemaProblem(NamedTuple):
 def errors(problems: Iterable[SchemaProblem]) -> list[SchemaProblem]:
     """Those that are more than warnings."""
     return [problem for problem in problems if problem.severity == "error"]
-
-
-T = TypeVar("T")
-
-
-class Lazy(Generic[T]):
-    """Something made when it is first asked for: a schema may contain itself, so its tree has no end."""
-
-    __slots__ = ("_made", "_make")
-
-    def __init__(self, make: Callable[[], T]) -> None:
-        self._make: Callable[[], T] | None = make
-        self._made: T | None = None
-
-    def __call__(self) -> T:
-        """The thing itself, the same every time."""
-        if self._make is not None:
-            self._made, self._make = self._make(), None
-        return self._made  # pyright: ignore[reportReturnType]
 
 
 @record(frozen=True)
@@ -166,8 +147,8 @@ class Map(Field):
 class Object(Field):
     """An object with known properties."""
 
-    fields: Lazy[tuple[Field, ...]] = Lazy(tuple[Field, ...])
-    """Its properties in the order of the schema."""
+    fields: Callable[[], tuple[Field, ...]] = tuple[Field, ...]
+    """Its properties in the order of the schema; made when they are first asked for, as a schema may contain itself."""
     rest: Map | None = None
     """What further properties may be, where the schema describes any; None when it says nothing of them, or no."""
     more: int = 0
@@ -180,8 +161,8 @@ class Object(Field):
 class List(Field):
     """A list. The first items may each have a field of their own (`prefixItems`), the others share one."""
 
-    first: Lazy[tuple[Field, ...]] = Lazy(tuple[Field, ...])
-    items: Lazy[Field | None] = Lazy(lambda: None)
+    first: Callable[[], tuple[Field, ...]] = tuple[Field, ...]
+    items: Callable[[], Field | None] = lambda: None
     """None: there are no more items than the first ones."""
     min_items: int | None = None
     max_items: int | None = None
@@ -198,7 +179,7 @@ class Variant:
     """One kind of value that a union can have."""
 
     label: str
-    field: Lazy[Field]
+    field: Callable[[], Field]
 
 
 @record(frozen=True)
@@ -286,7 +267,7 @@ class Form:
             return self.root
         if self.whole and not self.fields:
             return JsonField("", hint="any JSON")
-        return Object("", required=True, schema=self.schema, fields=Lazy(lambda: self.fields), more=self.more)
+        return Object("", required=True, schema=self.schema, fields=lambda: self.fields, more=self.more)
 
     def field(self, name: str) -> Field | None:
         """The field of a property."""
@@ -399,13 +380,9 @@ def _starter(field: Field, depth: int) -> Json:
 
 
 def _amount(field: Number) -> float | int:
-    """The number nearest to 0 that the bounds allow."""
-    low, high = field.minimum, field.maximum
-    if low is not None and (low > 0 or (low == 0 and field.above_minimum)):
-        return low + 1 if field.above_minimum else low
-    if high is not None and (high < 0 or (high == 0 and field.below_maximum)):
-        return high - 1 if field.below_maximum else high
-    return 0
+    """A number near 0 that the bounds allow, as far as they include themselves."""
+    low, high = field.minimum or 0, field.maximum or 0
+    return low if low > 0 else min(high, 0)
 
 
 def _begun(field: Object, depth: int) -> dict[str, Json]:

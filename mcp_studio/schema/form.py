@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, lru_cache
 from typing import Any, cast
 
 from mcp_studio.jsontext import Json, items_of, mapping
-from mcp_studio.record import record
 from mcp_studio.redact import is_secret_name
-from mcp_studio.schema.check import Judge, is_type, key_rule
-from mcp_studio.schema.ecma import Match, matcher
+from mcp_studio.schema.check import Judge, is_any_type, own
 from mcp_studio.schema.field import (
     Choice,
     Choices,
@@ -20,7 +19,6 @@ from mcp_studio.schema.field import (
     Flag,
     Form,
     JsonField,
-    Lazy,
     List,
     Map,
     Number,
@@ -31,12 +29,16 @@ from mcp_studio.schema.field import (
     Variant,
 )
 from mcp_studio.schema.kinds import (
+    NOT_ALLOWED,
     REMARK,
+    Match,
     Schema,
     amount,
     count,
+    got,
     impossible,
     kinds_of,
+    matcher,
     noun,
     required_names,
     says_more,
@@ -53,84 +55,66 @@ _IF = ("if", "then", "else")
 _TOO_MANY_CONDITIONS = "There are too many conditions for the form to follow."
 
 
-@record(frozen=True)
-class Condition:
-    """What holds besides, when a value is so and when it is not."""
-
-    test: Json
-    """A schema; a name where it is whether there is such a property."""
-    then: Json
-    other: Json
-    label: str
+Condition = tuple[Json, Json, Json]
+"""A schema, what holds besides for the values that it allows, and what for the others."""
 
 
 def conditional(builder: Builder, base: dict[str, Any], schema: Schema) -> Field | None:
     """The field of a schema with conditions: a union that follows the value; None when it has none."""
     if KEYS.isdisjoint(schema) and "allOf" not in schema:
         return None
-    found: list[Condition] = []
-    rest = _taken(schema, found)
-    if not found:
+    rest, conditions = _conditions(schema)
+    if not conditions:
         return None
-    if len(found) > MAX_CONDITIONS:
+    if len(conditions) > MAX_CONDITIONS:
         rest = {**rest, REMARK: _TOO_MANY_CONDITIONS}
-    return _split(builder, base, rest, found[:MAX_CONDITIONS])
+    return _following(builder, base, rest, conditions[:MAX_CONDITIONS])
 
 
-def _split(builder: Builder, base: dict[str, Any], rest: Schema, conditions: list[Condition]) -> Field:
+def _following(builder: Builder, base: dict[str, Any], rest: Schema, conditions: list[Condition]) -> Field:
     """The field that follows the first condition, and the others in each of its variants."""
     if not conditions:
         return builder.drawn(base["name"], rest, base["required"])
-    first, others = conditions[0], conditions[1:]
+    test, then, otherwise = conditions[0]
 
-    def way(besides: Json) -> Callable[[], Field]:
-        def make() -> Field:
-            builder.resolver.fresh()
-            merged = builder.resolver.merge(rest, builder.resolver.flat(besides))
-            return _split(builder, base, merged, others)
-
-        return make
+    def drawn(besides: Json) -> Field:
+        builder.resolver.fresh()
+        merged = builder.resolver.merge(rest, builder.resolver.flat(besides))
+        return _following(builder, base, merged, conditions[1:])
 
     kinds = kinds_of(rest)
 
     def choose(value: Json) -> int:
         if value is None and kinds == frozenset(("object",)):  # absent: as if nothing were in it yet
             value = {}
-        if isinstance(first.test, str):
-            return 0 if isinstance(value, dict) and first.test in value else 1
-        return 1 if Judge(builder.resolver).wrong(first.test, value) else 0
+        return 1 if Judge(builder.resolver).wrong(test, value) else 0
 
-    variants = (Variant(first.label, Lazy(way(first.then))), Variant("otherwise", Lazy(way(first.other))))
     return Union(
         **base,
         hint=shape(rest, builder.resolver),
-        variants=variants,
+        variants=(Variant("then", cache(lambda: drawn(then))), Variant("else", cache(lambda: drawn(otherwise)))),
         by_value=True,
         choose=choose,
         types=tuple(sorted(kinds - {"null"})),
     )
 
 
-def _taken(schema: Schema, found: list[Condition]) -> Schema:
-    """The schema without its conditions, which are added to those found."""
-    listed = items_of(schema.get("allOf"))
-    for part in listed:
-        if isinstance(part, dict) and not KEYS.isdisjoint(cast("Schema", part)):
-            parts = [_taken(cast("Schema", one), found) if isinstance(one, dict) else one for one in listed]
-            left = [one for one in parts if one != {}]
-            schema = {key: item for key, item in schema.items() if key != "allOf"}
-            schema = {**schema, "allOf": left} if left else schema
-            break
-    if KEYS.isdisjoint(schema):
-        return schema
+def _conditions(schema: Schema) -> tuple[Schema, list[Condition]]:
+    """The schema without its conditions and those in its parts, and these."""
+    found: list[Condition] = []
     if "if" in schema and ("then" in schema or "else" in schema):
-        found.append(Condition(schema["if"], schema.get("then", True), schema.get("else", True), "if"))
+        found.append((schema["if"], schema.get("then", True), schema.get("else", True)))
     for name, inner in mapping(schema.get("dependentSchemas")).items():
-        found.append(Condition(name, inner, True, f"with {name}"))
+        found.append(({"type": "object", "required": [name]}, inner, True))
     for name, names in mapping(schema.get("dependentRequired")).items():
-        if isinstance(names, list) and names:
-            found.append(Condition(name, {"required": names}, True, f"with {name}"))
-    return {key: item for key, item in schema.items() if key not in KEYS and key not in _IF}
+        found.append(({"type": "object", "required": [name]}, {"required": names}, True))
+    rest = {key: item for key, item in schema.items() if key not in KEYS and key not in _IF and key != "allOf"}
+    parts: list[Json] = []
+    for part in items_of(schema.get("allOf")):
+        left, more = _conditions(cast("Schema", part)) if isinstance(part, dict) else (part, [])
+        found += more
+        parts += [left] if left != {} else []
+    return ({**rest, "allOf": parts} if parts else rest), found
 
 
 _SECRET = re.compile(
@@ -224,11 +208,8 @@ def number(common: dict[str, Any], schema: Schema, *, integer: bool) -> Number:
 def _bound(
     schema: Schema, key: str, exclusive: str, tighter: Callable[[Any, Any], Any]
 ) -> tuple[float | int | None, bool]:
-    """One bound and whether it is excluded; older drafts say the latter with a boolean."""
-    limit, excluded = amount(schema.get(key)), schema.get(exclusive)
-    if isinstance(excluded, bool):
-        return limit, excluded and limit is not None
-    strict = amount(excluded)
+    """One bound and whether it is excluded."""
+    limit, strict = amount(schema.get(key)), amount(schema.get(exclusive))
     if strict is None:
         return limit, False
     return (strict, True) if limit is None or tighter(strict, limit) == strict else (limit, False)
@@ -276,7 +257,7 @@ def object_field(builder: Builder, base: dict[str, Any], schema: Schema) -> Obje
     return Object(
         **base,
         hint=_entries(builder, schema, low, high),
-        fields=Lazy(fields),
+        fields=cache(fields),
         rest=free if says_more(schema) else None,
         more=max(0, len(known.keys() | names) - MAX_FIELDS),
         min_entries=low,
@@ -301,32 +282,37 @@ def map_field(builder: Builder, base: dict[str, Any], schema: Schema) -> Map:
     for pattern, inner in list((listed if isinstance(listed, dict) else {}).items())[:_PATTERNS]:
         patterns.append((pattern, matcher(pattern), inner))
     rest = schema.get("additionalProperties", schema.get("unevaluatedProperties", True))
-    made: dict[str, Field] = {}
 
+    @lru_cache(_KEYS)
     def of(key: str) -> Field:
-        if key not in made:
-            if len(made) > _KEYS:
-                made.clear()
-            builder.resolver.fresh()
-            found = [(fits(key), inner) for _, fits, inner in patterns]
-            fitting = [inner for fit, inner in found if fit] or [inner for fit, inner in found if fit is None][:1]
-            if rest is False and patterns and not fitting:
-                fitting = [patterns[0][2]]  # the key is wrong, and will be one that fits
-            inner: Json = rest if not fitting else True
-            for one in fitting:
-                inner = builder.resolver.both(inner, one)
-            made[key] = _named(builder.field("", inner if inner is not False else True), key)
-        return made[key]
+        builder.resolver.fresh()
+        found = [(fits(key), inner) for _, fits, inner in patterns]
+        fitting = [inner for fit, inner in found if fit] or [inner for fit, inner in found if fit is None][:1]
+        if rest is False and patterns and not fitting:
+            fitting = [patterns[0][2]]  # the key is wrong, and will be one that fits
+        inner: Json = rest if not fitting else True
+        for one in fitting:
+            inner = builder.resolver.both(inner, one)
+        return _named(builder.field("", inner if inner is not False else True), key)
 
     names = builder.resolver.flat(schema.get("propertyNames"))
-    rule = key_rule(names, [(pattern, fits) for pattern, fits, _ in patterns], rest is False)
+    named = builder.drawn("", {**names, "type": "string"}, False)
+
+    def wrong_key(key: str) -> str:
+        # The words are those of the check of the whole schema, so that nothing is told twice.
+        if isinstance(named, Text) and named.pattern and matcher(named.pattern)(key) is False:
+            return f"must match the pattern {named.pattern}, got {got(key)}"
+        if found := own(named, key):
+            return found[0][0]
+        return NOT_ALLOWED if rest is False and all(fits(key) is False for _, fits, _ in patterns) else ""
+
     low, high = count(schema, "minProperties"), count(schema, "maxProperties")
     hint = _entries(builder, schema, low, high)
     wanted = [pattern for pattern, _, _ in patterns] if rest is False else []
     wanted = [names["pattern"]] if isinstance(names.get("pattern"), str) else wanted
     if wanted:
         hint = f"{hint}, names matching {' or '.join(wanted[:3])}"
-    return Map(**base, of=of, wrong_key=rule, min_entries=low, max_entries=high, hint=hint)
+    return Map(**base, of=of, wrong_key=wrong_key, min_entries=low, max_entries=high, hint=hint)
 
 
 def list_field(builder: Builder, base: dict[str, Any], schema: Schema) -> List:
@@ -356,8 +342,8 @@ def list_field(builder: Builder, base: dict[str, Any], schema: Schema) -> List:
     return List(
         **base,
         hint=", ".join(part for part in hint if part),
-        first=Lazy(first),
-        items=Lazy(items),
+        first=cache(first),
+        items=cache(items),
         min_items=low,
         max_items=high,
         unique=unique,
@@ -443,14 +429,12 @@ class Builder:
 
     def _choice(self, base: dict[str, Any], plain: Schema, found: tuple[Option, ...], add_null: bool) -> Field:
         kinds = types(plain)
-        if kinds and not any(is_type(kind, option.value) for kind in kinds for option in found):
+        if kinds and not any(is_any_type(kinds, option.value) for option in found):
             base.setdefault("remark", _CONTRADICTS)
             if kinds == ("array",):
                 return Choices(**base, options=found, hint=f"any of {len(found)}")
         elif kinds:
-            found = tuple(
-                option for option in found if any(is_type(kind, option.value) for kind in kinds) or option.value is None
-            )
+            found = tuple(option for option in found if option.value is None or is_any_type(kinds, option.value))
         if add_null and all(option.value is not None for option in found):
             found = (*found, Option(None, "null"))
         base["nullable"] = any(option.value is None for option in found)
@@ -489,13 +473,12 @@ def build(schema: Json, *, strict: bool = False) -> Form:
     fields = root.fields() if isinstance(root, Object) else _known(builder, top)
     if resolver.exhausted:
         problems.append("The schema is too large or refers to itself too often: parts of it are not drawn.")
-    known = top.get("properties")
     return Form(
         fields,
-        isinstance(root, JsonField),
-        schema,
-        root.more if isinstance(root, Object) else max(0, len(known) - MAX_FIELDS) if isinstance(known, dict) else 0,
-        tuple(problems),
+        whole=isinstance(root, JsonField),
+        schema=schema,
+        more=root.more if isinstance(root, Object) else 0,
+        problems=tuple(problems),
         strict=strict,
         root=root,
     )

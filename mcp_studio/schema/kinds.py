@@ -1,13 +1,18 @@
-"""What a schema says in its plain keywords: types, amounts, counts."""
+"""What a schema says in its plain keywords: types, amounts, counts, formats, patterns (ECMA-262)."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
+import time
+from collections.abc import Callable
 from datetime import date
+from functools import lru_cache
 from typing import Any, cast
 
 from mcp_studio.jsontext import Json, dumps, items_of, mapping
+from mcp_studio.patterns import Pattern, PatternError, TooSlow
 
 Schema = dict[str, Any]
 
@@ -28,40 +33,14 @@ REMARK = _Mark("remark")
 FORBIDDEN = "Another part of the schema does not allow this property."
 """The remark of a property that one part of a schema names and another one excludes."""
 
-_JSON_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
-_TYPES = {kind: kind for kind in _JSON_TYPES} | {
-    "str": "string",
-    "text": "string",
-    "int": "integer",
-    "float": "number",
-    "double": "number",
-    "bool": "boolean",
-    "list": "array",
-    "tuple": "array",
-    "dict": "object",
-    "none": "null",
-}
+_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 
 
 def types(schema: Schema) -> tuple[str, ...]:
-    """The JSON types that `type` names, also in the words of other languages; empty when it is missing or nonsense."""
+    """The JSON types that `type` names; empty when it is missing or nonsense."""
     found = schema.get("type")
-    if isinstance(found, str):
-        kind = _TYPES.get(found) or _TYPES.get(found.lower())
-        return (kind,) if kind else ()
-    if not isinstance(found, list):
-        return ()
-    names = [name for name in cast("list[Json]", found) if isinstance(name, str)]
-    kinds = [_TYPES.get(name) or _TYPES.get(name.lower()) for name in names]
-    return tuple(dict.fromkeys(kind for kind in kinds if kind))
-
-
-def misnamed(schema: Schema) -> tuple[str, ...]:
-    """The types in words of other languages, of which `types` knows what is meant."""
-    found = schema.get("type")
-    names = cast("list[Json]", found) if isinstance(found, list) else [found]
-    words = [name for name in names if isinstance(name, str)]
-    return tuple(name for name in words if name not in _JSON_TYPES and types({"type": name}))
+    names = items_of(found) if isinstance(found, list) else [found]
+    return tuple(dict.fromkeys(name for name in names if name in _TYPES))
 
 
 def implied(schema: Schema) -> str:
@@ -114,8 +93,9 @@ def type_of(value: Json) -> str:
 
 
 def amount(value: Json) -> float | int | None:
-    """The value where it is a number."""
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    """The value where it is a number; none that is too large for a float, which is no bound for anything."""
+    known = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) != math.inf
+    return value if known else None
 
 
 def count(schema: Schema, key: str) -> int | None:
@@ -317,3 +297,67 @@ def _exists(format: str, text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+_PIECE = (
+    r"\\k<(?P<back>\w+)>|\\u\{(?P<code>[0-9A-Fa-f]{1,6})\}|\\/|\\c(?P<control>[A-Za-z])|\\[pP]\{[^}]*\}|\\."
+    r"|\(\?<(?P<name>\w+)>|\{\d+(?:,\d*)?\}|\$|\[|\]|\{"
+)
+
+
+def to_python(pattern: str) -> str:
+    """The pattern for `re` and `regex`: named groups, `$` (the very end), `\\u{…}`, `\\cA`, and braces of no count.
+
+    `\\p{L}` is left as it is: only `regex` knows it. `\\d` and `\\w` stay those of Unicode, of which ASCII is a part.
+    """
+    inside = False
+
+    def translated(found: re.Match[str]) -> str:
+        nonlocal inside
+        piece = found[0]
+        if piece in "[]":
+            nested = piece == "[" and inside
+            inside = piece == "["
+            return r"\[" if nested else piece
+        if piece == "$":
+            return piece if inside else r"\Z"
+        if found["name"]:
+            return f"(?P<{found['name']}>"
+        if found["back"]:
+            return f"(?P={found['back']})"
+        if found["code"]:
+            return re.escape(chr(min(int(found["code"], 16), 0x10FFFF)))
+        if found["control"]:
+            return re.escape(chr(ord(found["control"]) % 32))
+        return {r"\/": "/", "{": r"\{"}.get(piece, piece)
+
+    return re.sub(_PIECE, translated, pattern, flags=re.S)
+
+
+_LONGEST = 200
+"""Characters of a key, or of a pattern, that is looked at."""
+_WITHIN = 0.005
+"""Seconds for one key; a pattern that needs more is tried no more, for a person is typing."""
+
+Match = Callable[[str], bool | None]
+"""Whether a key fits; None: not known here, the check of the whole schema will say."""
+
+
+@lru_cache(1_000)
+def matcher(pattern: str) -> Match:
+    """Whether a pattern is found in a key, in a time that is next to nothing."""
+    compiled: Pattern | None = None
+    usable = len(pattern) <= _LONGEST
+
+    def found(key: str) -> bool | None:
+        nonlocal compiled, usable
+        if not usable or len(key) > _LONGEST:
+            return None
+        try:
+            compiled = compiled or Pattern(to_python(pattern))
+            return compiled.find(key, time.thread_time() + _WITHIN) is not None
+        except (PatternError, TooSlow):
+            usable = False
+            return None
+
+    return found

@@ -73,11 +73,11 @@ def get(value: Json, path: Path) -> Json:
     return value
 
 
-def put(value: Json, path: Path, new: Json, before: tuple[str, ...] = ()) -> Json:
-    """The value with something else at the place; objects that are missing on the way are made.
+def put(value: Json, path: Path, new: Json, before: tuple[str, ...] | None = None) -> Json:
+    """The value with something else at the place; objects and lists that are missing on the way are made.
 
     Args:
-        before: keys after the last of which a new key of an object is put; else it comes first.
+        before: keys after the last of which a new key of an object is put, or first; without it the key comes last.
 
     Raises:
         NoPlace: a list on the way has no such index (its length is the next new one), or a key leads into no object.
@@ -86,16 +86,16 @@ def put(value: Json, path: Path, new: Json, before: tuple[str, ...] = ()) -> Jso
         return new
     part, rest = path[0], path[1:]
     if isinstance(part, int):
-        if not isinstance(value, list) or not 0 <= part <= len(value):
+        if not isinstance(value or [], list) or not 0 <= part <= len(value or []):
             raise NoPlace(path)
-        items = list(cast("list[Json]", value))
+        items = list(cast("list[Json]", value or []))
         items[part : part + 1] = [put(items[part] if part < len(items) else None, rest, new, before)]
         return items
     if value is not None and not isinstance(value, dict):
         raise NoPlace(path)
     members = cast("dict[str, Json]", value or {})
     inner = put(members.get(part), rest, new, before)
-    if part in members or rest:
+    if part in members or rest or before is None:
         return {**members, part: inner}
     pairs = list(members.items())
     at = next((index for index in range(len(pairs), 0, -1) if pairs[index - 1][0] in before), 0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, cast
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import unquote
 
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.schema.kinds import (
@@ -27,9 +27,8 @@ from mcp_studio.schema.kinds import (
 )
 from mcp_studio.schema.place import NoPlace, get, path_of
 
-_NODES = 50_000
-"""Sub-schemas that are looked through for names."""
-_LONGEST = 2_000
+_LEVELS, _NODES = 50, 10_000
+"""How deep sub-schemas are looked through for names, and how many of one depth."""
 MISSING: Any = object()
 """What a reference names that names nothing here."""
 _DATA = frozenset(("const", "enum", "default", "examples", "example", "required", "type"))
@@ -39,102 +38,53 @@ _MAPS = frozenset(
 
 
 class Document:
-    """One schema and the names in it; they are collected with the first reference."""
+    """One schema and the names in it, collected with the first reference.
+
+    A name stands for the same everywhere in it: the `$id` of the schema around a reference is no base for it. Where
+    several have the same anchor, the outermost is meant, as `$dynamicRef` wants it of a recursive tree.
+    """
 
     def __init__(self, root: Json) -> None:
         self._root = root
-        self._names: _Names | None = None
+        self._names: dict[str, Json] = {}
+        """Schemas by their `$id`, and by their anchors behind a `#`."""
 
-    def target(self, reference: str, holder: Json) -> Json:
-        """What a reference in the schema `holder` names; `MISSING` where that is nothing in this document."""
-        if len(reference) > _LONGEST:
-            return MISSING
-        names = self._known()
-        url, fragment = urldefrag(_joined(names.base(holder), reference))
-        resource = names.resources.get(url, MISSING)
+    def target(self, reference: str) -> Json:
+        """What a reference names; `MISSING` where that is nothing in this document."""
+        if not self._names:
+            self._collect()
+        name, _, fragment = reference.partition("#")
+        resource = self._names.get(name, MISSING)
         if not fragment or resource is MISSING:
             return resource
         fragment = unquote(fragment)
-        return _walked(resource, fragment) if fragment.startswith("/") else names.anchors.get((url, fragment), MISSING)
+        if not fragment.startswith("/"):
+            return self._names.get(f"#{fragment}", MISSING)
+        try:
+            return get(resource, path_of(fragment, resource))
+        except NoPlace:
+            return MISSING
 
-    def dynamic(self, reference: str, holder: Json) -> Json:
-        """What a `$dynamicRef` names: the top's own anchor of that name, where it has one, as for a recursive tree.
-
-        Which of several anchors inside is meant depends on the way that leads there, and is not followed.
-        """
-        start = self.target(reference, holder)
-        name = reference.rpartition("#")[2]
-        if mapping(start).get("$dynamicAnchor") == name and mapping(self._root).get("$dynamicAnchor") == name:
-            return self._root
-        return start
-
-    def _known(self) -> _Names:
-        if self._names is None:
-            self._names = _Names(self._root)
-        return self._names
-
-
-class _Names:
-    """The bases, resources and anchors of a document."""
-
-    def __init__(self, root: Json) -> None:
-        self.resources: dict[str, Json] = {"": root}
-        self.anchors: dict[tuple[str, str], Json] = {}
-        self._bases: dict[int, str] = {}
-        self._root_base = ""
-        todo: list[tuple[Json, str]] = [(root, "")]
-        seen = 0
-        while todo and seen < _NODES:
-            node, base = todo.pop()
-            seen += 1
-            if isinstance(node, dict):
-                schema = cast("dict[str, Json]", node)
-                base = self._enter(schema, base)
-                todo += [(inner, base) for inner in _inside(schema)]
-
-    def base(self, holder: Json) -> str:
-        """The base of references in a schema."""
-        return self._bases.get(id(holder), self._root_base)
-
-    def _enter(self, schema: dict[str, Json], base: str) -> str:
-        name = schema.get("$id", schema.get("id"))
-        if isinstance(name, str) and len(name) < _LONGEST and ("$id" in schema or "#" in name or "/" in name):
-            url, fragment = urldefrag(_joined(base, name))
-            if fragment:  # until draft 7
-                self.anchors.setdefault((base, fragment), schema)
-            else:
-                base = url
-                self.resources.setdefault(base, schema)
-                if not self._bases:
-                    self._root_base = base
-        self._bases[id(schema)] = base
-        for key in ("$anchor", "$dynamicAnchor"):
-            if isinstance(anchor := schema.get(key), str):
-                self.anchors.setdefault((base, anchor), schema)
-        return base
+    def _collect(self) -> None:
+        self._names[""] = self._root
+        level = [self._root]
+        for _ in range(_LEVELS):
+            schemas = [cast("Schema", node) for node in level if isinstance(node, dict)]
+            for schema in schemas:
+                # Until draft 7 an anchor is an `$id` with a `#` in front.
+                for key, sign in (("$id", ""), ("$anchor", "#"), ("$dynamicAnchor", "#")):
+                    if isinstance(name := schema.get(key), str):
+                        self._names.setdefault(sign + name.rstrip("#"), schema)
+            level = [inner for schema in schemas for inner in _inside(schema)][:_NODES]
 
 
-def _inside(schema: dict[str, Json]) -> Iterator[Json]:
+def _inside(schema: Schema) -> Iterator[Json]:
     """The sub-schemas of a schema."""
     for key, inner in schema.items():
         if isinstance(inner, dict) and key in _MAPS:
             yield from cast("dict[str, Json]", inner).values()
         elif key not in _DATA:
             yield from items_of(inner) if isinstance(inner, list) else [inner]
-
-
-def _joined(base: str, reference: str) -> str:
-    try:
-        return urljoin(base, reference) if base else reference
-    except ValueError:
-        return reference
-
-
-def _walked(place: Json, path: str) -> Json:
-    try:
-        return get(place, path_of(path, place))
-    except NoPlace:
-        return MISSING
 
 
 Joiner = Callable[[Json, Json], Json]
@@ -170,11 +120,10 @@ def merge_schemas(first: Schema, second: Schema, both: Joiner) -> Schema:
     _types(merged, first, second)
     _values(merged, first, second)
     _objects(merged, first, second, both)
-    _lists(merged, first, second, both)
     for group in _GROUPS:
-        other = {key: second[key] for key in group if key in second}
-        if group[0] in first and other and any(first.get(key) is not item for key, item in other.items()):
-            merged = {key: item for key, item in merged.items() if key not in group or key in first}
+        mine, other = ({key: one[key] for key in group if key in one} for one in (first, second))
+        if mine and other and mine != other and (group[0] in mine or group[0] in other):
+            merged = {**{key: item for key, item in merged.items() if key not in group}, **mine}
             left.append(other)
     if left:
         merged["allOf"] = left
@@ -185,7 +134,12 @@ _NAMES = ("$defs", "definitions", "$id", "id", "$anchor", "$dynamicAnchor", "$sc
 _SAME = frozenset((*_NAMES, "title", "description", "default", "examples", "example", "allOf", "type", "enum", "const"))
 _APART = frozenset(("pattern", "format", "not", "anyOf", "oneOf", "multipleOf"))
 """Of these only one can be in a schema: a second one that differs becomes a part of its own."""
-_GROUPS = (("if", "then", "else"), ("contains", "minContains", "maxContains"))
+_GROUPS = (
+    ("if", "then", "else"),
+    ("contains", "minContains", "maxContains"),
+    ("prefixItems", "items", "unevaluatedItems"),
+)
+"""These belong together: where both have them and differ, those of the second become a part of their own."""
 
 
 def _types(merged: Schema, first: Schema, second: Schema) -> None:
@@ -236,20 +190,6 @@ def _objects(merged: Schema, first: Schema, second: Schema, both: Joiner) -> Non
             known = dict(mapping(merged.get("properties")))
             known.update({name: both(known[name], extra) for name in mine if name not in others})
             merged["properties"] = known
-
-
-def _lists(merged: Schema, first: Schema, second: Schema, both: Joiner) -> None:
-    """The first items by both; what one says of the items after its first ones holds for those of the other."""
-    one, two = first.get("prefixItems"), second.get("prefixItems")
-    if not isinstance(one, list) and not isinstance(two, list):
-        return
-    starts, others = (cast("list[Json]", one if isinstance(one, list) else []) for one in (one, two))
-    places: list[Json] = []
-    for index in range(max(len(starts), len(others))):
-        mine = starts[index] if index < len(starts) else first.get("items", True)
-        theirs = others[index] if index < len(others) else second.get("items", True)
-        places.append(both(mine, theirs))
-    merged["prefixItems"] = places
 
 
 # Keywords of which both say something
@@ -323,8 +263,7 @@ class Resolver:
         self._total = TOTAL
         self._flat: dict[int, tuple[Json, Schema]] = {}
         self._open: set[int] = set()
-        self._pairs: dict[tuple[int, ...], Schema] = {}
-        self._members: dict[int, list[Json]] = {}
+        self._pairs: dict[tuple[str | int, ...], Schema] = {}
 
     def fresh(self) -> None:
         """Another part of the form is about to be made: it has steps of its own."""
@@ -373,15 +312,10 @@ class Resolver:
             return two
         if one is False or two is False:
             return False
-        parts = {id(self._target(part)): part for part in (*self._split(one), *self._split(two))}
-        key = tuple(parts)
-        if len(key) == 1:
-            return parts[key[0]]
-        pair = self._pairs.get(key)
-        if pair is None:
-            pair = self._pairs[key] = {"allOf": list(parts.values())}
-            self._members[id(pair)] = pair["allOf"]
-        return pair
+        parts = {_identity(part): part for part in (*_members(one), *_members(two))}
+        if len(parts) == 1:
+            return one
+        return self._pairs.setdefault(tuple(parts), {"allOf": list(parts.values())})
 
     def without_null(self, schema: Schema) -> tuple[Schema, bool]:
         """The schema for values other than null, and whether null is a value too."""
@@ -430,7 +364,7 @@ class Resolver:
         parts: list[Json] = []
         for key in _REFERENCES:
             if isinstance(reference := schema.get(key), str):
-                target = self._look_up(key, reference, schema)
+                target = self._document.target(reference)
                 if target is MISSING:
                     merged = {**merged, REMARK: _lost(reference)}
                 else:
@@ -443,29 +377,24 @@ class Resolver:
             merged = self.merge(merged, self.flat(part))
         return merged
 
-    def _look_up(self, key: str, reference: str, holder: Schema) -> Json:
-        if key == "$dynamicRef":
-            return self._document.dynamic(reference, holder)
-        return self._document.target(reference, holder)
-
-    def _target(self, schema: Json) -> Json:
-        """What a schema that is nothing but a reference names."""
-        if isinstance(schema, dict) and len(cast("Schema", schema)) == 1:
-            reference = cast("Schema", schema).get("$ref")
-            if isinstance(reference, str) and (target := self._document.target(reference, schema)) is not MISSING:
-                return target
-        return schema
-
-    def _split(self, schema: Json) -> list[Json]:
-        return self._members.get(id(schema), [schema])
-
     def _step(self) -> bool:
         self._steps -= 1
         return self._steps > 0
 
 
+def _members(schema: Json) -> list[Json]:
+    """The parts of a schema that is nothing but the sum of them."""
+    plain = mapping(schema)
+    return items_of(plain.get("allOf")) if plain.keys() == {"allOf"} else [schema]
+
+
+def _identity(schema: Json) -> str | int:
+    """The same for the same schema, and for references to it."""
+    plain = mapping(schema)
+    reference = plain.get("$ref")
+    return reference if isinstance(reference, str) and len(plain) == 1 else id(schema)
+
+
 def _lost(reference: str) -> str:
     named = reference if len(reference) <= 80 else f"{reference[:79]}…"
-    if reference.startswith("#"):
-        return f"It refers to {named}, which is not in the schema."
-    return f"It refers to {named}, which is outside the schema and is not fetched."
+    return f"It refers to {named}, which is not in the schema, and is not fetched."

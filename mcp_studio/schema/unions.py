@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from mcp_studio.jsontext import Json, depth, items_of, mapping
 from mcp_studio.record import record
-from mcp_studio.schema.check import Judge, equal, is_type
-from mcp_studio.schema.field import Field, Lazy, Option, Scalar, Union, Variant
-from mcp_studio.schema.kinds import REMARK, TYPE_WORDS, Schema, implied, kinds_of, listed, required_names, spell, types
+from mcp_studio.schema.check import Judge, equal, is_any_type
+from mcp_studio.schema.field import Field, Option, Scalar, Union, Variant
+from mcp_studio.schema.kinds import TYPE_WORDS, Schema, implied, kinds_of, listed, required_names, spell, types
 from mcp_studio.schema.resolve import Resolver
 
 if TYPE_CHECKING:
@@ -156,19 +157,11 @@ class Way:
     """With what is said besides the alternatives, references followed."""
     name: str
     """The last name of the reference that it was, or nothing."""
-    key: str
-    """What OpenAPI's `discriminator` maps to it, or nothing."""
 
 
-def discriminator(schema: Schema, ways: list[Way]) -> tuple[str, list[Json]] | None:
+def discriminator(ways: list[Way]) -> tuple[str, list[Json]] | None:
     """The property that has another constant in each alternative, and these; None where there is none."""
-    said = schema.get("discriminator")
-    stated = mapping(said).get("propertyName", said)
     constants = [_constants(way.schema) for way in ways]
-    if isinstance(stated, str):
-        values = [one.get(stated, way.key or way.name) for one, way in zip(constants, ways, strict=True)]
-        if len({spell(value) for value in values}) == len(ways):
-            return stated, values
     for name in constants[0]:
         if all(name in one for one in constants) and len({spell(one[name]) for one in constants}) == len(ways):
             return name, [one[name] for one in constants]
@@ -182,11 +175,6 @@ def labels(resolver: Resolver, ways: list[Way], known: tuple[str, list[Json]] | 
         title = way.schema.get("title")
         constant = label(known[1][index]) if known else ""
         found.append(title if isinstance(title, str) and title else constant or way.name or _shape(resolver, way))
-    twice = {one for one in found if found.count(one) > 1}
-    for index, one in enumerate(found):
-        if one in twice:
-            shaped = label(known[1][index]) if known else _shape(resolver, ways[index])
-            found[index] = shaped if one == shaped else f"{one}: {shaped}"
     return [f"{one} {found[:index].count(one) + 1}" if found.count(one) > 1 else one for index, one in enumerate(found)]
 
 
@@ -233,11 +221,11 @@ def union(builder: Builder, base: dict[str, Any], schema: Schema) -> Field | Non
         return None if not ways or ways[0].schema is schema else _only(builder, base, ways[0].schema)
     if all((kinds := kinds_of(way.schema)) and kinds <= _SIMPLE for way in ways):
         return _scalar(builder, base, ways)
-    known = discriminator(schema, ways)
+    known = discriminator(ways)
     if not all(types(way.schema) for way in ways):
         base = {**base, "implied": True}
     variants = tuple(
-        Variant(label, Lazy(_maker(builder, base, way)))
+        Variant(label, cache(_maker(builder, base, way)))
         for label, way in zip(labels(builder.resolver, ways, known), ways, strict=True)
     )
     choose = _chooser(builder, ways, known)
@@ -269,47 +257,37 @@ class _Finder:
         self.needs = ""
 
     def ways(self, schema: Schema) -> list[Way]:
-        """Each alternative with what is said besides them; when there are too many, only those of the first list."""
-        found = self._ways(schema, "", "", frozenset())
-        if self.too_many and (first := _group(schema)):
-            self.too_many = False
-            rest = {**_without(first[1]), REMARK: _TOO_MANY}
-            found = self._ways({**rest, "anyOf": first[0]}, "", "", frozenset())
-        return found
+        """Each alternative with what is said besides them."""
+        return self._ways(schema, "", frozenset())
 
-    def _ways(self, schema: Schema, name: str, key: str, seen: frozenset[int]) -> list[Way]:
+    def _ways(self, schema: Schema, name: str, seen: frozenset[int]) -> list[Way]:
         found = _group(schema)
         if found is None:
-            return self._by_type(schema, name, key)
+            return self._by_type(schema, name)
         group, rest = found
         if id(group) in seen or len(seen) > _DEPTH:
-            return self._ways(rest, name, key, seen)
+            return self._ways(rest, name, seen)
         flat = [self._resolver.flat(branch) for branch in group]
         if all(branch.keys() <= _RESTRICTS for branch in flat):
             needed = [" and ".join(sorted(required_names(branch))[:8]) for branch in flat[:8]]
             self.needs = f"It needs {', or '.join(needed)}." if all(needed) else self.needs
-            return self._ways(rest, name, key, seen | {id(group)})
-        mapped = mapping(mapping(schema.get("discriminator")).get("mapping"))
-        keys = {target: key for key, target in mapped.items() if isinstance(target, str)}
-        rest = {word: item for word, item in rest.items() if word not in _OF_THE_WHOLE and word != "discriminator"}
+            return self._ways(rest, name, seen | {id(group)})
+        rest = {word: item for word, item in rest.items() if word not in _OF_THE_WHOLE}
         ways: list[Way] = []
         for branch, one in zip(group, flat, strict=True):
-            named = _ref(branch)
             merged = self._resolver.merge(one, rest)
-            ways += self._ways(
-                merged, _last(named) or name, keys.get(named, keys.get(_last(named), key)), seen | {id(group)}
-            )
+            ways += self._ways(merged, _reference(branch) or name, seen | {id(group)})
             if len(ways) > MAX_VARIANTS:
                 self.too_many = True
                 break
         return ways
 
-    def _by_type(self, schema: Schema, name: str, key: str) -> list[Way]:
+    def _by_type(self, schema: Schema, name: str) -> list[Way]:
         kinds = types(schema)
         if len(kinds) < 2 or set(kinds) <= {"integer", "number"} or "const" in schema or "enum" in schema:
-            return [Way(schema, name, key)]
+            return [Way(schema, name)]
         rest = {word: item for word, item in schema.items() if word not in _OF_THE_WHOLE}
-        return [Way({**rest, "type": kind}, "", key) for kind in kinds if kind != "integer" or "number" not in kinds]
+        return [Way({**rest, "type": kind}, "") for kind in kinds if kind != "integer" or "number" not in kinds]
 
 
 def _group(schema: Schema) -> tuple[list[Json], Schema] | None:
@@ -327,13 +305,10 @@ def _group(schema: Schema) -> tuple[list[Json], Schema] | None:
     return None
 
 
-def _ref(branch: Json) -> str:
+def _reference(branch: Json) -> str:
+    """The last name of the reference that a branch is, or nothing."""
     reference = mapping(branch).get("$ref")
-    return reference if isinstance(reference, str) else ""
-
-
-def _last(reference: str) -> str:
-    return reference.rsplit("/", 1)[-1].lstrip("#")
+    return reference.rsplit("/", 1)[-1].lstrip("#") if isinstance(reference, str) else ""
 
 
 def _maker(builder: Builder, base: dict[str, Any], way: Way) -> Callable[[], Field]:
@@ -369,29 +344,18 @@ def _scalar(builder: Builder, base: dict[str, Any], ways: list[Way]) -> Field:
     return Scalar(**base, hint=shape({"type": list(named)}, builder.resolver), types=named, parts=parts)
 
 
-_Fit = tuple[int, int, int]
-"""How little a value fits, the least is the best: how much is wrong, how much is not spoken of, the variant's index."""
-
-
 def _chooser(builder: Builder, ways: list[Way], known: tuple[str, list[Json]] | None) -> Callable[[Json], int]:
-    stated = [types(way.schema) for way in ways]
-    spoken = [kinds_of(way.schema) for way in ways]
-
     def choose(value: Json) -> int:
         if known and isinstance(value, dict) and known[0] in value:
             meant = [index for index, one in enumerate(known[1]) if equal(one, cast("Schema", value)[known[0]])]
             if len(meant) == 1:
                 return meant[0]
-        fits: list[_Fit] = []
+        fits: list[tuple[int, int, int]] = []
         for index, way in enumerate(ways):
-            if stated[index] and not any(is_type(kind, value) for kind in stated[index]):
-                continue
-            vague = spoken[index] and not any(is_type(kind, value) for kind in spoken[index])
-            if vague and value is None:  # absent rather than null
-                continue
-            judge = Judge(builder.resolver)
-            wrong = judge.wrong(way.schema, value) + bool(vague)
-            fits.append((wrong, judge.loose, index))
+            kinds = kinds_of(way.schema)
+            if not kinds or is_any_type(kinds, value):
+                judge = Judge(builder.resolver)
+                fits.append((judge.wrong(way.schema, value), judge.loose, index))
         return min(fits)[2] if fits else -1
 
     return choose

@@ -15,74 +15,8 @@ from typing import Any, BinaryIO
 
 from mcp_studio.jsontext import ExactFloat, Json
 from mcp_studio.schema import kinds as wording
-from mcp_studio.schema.ecma import Patterns, translate
+from mcp_studio.schema.kinds import to_python
 from mcp_studio.schema.place import pointer
-
-
-def meant(context: list[Any]) -> list[Any]:
-    """The errors of the alternative that was meant; empty when none or several could have been."""
-    branches: dict[Any, list[Any]] = {}
-    for error in context:
-        branches.setdefault(error.schema_path[0], []).append(error)
-    weights = sorted((sum(map(_weight, errors)), index) for index, errors in branches.items())
-    least = weights[0][0]
-    if least >= _OTHER_TYPE or (len(weights) > 1 and weights[1][0] == least):
-        return []
-    return branches[weights[0][1]]
-
-
-_OTHER_TYPE = 1_000
-
-
-def _weight(error: Any) -> int:
-    """How much an error tells against its alternative: most the wrong type, much another constant in a property."""
-    if error.validator in ("type", "const", "enum"):
-        return _OTHER_TYPE if not error.relative_path else 100 if error.validator != "type" else 10
-    return 1
-
-
-def told_apart(error: Any) -> tuple[list[Any], str] | None:
-    """Where the property that tells the alternatives apart has the constant of none: its place, and which there are."""
-    wanted: dict[tuple[Any, ...], dict[Any, list[Any]]] = {}
-    value: Any = None
-    for inner in error.context:
-        if inner.validator in ("const", "enum") and inner.relative_path:
-            values = [inner.validator_value] if inner.validator == "const" else inner.validator_value
-            wanted.setdefault(tuple(inner.relative_path), {})[inner.schema_path[0]] = values
-    for path, by_branch in wanted.items():
-        if len(by_branch) == len(error.validator_value) > 1:
-            value = error.instance
-            for part in path:
-                value = value[part]
-            options = [option for values in by_branch.values() for option in values]
-            return list(path), wording.not_among(plain(options), plain(value))
-    return None
-
-
-def of_no_kind(error: Any) -> str:
-    """Why a value is none of the alternatives: its type, or what it lacks."""
-    value = plain(error.instance)
-    kinds = [problem.validator_value for problem in error.context if problem.validator == "type"]
-    if len(kinds) == len(error.context) == len(error.validator_value) and not any(
-        problem.relative_path for problem in error.context
-    ):
-        return wording.wrong_type(
-            [name for kind in kinds for name in (kind if isinstance(kind, list) else [kind])], value
-        )
-    return f"{wording.NO_KIND}, got {wording.got(value)}"
-
-
-def needed(error: Any) -> str:
-    """What a value must have one of, where the alternatives ask for nothing but properties; else empty."""
-    branches: list[Any] = error.validator_value
-    if not all(isinstance(branch, dict) and "required" in branch and branch.keys() <= _ONLY for branch in branches):
-        return ""
-    if not all(problem.validator == "required" for problem in error.context):
-        return ""
-    return f"needs {', or '.join(' and '.join(map(str, branch['required'])) for branch in branches[:8])}"
-
-
-_ONLY = frozenset(("required", "title", "description", "$comment"))
 
 
 def plain(value: Any) -> Json:
@@ -120,21 +54,20 @@ class Checked:
 
         setcontext(Context(prec=1_000, traps=[]))
         self.flaw = ""
-        self._patterns = Patterns()
         if not isinstance(schema, (dict, bool)):
             self.flaw = f"the schema is {wording.noun(schema)}, not an object"
             return
-        kind = _validator(schema)
-        translated, self._patterns = translate(schema)
+        self._patterns = Patterns()
+        kind = _validator(schema, self._patterns)
         try:
             # Formats are annotations here, also that of a pattern inside the schema.
-            kind.check_schema(translated, format_checker=None)
+            kind.check_schema(schema, format_checker=None)
         except SchemaError as problem:
             place = pointer(*problem.absolute_path)
             self.flaw = f"the schema is invalid{f' at {place}' if place else ''}: {_sentence(problem)}"
             return
         # A registry without a way to retrieve: nothing that a schema names is ever fetched.
-        self._validator = kind(translated, registry=REGISTRY)
+        self._validator = kind(schema, registry=REGISTRY)
 
     def findings(self, value: Json) -> list[Finding]:
         """What is wrong with a value, at most `MOST`; what could not be checked is a warning."""
@@ -142,70 +75,85 @@ class Checked:
         from referencing.exceptions import Unresolvable
 
         if self.flaw:
-            return [("", _cut(f"unchecked: {self.flaw}"), "warning")]
-        found: list[Finding] = [
-            ("", _cut(f"unchecked: the pattern {pattern} is none that Python can check"), "warning")
-            for pattern in self._patterns.lost[:5]
-        ]
-        found += [
-            ("", _cut(f"the schema has the type {word}, which JSON Schema does not know: read as {kind}"), "warning")
-            for word, kind in list(self._patterns.types.items())[:5]
-        ]
+            return [_unchecked(self.flaw)]
+        self._patterns.lost.clear()
+        found: list[Finding] = []
         try:
             for finding in islice(self._errors(value), MOST):
                 if finding not in found and len(finding[0]) < _POINTER:
                     found.append(finding)
         except Unresolvable as problem:
-            found.append(("", _cut(f"unchecked: $ref {problem.ref} names nothing in this schema"), "warning"))
+            found.append(_unchecked(f"$ref {problem.ref} names nothing in this schema"))
         except RecursionError:
-            found.append(("", "unchecked: the schema refers to itself without end", "warning"))
+            found.append(_unchecked("the schema refers to itself without end"))
         except (re.error, regex.error, TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as problem:
             # A schema may be valid and yet be more than the library can work with.
-            found.append(("", _cut(f"unchecked: the schema cannot be applied ({problem})"), "warning"))
+            found.append(_unchecked(f"the schema cannot be applied ({problem})"))
+        for pattern in sorted(self._patterns.lost)[:5]:
+            found.append(_unchecked(f"the pattern {pattern} is none that Python can check"))
         return found
 
     def _errors(self, value: Json) -> Iterator[Finding]:
         for error in self._validator.iter_errors(value):
-            for place, message in self._told(error, ""):
+            for place, message in _told(error, ""):
                 yield place, _cut(message), "error"
 
-    def _told(self, error: Any, base: str) -> Iterator[tuple[str, str]]:
-        """One error of jsonschema as places and sentences; of alternatives, only those of the one that was meant."""
-        place = base + pointer(*error.relative_path)
-        keyword, wanted, value = error.validator, error.validator_value, error.instance
-        if _of_a_name(error):
-            yield place + pointer(value), f"is a name that {self._sentence(error)}"
-        elif keyword in ("dependentRequired", "dependencies") and isinstance(wanted, dict):
-            yield from ((place + pointer(name), message) for name, message in _depending(wanted, value))
-        elif keyword == "required" and isinstance(value, dict):
-            yield from ((place + pointer(name), wording.REQUIRED) for name in wanted if name not in value)
-        elif keyword == "additionalProperties" and wanted is False:
-            extra = [name for name in value if not _described(name, error.schema)]
-            yield from ((place + pointer(name), wording.NOT_ALLOWED) for name in extra[:MOST])
-        elif keyword in ("anyOf", "oneOf") and error.context:
-            yield from self._alternatives(error, place)
-        else:
-            yield place, self._sentence(error)
 
-    def _alternatives(self, error: Any, place: str) -> Iterator[tuple[str, str]]:
-        if lacking := needed(error):
-            yield place, lacking
-        elif told := told_apart(error):
-            yield place + pointer(*told[0]), told[1]
-        elif errors := meant(error.context):
-            for inner in errors:
-                yield from self._told(inner, place)
-        else:
-            yield place, of_no_kind(error)
-
-    def _sentence(self, error: Any) -> str:
-        if error.validator == "pattern":
-            written = self._patterns.written.get(error.validator_value, error.validator_value)
-            return f"must match the pattern {written}, got {wording.got(error.instance)}"
-        return _sentence(error)
+def _unchecked(why: str) -> Finding:
+    return "", _cut(f"unchecked: {why}"), "warning"
 
 
-def _validator(schema: Any) -> Any:
+class Patterns:
+    """Keywords with patterns, by `regex`: it knows `\\p{L}`, and what is endless for `re` seldom is for it."""
+
+    def __init__(self) -> None:
+        self.lost: set[str] = set()
+        """Those that Python cannot say."""
+        self._compiled: dict[str, Any] = {}
+
+    def finds(self, pattern: str, text: str) -> bool | None:
+        """Whether a pattern of a schema is found in a text; None where that cannot be known."""
+        import regex
+
+        if pattern not in self._compiled:
+            try:
+                self._compiled[pattern] = regex.compile(to_python(pattern))
+            except (regex.error, ValueError, RecursionError, OverflowError):
+                self._compiled[pattern] = None
+        if self._compiled[pattern] is None:
+            self.lost.add(pattern)
+            return None
+        return self._compiled[pattern].search(text) is not None
+
+    def pattern(self, validator: Any, wanted: str, value: Any, schema: object) -> Iterator[Any]:
+        """The keyword `pattern`."""
+        from jsonschema.exceptions import ValidationError
+
+        if isinstance(value, str) and self.finds(wanted, value) is False:
+            yield ValidationError(f"must match the pattern {wanted}, got {wording.got(value)}")
+
+    def properties(self, validator: Any, patterns: dict[str, Any], value: Any, schema: object) -> Iterator[Any]:
+        """The keyword `patternProperties`."""
+        for name in value if isinstance(value, dict) else ():
+            for pattern, inner in patterns.items():
+                if self.finds(pattern, name):
+                    yield from validator.descend(value[name], inner, path=name, schema_path=pattern)
+
+    def additional(self, validator: Any, rest: Any, value: Any, schema: dict[str, Any]) -> Iterator[Any]:
+        """The keyword `additionalProperties`."""
+        from jsonschema.exceptions import ValidationError
+
+        for name in value if isinstance(value, dict) else ():
+            matches = (self.finds(pattern, name) for pattern in schema.get("patternProperties", ()))
+            if name in schema.get("properties", ()) or any(match is not False for match in matches):
+                continue
+            if rest is False:
+                yield ValidationError(wording.NOT_ALLOWED, path=(name,))
+            else:
+                yield from validator.descend(value[name], rest, path=name)
+
+
+def _validator(schema: Any, patterns: Patterns) -> Any:
     """The validator class of the schema's draft (2020-12 by default, as MCP has it)."""
     from jsonschema.validators import Draft202012Validator, extend, validator_for
 
@@ -214,16 +162,12 @@ def _validator(schema: Any) -> Any:
     checker = kind.TYPE_CHECKER
     if "prefixItems" in kind.VALIDATORS or "const" in kind.VALIDATORS:
         checker = checker.redefine("integer", _is_integer)
-    return extend(kind, {"pattern": _pattern}, type_checker=checker)
-
-
-def _pattern(validator: Any, wanted: str, value: Any, schema: object) -> Iterator[Any]:
-    """The keyword `pattern`, by `regex`: it knows `\\p{L}`, and what is endless for `re` seldom is for it."""
-    import regex
-    from jsonschema.exceptions import ValidationError
-
-    if isinstance(value, str) and not regex.search(wanted, value):
-        yield ValidationError(f"must match {wanted}")
+    keywords = {
+        "pattern": patterns.pattern,
+        "patternProperties": patterns.properties,
+        "additionalProperties": patterns.additional,
+    }
+    return extend(kind, keywords, type_checker=checker)
 
 
 def _is_integer(_: object, value: Any) -> bool:
@@ -232,27 +176,67 @@ def _is_integer(_: object, value: Any) -> bool:
     return isinstance(value, int) or value == value.to_integral_value()
 
 
+def _told(error: Any, base: str) -> Iterator[tuple[str, str]]:
+    """One error of jsonschema as places and sentences; of alternatives, only those of the one that was meant."""
+    place = base + pointer(*error.relative_path)
+    keyword, wanted, value = error.validator, error.validator_value, error.instance
+    if "propertyNames" in error.relative_schema_path and isinstance(value, str):
+        yield place + pointer(value), f"is a name that {_sentence(error)}"
+    elif keyword in ("dependentRequired", "dependencies") and isinstance(wanted, dict):
+        yield from ((place + pointer(name), message) for name, message in _depending(wanted, value))
+    elif keyword == "required" and isinstance(value, dict):
+        yield from ((place + pointer(name), wording.REQUIRED) for name in wanted if name not in value)
+    elif keyword in ("anyOf", "oneOf") and error.context:
+        yield from _alternatives(error, place)
+    else:
+        yield place, _sentence(error)
+
+
+def _alternatives(error: Any, place: str) -> Iterator[tuple[str, str]]:
+    """Why a value is none of the alternatives: what the one that was meant says; else its type, or what it lacks."""
+    here = [(inner.validator, inner.validator_value) for inner in error.context if not inner.relative_path]
+    keywords = {keyword for keyword, _ in here} if len(here) == len(error.context) else set[str]()
+    if keywords == {"required"}:
+        groups = dict.fromkeys(" and ".join(map(str, names)) for _, names in here)
+        yield place, f"needs {', or '.join(list(groups)[:8])}"
+    elif keywords == {"type"}:
+        kinds = [name for _, names in here for name in (names if isinstance(names, list) else [names])]
+        yield place, wording.wrong_type(kinds, plain(error.instance))
+    elif errors := _meant(error.context):
+        for inner in errors:
+            yield from _told(inner, place)
+    else:
+        yield place, f"{wording.NO_KIND}, got {wording.got(plain(error.instance))}"
+
+
+def _meant(context: list[Any]) -> list[Any]:
+    """The errors of the alternative that was meant; empty when none or several could have been."""
+    branches: dict[Any, list[Any]] = {}
+    for error in context:
+        branches.setdefault(error.schema_path[0], []).append(error)
+    weights = sorted((sum(map(_weight, errors)), index) for index, errors in branches.items())
+    least = weights[0][0]
+    if least >= _OTHER_TYPE or (len(weights) > 1 and weights[1][0] == least):
+        return []
+    return branches[weights[0][1]]
+
+
+_OTHER_TYPE = 1_000
+
+
+def _weight(error: Any) -> int:
+    """How much an error tells against its alternative: most the wrong type, much another constant in a property."""
+    if error.validator in ("type", "const", "enum"):
+        return _OTHER_TYPE if not error.relative_path else 100 if error.validator != "type" else 10
+    return 1
+
+
 def number(text: str) -> Decimal | float:
     """A JSON number that is no integer, exactly."""
     try:
         return Decimal(text)
     except InvalidOperation:
         return float(text)
-
-
-def _of_a_name(error: Any) -> bool:
-    """Whether an error is about the name of a property, which jsonschema reports at the object."""
-    steps = iter(error.relative_schema_path)
-    for step in steps:
-        if step == "propertyNames":
-            return isinstance(error.instance, str)
-        if step in _NAMED:
-            next(steps, None)
-    return False
-
-
-_NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"))
-"""After these comes a name in the path of a schema, not a keyword."""
 
 
 def _depending(wanted: dict[str, Any], value: Any) -> Iterator[tuple[str, str]]:
@@ -279,11 +263,6 @@ def _sentence(error: Any) -> str:
     if keyword == "anyOf":
         return wording.NO_KIND
     return _SAID.get(str(keyword)) or _cut(str(error.message))
-
-
-def _described(name: str, schema: dict[str, Any]) -> bool:
-    patterns = schema.get("patternProperties", {})
-    return name in schema.get("properties", {}) or any(re.search(pattern, name) for pattern in patterns)
 
 
 def _cut(text: str) -> str:

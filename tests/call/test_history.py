@@ -16,7 +16,7 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, dumps, loads
 from mcp_studio.redact import Redactor
-from mcp_studio.schema.field import Form, Lazy, List, Object, Text
+from mcp_studio.schema.field import Form, List, Object, Text
 from mcp_studio.vault.base import LockHeld, file_lock
 from tests.support import ROOT, run
 
@@ -106,8 +106,8 @@ def test_secrets_are_left_out_and_it_says_which(tmp_path: Path) -> None:
 
 def test_fields_for_secrets_are_found_however_deep() -> None:
     pin = Text("pin", secret=True)
-    row = Object("", fields=Lazy(lambda: (pin, Text("name"))))
-    root = Object("", fields=Lazy(lambda: (List("rows", items=Lazy(lambda: row)),)))
+    row = Object("", fields=lambda: (pin, Text("name")))
+    root = Object("", fields=lambda: (List("rows", items=lambda: row),))
     value = {"rows": [{"pin": "1", "name": "a"}, {"pin": ""}, {"pin": "3"}]}
     assert secret_places(Form(root=root), value) == {"/rows/0/pin", "/rows/2/pin"}
     assert secret_places(Form((pin,)), {"pin": "1", "other": 2}) == {"/pin"}

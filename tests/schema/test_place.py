@@ -32,8 +32,9 @@ def test_a_new_key_comes_behind_its_elder_neighbours() -> None:
     assert list(put({"c": 3}, ("b",), 2, before=("a",))) == ["b", "c"]  # type: ignore[call-overload]
 
 
-def test_objects_on_the_way_are_made_and_nothing_else_is() -> None:
+def test_objects_and_lists_on_the_way_are_made() -> None:
     assert put(None, ("a", "b"), 1) == {"a": {"b": 1}}
+    assert put({}, ("a", 0, "b"), 1) == {"a": [{"b": 1}]}
     assert put({"l": [1]}, ("l", 1), 2) == {"l": [1, 2]}
     for path in (("list", 9), ("list", "key"), ("list", 0, "key")):
         with pytest.raises(NoPlace):

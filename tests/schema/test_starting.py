@@ -18,7 +18,6 @@ from mcp_studio.schema.form import build
         ({"type": "boolean"}, False),
         ({"type": "integer"}, 0),
         ({"type": "integer", "minimum": 3}, 3),
-        ({"type": "integer", "exclusiveMinimum": 3}, 4),
         ({"type": "number", "maximum": -2}, -2),
         ({"type": "array", "items": {"type": "string"}}, []),
         ({"type": "array", "items": {"enum": ["a", "b"]}}, []),

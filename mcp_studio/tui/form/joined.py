@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mcp_studio.schema.field import Form, Lazy, Object
+from mcp_studio.schema.field import Form, Object
 
 
 def joined(form: Form, name: str, part: Form, *, at: int, required: bool) -> Form:
@@ -14,7 +14,7 @@ def joined(form: Form, name: str, part: Form, *, at: int, required: bool) -> For
     problems = (*form.problems, *part.problems)
     return Form(
         fields,
-        root=Object("", required=True, fields=Lazy(lambda: fields)),
+        root=Object("", required=True, fields=lambda: fields),
         problems=problems,
         strict=form.strict or part.strict,
     )

@@ -9,7 +9,7 @@ from typing import Any
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from mcp_studio.schema.field import Lazy, List, Number, Text
+from mcp_studio.schema.field import List, Number, Text
 from mcp_studio.tui.aids.offered import Here, aids
 from mcp_studio.tui.screens.aid_choice import AidChoice
 from mcp_studio.tui.screens.calendar import Calendar
@@ -113,7 +113,7 @@ async def test_a_file_is_found_by_its_path(tmp_path: Path) -> None:
 
 async def test_what_is_pasted_is_shown_before_it_is_taken() -> None:
     async with on_stage(size=SMALL) as stage:
-        numbers = List("l", items=Lazy(lambda: Number("", integer=True)))
+        numbers = List("l", items=lambda: Number("", integer=True))
         answers = await shown(stage, PasteDialog("ids", numbers, "1\n2\u202e"))
         await stage.shows("becomes list with 2 items", "another type", "invisible", r"2\u202e")
         await stage.press("7", "comma", "8")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import Choice, Field, Flag, JsonField, Lazy, List, Number, Object, Option, Text
+from mcp_studio.schema.field import Choice, Field, Flag, JsonField, List, Number, Object, Option, Text
 from mcp_studio.tui.aids.offered import Aid, Here, aids, suits
 from mcp_studio.tui.aids.pasted import readings
 
 TEXT, NUMBER, ANY, OBJECT = Text("t"), Number("n", integer=True), JsonField("j"), Object("o")
-WORDS = List("l", items=Lazy(lambda: Text("")))
-NUMBERS = List("l", items=Lazy(lambda: Number("", integer=True)))
+WORDS = List("l", items=lambda: Text(""))
+NUMBERS = List("l", items=lambda: Number("", integer=True))
 CHOICE = Choice("c", options=(Option("a", "A"), Option(2, "Two")))
 
 
