@@ -1,4 +1,4 @@
-"""Starting the guard process and handing it servers. Synchronous, so that it can be done before asyncio is imported."""
+"""Starting the guard process and handing it servers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ class GuardProcess:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
-        self._ahead: dict[bytes, Launched] = {}
 
     @property
     def pid(self) -> int:
@@ -83,8 +82,6 @@ class GuardProcess:
             Unreachable: no guard, or no descriptors left.
         """
         request = _request(argv, env, cwd)
-        if early := self._ahead.pop(request, None):
-            return early
         try:
             try:
                 return _launch(self.start(), request)
@@ -94,21 +91,6 @@ class GuardProcess:
                 return _launch(self.start(), request)
         except OSError as error:
             raise Unreachable(f"The server could not be handed to the guard process: {error.strerror}.") from None
-
-    def launch_ahead(self, argv: Sequence[str], env: Mapping[str, str], cwd: str) -> None:
-        """Have a server started that `launch` will be asked for shortly, with the same values, to get this one.
-
-        Raises:
-            Unreachable: as `launch`.
-        """
-        request = _request(argv, env, cwd)
-        if request not in self._ahead:
-            self._ahead[request] = self.launch(argv, env, cwd)
-
-    def drop_ahead(self) -> None:
-        """End what was started ahead and nobody asked for."""
-        while self._ahead:
-            self._ahead.popitem()[1].close()
 
     def stop(self) -> None:
         """Let the guard go; keepers, and the servers with them, live on until their own sockets close."""
