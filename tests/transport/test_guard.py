@@ -13,8 +13,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from mcp_studio.errors import Unreachable
-from mcp_studio.transport.guard_start import GuardProcess
-from mcp_studio.transport.stdio import GuardedChild, StartFailure, spawn
+from mcp_studio.transport.guard import Guard, GuardedChild, StartFailure
 from tests.support import wait_until
 from tests.transport.stdio_kit import alive
 
@@ -22,9 +21,9 @@ ENV = {"PATH": os.environ["PATH"]}
 
 
 @asynccontextmanager
-async def guard() -> AsyncIterator[GuardProcess]:
+async def guard() -> AsyncIterator[Guard]:
     """A guard of one's own."""
-    subject = GuardProcess()
+    subject = Guard()
     try:
         yield subject
     finally:
@@ -45,8 +44,8 @@ async def output(child: GuardedChild) -> bytes:
     return got
 
 
-async def started(subject: GuardProcess, *argv: str) -> GuardedChild:
-    return await spawn(subject, argv, ENV, "/")
+async def started(subject: Guard, *argv: str) -> GuardedChild:
+    return await subject.spawn(argv, ENV, "/")
 
 
 async def test_a_child_is_started_and_its_exit_code_told() -> None:
@@ -69,7 +68,7 @@ async def test_what_failed_at_the_start_is_told(argv: list[str], cwd: str, step:
     async with guard() as subject:
         before = len(os.listdir("/dev/fd"))
         with pytest.raises(StartFailure) as caught:
-            await spawn(subject, argv, ENV, cwd)
+            await subject.spawn(argv, ENV, cwd)
         assert (caught.value.step, caught.value.errno) == (step, number)
         assert len(os.listdir("/dev/fd")) <= before + 1  # the guard's own socket
         assert await (await started(subject, "true")).exited == 0
@@ -181,7 +180,7 @@ async def test_a_cancelled_start_leaves_nobody() -> None:
     async with guard() as subject:
         subject.start()
         before = len(os.listdir("/dev/fd"))
-        starting = asyncio.create_task(spawn(subject, ["sleep", "600"], ENV, "/"))
+        starting = asyncio.create_task(subject.spawn(["sleep", "600"], ENV, "/"))
         await asyncio.sleep(0)
         starting.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -193,5 +192,5 @@ def test_windows_is_told_that_it_has_to_wait(monkeypatch: pytest.MonkeyPatch) ->
     with monkeypatch.context() as patch:
         patch.setattr(os, "name", "nt")
         with pytest.raises(Unreachable, match="on Windows yet") as caught:
-            GuardProcess().start()
+            Guard().start()
     assert "URL" in caught.value.hint
