@@ -102,10 +102,10 @@ class LiveConnection:
         try:
             return await self._clock.within(longest.seconds, self.connection.open())
         except TimeoutError:
-            standing, stray = self._transport.standing(None), self._supervisor.tap.stray_count
+            stray = self._supervisor.tap.stray_count
             printed = f" It printed {stray} lines that are not MCP." if stray else ""
             raise (HttpDown if config.url else Unreachable)(
-                f"No connection within {longest}{standing and '; '}{standing}.{printed}",
+                f"No connection within {longest}.{printed}",
                 hint="" if config.url else "Start the server by hand to see what it waits for.",
             ) from None
         except StudioError as error:

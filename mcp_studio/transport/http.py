@@ -94,8 +94,7 @@ class HttpTransport(HttpConnection):
 
     async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
         """Post a body as it is; see `Transport.send_raw`."""
-        self.check()
-        await self.raw(data, list(headers))
+        await super().send_raw(data, headers=headers)
         if named(data)[0] == "notifications/initialized":
             self._initialized = True
             self._listen()
@@ -180,20 +179,11 @@ class HttpTransport(HttpConnection):
         # Until the version is settled the exchange is part of connecting. After that the deadline is the request's own,
         # which progress renews and a question to a person suspends: whoever waits ends it by `abandon`.
         head = None if self.version else self.edge.connect
-        post = self.edge.exchange(
-            "POST", self.headers(out), out.frame, head=head, patience=self.patience, standing=waiting.standing
-        )
-        async with post as answer:
+        async with self.edge.exchange("POST", self.headers(out), out.frame, head=head) as answer:
             if not 200 <= answer.status < 300:
                 await self.refusal(out, answer)
                 return
             self.begin_session(out, answer)
-            if answer.status == 202:
-                raise HttpBroken(
-                    f"{self.edge.place} accepted the request with status 202, which answers nothing.",
-                    hint="202 is for notifications; a request has to be answered, as JSON or as an event stream.",
-                    http=told(answer, await self.error_body(answer)),
-                )
             if answer.media_type == "text/event-stream":
                 await self.pump(answer, cursor, waiting)
             else:
@@ -243,16 +233,13 @@ class HttpTransport(HttpConnection):
             LimitExceeded: an event is too large.
         """
         clock = asyncio.get_running_loop().time
-        standing = waiting.standing if waiting is not None else None
         established = waiting is not None
         tries, pause = 0, cursor.delay(0, self.limits) if waiting is not None else 0.0
         while True:
             await asyncio.sleep(pause)
             began, seen, wish = clock(), _progress(cursor, waiting), 0.0
             try:
-                async with self.edge.exchange(
-                    "GET", self.stream_headers(cursor), head=None, standing=standing
-                ) as answer:
+                async with self.edge.exchange("GET", self.stream_headers(cursor), head=None) as answer:
                     await self._accept(answer, established=established)
                     established = True
                     await self.pump(answer, cursor, waiting)

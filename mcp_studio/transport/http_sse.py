@@ -13,6 +13,7 @@ from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import ConfigError, ConnectionLost, SignInNeeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing, RequestId
+from mcp_studio.protocol.message import Parsed
 from mcp_studio.protocol.versions import MODERN_VERSIONS
 from mcp_studio.transport.base import Opened, Sink, Tap, Tasks
 from mcp_studio.transport.edge import Edge
@@ -22,7 +23,6 @@ from mcp_studio.transport.http_errors import (
     HttpFailure,
     HttpLost,
     HttpUnreachable,
-    excerpt,
     refused,
 )
 from mcp_studio.transport.http_response import Answer
@@ -35,11 +35,6 @@ if TYPE_CHECKING:
 
 _HINT = "It may speak Streamable HTTP: try without a transport."
 _STAY = "It has to stay open while the server is used: what stands before it may end streams that are quiet, or long."
-_NAMELESS = "the stream is open, and no event `endpoint` on it says where messages go"
-_WAITING = 1_000
-"""Requests of which it is known how far their POSTs got."""
-_NOTES = 20
-"""Strange events that are told; more of them are only dropped."""
 
 
 class SseTransport(HttpConnection):
@@ -59,8 +54,6 @@ class SseTransport(HttpConnection):
         self._modern = config.era == "modern" or config.protocol_version in MODERN_VERSIONS
         self._naming = patience or self.edge.connect
         self._named: asyncio.Future[httpx2.URL] | None = None
-        self._streaming = False
-        self._strange = 0
 
     async def open(self, sink: Sink) -> Opened:
         """Open the stream and wait until the server has named its endpoint.
@@ -102,40 +95,23 @@ class SseTransport(HttpConnection):
         self.check()
         waiting = Waiting(out, out.id) if out.kind == "request" and out.id is not None else None
         await self.post(out, self._post(out, waiting, again), waiting)
-        if len(self.waiting) > _WAITING:
-            del self.waiting[next(iter(self.waiting))]
-
-    async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
-        """Post a body as it is; see `Transport.send_raw`."""
-        self.check()
-        await self.raw(data, list(headers))
-
-    def standing(self, request_id: RequestId | None) -> str:
-        """How far the POST of a request has got; see `Transport.standing`."""
-        if self._named is not None and not self._named.done():
-            return _NAMELESS * self._streaming
-        said = super().standing(request_id)
-        return "it was accepted, and nothing came on the stream" if said.startswith("HTTP status 2") else said
 
     async def _post(self, out: Outgoing, waiting: Waiting | None, again: bool) -> None:
         head = None if waiting is not None and self.version else self.edge.connect
         try:
-            await self.tell(out, head=head, again=again, standing=waiting.standing if waiting is not None else None)
+            await self.tell(out, head=head, again=again)
         except StudioError as error:
             self.failed(out, error)
-        else:
-            if waiting is None or not waiting.answered:
-                return  # its answer comes on the stream
-        if waiting is not None and self.waiting.get(waiting.id) is waiting:
-            del self.waiting[waiting.id]
+        finally:
+            if waiting is not None and self.waiting.get(waiting.id) is waiting:
+                del self.waiting[waiting.id]
 
     async def _listen(self) -> None:
         edge, loop = self.edge, asyncio.get_running_loop()
         lines = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
         try:
-            async with edge.exchange("GET", lines, head=self._naming, patience=self.patience) as answer:
+            async with edge.exchange("GET", lines, head=self._naming) as answer:
                 await self._accept(answer)
-                self._streaming = True
                 # Counted from here: before, the server may have asked to wait, or a token may have been renewed.
                 naming = loop.call_later(self._naming, self._mute)
                 try:
@@ -171,9 +147,8 @@ class SseTransport(HttpConnection):
         elif event.kind == "endpoint" and self._named is not None and not self._named.done():
             reference = event.data.decode("utf-8", "replace").strip()
             self._named.set_result(self.edge.within(answer.url, reference))
-        elif self._strange < _NOTES:
-            self._strange += 1
-            self.tap.note(f"ignored an event of kind {excerpt(event.kind.encode())!r}: {excerpt(event.data)}")
+        else:
+            self.tap.received(event.data, answer.exchange)  # Not for us; shown all the same.
 
     def _mute(self) -> None:
         """The stream is open, and nothing on it says where messages go."""
@@ -198,12 +173,8 @@ _PATIENCE = 5.0
 class FallbackTransport:
     """Implements `base.Transport` by one of two others, and `base.Sink` for the first of them."""
 
-    def __init__(
-        self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None, spoken: str = ""
-    ) -> None:
+    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
         edge = edge or Edge(config, limits, tap)
-        modern = config.era == "modern" or config.protocol_version in MODERN_VERSIONS
-        self._older_first = spoken == "sse" and not modern
         self._tap = tap
         self._newer = HttpTransport(config, limits, tap, edge)
         self._older = SseTransport(config, limits, tap, edge, min(edge.connect, _PATIENCE))
@@ -218,19 +189,8 @@ class FallbackTransport:
         return self._active.kind
 
     async def open(self, sink: Sink) -> Opened:
-        """Prepare the connections; see `HttpTransport.open`. Where HTTP+SSE was spoken last time, open its stream."""
+        """Prepare the connections; see `HttpTransport.open`."""
         self._sink = sink
-        if self._older_first:
-            try:
-                opened = await self._older.open(sink)
-            except (SignInNeeded, ConfigError):
-                raise
-            except StudioError as problem:
-                self._tried = True
-                self._tap.note(f"there was HTTP+SSE at this address last time, and not now: {problem.message}")
-            else:
-                self._active = self._older
-                return opened
         return await self._newer.open(self)
 
     async def send(self, out: Outgoing) -> None:
@@ -249,10 +209,6 @@ class FallbackTransport:
         """Nobody waits for this request any more."""
         self._active.abandon(request_id)
 
-    def standing(self, request_id: RequestId | None) -> str:
-        """How far a request has got over HTTP; see `Transport.standing`."""
-        return self._active.standing(request_id)
-
     async def close(self) -> None:
         """End both within `limits.close`; any number of times."""
         self._sink = None
@@ -261,10 +217,10 @@ class FallbackTransport:
         for transport in (self._active, self._older, self._newer):
             await transport.close()
 
-    def frame(self, data: bytes) -> None:
+    def frame(self, data: bytes, parsed: Parsed | None = None) -> None:
         """One frame came in."""
         if self._sink is not None:
-            self._sink.frame(data)
+            self._sink.frame(data, parsed)
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:
         """A message got no answer; for the handshake that may mean that the server is an older one."""

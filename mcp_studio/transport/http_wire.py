@@ -12,13 +12,13 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConnectionLost, LimitExceeded, StudioError
 from mcp_studio.limits import MB, Limits
 from mcp_studio.protocol.events import Outgoing, RequestId
-from mcp_studio.protocol.message import Failure, Malformed, Response, parse
+from mcp_studio.protocol.message import Failure, Malformed, Parsed, Response, parse
 from mcp_studio.protocol.versions import MODERN_VERSIONS
 from mcp_studio.protocol.versions import NAMED as NAME_KEYS
 from mcp_studio.protocol.views import encode_value
 from mcp_studio.record import record
 from mcp_studio.transport.base import HeaderList, Sink, Tap, Tasks
-from mcp_studio.transport.edge import HEADER_VALUE, Edge, Standing, merged
+from mcp_studio.transport.edge import HEADER_VALUE, Edge, merged
 from mcp_studio.transport.http_errors import (
     SessionLost,
     refused,
@@ -49,9 +49,9 @@ _METHOD_NOT_FOUND = re.compile(rb'"code"\s*:\s*-32601\b')
 _SESSION = re.compile(rb"session", re.IGNORECASE)
 
 
-def answered(frame: bytes) -> tuple[RequestId, ...]:
-    """Ids of the requests that this frame answers, also where it cannot be read: the core says what is wrong then."""
-    found = (one.id for one in parse(frame).messages if isinstance(one, Response | Failure | Malformed))
+def answered(parsed: Parsed) -> tuple[RequestId, ...]:
+    """Ids of the requests that a frame answers, also where it cannot be read: the core says what is wrong then."""
+    found = (one.id for one in parsed.messages if isinstance(one, Response | Failure | Malformed))
     return tuple(identity for identity in found if identity is not None)
 
 
@@ -63,11 +63,6 @@ def named(body: bytes) -> tuple[str, str]:
         return "", ""
     target = params.get(NAME_KEYS.get(method, ""))
     return method, target if isinstance(target, str) else ""
-
-
-def readable(body: bytes) -> bool:
-    """Whether a body is one JSON text."""
-    return not any(isinstance(one, Malformed) and one.unread for one in parse(body).messages)
 
 
 def error_frame(body: bytes, request_id: RequestId) -> bytes | None:
@@ -123,7 +118,6 @@ class Waiting:
         self.out = out
         self.id = request_id
         self.answered = False
-        self.standing = Standing()
         self.task: asyncio.Task[None]
         """What sends it."""
 
@@ -170,7 +164,6 @@ class HttpConnection:
         self.waiting: dict[RequestId, Waiting] = {}
         self.lost: StudioError | None = None
         """Why the connection has ended by itself."""
-        self._idle = config.timeouts.idle or limits.call_idle
         self._closing: asyncio.Task[None] | None = None
 
     # ------------------------------------------------------------------ as a transport
@@ -184,13 +177,6 @@ class HttpConnection:
         waiting = self.waiting.get(request_id)
         if waiting is not None:
             waiting.task.cancel()
-
-    def standing(self, request_id: RequestId | None) -> str:
-        """How far a request has got, in words; None is for the newest."""
-        if request_id is None:
-            request_id = next(reversed(self.waiting), 0)
-        found = self.waiting.get(request_id)
-        return found.standing.words if found is not None else ""
 
     async def close(self) -> None:
         """End everything within `limits.close`; any number of times."""
@@ -274,45 +260,35 @@ class HttpConnection:
         elif out.method == "notifications/initialized":
             await asyncio.wait((task,), timeout=self.limits.write)
 
-    async def tell(
-        self, out: Outgoing, *, head: float | None, again: bool = False, standing: Standing | None = None
-    ) -> None:
+    async def tell(self, out: Outgoing, *, head: float | None, again: bool = False) -> None:
         """Post a message to which nothing comes back here but a status; with `again` the tap knows it already.
 
         Raises:
             StudioError: the server did not take it; see `http_errors`.
         """
-        post = self.edge.exchange(
-            "POST", self.headers(out), out.frame,
-            head=head, url=self.endpoint, again=again, patience=self.patience, standing=standing,
-        )  # fmt: skip
+        post = self.edge.exchange("POST", self.headers(out), out.frame, head=head, url=self.endpoint, again=again)
         async with post as answer:
             if not 200 <= answer.status < 300:
                 await self.refusal(out, answer)
             elif answer.status != 204 and (body := await self.error_body(answer)) and is_json(answer.media_type):
                 # There should be none (202). It is shown; and taken, where it answers the request.
                 self.tap.received(body, answer.exchange)
-                if out.kind == "request" and out.id in answered(body):
+                if out.kind == "request" and out.id in answered(parse(body)):
                     self.hand_over(body)
 
-    async def raw(self, data: bytes, headers: HeaderList) -> None:
-        """Post a body that somebody wrote by hand; what comes back is told to the tap, and what is JSON to the sink.
-
-        Returns when the response has begun, or after `limits.write` seconds; the rest goes on in a task.
-
-        Raises:
-            StudioError: no response came; see `http_errors`.
-        """
+    async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
+        """Post a body as it is; see `Transport.send_raw`."""
+        self.check()
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        task = self.tasks.spawn(self._raw(data, merged(self.raw_headers(data), headers), begun))
+        task = self.tasks.spawn(self._post_raw(data, merged(self.raw_headers(data), list(headers)), begun))
         await asyncio.wait((begun, task), timeout=self.limits.write, return_when=asyncio.FIRST_COMPLETED)
         if begun.done():
             begun.result()
         begun.cancel()
 
-    async def _raw(self, data: bytes, lines: HeaderList, begun: asyncio.Future[None]) -> None:
+    async def _post_raw(self, data: bytes, lines: HeaderList, begun: asyncio.Future[None]) -> None:
         try:
-            async with self.edge.exchange("POST", lines, data, head=None, url=self.endpoint) as answer:
+            async with self.edge.exchange("POST", lines, data, head=None, url=self.endpoint, once=True) as answer:
                 if not begun.done():
                     begun.set_result(None)
                 if not self.session and named(data)[0] == "initialize":
@@ -322,7 +298,7 @@ class HttpConnection:
                     await self.pump(answer, Cursor())
                 elif body := await answer.read(self.limits.message):
                     self.tap.received(body, answer.exchange)
-                    if readable(body):
+                    if is_json(answer.media_type):
                         self.hand_over(body)
         except StudioError as error:
             if begun.done():
@@ -366,16 +342,15 @@ class HttpConnection:
 
     def hand_over(self, frame: bytes) -> None:
         """Note which requests a frame answers, and give it to the sink."""
-        for request_id in answered(frame) if self.waiting else ():
+        parsed = parse(frame, depth=self.limits.depth)
+        for request_id in answered(parsed):
             found = self.waiting.get(request_id)
             if found is None and isinstance(request_id, str) and request_id.isdecimal() and len(request_id) < 19:
                 found = self.waiting.get(int(request_id))  # As tolerant as the core, which names the fault.
             if found is not None:
                 found.answered = True
-                if found.task.done():  # HTTP+SSE: the answer comes elsewhere than on the response
-                    del self.waiting[found.id]
         if self.sink is not None:
-            self.sink.frame(frame)
+            self.sink.frame(frame, parsed)
 
     async def pump(self, answer: Answer, cursor: Cursor, waiting: Waiting | None = None) -> None:
         """Deliver the events of a stream until it ends, or until shortly after `waiting` was answered.
@@ -441,12 +416,6 @@ class HttpConnection:
         if 200 <= answer.status < 300:
             raise wrong_type(answer, self.edge.place, body, wanted="an event stream")
         return body
-
-    @property
-    def patience(self) -> float:
-        """Seconds that a request may wait where the server asks for it: a part of the time that it has."""
-        own = self._idle if self.version else self.edge.connect
-        return min(self.limits.retry_max, own / 2)
 
 
 def _session_gone(status: int, body: bytes) -> bool:

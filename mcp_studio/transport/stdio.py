@@ -316,10 +316,6 @@ class StdioTransport:
     def abandon(self, request_id: int | str) -> None:
         """Nothing belongs to one request here."""
 
-    def standing(self, request_id: int | str | None) -> str:
-        """Nothing is known of one request here."""
-        return ""
-
     async def close(self) -> None:
         """End the server and everything that it started; returns when that is done, at most a moment past its limit."""
         if self._child is None:

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConnectionLost, SignInNeeded, StudioError
 from mcp_studio.limits import Limits
-from mcp_studio.transport.base import Opened, Sink, Tap
+from mcp_studio.transport.base import Opened, Sink
 from mcp_studio.transport.http_errors import HttpFailure
 from mcp_studio.transport.http_sse import FallbackTransport, SseTransport
 from tests.servers.http_kit import INITIALIZE, child, notification, opened, request
@@ -153,69 +152,3 @@ async def test_a_mistake_of_ours_while_looking_for_an_older_server_is_told_at_on
         error = await line.ask(HELLO)
         assert isinstance(error, StudioError) and "ZeroDivisionError" in error.message
         assert error.message in line.tap.notes
-
-
-# ---------------------------------------------------------------------------------------------------- remembered
-
-
-def again(config: ServerConfig, limits: Limits, tap: Tap) -> FallbackTransport:
-    """Where HTTP+SSE was spoken last time."""
-    return FallbackTransport(config, limits, tap, None, "sse")
-
-
-async def test_what_was_spoken_last_time_is_tried_first() -> None:
-    async with RawServer(Older("405 Method Not Allowed")) as raw, opened(raw.url, LIMITS, again) as line:
-        assert line.transport.kind == "sse"
-        await line.shake_hands("2024-11-05")
-        assert (await line.ask(request(1)))["result"] == {"tools": []}
-        assert (
-            raw.methods()[0] == "GET"
-            and [got.path for got in raw.requests if got.method == "POST"] == ["/message?session=1"] * 3
-        )
-
-
-@pytest.mark.parametrize("get", [_page, _mute])
-async def test_a_server_that_has_moved_on_is_found_out_too(get: Any) -> None:
-    handler = session(lambda got, reply: get(reply))
-    limits = Limits(connect=1, close=1, retry_min=0.01)
-    async with RawServer(handler) as raw, opened(raw.url, limits, again) as line:
-        await line.shake_hands()
-        assert line.transport.kind == "http" and "last time, and not now" in line.tap.notes[0]
-        assert "result" in await line.ask(request(1))
-
-
-async def test_where_neither_is_there_any_more_it_is_looked_for_once() -> None:
-    async with RawServer(Older("404 Not Found", on_get=_page)) as raw, opened(raw.url, LIMITS, again) as line:
-        error = await line.ask(HELLO)
-        assert isinstance(error, HttpFailure) and error.status == 404
-        assert raw.methods() == ["GET", "POST"]
-
-
-async def test_a_sign_in_that_the_remembered_stream_wants_is_no_reason_to_try_the_other() -> None:
-    async with RawServer(Older("405 Method Not Allowed", on_get=_locked)) as raw:
-        with pytest.raises(SignInNeeded):
-            async with opened(raw.url, LIMITS, again):
-                pass
-        assert raw.methods() == ["GET"]
-
-
-async def test_the_modern_era_is_never_looked_for_in_an_older_transport() -> None:
-    async with RawServer(session()) as raw, opened(raw.url, LIMITS, again, era="modern") as line:
-        assert line.transport.kind == "http" and not raw.requests
-
-
-async def test_the_studio_remembers_what_a_server_speaks() -> None:
-    async def visit(url: str) -> None:
-        async with studio_opened(http(url)) as studio:
-            await studio.manager.listed("s")
-            assert studio.manager.status("s").spoken == "sse"
-
-    async with RawServer(Older("405 Method Not Allowed")) as raw:
-        await visit(raw.url)
-        first = raw.methods()
-        assert first[0] == "POST"
-        raw.requests.clear()
-        await visit(raw.url)
-        assert raw.methods()[0] == "GET" and not any(
-            got.method == "POST" and not got.path.startswith("/message") for got in raw.requests
-        )

@@ -10,9 +10,9 @@ import pytest
 
 from mcp_studio.config.model import Tls
 from mcp_studio.errors import ConfigError
+from mcp_studio.session.sign_in import make_transport
 from mcp_studio.transport.http_client import route_to
 from mcp_studio.transport.http_errors import HttpUnreachable
-from mcp_studio.transport.make import make
 from tests.servers.certificates import Authority
 from tests.servers.http_kit import opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
@@ -81,7 +81,7 @@ async def test_tls_is_spoken_with_the_server_through_the_proxy_also_by_websocket
             assert "cret" not in repr(line.tap.requests) + repr(line.tap.notes)
     async with RawServer(WsServer(), ca.server("mcp.invalid")) as ws, RawServer(tunnel(ws.port)) as proxy:
         monkeypatch.setenv("https_proxy", proxy.url)
-        async with opened("wss://mcp.invalid/mcp", kind=make, tls=table) as line:
+        async with opened("wss://mcp.invalid/mcp", kind=make_transport, tls=table) as line:
             await line.shake_hands()
 
 
