@@ -121,13 +121,9 @@ def make_transport(config: ServerConfig, limits: Limits, tap: Tap, credentials: 
         from mcp_studio.transport.websocket import WebSocketTransport
 
         return WebSocketTransport(config, limits, tap, edge)
-    if config.transport:
-        from mcp_studio.transport.http import HttpTransport
+    from mcp_studio.transport.http import HttpTransport
 
-        return HttpTransport(config, limits, tap, edge)
-    from mcp_studio.transport.http_sse import FallbackTransport
-
-    return FallbackTransport(config, limits, tap, edge)
+    return HttpTransport(config, limits, tap, edge)
 
 
 class _Question:

@@ -156,8 +156,6 @@ class Edge:
         Raises:
             ConfigError: the URL, a header, or a proxy named by the environment cannot be used.
         """
-        if self._client is not None:
-            return  # Shared by two transports: see `FallbackTransport`.
         headers = configured(self._config)
         client = await asyncio.to_thread(http_client.load, self._config, self._limits, self.connect)
         signed = any(name.lower() == "authorization" for name, _ in headers)
@@ -185,13 +183,11 @@ class Edge:
         *,
         head: float | None,
         url: httpx2.URL | None = None,
-        again: bool = False,
         once: bool = False,
     ) -> AsyncGenerator[Answer, None]:
         """Send one request and wait up to `head` seconds for the head of its response (None: as long as it takes).
 
-        It goes to the configured address, or to another `url` that `within` gave. With `again` the body is a frame
-        that the tap has been told of before.
+        It goes to the configured address, or to another `url` that `within` gave.
 
         Redirects are followed within the origin, when they keep the method (307, 308), at most five times. A refusal
         (401, 403) is shown to the credentials, and sent anew where they find better ones; its connection is given back
@@ -206,9 +202,10 @@ class Edge:
             StudioError: of the credentials, see `Credentials.refused`.
         """
         at = _Attempt(method, url or self._ready().url, paused=once)
+        first = True
         while at.hops <= _REDIRECTS:
-            answer = await self._send(at, headers, body, head, first=not again)
-            again = True
+            answer = await self._send(at, headers, body, head, first=first)
+            first = False
             try:
                 if (onward := onward_of(self._ready(), answer)) is not None:
                     at.url, at.hops = onward, at.hops + 1

@@ -48,7 +48,7 @@ class HttpTransport(HttpConnection):
     """The transport of one server that is reached by URL; implements `base.Transport`.
 
     Args:
-        edge: the HTTP edge to use, where it is shared with another transport to the same server.
+        edge: the HTTP edge to use, where it has credentials.
     """
 
     kind: Kind = "http"

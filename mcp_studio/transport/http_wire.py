@@ -260,13 +260,13 @@ class HttpConnection:
         elif out.method == "notifications/initialized":
             await asyncio.wait((task,), timeout=self.limits.write)
 
-    async def tell(self, out: Outgoing, *, head: float | None, again: bool = False) -> None:
-        """Post a message to which nothing comes back here but a status; with `again` the tap knows it already.
+    async def tell(self, out: Outgoing, *, head: float | None) -> None:
+        """Post a message to which nothing comes back here but a status.
 
         Raises:
             StudioError: the server did not take it; see `http_errors`.
         """
-        post = self.edge.exchange("POST", self.headers(out), out.frame, head=head, url=self.endpoint, again=again)
+        post = self.edge.exchange("POST", self.headers(out), out.frame, head=head, url=self.endpoint)
         async with post as answer:
             if not 200 <= answer.status < 300:
                 await self.refusal(out, answer)

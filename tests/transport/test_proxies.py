@@ -158,10 +158,10 @@ async def test_a_proxy_that_is_not_there_is_named_and_not_the_server(
     [
         ("socks5://me:s3cret@127.0.0.1:1080", "https://mcp.invalid/", "SOCKS is not supported"),
         ("socks5h://127.0.0.1:1080", "http://mcp.invalid/", "SOCKS is not supported"),
-        ("gopher://me:s3cret@127.0.0.1:1", "https://mcp.invalid/", "gopher:// is no scheme"),
-        ("http://", "https://mcp.invalid/", "no host"),
-        ("http://me:s3cret@[::1", "https://mcp.invalid/", "is none"),
-        ("http://me:s3cret@host:99999", "https://mcp.invalid/", "is none"),
+        ("gopher://me:s3cret@127.0.0.1:1", "https://mcp.invalid/", "has to be http://HOST:PORT"),
+        ("http://", "https://mcp.invalid/", "has to be http://HOST:PORT"),
+        ("http://me:s3cret@[::1", "https://mcp.invalid/", "has to be http://HOST:PORT"),
+        ("http://me:s3cret@host:99999", "https://mcp.invalid/", "has to be http://HOST:PORT"),
         ("http://127.0.0.1:3128", "ws://mcp.invalid/", "only wss:// works"),
     ],
 )
