@@ -27,13 +27,13 @@ from mcp_studio.transport.http_errors import (
     HttpFailure,
     HttpLost,
     HttpUnreachable,
-    asked,
+    answer_of,
     excerpt,
     network_failure,
     no_such_host,
-    told,
+    retry_after,
 )
-from mcp_studio.transport.http_response import Answer, text
+from mcp_studio.transport.http_response import Response, text
 from mcp_studio.transport.lines import size_text
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Progress:
         return HttpDown(f"No connection to {place} {seconds}.", hint=hint)
 
 
-def onward_of(client: Client, answer: Answer) -> httpx2.URL | None:
+def onward_of(client: Client, answer: Response) -> httpx2.URL | None:
     """Where to go on, None if the answer is no redirect.
 
     Raises:
@@ -103,7 +103,7 @@ def onward_of(client: Client, answer: Answer) -> httpx2.URL | None:
     raise HttpUnreachable(
         f"{client.place} redirects to {where} with status {answer.status}, {why}; it was not followed.",
         hint=f"If that is the server you mean, use its address: {where}" if web else "Check the URL.",
-        http=told(answer, b""),
+        http=answer_of(answer, b""),
     )
 
 
@@ -112,7 +112,6 @@ _CREDENTIALS = 5
 """How many times one request is sent anew with other credentials, whatever these say."""
 _REFUSAL, _PATIENCE = 64 * 1024, 5.0
 """Bytes and seconds of a refusal's body that are read before the credentials are asked."""
-_UNSHOWN = "A server that wants a client certificate (tls.cert) may hang up so, too."
 _ABANDONED = "abandoned before its end: the connection was closed"
 
 
@@ -184,7 +183,7 @@ class Edge:
         head: float | None,
         url: httpx2.URL | None = None,
         once: bool = False,
-    ) -> AsyncGenerator[Answer, None]:
+    ) -> AsyncGenerator[Response, None]:
         """Send one request and wait up to `head` seconds for the head of its response (None: as long as it takes).
 
         It goes to the configured address, or to another `url` that `within` gave.
@@ -222,12 +221,12 @@ class Edge:
                 await answer.close()
         raise HttpUnreachable(f"{self.place} redirects more than {_REDIRECTS} times.", hint="Check the URL.")
 
-    async def _send_again(self, answer: Answer, at: _Attempt) -> bool:
+    async def _send_again(self, answer: Response, at: _Attempt) -> bool:
         """Whether to send the request again: better credentials have been found, or the time that was asked is over."""
         if self._access is not None and await self._refused(self._access, answer, at):
             return True
         # 429 and 503 say that nothing was done, and that it may be otherwise soon.
-        pause = asked(answer) if answer.status in (429, 503) and not at.paused else None
+        pause = retry_after(answer) if answer.status in (429, 503) and not at.paused else None
         if pause is None or pause > min(self._limits.retry_max, self.connect / 2):
             return False
         await answer.settle(_REFUSAL, _PATIENCE)
@@ -236,7 +235,7 @@ class Edge:
         await asyncio.sleep(pause)
         return True
 
-    async def _refused(self, access: Credentials, answer: Answer, at: _Attempt) -> bool:
+    async def _refused(self, access: Credentials, answer: Response, at: _Attempt) -> bool:
         """Whether credentials that are better than those that were sent have been found."""
         access.seen(str(answer.url), answer.headers)
         nonce = answer.status == 400 and bool(answer.header("dpop-nonce"))
@@ -250,7 +249,7 @@ class Edge:
         try:
             return await access.refused(refusal)
         except StudioError as error:
-            error.http = error.http or told(answer, body)
+            error.http = error.http or answer_of(answer, body)
             raise
 
     def within(self, base: httpx2.URL, reference: str) -> httpx2.URL:
@@ -287,7 +286,9 @@ class Edge:
             raise HttpLost("The connection is closed.")
         return self._client
 
-    async def _send(self, at: _Attempt, headers: HeaderList, body: bytes, head: float | None, *, first: bool) -> Answer:
+    async def _send(
+        self, at: _Attempt, headers: HeaderList, body: bytes, head: float | None, *, first: bool
+    ) -> Response:
         client = self._ready()
         if self._access is not None:
             at.credentials = await self._access.lines(at.method, str(at.url))
@@ -303,7 +304,7 @@ class Edge:
             why = error.message if isinstance(error, StudioError) else _ABANDONED
             self._tap.http_response(HttpResponse(number, 0, "", (), error=why))
             raise
-        answer = Answer(number, response, at.url, client.problems, self._broken)
+        answer = Response(number, response, at.url, client.problems, self._broken)
         self._tap.http_response(HttpResponse(number, answer.status, answer.reason, answer.headers))
         if sum(len(name) + len(value) + 4 for name, value in answer.headers) > self._limits.headers:
             await answer.close()
@@ -330,26 +331,23 @@ class Edge:
             place, named = (client.proxy, client.proxy_named) if near else (self.place, "")
             if client.proxy and type(problem).__name__ == "ProxyError":
                 place, named = self.place, client.proxy_named
-            failure = network_failure(problem, place, under_way=self._known, proxy=named)
-            if isinstance(failure, HttpLost) and request.url.scheme in ("https", "wss") and not self._config.tls.cert:
-                failure.hint = f"{failure.hint} {_UNSHOWN}".strip()
-            raise failure from problem
+            raise network_failure(problem, place, under_way=self._known, proxy=named) from problem
 
     async def _look_up(self, client: Client) -> None:
         """Resolve the name that connections go to, unless it did and nothing has failed since."""
-        if client.peer and not self._known:
+        if not self._known:
             try:
                 await look_up(client.peer)
             except (OSError, UnicodeError) as problem:
                 raise no_such_host(client.peer, problem, client.proxy_named) from problem
         self._known = True
 
-    def _broken(self, answer: Answer, problem: Exception) -> HttpFailure:
+    def _broken(self, answer: Response, problem: Exception) -> HttpFailure:
         error = network_failure(problem, self.place, under_way=True)
         self._ended(answer, error.message)
         return error
 
-    def _ended(self, answer: Answer, error: str) -> None:
+    def _ended(self, answer: Response, error: str) -> None:
         if not answer.settled:
             self._tap.http_response(HttpResponse(answer.exchange, answer.status, answer.reason, (), error=error))
 

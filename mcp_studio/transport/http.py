@@ -15,20 +15,7 @@ from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing
 from mcp_studio.transport.base import Opened, Sink, Tap
 from mcp_studio.transport.edge import Edge, merged
-from mcp_studio.transport.http_errors import (
-    HttpBroken,
-    HttpFailure,
-    HttpLost,
-    HttpUnreachable,
-    SessionLost,
-    excerpt,
-    refused,
-    session_lost,
-    told,
-    wrong_type,
-)
-from mcp_studio.transport.http_response import Answer
-from mcp_studio.transport.http_wire import (
+from mcp_studio.transport.http_connection import (
     ACCEPT,
     FIRST_MODERN,
     Cursor,
@@ -36,8 +23,21 @@ from mcp_studio.transport.http_wire import (
     Waiting,
     is_json,
     legacy_headers,
-    named,
+    method_and_target,
 )
+from mcp_studio.transport.http_errors import (
+    HttpBroken,
+    HttpFailure,
+    HttpLost,
+    HttpUnreachable,
+    SessionLost,
+    answer_of,
+    excerpt,
+    refused,
+    session_lost,
+    wrong_type,
+)
+from mcp_studio.transport.http_response import Response
 
 _STEADY = 5.0
 """A stream that was open for this many seconds was of use, whatever came on it."""
@@ -95,7 +95,7 @@ class HttpTransport(HttpConnection):
     async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
         """Post a body as it is; see `Transport.send_raw`."""
         await super().send_raw(data, headers=headers)
-        if named(data)[0] == "notifications/initialized":
+        if method_and_target(data)[0] == "notifications/initialized":
             self._initialized = True
             self._listen()
 
@@ -189,7 +189,7 @@ class HttpTransport(HttpConnection):
             else:
                 await self._json(waiting, answer)
 
-    async def _json(self, waiting: Waiting, answer: Answer) -> None:
+    async def _json(self, waiting: Waiting, answer: Response) -> None:
         """Deliver a body that is one JSON text."""
         place, media_type = self.edge.place, answer.media_type
         if media_type and not is_json(media_type):
@@ -202,7 +202,7 @@ class HttpTransport(HttpConnection):
             raise HttpBroken(
                 f"What {place} sent does not answer the request: {excerpt(body)}",
                 hint="The body of the response has to be a JSON-RPC response with the id of the request.",
-                http=told(answer, body),
+                http=answer_of(answer, body),
             )
 
     # ------------------------------------------------------------------ streams opened by GET
@@ -260,7 +260,7 @@ class HttpTransport(HttpConnection):
                 raise problem
             pause = max(cursor.delay(tries, self.limits), min(wish, self.limits.retry_max))
 
-    async def _accept(self, answer: Answer, *, established: bool) -> None:
+    async def _accept(self, answer: Response, *, established: bool) -> None:
         """Return if this is an event stream, raise what it is otherwise."""
         body = await self.expect_stream(answer)
         if body is None:
@@ -269,13 +269,7 @@ class HttpTransport(HttpConnection):
         if answer.status == 404 and self.session and established:
             raise session_lost(answer, place, body)
         if answer.status == 405 and not established:
-            raise HttpFailure("it answers GET with status 405, which is its right", http=told(answer, body))
-        if answer.status == 405:
-            raise HttpFailure(
-                f"{place} ended the stream early and does not let it be taken up again: GET is answered with 405.",
-                hint="A stream whose events have ids has to be resumed by a GET with Last-Event-ID.",
-                http=told(answer, body),
-            )
+            raise HttpFailure("it answers GET with status 405, which is its right", http=answer_of(answer, body))
         raise refused(answer, place, body)
 
 

@@ -97,7 +97,7 @@ def _unusable(route: Route, why: str) -> ConfigError:
     return ConfigError(text, hint="Put the host into NO_PROXY to go there directly.")
 
 
-def made(route: Route, context: Callable[[], ssl.SSLContext]) -> httpx2.Proxy:
+def proxy_of(route: Route, context: Callable[[], ssl.SSLContext]) -> httpx2.Proxy:
     """The same as httpx2 wants it; `context` is for a proxy that is spoken to over TLS itself.
 
     Raises:
@@ -227,7 +227,7 @@ class Client:
     """What the transport raises when the network or the peer fails."""
     timeout: dict[str, float | None]
     peer: str
-    """The host that connections go to, the proxy's if there is one; empty when nothing has to be looked up."""
+    """The host that connections go to, the proxy's if there is one."""
     proxy: str = ""
     """Host and port of the proxy in between; empty where there is none."""
     proxy_named: str = ""
@@ -303,7 +303,7 @@ def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
     # Authorities are loaded only where TLS can come into play; without any, verification refuses everything.
     verify = plain() if url.scheme in ("http", "ws") else context(config.tls, server=name, file=file)
     # A proxy is not the server: it is verified always, and is shown no certificate of ours.
-    proxy = made(route, lambda: context(Tls(ca=config.tls.ca), server=name, file=file)) if route else None
+    proxy = proxy_of(route, lambda: context(Tls(ca=config.tls.ca), server=name, file=file)) if route else None
     bounds = httpx2.Limits(
         max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS // 8, keepalive_expiry=_KEEP_ALIVE
     )
@@ -317,7 +317,7 @@ def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
             *(httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError),
         ),
         timeout={"connect": connect, "read": None, "write": limits.write, "pool": None},
-        peer=_name(route.url if route else str(url)),
+        peer=urlsplit(route.url if route else str(url)).hostname or "",
         proxy=route.place if route else "",
         proxy_named=route.variable if route else "",
     )
@@ -339,15 +339,3 @@ def _address(config: ServerConfig) -> httpx2.URL:
         file=config.source.file,
         key=f"servers.{config.name}.url",
     )
-
-
-def _name(url: str) -> str:
-    """The host of a URL if it is a name, an empty string for an IP address."""
-    from ipaddress import ip_address
-
-    host = urlsplit(url).hostname or ""
-    try:
-        ip_address(host)
-    except ValueError:
-        return host
-    return ""

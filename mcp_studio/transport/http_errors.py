@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mcp_studio.errors import ConnectionLost, HttpAnswer, ProtocolError, SignInNeeded, StudioError, Unreachable
 
 if TYPE_CHECKING:
-    from mcp_studio.transport.http_response import Answer
+    from mcp_studio.transport.http_response import Response
 
 EXCERPT = 300
 """Characters of a body that are quoted in an error."""
@@ -242,7 +242,7 @@ def _reason(chain: tuple[BaseException, ...]) -> str:
 _LONGEST = 400 * 86_400.0
 
 
-def asked(answer: Answer) -> float | None:
+def retry_after(answer: Response) -> float | None:
     """Seconds that a refusal asks to wait; None where it does not say so as a number."""
     value = answer.header("retry-after").strip()
     return min(float(value[:12]), _LONGEST) if value.isascii() and value.isdecimal() else None
@@ -296,22 +296,22 @@ def meaning(status: int) -> tuple[str, str]:
     return MEANINGS.get(status, ("it does not take the request", "The trace shows what was sent."))
 
 
-def told(answer: Answer, body: bytes) -> HttpAnswer:
+def answer_of(answer: Response, body: bytes) -> HttpAnswer:
     """What HTTP answered, to go with an error."""
     text = body[: BODY * 4].decode("utf-8", "replace")
     beginning = text if len(text) <= BODY and len(body) <= BODY * 4 else text[:BODY] + "…"
     return HttpAnswer(answer.status, answer.reason, tuple(answer.headers), beginning)
 
 
-def named(status: int, reason: str = "") -> str:
+def status_text(status: int, reason: str = "") -> str:
     """`HTTP status 404 Not Found`, in the server's own words where it has some."""
     reason = reason or next((one.phrase for one in HTTPStatus if one == status), "")
     return f"HTTP status {status} {reason[:80]}".rstrip()
 
 
-def refused(answer: Answer, place: str, body: bytes) -> HttpFailure:
+def refused(answer: Response, place: str, body: bytes) -> HttpFailure:
     """A status that is no success, and does not ask for a sign-in."""
-    wait = asked(answer)
+    wait = retry_after(answer)
     says, hint = meaning(answer.status)
     if b"HTTP request" in body[:4096] and b"HTTPS" in body[:4096]:
         hint = "Use https:// in the address of this server."
@@ -319,11 +319,13 @@ def refused(answer: Answer, place: str, body: bytes) -> HttpFailure:
     quoted = f" It says: {said}" if (said := excerpt(body)) and not page else ""
     if wait is not None:
         hint = f"It asks to wait {wait:g} seconds. {hint}"
-    message = f"{place} answered with {named(answer.status, answer.reason)}{page}, which says that {says}.{quoted}"
-    return HttpFailure(message, hint=hint, http=told(answer, body), retry_after=wait or 0.0)
+    message = (
+        f"{place} answered with {status_text(answer.status, answer.reason)}{page}, which says that {says}.{quoted}"
+    )
+    return HttpFailure(message, hint=hint, http=answer_of(answer, body), retry_after=wait or 0.0)
 
 
-def session_lost(answer: Answer, place: str, body: bytes) -> SessionLost:
+def session_lost(answer: Response, place: str, body: bytes) -> SessionLost:
     """The session is unknown (specification 2025-11-25, basic/transports, Session Management): begin another."""
     said = "" if answer.media_type == "text/html" else excerpt(body)
     quoted = f" It says: {said}" if said else ""
@@ -332,17 +334,17 @@ def session_lost(answer: Answer, place: str, body: bytes) -> SessionLost:
         f"started anew.{quoted}",
         hint="A new session begins with the next connection. Where several instances serve it, what stands before them "
         "has to keep a session with one.",
-        http=told(answer, body),
+        http=answer_of(answer, body),
     )
 
 
-def wants_sign_in(answer: Answer) -> bool:
+def wants_sign_in(answer: Response) -> bool:
     """Whether other credentials may help: 401, and 403 that names a scope to get. Any other 403 is a refusal."""
     insufficient = _param(answer.header("www-authenticate"), "error") == "insufficient_scope"
     return answer.status == 401 or (answer.status == 403 and insufficient)
 
 
-def sign_in(answer: Answer, place: str, body: bytes, *, had_credentials: bool) -> HttpSignIn:
+def sign_in(answer: Response, place: str, body: bytes, *, had_credentials: bool) -> HttpSignIn:
     """What the server asked for where it wants a sign-in, from `WWW-Authenticate` (RFC 9110 11.6.1, RFC 6750 3)."""
     challenge, status = answer.header("www-authenticate"), answer.status
     scheme = re.split("[ ,]", challenge, maxsplit=1)[0][:40]
@@ -355,10 +357,7 @@ def sign_in(answer: Answer, place: str, body: bytes, *, had_credentials: bool) -
     if had_credentials:
         hint = "Check the headers of this server, or what whoever is signed in may do there."
     if scheme.lower() == "basic":
-        hint = "It wants a name and a password, and no sign-in by OAuth: they go into its address, before the host and "
-        hint += "with an @, or into a header Authorization."
-        if had_credentials:
-            hint = "Check the name and the password, in the address or the header Authorization."
+        hint = "It wants a name and a password: they go into its address, NAME:PASSWORD@ before the host."
     if status == 401:
         verb = "does not accept the credentials it was sent" if had_credentials else "wants you to sign in"
         message = f"{place} {verb}: HTTP status 401{asked_for}."
@@ -367,7 +366,7 @@ def sign_in(answer: Answer, place: str, body: bytes, *, had_credentials: bool) -
     else:
         message = f"{place} refuses access: HTTP status {status}{asked_for}."
         message += f" It says: {said}" if (said := excerpt(body)) else ""
-    return HttpSignIn(message, hint=hint, http=told(answer, body), challenge=challenge)
+    return HttpSignIn(message, hint=hint, http=answer_of(answer, body), challenge=challenge)
 
 
 def _param(challenge: str, name: str) -> str:
@@ -376,7 +375,7 @@ def _param(challenge: str, name: str) -> str:
     return (found[1] or found[2] or "")[:EXCERPT] if found else ""
 
 
-def wrong_type(answer: Answer, place: str, body: bytes, *, wanted: str = "JSON") -> HttpBroken:
+def wrong_type(answer: Response, place: str, body: bytes, *, wanted: str = "JSON") -> HttpBroken:
     """A success whose body is of no type that was asked for."""
     said, media_type = excerpt(body), answer.media_type
     if media_type == "text/html":
@@ -388,7 +387,7 @@ def wrong_type(answer: Answer, place: str, body: bytes, *, wanted: str = "JSON")
         kind = f"content of type {media_type}" if media_type else "content of no stated type"
         what = f"{kind} instead of {wanted}: {said}"
         hint = "A response says what it is: Content-Type: application/json or text/event-stream."
-    return HttpBroken(f"{place} answered with {what}", hint=hint, http=told(answer, body))
+    return HttpBroken(f"{place} answered with {what}", hint=hint, http=answer_of(answer, body))
 
 
 def _titled(body: bytes) -> str:

@@ -68,7 +68,7 @@ class Decoder:
             data = self._inflate.unconsumed_tail
 
 
-class Answer:
+class Response:
     """A response whose head is there: read its body once, by `chunk` or by `read`."""
 
     def __init__(
@@ -77,7 +77,7 @@ class Answer:
         response: httpx2.Response,
         url: httpx2.URL,
         problems: tuple[type[Exception], ...],
-        failed: Callable[[Answer, Exception], HttpFailure],
+        failed: Callable[[Response, Exception], HttpFailure],
     ) -> None:
         """`problems` are the errors of the network, `failed` puts one into words and tells the tap."""
         self.exchange = exchange

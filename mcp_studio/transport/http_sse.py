@@ -16,6 +16,7 @@ from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.versions import MODERN_VERSIONS
 from mcp_studio.transport.base import Opened, Sink, Tap
 from mcp_studio.transport.edge import Edge
+from mcp_studio.transport.http_connection import HttpConnection, Waiting
 from mcp_studio.transport.http_errors import (
     HttpBroken,
     HttpFailure,
@@ -23,8 +24,7 @@ from mcp_studio.transport.http_errors import (
     HttpUnreachable,
     refused,
 )
-from mcp_studio.transport.http_response import Answer
-from mcp_studio.transport.http_wire import HttpConnection, Waiting
+from mcp_studio.transport.http_response import Response
 from mcp_studio.transport.lines import Oversize
 from mcp_studio.transport.sse import SseEvent, SseParser
 
@@ -117,7 +117,7 @@ class SseTransport(HttpConnection):
         except StudioError as error:
             self.end(error)
 
-    async def _accept(self, answer: Answer) -> None:
+    async def _accept(self, answer: Response) -> None:
         """Return if this is an event stream, raise what it is otherwise."""
         try:
             body = await self.expect_stream(answer)
@@ -130,7 +130,7 @@ class SseTransport(HttpConnection):
         message = f"There is no HTTP+SSE stream: {problem.message}"
         raise HttpUnreachable(message, hint=hint, http=problem.http, retry_after=problem.retry_after)
 
-    def _event(self, event: SseEvent, answer: Answer) -> None:
+    def _event(self, event: SseEvent, answer: Response) -> None:
         if isinstance(event.data, Oversize):
             self.too_long(event.data)
         elif event.kind == "message":

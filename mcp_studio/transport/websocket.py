@@ -15,18 +15,18 @@ from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing
 from mcp_studio.transport.base import Opened, Sink, Tap
 from mcp_studio.transport.edge import Edge
+from mcp_studio.transport.http_connection import HttpConnection
 from mcp_studio.transport.http_errors import (
     HttpBroken,
     HttpFailure,
     HttpLost,
     HttpUnreachable,
+    answer_of,
     excerpt,
     refused,
-    told,
     wants_sign_in,
 )
-from mcp_studio.transport.http_response import PIECE, Answer
-from mcp_studio.transport.http_wire import HttpConnection
+from mcp_studio.transport.http_response import PIECE, Response
 from mcp_studio.transport.lines import Joiner, Line, Oversize
 
 _WRITE = 256 * 1024
@@ -47,7 +47,7 @@ class WebSocketTransport(HttpConnection):
         super().__init__(config, limits, tap, edge)
         self._opened: asyncio.Future[None] | None = None
         self._run: asyncio.Task[None] | None = None
-        self._answer: Answer | None = None
+        self._answer: Response | None = None
         """The response that switched to WebSocket; its exchange stays open as long as the connection."""
         self._socket: Any = None
         """wsproto's state of the connection."""
@@ -125,7 +125,7 @@ class WebSocketTransport(HttpConnection):
         except StudioError as error:
             self.end(error)
 
-    async def _accept(self, answer: Answer, key: bytes) -> None:
+    async def _accept(self, answer: Response, key: bytes) -> None:
         """Return if the connection is a WebSocket now, raise what it is otherwise (RFC 6455 4.1)."""
         from wsproto.utilities import generate_accept_token
 
@@ -149,7 +149,9 @@ class WebSocketTransport(HttpConnection):
         elif chosen not in ("", "mcp"):
             wrong = f"it chose the subprotocol {excerpt(chosen.encode())!r}"
         if wrong:
-            raise HttpUnreachable(f"{place} answers the WebSocket handshake wrongly: {wrong}.", http=told(answer, b""))
+            raise HttpUnreachable(
+                f"{place} answers the WebSocket handshake wrongly: {wrong}.", http=answer_of(answer, b"")
+            )
         if not chosen:
             self.tap.note("the server did not confirm the subprotocol mcp")
 
@@ -203,7 +205,7 @@ class WebSocketTransport(HttpConnection):
 
     # ------------------------------------------------------------------ in
 
-    async def _read(self, answer: Answer) -> None:
+    async def _read(self, answer: Response) -> None:
         """Read until the end; returns only when we have taken leave ourselves.
 
         Raises:

@@ -21,9 +21,15 @@ from mcp_studio.protocol.message import parse
 from mcp_studio.transport import http_errors
 from mcp_studio.transport import http_errors as network_errors
 from mcp_studio.transport.edge import configured
+from mcp_studio.transport.http_connection import (
+    answered,
+    encode_value,
+    error_frame,
+    modern_headers,
+    resumable,
+)
 from mcp_studio.transport.http_errors import sign_in, wants_sign_in
 from mcp_studio.transport.http_response import PIECE, Decoder
-from mcp_studio.transport.http_wire import answered, encode_value, error_frame, modern_headers, resumable, valid_session
 
 NESTED = {"content": [{"id": 99, "text": '","id":98}'}], "error": None}
 
@@ -112,8 +118,7 @@ def test_headers_that_frame_a_message_are_not_taken_from_the_configuration() -> 
     assert configured(config) == [("X-Key", "ü")]
 
 
-def test_session_and_event_ids_are_sent_back_only_if_http_can_carry_them() -> None:
-    assert valid_session("a-1.~") and not valid_session("a b") and not valid_session("") and not valid_session("ü")
+def test_event_ids_are_sent_back_only_if_http_can_carry_them() -> None:
     assert resumable("a:1/ü") and not resumable("a\x01") and not resumable("x" * 5000) and not resumable(" a")
 
 

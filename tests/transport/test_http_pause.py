@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mcp_studio.config.model import Timeouts
 from mcp_studio.limits import Limits
 from mcp_studio.session.sign_in import make_transport
-from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable, asked
+from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable, retry_after
 from tests.servers.http_kit import modern, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.servers.http_session import QUICK, session
@@ -40,7 +40,7 @@ class Told(NamedTuple):
 @example("9" * 50)
 @example("Tue, 01 Dec 2026 08:00:00 GMT")
 def test_only_a_number_of_seconds_asks_for_a_pause(wait: str) -> None:
-    found = asked(Told(wait))
+    found = retry_after(Told(wait))
     assert found is None or 0 <= found < 500 * 86_400
     assert (found is None) == (re.fullmatch("[0-9]+", wait.strip()) is None)
 

@@ -20,7 +20,7 @@ from mcp_studio.transport.http_errors import (
     HttpUnreachable,
     SessionLost,
     meaning,
-    named,
+    status_text,
 )
 from tests.servers.http_bad import body, body_of, meet
 from tests.servers.http_kit import modern, opened, request
@@ -57,7 +57,11 @@ def test_every_status_of_http_has_a_meaning() -> None:
     for status in range(300, 600):
         says, hint = meaning(status)
         assert says and hint and not says.endswith(".") and hint.endswith((".", "PORT", "?", '"'))
-    assert named(404) == "HTTP status 404 Not Found" and named(599) == "HTTP status 599" and 401 not in MEANINGS
+    assert (
+        status_text(404) == "HTTP status 404 Not Found"
+        and status_text(599) == "HTTP status 599"
+        and 401 not in MEANINGS
+    )
 
 
 def test_what_is_kept_of_a_body_is_bounded_and_keeps_its_lines() -> None:

@@ -19,7 +19,7 @@ from mcp_studio.safetext import escape_live
 from mcp_studio.schema.field import Form, Text
 from mcp_studio.schema.form import build
 from mcp_studio.schema.text import set_pair, to_text
-from mcp_studio.transport.http_wire import ACCEPT, modern_headers
+from mcp_studio.transport.http_connection import ACCEPT, modern_headers
 
 _KEY = re.compile(r"[A-Za-z_][\w.-]*")
 _LONGEST = 60

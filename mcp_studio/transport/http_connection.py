@@ -11,8 +11,8 @@ from mcp_studio import jsontext
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConnectionLost, LimitExceeded, StudioError
 from mcp_studio.limits import MB, Limits
+from mcp_studio.protocol import message as jsonrpc
 from mcp_studio.protocol.events import Outgoing, RequestId
-from mcp_studio.protocol.message import Failure, Malformed, Parsed, Response, parse
 from mcp_studio.protocol.versions import MODERN_VERSIONS
 from mcp_studio.protocol.versions import NAMED as NAME_KEYS
 from mcp_studio.protocol.views import encode_value
@@ -27,7 +27,7 @@ from mcp_studio.transport.http_errors import (
     wants_sign_in,
     wrong_type,
 )
-from mcp_studio.transport.http_response import Answer
+from mcp_studio.transport.http_response import Response
 from mcp_studio.transport.lines import Oversize, answered_request, dropped_text, too_large
 from mcp_studio.transport.sse import SseParser
 
@@ -49,15 +49,17 @@ _METHOD_NOT_FOUND = re.compile(rb'"code"\s*:\s*-32601\b')
 _SESSION = re.compile(rb"session", re.IGNORECASE)
 
 
-def answered(parsed: Parsed) -> tuple[RequestId, ...]:
+def answered(parsed: jsonrpc.Parsed) -> tuple[RequestId, ...]:
     """Ids of the requests that a frame answers, also where it cannot be read: the core says what is wrong then."""
-    found = (one.id for one in parsed.messages if isinstance(one, Response | Failure | Malformed))
+    found = (
+        one.id for one in parsed.messages if isinstance(one, jsonrpc.Response | jsonrpc.Failure | jsonrpc.Malformed)
+    )
     return tuple(identity for identity in found if identity is not None)
 
 
-def named(body: bytes) -> tuple[str, str]:
+def method_and_target(body: bytes) -> tuple[str, str]:
     """The method of a message, and its subject where it has one (`Mcp-Name`); empty where they cannot be read."""
-    message = jsontext.mapping(parse(body).value)
+    message = jsontext.mapping(jsonrpc.parse(body).value)
     method, params = message.get("method"), jsontext.mapping(message.get("params"))
     if not isinstance(method, str):
         return "", ""
@@ -94,11 +96,6 @@ def legacy_headers(session: str, version: str) -> HeaderList:
     """Session and version, as every message of an older era after `initialize` says them; empty ones are left out."""
     headers = (("Mcp-Session-Id", session), ("MCP-Protocol-Version", version))
     return [(name, value) for name, value in headers if value]
-
-
-def valid_session(value: str) -> bool:
-    """Whether a session id consists of visible ASCII (specification 2025-06-18, basic/transports)."""
-    return _VISIBLE.fullmatch(value) is not None
 
 
 def resumable(event_id: str) -> bool:
@@ -237,7 +234,7 @@ class HttpConnection:
 
     def raw_headers(self, data: bytes) -> HeaderList:
         """Headers of the POST that carries a hand-written body: what a message of this kind would have, now."""
-        method, target = named(data)
+        method, target = method_and_target(data)
         modern = self.version >= FIRST_MODERN
         return self.headers(Outgoing(data, "request", None, method if modern else "", target, self.version, modern))
 
@@ -273,7 +270,7 @@ class HttpConnection:
             elif answer.status != 204 and (body := await self.error_body(answer)) and is_json(answer.media_type):
                 # There should be none (202). It is shown; and taken, where it answers the request.
                 self.tap.received(body, answer.exchange)
-                if out.kind == "request" and out.id in answered(parse(body)):
+                if out.kind == "request" and out.id in answered(jsonrpc.parse(body)):
                     self.hand_over(body)
 
     async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
@@ -291,7 +288,7 @@ class HttpConnection:
             async with self.edge.exchange("POST", lines, data, head=None, url=self.endpoint, once=True) as answer:
                 if not begun.done():
                     begun.set_result(None)
-                if not self.session and named(data)[0] == "initialize":
+                if not self.session and method_and_target(data)[0] == "initialize":
                     # A handshake that is made by hand begins a session too; one that there is stays.
                     self.begin_session(Outgoing(data, "request", None, "initialize"), answer)
                 if answer.media_type == "text/event-stream":
@@ -306,17 +303,17 @@ class HttpConnection:
             else:
                 begun.set_exception(error)
 
-    def begin_session(self, out: Outgoing, answer: Answer) -> None:
+    def begin_session(self, out: Outgoing, answer: Response) -> None:
         """Take the session that the answer to a handshake names."""
         if out.method != "initialize" or out.modern:
             return
         found = answer.header("mcp-session-id")
-        if found and not valid_session(found):
+        if found and not _VISIBLE.fullmatch(found):  # specification 2025-06-18, basic/transports
             self.tap.note("The session id that the server gave has characters that are not allowed; it is ignored.")
             return
         self.session = found
 
-    async def refusal(self, out: Outgoing, answer: Answer) -> None:
+    async def refusal(self, out: Outgoing, answer: Response) -> None:
         """Deliver the JSON-RPC error that a failure carries, or raise what the status means."""
         body = await self.error_body(answer)
         status, place = answer.status, self.edge.place
@@ -342,7 +339,7 @@ class HttpConnection:
 
     def hand_over(self, frame: bytes) -> None:
         """Note which requests a frame answers, and give it to the sink."""
-        parsed = parse(frame, depth=self.limits.depth)
+        parsed = jsonrpc.parse(frame, depth=self.limits.depth)
         for request_id in answered(parsed):
             found = self.waiting.get(request_id)
             if found is None and isinstance(request_id, str) and request_id.isdecimal() and len(request_id) < 19:
@@ -352,7 +349,7 @@ class HttpConnection:
         if self.sink is not None:
             self.sink.frame(frame, parsed)
 
-    async def pump(self, answer: Answer, cursor: Cursor, waiting: Waiting | None = None) -> None:
+    async def pump(self, answer: Response, cursor: Cursor, waiting: Waiting | None = None) -> None:
         """Deliver the events of a stream until it ends, or until shortly after `waiting` was answered.
 
         Raises:
@@ -393,15 +390,15 @@ class HttpConnection:
         if self.sink is not None and (out := answered_request(message)):
             self.sink.undelivered(out, too_large(message, self.limits.message))
 
-    async def error_body(self, answer: Answer) -> bytes:
+    async def error_body(self, answer: Response) -> bytes:
         """The body of a failure, as much as comes in a short time and is bearable."""
         return await answer.beginning(_ERROR_BODY, _ERROR_WAIT)
 
-    def sign_in(self, answer: Answer, body: bytes) -> StudioError:
+    def sign_in(self, answer: Response, body: bytes) -> StudioError:
         """The error for an answer that wants a sign-in."""
         return sign_in(answer, self.edge.place, body, had_credentials=self.edge.credentials)
 
-    async def expect_stream(self, answer: Answer) -> bytes | None:
+    async def expect_stream(self, answer: Response) -> bytes | None:
         """None if this is an event stream, else the body of what it is instead.
 
         Raises:
