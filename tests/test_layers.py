@@ -46,7 +46,7 @@ METHODS_OF_SEARCH = {"numpy", "rank_bm25"}
 DEFERRED_STDLIB = "difflib fcntl importlib ipaddress msvcrt urllib resource webbrowser".split()
 """The same for the standard library; some of it is not on every system."""
 DOORS = {
-    *("mcp_studio", "mcp_studio.__main__", "mcp_studio.cli.main", "mcp_studio.transport.make"),
+    *("mcp_studio", "mcp_studio.__main__", "mcp_studio.cli.main", "mcp_studio.session.sign_in"),
     *("mcp_studio.vault.keyring", "mcp_studio.studio", "mcp_studio.search.engine"),
 }
 """Modules that may import ours inside a function: they open what is asked for, such as a verb or a transport."""

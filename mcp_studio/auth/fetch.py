@@ -25,7 +25,7 @@ from mcp_studio.redact import MARK, Redactor
 from mcp_studio.transport import http_client
 from mcp_studio.transport.base import HeaderList, Headers, HttpRequest, HttpResponse, Tap
 from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable, network_failure, no_such_host
-from mcp_studio.transport.http_response import Breather, decoder
+from mcp_studio.transport.http_response import Breather, Decoder
 from mcp_studio.transport.lines import size_text
 from mcp_studio.urls import judge
 from mcp_studio.vault.base import beside
@@ -458,7 +458,7 @@ class Fetcher:
             return fetched  # it may never end, and says nothing about signing in
         breathe, whole = Breather(), bytearray()
         try:
-            content = decoder(fetched.header("content-encoding"))
+            content = Decoder(fetched.header("content-encoding"))
             async for raw in response.aiter_stream():
                 for piece in content.feed(raw):
                     await breathe()

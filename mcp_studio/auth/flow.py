@@ -23,7 +23,7 @@ from mcp_studio.auth.tokens import Tokens, redeem, with_tokens
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.transport.edge import configured
-from mcp_studio.transport.http_wire import ACCEPT
+from mcp_studio.transport.http_connection import ACCEPT
 from mcp_studio.vault.base import VaultRefused, beside
 
 if TYPE_CHECKING:

@@ -122,8 +122,7 @@ class Refresher:
         """Read all lists, then again whatever changes, until cancelled; several changes at once cost one reading."""
         watch, before = self._watches[config.name], self._memories.get(config.name, (config, Memory()))[1]
         pause, last = _DEBOUNCE, 0.0
-        spoken = status.spoken if config.kind == "http" and not config.transport else ""
-        memory = Memory(before.era, dict(before.listings), spoken=spoken)
+        memory = Memory(before.era, dict(before.listings))
         try:
             while True:
                 kinds, watch.dirty = watch.dirty, set()

@@ -30,8 +30,6 @@ class Memory:
     listings: dict[EntryKind, list[Json]] = field(default_factory=dict[EntryKind, list[Json]])
     seen: dict[EntryKind, list[Json]] = field(default_factory=dict[EntryKind, list[Json]])
     """Lists as the person saw them last, where that is not how they are now."""
-    spoken: str = ""
-    """The transport that a URL turned out to speak, where its entry does not say: `http` or `sse`."""
 
 
 def memory_file(folder: Path, config: ServerConfig) -> Path:
@@ -57,7 +55,7 @@ def recall(file: Path) -> Memory:
         return Memory()
     if not isinstance(value, dict) or value.get("version") != _FORMAT:
         return Memory()
-    memory = Memory(str(value.get("era") or ""), spoken=str(value.get("spoken") or ""))
+    memory = Memory(str(value.get("era") or ""))
     for name, into in (("listings", memory.listings), ("seen", memory.seen)):
         lists = value.get(name)
         for kind in KINDS if isinstance(lists, dict) else ():
@@ -70,8 +68,6 @@ def recall(file: Path) -> Memory:
 def remember(file: Path, memory: Memory, redact: Callable[[bytes], bytes] = bytes) -> None:
     """Write a memory without secrets; a disk that refuses costs the memory and nothing else."""
     value: dict[str, Json] = {"version": _FORMAT, "era": memory.era, "listings": cast("Json", memory.listings)}
-    if memory.spoken:
-        value["spoken"] = memory.spoken
     if memory.seen:
         value["seen"] = cast("Json", memory.seen)
     try:

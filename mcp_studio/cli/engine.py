@@ -14,7 +14,7 @@ from mcp_studio.cli import sign_in
 from mcp_studio.cli.outcome import check_file
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
-from mcp_studio.cli.targets import start_ahead, with_secrets
+from mcp_studio.cli.targets import with_secrets
 from mcp_studio.cli.terminal import restore
 from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, Unreachable
@@ -23,7 +23,6 @@ from mcp_studio.protocol.core import progress_text
 from mcp_studio.session.logs import LogMessage, rank_of
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
-from mcp_studio.transport.guard_start import process as guard
 
 INTERRUPTED = 130
 _CANCELLING = 2.0
@@ -54,7 +53,6 @@ def execute(config: Config, out: Output, body: Body, *, answers: bool = True, co
             return INTERRUPTED
     if connects:
         config = with_secrets(config, out.options, out)
-        start_ahead(config)
     logging.lastResort = logging.NullHandler()  # narration is ours alone; what is logged is for the log of the studio
     codes: list[int] = []
 
@@ -78,8 +76,6 @@ def execute(config: Config, out: Output, body: Body, *, answers: bool = True, co
         restore()
         out.interrupted()
         return codes[0] if codes else INTERRUPTED
-    finally:
-        guard.drop_ahead()
 
 
 async def within(studio: Studio, out: Output, body: Body, asker: Asker, *, answers: bool) -> int:

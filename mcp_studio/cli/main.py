@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from mcp_studio.cli.options import Options, help_text, parse, show
-from mcp_studio.errors import StudioError, Unreachable, UsageError
+from mcp_studio.errors import StudioError, UsageError
 
 if TYPE_CHECKING:
     from mcp_studio.cli.output import Output
@@ -39,7 +39,6 @@ def run(argv: Sequence[str]) -> int:
         options = parse(argv)
         if options.verb == "completion":
             return _completion(options)
-        _start_early(options)
     except StudioError as error:
         ours = argv[: argv.index("--")] if "--" in argv else argv
         options, wrong = Options("", given={"--json": []} if "--json" in ours else {}), error
@@ -60,18 +59,6 @@ def run(argv: Sequence[str]) -> int:
     finally:
         gc.enable()
         restore()
-
-
-def _start_early(options: Options) -> None:
-    """Start the server of `-- COMMAND`: importing the engine takes longer than that."""
-    if not options.command or options.verb in ("auth", "config", "mock", "trace") or options.flag("--as"):
-        return
-    from mcp_studio.transport.guard_start import inherited, process
-
-    try:
-        process.launch_ahead(options.command, inherited(), os.path.abspath("."))
-    except Unreachable:
-        return  # the engine meets it again, and tells it in its place
 
 
 def _run(options: Options, out: Output) -> int:
@@ -100,7 +87,6 @@ def _studio(options: Options) -> int:
     paths = Paths.default()
     own = targets.demo(options) if options.verb == "demo" else targets.target(options)
     config = targets.configuration(options, paths, own)
-    targets.start_ahead(config)
     from mcp_studio.tui.run import run as open_studio
 
     return open_studio(config, paths)

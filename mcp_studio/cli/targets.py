@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,12 +18,10 @@ from mcp_studio.config.load import load
 from mcp_studio.config.model import Config, Era, Problem, Root, ServerConfig, Timeouts
 from mcp_studio.config.servers import contradiction
 from mcp_studio.config.table import nearest
-from mcp_studio.errors import ConfigError, Unreachable, UsageError
+from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.versions import era_of
 from mcp_studio.redact import is_reference
-from mcp_studio.transport.guard_start import child_environment
-from mcp_studio.transport.guard_start import process as guard
 from mcp_studio.vault.keyring import session
 
 
@@ -276,17 +273,3 @@ def _adjusted(server: ServerConfig, options: Options) -> ServerConfig:
         secrets = tuple(dict.fromkeys((*server.secrets, *given.secrets)))
         server = replace(server, headers={**server.headers, **given.headers}, secrets=secrets)
     return server
-
-
-def start_ahead(config: Config) -> None:
-    """Have the first servers started while the engine is still being imported; it takes them over later.
-
-    A failure is not told here: the engine meets it again and tells it in its place.
-    """
-    programs = [server for server in config.servers.values() if server.enabled and server.kind == "stdio"]
-    for server in programs[: config.settings.start_processes]:
-        try:
-            cwd = os.path.abspath(server.cwd or ".")
-            guard.launch_ahead((server.command, *server.args), child_environment(server), cwd)
-        except Unreachable:
-            return

@@ -170,11 +170,11 @@ class Opening(NamedTuple):
 
 
 class DeadlinePassed(StudioError):
-    """A request got no answer in time; `limit` says which limit, and how far it had got, in words."""
+    """A request got no answer in time; `limit` says which limit, in words."""
 
-    def __init__(self, method: str, limit: str, standing: str = "") -> None:
-        self.limit = "; ".join(filter(None, (limit, standing)))
-        super().__init__(f"No answer to {method} within {self.limit}.")
+    def __init__(self, method: str, limit: str) -> None:
+        self.limit = limit
+        super().__init__(f"No answer to {method} within {limit}.")
 
 
 class Reply(NamedTuple):
@@ -456,7 +456,7 @@ class Connection:
                 return await waiter.answer
         except TimeoutError:
             self._give_up(out.id, "timed out")
-            raise DeadlinePassed(method, deadline.limit, self._transport.standing(out.id)) from None
+            raise DeadlinePassed(method, deadline.limit) from None
         except asyncio.CancelledError:
             self._give_up(out.id, "cancelled")
             raise
@@ -482,9 +482,10 @@ class Connection:
 
     # ------------------------------------------------------------------ told by the transport
 
-    def frame(self, data: bytes) -> None:
+    def frame(self, data: bytes, parsed: Parsed | None = None) -> None:
         """One frame came in."""
-        self._tap.understood(parsed := parse(data, depth=self._limits.depth))
+        parsed = parsed or parse(data, depth=self._limits.depth)
+        self._tap.understood(parsed)
         if self.ended.done():
             return
         parsed = self.sift(data, parsed)

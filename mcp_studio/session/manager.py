@@ -28,7 +28,7 @@ from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Transport
 
-MakeTransport = Callable[[ServerConfig, Limits, ServerTap, ConnectClock | None, str], Transport]
+MakeTransport = Callable[[ServerConfig, Limits, ServerTap, ConnectClock | None], Transport]
 
 
 class ConnectionManager:
@@ -243,7 +243,7 @@ class ConnectionManager:
 
     def transport(self, config: ServerConfig, tap: ServerTap, clock: ConnectClock | None = None) -> Transport:
         """Make the transport of a server."""
-        return self._make_transport(config, self.limits, tap, clock, self._memories.recall(config).spoken)
+        return self._make_transport(config, self.limits, tap, clock)
 
     def tap(self, config: ServerConfig, ledger: Ledger | None = None) -> ServerTap:
         """Make the tap of a server, or of a connection beside its own; its secrets are told to the redactor first."""

@@ -26,7 +26,7 @@ from mcp_studio.signal import Signal
 from mcp_studio.trace.message import ACKNOWLEDGED, WireMessage
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Opened, Tasks, Transport
-from mcp_studio.transport.http_wire import modern_headers
+from mcp_studio.transport.http_connection import modern_headers
 
 SILENCE = 2.0
 """Seconds to wait for what comes back after a frame that nobody has to answer."""

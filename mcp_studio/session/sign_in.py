@@ -23,8 +23,7 @@ from mcp_studio.redact import Redactor
 from mcp_studio.session.connection import ConnectClock, Connection
 from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.state import Spawn
-from mcp_studio.transport.base import Credentials, HeaderList, Headers, Refused, Transport
-from mcp_studio.transport.make import make
+from mcp_studio.transport.base import Credentials, HeaderList, Headers, Refused, Tap, Transport
 
 if TYPE_CHECKING:
     from mcp_studio.auth.access import SignInRequest
@@ -104,6 +103,29 @@ class ClockedCredentials:
             self._clock.resume()
 
 
+def make_transport(config: ServerConfig, limits: Limits, tap: Tap, credentials: Credentials | None = None) -> Transport:
+    """The transport that a configuration asks for, not opened yet; `credentials` are for one over HTTP."""
+    if config.kind == "stdio":
+        from mcp_studio.transport.stdio import StdioTransport
+
+        return StdioTransport(config, limits, tap)
+    # HTTP costs 70 ms to import, which a studio of child processes does not pay.
+    from mcp_studio.transport.edge import Edge
+
+    edge = Edge(config, limits, tap, credentials)
+    if config.kind == "sse":
+        from mcp_studio.transport.http_sse import SseTransport
+
+        return SseTransport(config, limits, tap, edge)
+    if config.kind == "websocket":
+        from mcp_studio.transport.websocket import WebSocketTransport
+
+        return WebSocketTransport(config, limits, tap, edge)
+    from mcp_studio.transport.http import HttpTransport
+
+    return HttpTransport(config, limits, tap, edge)
+
+
 class _Question:
     """One question in the inbox, and how many wait for its answer."""
 
@@ -153,16 +175,14 @@ class Signing:
         found = self._running.get(server)
         return found[0] if found is not None and not found[0].over else None
 
-    def transport(
-        self, config: ServerConfig, limits: Limits, tap: ServerTap, clock: ConnectClock | None, spoken: str = ""
-    ) -> Transport:
-        """A transport, not opened yet, with the credentials for it; `spoken`: see `make`."""
+    def transport(self, config: ServerConfig, limits: Limits, tap: ServerTap, clock: ConnectClock | None) -> Transport:
+        """A transport, not opened yet, with the credentials for it."""
         credentials: Credentials | None = None
         if config.signs_in:
             credentials = self.accounts.access(config, tap, lambda request: self._ask(config, tap, request))
         if credentials is not None and clock is not None:
             credentials = ClockedCredentials(credentials, clock)
-        return make(config, limits, tap, credentials, spoken)
+        return make_transport(config, limits, tap, credentials)
 
     # ------------------------------------------------------------------ a call needs it
 

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, cast
 
 from mcp_studio.config.expand import effective_roots
 from mcp_studio.config.model import Root, ServerConfig
-from mcp_studio.errors import ConnectionLost, StudioError, Unreachable, renamed
+from mcp_studio.errors import ConnectionLost, SignInNeeded, StudioError, Unreachable, renamed
 from mcp_studio.jsontext import mapping
+from mcp_studio.limits import Limits
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.events import Outgoing
+from mcp_studio.protocol.versions import MODERN_VERSIONS
 from mcp_studio.session.connection import ConnectClock, Connection, Opening, limit_of
 from mcp_studio.session.raw import ByHand
 from mcp_studio.session.server_requests import Answerer, Questions
@@ -24,7 +26,7 @@ from mcp_studio.session.state import Status, Step
 from mcp_studio.trace.message import UNTIMED, Recording
 from mcp_studio.trace.postmortem import ENDED_NOTE, Ending, Mortem, examine, of_failure, read
 from mcp_studio.transport.base import Tasks
-from mcp_studio.transport.http_errors import HttpDown
+from mcp_studio.transport.http_errors import HttpDown, HttpFailure
 
 if TYPE_CHECKING:
     from mcp_studio.session.manager import ConnectionManager
@@ -33,6 +35,8 @@ log = logging.getLogger(__name__)
 
 REMOTE_PROBE = 5.0
 """Seconds that a remote server may take to answer `server/discover` before the handshake is tried."""
+OLDER_CONNECT = 5.0
+"""Seconds that a server which has refused Streamable HTTP gets to show that it speaks HTTP+SSE."""
 _STEADY = 30.0
 """A connection that held this many seconds has its restarts forgiven."""
 _WARNINGS = 20
@@ -53,8 +57,11 @@ _RECENT = 2_000
 class LiveConnection:
     """One connection and all tasks that end with it: begins in `open`, ends in `close`."""
 
-    def __init__(self, supervisor: Supervisor, manager: ConnectionManager, remembered: str) -> None:
-        config, limits, answerer = supervisor.config, manager.limits, supervisor.answerer
+    def __init__(
+        self, supervisor: Supervisor, manager: ConnectionManager, config: ServerConfig, remembered: str
+    ) -> None:
+        limits, answerer = manager.limits, supervisor.answerer
+        self._config = config
         self._supervisor = supervisor
         self._manager = manager
         # The other half of the boundary in Supervisor._open: a failing helper task ends this connection only.
@@ -97,15 +104,15 @@ class LiveConnection:
         Raises:
             StudioError: why it did not work, in words.
         """
-        config = self._supervisor.config
+        config = self._config
         longest = limit_of("connect", self._manager.limits.connect, "limits.connect", config.timeouts)
         try:
             return await self._clock.within(longest.seconds, self.connection.open())
         except TimeoutError:
-            standing, stray = self._transport.standing(None), self._supervisor.tap.stray_count
+            stray = self._supervisor.tap.stray_count
             printed = f" It printed {stray} lines that are not MCP." if stray else ""
             raise (HttpDown if config.url else Unreachable)(
-                f"No connection within {longest}{standing and '; '}{standing}.{printed}",
+                f"No connection within {longest}.{printed}",
                 hint="" if config.url else "Start the server by hand to see what it waits for.",
             ) from None
         except StudioError as error:
@@ -148,6 +155,19 @@ class LiveConnection:
             self._manager.on_discovered(self._supervisor)
 
 
+def _may_be_older(config: ServerConfig, error: StudioError) -> bool:
+    """Whether a server at a URL may speak HTTP+SSE (specification, basic/transports, Backwards Compatibility)."""
+    modern = config.era == "modern" or config.protocol_version in MODERN_VERSIONS
+    refused = isinstance(error, HttpFailure) and error.status in (400, 404, 405)
+    return refused and config.kind == "http" and not config.transport and not modern
+
+
+def _older_way(config: ServerConfig, limits: Limits) -> ServerConfig:
+    """The same server over HTTP+SSE, which has a short time to show itself."""
+    connect = min(config.timeouts.connect or limits.connect, OLDER_CONNECT)
+    return replace(config, transport="sse", timeouts=config.timeouts._replace(connect=connect))
+
+
 class Supervisor:
     """Runs one server for as long as it is configured; `run` is its owner task, commands come from any task."""
 
@@ -169,6 +189,8 @@ class Supervisor:
         self._live: LiveConnection | None = None
         self._queueing: asyncio.Timeout | None = None
         self._legacy_next = False
+        self._refusal: StudioError | None = None
+        """What Streamable HTTP was refused with: HTTP+SSE is tried next."""
         self._held = 0.0
         self._cut = False
         self.first = 0
@@ -278,7 +300,7 @@ class Supervisor:
         self.settled.clear()
         self._set_status(state="idle", pid=0)
         error = await self._connect()
-        if self._legacy_next and error is not None and self.wanted:
+        if (self._legacy_next or self._refusal) and error is not None and self.wanted:
             return attempt
         if self._cut or (self.wanted and error is not None):
             self._examine(error)
@@ -321,12 +343,14 @@ class Supervisor:
             return None
         live, opened = None, False
         self.first, self._cut = self.tap.store.total + 1, False
-        self.tap.begins(again=self._legacy_next or self.status.attempt > 0)
+        refusal, self._refusal = self._refusal, None
+        self.tap.begins(again=self._legacy_next or refusal is not None or self.status.attempt > 0)
         self._set_status(state="connecting", error=None, warnings=(), steps=())
         remembered = "legacy" if self._legacy_next else self._manager.era_of(self.config)
         self._legacy_next = False
+        config = self.config if refusal is None else _older_way(self.config, self._manager.limits)
         try:
-            live = self._live = LiveConnection(self, self._manager, remembered)
+            live = self._live = LiveConnection(self, self._manager, config, remembered)
             self._ready(await live.open(), live)
             opened = True
             return live
@@ -335,6 +359,12 @@ class Supervisor:
                 return None
             # One that ended, or hung up, while only the probe was out gets the older handshake at once.
             self._legacy_next = live is not None and live.died_of_probe and self.config.kind in ("stdio", "websocket")
+            if refusal is not None:
+                self.tap.note(f"no HTTP+SSE at this address either: {self.tap.cleaned(error).message}")
+                return error if isinstance(error, SignInNeeded) else refusal
+            if _may_be_older(self.config, error):
+                self.tap.note("the handshake was refused: looking for HTTP+SSE (2024-11-05) at this address")
+                self._refusal = error
             return self.tap.cleaned(error)
         except Exception as error:  # boundary: one server's failure is a state with a reason, never a crash
             log.exception("connecting %s", self.config.name)

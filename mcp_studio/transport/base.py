@@ -11,13 +11,14 @@ from typing import Any, NamedTuple, Protocol
 from mcp_studio.config.model import Kind
 from mcp_studio.errors import StudioError
 from mcp_studio.protocol.events import Outgoing
+from mcp_studio.protocol.message import Parsed
 
 
 class Sink(Protocol):
     """Where a transport delivers. Every method is synchronous, cheap, and does not raise."""
 
-    def frame(self, data: bytes) -> None:
-        """One frame came in: a JSON text, valid or not; never stray output."""
+    def frame(self, data: bytes, parsed: Parsed | None = None) -> None:
+        """One frame came in: a JSON text, valid or not; never stray output. `parsed` where it was parsed already."""
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:
         """`out` got no answer on the transport's level (HTTP status, refused, timed out): only it is affected."""
@@ -61,7 +62,7 @@ class Transport(Protocol):
     async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
         """Send a hand-written frame exactly as it is, be it well-formed or not, and tell the tap of it as sent.
 
-        It is one line on stdio (a newline is added), one text frame on a WebSocket, and the body of one POST over HTTP
+        It is one line on stdio (a newline is added), one frame on a WebSocket, and the body of one POST over HTTP
         with the headers that a message has at this time. Returns when it is written, over HTTP when the response has
         begun, or after `limits.write` seconds without one. What HTTP answers goes to the tap, and to the sink as far as
         it is JSON; `Sink.undelivered` is told nothing.
@@ -81,10 +82,6 @@ class Transport(Protocol):
 
     def abandon(self, request_id: int | str) -> None:
         """Nobody waits for this request any more: HTTP closes its response stream."""
-
-    def standing(self, request_id: int | str | None) -> str:
-        """How far a request without an answer has got, in words; None is for the newest."""
-        ...
 
     async def close(self) -> None:
         """End it in a bounded time, with all that was started; any number of times."""

@@ -27,65 +27,44 @@ from mcp_studio.transport.http_errors import (
     HttpFailure,
     HttpLost,
     HttpUnreachable,
+    answer_of,
     excerpt,
-    in_words,
     network_failure,
     no_such_host,
-    pause_of,
-    told,
+    retry_after,
 )
-from mcp_studio.transport.http_response import Answer, text
+from mcp_studio.transport.http_response import Response, text
 from mcp_studio.transport.lines import size_text
 
 if TYPE_CHECKING:
     import httpx2
 
 
-class Standing:
-    """How far one request has got: follows it by httpx2's trace events, and moves its deadline along."""
+class Progress:
+    """How far one request has got: follows httpx2's trace events, and moves the request's deadline along.
 
-    def __init__(self) -> None:
-        self.answer: Answer | None = None
-        """The response whose head came last."""
-        self.says = ""
-        """What is to be told instead of the stage."""
-        self.stage: Literal["", "name", "queue", "connect", "sent"] = ""
-        self.beyond = False
+    Args:
+        head: seconds that the head of the response may take once the request is sent; None is for ever.
+        tunnel: a proxy makes the connection first, by CONNECT.
+    """
+
+    def __init__(self, head: float | None, *, tunnel: bool) -> None:
+        self.stage: Literal["name", "connect", "sent"] = "name"
+        self.beyond_proxy = False
         """The proxy has made its connection: what fails now is the server's."""
         self.deadline = asyncio.timeout(None)
-        self._head: float | None = None
-        self._tunnel = False
-
-    def begin(self, head: float | None, *, tunnel: bool) -> None:
-        """It goes out, perhaps once more.
-
-        Args:
-            head: seconds that the head of the response may take once the request is sent; None is for ever.
-            tunnel: a proxy makes the connection first, by CONNECT.
-        """
-        self.answer, self.says, self.stage, self.beyond = None, "", "name", False
-        self._head, self._tunnel = head, tunnel
+        self._head = head
+        self._tunnel = tunnel
 
     async def __call__(self, event: str, info: dict[str, Any]) -> None:
         """One event of httpx2."""
-        if self.stage == "queue":
-            self.stage = "connect"
         if self._tunnel and event == "http11.receive_response_headers.complete":
-            self._tunnel, self.beyond = False, True
+            self._tunnel, self.beyond_proxy = False, True
         elif event == "http11.send_request_headers.started" and info["request"].method != b"CONNECT":
             self.stage = "sent"
             self.deadline.reschedule(None)
         elif event == "http11.receive_response_headers.started" and self.stage == "sent" and self._head is not None:
             self.deadline.reschedule(asyncio.get_running_loop().time() + self._head)
-
-    @property
-    def words(self) -> str:
-        """In words, to be put after a sentence about a deadline; empty where there is nothing to tell."""
-        if self.says or not self.stage:
-            return self.says
-        if self.answer is not None:
-            return f"HTTP status {self.answer.status} came, with {size_text(self.answer.size)} of its body"
-        return "it was sent, and nothing came back" if self.stage == "sent" else "the connection was never made"
 
     def too_slow(self, client: Client, connect: float) -> HttpFailure:
         """The deadline has passed."""
@@ -97,16 +76,14 @@ class Standing:
             )
         if self.stage == "name":
             return HttpDown(f"The host name {client.peer} did not resolve {seconds}.")
-        if self.stage == "queue":
-            return HttpDown(f"{http_client.CONNECTIONS} requests to {place} are open already.")
         hint = "Is the server running, and is a firewall in between?"
-        if client.proxy and not self.beyond:
+        if client.proxy and not self.beyond_proxy:
             place += f" through the proxy {client.proxy}, which {client.proxy_named} names,"
             hint = "Is the proxy running?"
         return HttpDown(f"No connection to {place} {seconds}.", hint=hint)
 
 
-def onward_of(client: Client, answer: Answer) -> httpx2.URL | None:
+def onward_of(client: Client, answer: Response) -> httpx2.URL | None:
     """Where to go on, None if the answer is no redirect.
 
     Raises:
@@ -126,7 +103,7 @@ def onward_of(client: Client, answer: Answer) -> httpx2.URL | None:
     raise HttpUnreachable(
         f"{client.place} redirects to {where} with status {answer.status}, {why}; it was not followed.",
         hint=f"If that is the server you mean, use its address: {where}" if web else "Check the URL.",
-        http=told(answer, b""),
+        http=answer_of(answer, b""),
     )
 
 
@@ -135,7 +112,6 @@ _CREDENTIALS = 5
 """How many times one request is sent anew with other credentials, whatever these say."""
 _REFUSAL, _PATIENCE = 64 * 1024, 5.0
 """Bytes and seconds of a refusal's body that are read before the credentials are asked."""
-_UNSHOWN = "A server that wants a client certificate (tls.cert) may hang up so, too."
 _ABANDONED = "abandoned before its end: the connection was closed"
 
 
@@ -145,13 +121,10 @@ class _Attempt:
 
     method: str
     url: httpx2.URL
-    patience: float | None
-    """Seconds that it may wait where the server asks for it; None for not at all."""
-    standing: Standing
-    signed: HeaderList = field(default_factory=HeaderList)
+    credentials: HeaderList = field(default_factory=HeaderList)
     """What the credentials gave for it last."""
     hops: int = 0
-    tries: int = 0
+    refusals: int = 0
     paused: bool = False
 
 
@@ -182,8 +155,6 @@ class Edge:
         Raises:
             ConfigError: the URL, a header, or a proxy named by the environment cannot be used.
         """
-        if self._client is not None:
-            return  # Shared by two transports: see `FallbackTransport`.
         headers = configured(self._config)
         client = await asyncio.to_thread(http_client.load, self._config, self._limits, self.connect)
         signed = any(name.lower() == "authorization" for name, _ in headers)
@@ -211,19 +182,16 @@ class Edge:
         *,
         head: float | None,
         url: httpx2.URL | None = None,
-        again: bool = False,
-        patience: float | None = None,
-        standing: Standing | None = None,
-    ) -> AsyncGenerator[Answer, None]:
+        once: bool = False,
+    ) -> AsyncGenerator[Response, None]:
         """Send one request and wait up to `head` seconds for the head of its response (None: as long as it takes).
 
-        It goes to the configured address, or to another `url` that `within` gave. With `again` the body is a frame
-        that the tap has been told of before.
+        It goes to the configured address, or to another `url` that `within` gave.
 
         Redirects are followed within the origin, when they keep the method (307, 308), at most five times. A refusal
         (401, 403) is shown to the credentials, and sent anew where they find better ones; its connection is given back
-        before, for they may ask a person. One for the time being (429, 503) is sent once more after the time that its
-        Retry-After names, where that is at most `patience` seconds.
+        before, for they may ask a person. After 429 and 503 it is sent once more, when the time that Retry-After names
+        is over, where that is a part of what connecting may take; never with `once`.
 
         Raises:
             HttpUnreachable: it never reached the server, or is redirected elsewhere.
@@ -232,14 +200,15 @@ class Edge:
             LimitExceeded: the headers are larger than `limits.headers`.
             StudioError: of the credentials, see `Credentials.refused`.
         """
-        at = _Attempt(method, url or self._ready().url, patience, standing or Standing())
+        at = _Attempt(method, url or self._ready().url, paused=once)
+        first = True
         while at.hops <= _REDIRECTS:
-            answer = await self._send(at, headers, body, head, first=not again)
-            again = True
+            answer = await self._send(at, headers, body, head, first=first)
+            first = False
             try:
                 if (onward := onward_of(self._ready(), answer)) is not None:
                     at.url, at.hops = onward, at.hops + 1
-                elif not await self._once_more(answer, at):
+                elif not await self._send_again(answer, at):
                     yield answer
                     return
             except asyncio.CancelledError:
@@ -252,34 +221,35 @@ class Edge:
                 await answer.close()
         raise HttpUnreachable(f"{self.place} redirects more than {_REDIRECTS} times.", hint="Check the URL.")
 
-    async def _once_more(self, answer: Answer, at: _Attempt) -> bool:
+    async def _send_again(self, answer: Response, at: _Attempt) -> bool:
         """Whether to send the request again: better credentials have been found, or the time that was asked is over."""
         if self._access is not None and await self._refused(self._access, answer, at):
             return True
-        pause = None if at.paused else pause_of(answer, at.patience)
-        if pause is None:
+        # 429 and 503 say that nothing was done, and that it may be otherwise soon.
+        pause = retry_after(answer) if answer.status in (429, 503) and not at.paused else None
+        if pause is None or pause > min(self._limits.retry_max, self.connect / 2):
             return False
         await answer.settle(_REFUSAL, _PATIENCE)
         at.paused = True
-        at.standing.says = f"HTTP status {answer.status} came, which asks to wait {in_words(pause)}"
-        self._tap.note(f"HTTP status {answer.status} asks to wait {in_words(pause)}; then it is sent once more")
+        self._tap.note(f"HTTP status {answer.status} asks to wait {pause:g} seconds; then it is sent once more")
         await asyncio.sleep(pause)
         return True
 
-    async def _refused(self, access: Credentials, answer: Answer, at: _Attempt) -> bool:
+    async def _refused(self, access: Credentials, answer: Response, at: _Attempt) -> bool:
         """Whether credentials that are better than those that were sent have been found."""
         access.seen(str(answer.url), answer.headers)
         nonce = answer.status == 400 and bool(answer.header("dpop-nonce"))
-        if (answer.status not in (401, 403) and not nonce) or at.tries >= _CREDENTIALS:
+        if (answer.status not in (401, 403) and not nonce) or at.refusals >= _CREDENTIALS:
             return False
         body = await answer.settle(_REFUSAL, _PATIENCE)
-        at.tries += 1
-        at.standing.says = f"HTTP status {answer.status} came, and other credentials are being got or asked for"
-        refusal = Refused(answer.status, at.method, str(answer.url), at.signed, answer.headers, excerpt(body), at.tries)
+        at.refusals += 1
+        refusal = Refused(
+            answer.status, at.method, str(answer.url), at.credentials, answer.headers, excerpt(body), at.refusals
+        )
         try:
             return await access.refused(refusal)
         except StudioError as error:
-            error.http = error.http or told(answer, body)
+            error.http = error.http or answer_of(answer, body)
             raise
 
     def within(self, base: httpx2.URL, reference: str) -> httpx2.URL:
@@ -316,71 +286,68 @@ class Edge:
             raise HttpLost("The connection is closed.")
         return self._client
 
-    async def _send(self, at: _Attempt, headers: HeaderList, body: bytes, head: float | None, *, first: bool) -> Answer:
+    async def _send(
+        self, at: _Attempt, headers: HeaderList, body: bytes, head: float | None, *, first: bool
+    ) -> Response:
         client = self._ready()
         if self._access is not None:
-            at.signed = await self._access.lines(at.method, str(at.url))
+            at.credentials = await self._access.lines(at.method, str(at.url))
         number = next(self._numbers)
-        request = client.request(at.method, at.url, merged(self._headers, headers, at.signed), body)
+        request = client.request(at.method, at.url, merged(self._headers, headers, at.credentials), body)
         lines = tuple((text(name), text(value)) for name, value in request.headers.raw)
         self._tap.http_request(HttpRequest(number, at.method, str(at.url), lines))
         if body and first:
             self._tap.sent(body, number)  # Once: a redirect repeats the frame, the request it carries is the same.
         try:
-            response = await self._head(client, request, head, at.standing)
+            response = await self._head(client, request, head)
         except (StudioError, asyncio.CancelledError) as error:
             why = error.message if isinstance(error, StudioError) else _ABANDONED
             self._tap.http_response(HttpResponse(number, 0, "", (), error=why))
             raise
-        answer = at.standing.answer = Answer(number, response, at.url, client.problems, self._broken)
+        answer = Response(number, response, at.url, client.problems, self._broken)
         self._tap.http_response(HttpResponse(number, answer.status, answer.reason, answer.headers))
         if sum(len(name) + len(value) + 4 for name, value in answer.headers) > self._limits.headers:
             await answer.close()
             raise self._headers_too_large()
         return answer
 
-    async def _head(
-        self, client: Client, request: httpx2.Request, head: float | None, standing: Standing
-    ) -> httpx2.Response:
+    async def _head(self, client: Client, request: httpx2.Request, head: float | None) -> httpx2.Response:
         """Connect, send, wait for the head: connecting has its own deadline, writing that of `limits.write`."""
-        standing.begin(head, tunnel=client.tunnels)
+        progress = Progress(head, tunnel=client.tunnels)
         try:
-            async with asyncio.timeout(self.connect) as standing.deadline:
+            async with asyncio.timeout(self.connect) as progress.deadline:
                 await self._look_up(client)
-                standing.stage = "queue"
-                request.extensions["trace"] = standing
+                progress.stage = "connect"
+                request.extensions["trace"] = progress
                 return await client.transport.handle_async_request(request)
         except TimeoutError:
-            self._known = standing.stage == "sent"
-            raise standing.too_slow(client, self.connect) from None
+            self._known = progress.stage == "sent"
+            raise progress.too_slow(client, self.connect) from None
         except client.problems as problem:
             if "buffer too long" in str(problem):
                 raise self._headers_too_large() from None
-            self._known = standing.stage == "sent"
-            near = bool(client.proxy) and not self._known and not standing.beyond
+            self._known = progress.stage == "sent"
+            near = bool(client.proxy) and not self._known and not progress.beyond_proxy
             place, named = (client.proxy, client.proxy_named) if near else (self.place, "")
             if client.proxy and type(problem).__name__ == "ProxyError":
                 place, named = self.place, client.proxy_named
-            failure = network_failure(problem, place, under_way=self._known, proxy=named)
-            if isinstance(failure, HttpLost) and request.url.scheme in ("https", "wss") and not self._config.tls.cert:
-                failure.hint = f"{failure.hint} {_UNSHOWN}".strip()
-            raise failure from problem
+            raise network_failure(problem, place, under_way=self._known, proxy=named) from problem
 
     async def _look_up(self, client: Client) -> None:
         """Resolve the name that connections go to, unless it did and nothing has failed since."""
-        if client.peer and not self._known:
+        if not self._known:
             try:
                 await look_up(client.peer)
             except (OSError, UnicodeError) as problem:
                 raise no_such_host(client.peer, problem, client.proxy_named) from problem
         self._known = True
 
-    def _broken(self, answer: Answer, problem: Exception) -> HttpFailure:
+    def _broken(self, answer: Response, problem: Exception) -> HttpFailure:
         error = network_failure(problem, self.place, under_way=True)
         self._ended(answer, error.message)
         return error
 
-    def _ended(self, answer: Answer, error: str) -> None:
+    def _ended(self, answer: Response, error: str) -> None:
         if not answer.settled:
             self._tap.http_response(HttpResponse(answer.exchange, answer.status, answer.reason, (), error=error))
 

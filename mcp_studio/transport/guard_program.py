@@ -1,6 +1,6 @@
 """The guard: owns every server process from its first moment, so that none outlives the studio, however that ends.
 
-It is a program of its own, started and spoken to by `transport.guard_start` and never imported by the studio. For each
+It is a program of its own, started and spoken to by `transport.guard` and never imported by the studio. For each
 server the studio sends one byte with four descriptors: the control socket and the server's standard input, output and
 error. The guard forks a keeper, which reads the request from the control socket, starts the server, adopts everything
 that the server starts in turn, and ends all of it when told to or when the control socket closes.

@@ -15,20 +15,7 @@ from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing
 from mcp_studio.transport.base import Opened, Sink, Tap
 from mcp_studio.transport.edge import Edge, merged
-from mcp_studio.transport.http_errors import (
-    HttpBroken,
-    HttpFailure,
-    HttpLost,
-    HttpUnreachable,
-    SessionLost,
-    excerpt,
-    refused,
-    session_lost,
-    told,
-    wrong_type,
-)
-from mcp_studio.transport.http_response import Answer
-from mcp_studio.transport.http_wire import (
+from mcp_studio.transport.http_connection import (
     ACCEPT,
     FIRST_MODERN,
     Cursor,
@@ -36,8 +23,21 @@ from mcp_studio.transport.http_wire import (
     Waiting,
     is_json,
     legacy_headers,
-    named,
+    method_and_target,
 )
+from mcp_studio.transport.http_errors import (
+    HttpBroken,
+    HttpFailure,
+    HttpLost,
+    HttpUnreachable,
+    SessionLost,
+    answer_of,
+    excerpt,
+    refused,
+    session_lost,
+    wrong_type,
+)
+from mcp_studio.transport.http_response import Response
 
 _STEADY = 5.0
 """A stream that was open for this many seconds was of use, whatever came on it."""
@@ -48,7 +48,7 @@ class HttpTransport(HttpConnection):
     """The transport of one server that is reached by URL; implements `base.Transport`.
 
     Args:
-        edge: the HTTP edge to use, where it is shared with another transport to the same server.
+        edge: the HTTP edge to use, where it has credentials.
     """
 
     kind: Kind = "http"
@@ -94,9 +94,8 @@ class HttpTransport(HttpConnection):
 
     async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
         """Post a body as it is; see `Transport.send_raw`."""
-        self.check()
-        await self.raw(data, list(headers))
-        if named(data)[0] == "notifications/initialized":
+        await super().send_raw(data, headers=headers)
+        if method_and_target(data)[0] == "notifications/initialized":
             self._initialized = True
             self._listen()
 
@@ -180,26 +179,17 @@ class HttpTransport(HttpConnection):
         # Until the version is settled the exchange is part of connecting. After that the deadline is the request's own,
         # which progress renews and a question to a person suspends: whoever waits ends it by `abandon`.
         head = None if self.version else self.edge.connect
-        post = self.edge.exchange(
-            "POST", self.headers(out), out.frame, head=head, patience=self.patience, standing=waiting.standing
-        )
-        async with post as answer:
+        async with self.edge.exchange("POST", self.headers(out), out.frame, head=head) as answer:
             if not 200 <= answer.status < 300:
                 await self.refusal(out, answer)
                 return
             self.begin_session(out, answer)
-            if answer.status == 202:
-                raise HttpBroken(
-                    f"{self.edge.place} accepted the request with status 202, which answers nothing.",
-                    hint="202 is for notifications; a request has to be answered, as JSON or as an event stream.",
-                    http=told(answer, await self.error_body(answer)),
-                )
             if answer.media_type == "text/event-stream":
                 await self.pump(answer, cursor, waiting)
             else:
                 await self._json(waiting, answer)
 
-    async def _json(self, waiting: Waiting, answer: Answer) -> None:
+    async def _json(self, waiting: Waiting, answer: Response) -> None:
         """Deliver a body that is one JSON text."""
         place, media_type = self.edge.place, answer.media_type
         if media_type and not is_json(media_type):
@@ -212,7 +202,7 @@ class HttpTransport(HttpConnection):
             raise HttpBroken(
                 f"What {place} sent does not answer the request: {excerpt(body)}",
                 hint="The body of the response has to be a JSON-RPC response with the id of the request.",
-                http=told(answer, body),
+                http=answer_of(answer, body),
             )
 
     # ------------------------------------------------------------------ streams opened by GET
@@ -243,16 +233,13 @@ class HttpTransport(HttpConnection):
             LimitExceeded: an event is too large.
         """
         clock = asyncio.get_running_loop().time
-        standing = waiting.standing if waiting is not None else None
         established = waiting is not None
         tries, pause = 0, cursor.delay(0, self.limits) if waiting is not None else 0.0
         while True:
             await asyncio.sleep(pause)
             began, seen, wish = clock(), _progress(cursor, waiting), 0.0
             try:
-                async with self.edge.exchange(
-                    "GET", self.stream_headers(cursor), head=None, standing=standing
-                ) as answer:
+                async with self.edge.exchange("GET", self.stream_headers(cursor), head=None) as answer:
                     await self._accept(answer, established=established)
                     established = True
                     await self.pump(answer, cursor, waiting)
@@ -273,7 +260,7 @@ class HttpTransport(HttpConnection):
                 raise problem
             pause = max(cursor.delay(tries, self.limits), min(wish, self.limits.retry_max))
 
-    async def _accept(self, answer: Answer, *, established: bool) -> None:
+    async def _accept(self, answer: Response, *, established: bool) -> None:
         """Return if this is an event stream, raise what it is otherwise."""
         body = await self.expect_stream(answer)
         if body is None:
@@ -282,13 +269,7 @@ class HttpTransport(HttpConnection):
         if answer.status == 404 and self.session and established:
             raise session_lost(answer, place, body)
         if answer.status == 405 and not established:
-            raise HttpFailure("it answers GET with status 405, which is its right", http=told(answer, body))
-        if answer.status == 405:
-            raise HttpFailure(
-                f"{place} ended the stream early and does not let it be taken up again: GET is answered with 405.",
-                hint="A stream whose events have ids has to be resumed by a GET with Last-Event-ID.",
-                http=told(answer, body),
-            )
+            raise HttpFailure("it answers GET with status 405, which is its right", http=answer_of(answer, body))
         raise refused(answer, place, body)
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import re
 import socket
 import ssl
-import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote_to_bytes, urlsplit
@@ -19,6 +15,7 @@ from mcp_studio.config.model import ServerConfig, Tls
 from mcp_studio.errors import ConfigError
 from mcp_studio.limits import Limits
 from mcp_studio.record import record
+from mcp_studio.vault.base import beside
 
 if TYPE_CHECKING:
     import httpx2
@@ -34,26 +31,7 @@ async def look_up(host: str) -> None:
         OSError: the name does not resolve.
         UnicodeError: it cannot be a host name.
     """
-    loop = asyncio.get_running_loop()
-    found: asyncio.Future[Exception | None] = loop.create_future()
-
-    def tell(problem: Exception | None) -> None:
-        if not found.done():
-            found.set_result(problem)
-
-    def look() -> None:
-        problem: Exception | None = None
-        try:
-            socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as error:
-            problem = error
-        with suppress(RuntimeError):  # The loop may have ended meanwhile.
-            loop.call_soon_threadsafe(tell, problem)
-
-    threading.Thread(target=look, name=f"look up {host}", daemon=True).start()
-    problem = await found
-    if problem is not None:
-        raise problem
+    await beside(socket.getaddrinfo, host, None, type=socket.SOCK_STREAM)
 
 
 # ---------------------------------------------------------------------------------------------------- proxies
@@ -106,15 +84,11 @@ def _problem(route: Route, scheme: str) -> str:
     """Why a proxy cannot be used; empty where it can."""
     try:
         parts = urlsplit(route.url)
-        usable = bool(parts.hostname) and parts.port != 0
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        return "its address is none"
-    if parts.scheme.startswith("socks"):
-        return "SOCKS is not supported, only HTTP proxies are"
-    if parts.scheme not in ("http", "https"):
-        return f"{parts.scheme}:// is no scheme of an HTTP proxy"
+        usable = False
     if not usable:
-        return "it names no host"
+        return "it has to be http://HOST:PORT or https://HOST:PORT (SOCKS is not supported)"
     return "through it only wss:// works, not ws://" if scheme == "ws" else ""
 
 
@@ -123,7 +97,7 @@ def _unusable(route: Route, why: str) -> ConfigError:
     return ConfigError(text, hint="Put the host into NO_PROXY to go there directly.")
 
 
-def made(route: Route, context: Callable[[], ssl.SSLContext]) -> httpx2.Proxy:
+def proxy_of(route: Route, context: Callable[[], ssl.SSLContext]) -> httpx2.Proxy:
     """The same as httpx2 wants it; `context` is for a proxy that is spoken to over TLS itself.
 
     Raises:
@@ -141,7 +115,6 @@ def made(route: Route, context: Callable[[], ssl.SSLContext]) -> httpx2.Proxy:
 
 _LARGEST = 8 * 1024 * 1024
 _SUFFIXES = (".pem", ".crt", ".cer", ".cert")
-_ENCRYPTED = re.compile(rb"-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type: 4,ENCRYPTED")
 _PEM = "It should be PEM, which begins with -----BEGIN; of a .p12 or .pfx file: openssl pkcs12 -in F -out F.pem"
 
 
@@ -218,12 +191,9 @@ def _show(made: ssl.SSLContext, tls: Tls, failed: Callable[..., ConfigError]) ->
     try:
         made.load_cert_chain(cert, key, password=lambda: tls.password)
     except (OSError, ValueError) as problem:
-        if getattr(problem, "reason", None) in ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH"):
-            raise failed("key", f"The key in {key} does not belong to the certificate in {cert}.", "") from None
-        if _ENCRYPTED.search(key.read_bytes()):
-            text = f"The key in {key} is encrypted, and the password that is given does not open it."
-            raise failed("password", text, "Set tls.password.") from None
-        raise failed("cert", f"The client certificate {cert} and its key cannot be read: {_why(problem)}.") from None
+        text = f"The client certificate {cert} with the key in {key} cannot be used: {_why(problem)}."
+        hint = f"The key has to belong to it, and tls.password has to open the key where it is encrypted. {_PEM}"
+        raise failed("cert", text, hint) from None
 
 
 def _why(problem: Exception) -> str:
@@ -257,7 +227,7 @@ class Client:
     """What the transport raises when the network or the peer fails."""
     timeout: dict[str, float | None]
     peer: str
-    """The host that connections go to, the proxy's if there is one; empty when nothing has to be looked up."""
+    """The host that connections go to, the proxy's if there is one."""
     proxy: str = ""
     """Host and port of the proxy in between; empty where there is none."""
     proxy_named: str = ""
@@ -333,7 +303,7 @@ def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
     # Authorities are loaded only where TLS can come into play; without any, verification refuses everything.
     verify = plain() if url.scheme in ("http", "ws") else context(config.tls, server=name, file=file)
     # A proxy is not the server: it is verified always, and is shown no certificate of ours.
-    proxy = made(route, lambda: context(Tls(ca=config.tls.ca), server=name, file=file)) if route else None
+    proxy = proxy_of(route, lambda: context(Tls(ca=config.tls.ca), server=name, file=file)) if route else None
     bounds = httpx2.Limits(
         max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS // 8, keepalive_expiry=_KEEP_ALIVE
     )
@@ -347,7 +317,7 @@ def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
             *(httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError),
         ),
         timeout={"connect": connect, "read": None, "write": limits.write, "pool": None},
-        peer=_name(route.url if route else str(url)),
+        peer=urlsplit(route.url if route else str(url)).hostname or "",
         proxy=route.place if route else "",
         proxy_named=route.variable if route else "",
     )
@@ -369,15 +339,3 @@ def _address(config: ServerConfig) -> httpx2.URL:
         file=config.source.file,
         key=f"servers.{config.name}.url",
     )
-
-
-def _name(url: str) -> str:
-    """The host of a URL if it is a name, an empty string for an IP address."""
-    from ipaddress import ip_address
-
-    host = urlsplit(url).hostname or ""
-    try:
-        ip_address(host)
-    except ValueError:
-        return host
-    return ""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import errno
 import re
 import socket
 import ssl
-import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from mcp_studio.errors import ConnectionLost, HttpAnswer, ProtocolError, SignInNeeded, StudioError, Unreachable
 
 if TYPE_CHECKING:
-    from mcp_studio.transport.http_response import Answer
+    from mcp_studio.transport.http_response import Response
 
 EXCERPT = 300
 """Characters of a body that are quoted in an error."""
@@ -102,21 +98,19 @@ _OURS = {
     "CERTIFICATE_REQUIRED": ("wants a client certificate, and none was shown", _SHOW),
     "HANDSHAKE_FAILURE": ("refused the TLS handshake without a reason", f"If it wants a client certificate: {_SHOW}"),
     "BAD_CERTIFICATE": ("does not accept the client certificate", _SHOW),
-    "CERTIFICATE_UNKNOWN": ("does not accept the client certificate", _SHOW),
     "UNKNOWN_CA": ("does not know the authority of the client certificate", "It has to be one that it trusts."),
     "CERTIFICATE_EXPIRED": ("refuses the client certificate: it has expired", "Get a new one for tls.cert."),
-    "CERTIFICATE_REVOKED": ("refuses the client certificate: it was revoked", "Get a new one for tls.cert."),
 }
 """Alerts about ourselves (RFC 8446 6.2), without the version that OpenSSL puts before them."""
 _OLD = ("knows none of the versions of TLS that are accepted here", "Its TLS may be too old to be safe.")
 _NO_TLS = ("does not speak TLS", "Try http:// instead of https://.")
 _THEIRS = {
-    **dict.fromkeys(("PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL", "NO_PROTOCOLS_AVAILABLE"), _OLD),
-    **dict.fromkeys(
-        ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG"), _NO_TLS
-    ),
-    "UNRECOGNIZED_NAME": ("does not know the host name that it is asked for", "Check the name in the URL."),
-    "UNEXPECTED_EOF_WHILE_READING": ("hung up in the TLS handshake", f"Does it speak TLS (https://)? {_SHOW}"),
+    "PROTOCOL_VERSION": _OLD,
+    "UNSUPPORTED_PROTOCOL": _OLD,
+    "WRONG_VERSION_NUMBER": _NO_TLS,
+    "RECORD_LAYER_FAILURE": _NO_TLS,
+    "HTTP_REQUEST": _NO_TLS,
+    "PACKET_LENGTH_TOO_LONG": _NO_TLS,
 }
 
 
@@ -141,7 +135,6 @@ def tls_failure(problem: ssl.SSLError, place: str, *, under_way: bool) -> HttpFa
 # ---------------------------------------------------------------------------------------------------- network
 
 _CUT = ("without sending complete message", "incomplete chunked", "unexpectedly closed")
-_BYTES = re.compile(r"""bytearray\(b(['"].*['"])\)""")
 _CRASHED = "The server, or what stands before it, may have crashed or been restarted: its log says."
 
 
@@ -197,14 +190,8 @@ def _unmade(chain: tuple[BaseException, ...], place: str, proxy: str) -> HttpFai
         if isinstance(link, ConnectionRefusedError):
             hint = "Is the server running, and is the port right?" if not proxy else f"Is {proxy} right?"
             return HttpDown(f"Nothing answers at {where}: the connection was refused.", hint=hint)
-        if isinstance(link, ConnectionResetError | BrokenPipeError):
-            return HttpDown(
-                f"{where} reset the connection while it was being made.",
-                hint="Something in between may forbid it, or this port expects something else than HTTP.",
-            )
-        if isinstance(link, OSError) and link.errno in (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN):
-            return HttpDown(f"There is no way to {where}: {_reason(chain)}.", hint="Check the network, or VPN.")
-    return HttpDown(f"No connection to {where}: {_reason(chain)}.", hint="Is the server running?")
+    hint = "Is the server running, does this port speak HTTP, and is there a way to it (network, VPN)?"
+    return HttpDown(f"No connection to {where}: {_reason(chain)}.", hint=hint)
 
 
 def _lost(chain: tuple[BaseException, ...], names: set[str], place: str) -> HttpFailure:
@@ -220,26 +207,11 @@ def _lost(chain: tuple[BaseException, ...], names: set[str], place: str) -> Http
     if any(words in text for words in _CUT):
         return HttpLost(f"{place} closed the connection in the middle of its answer.", hint=_CRASHED)
     if "RemoteProtocolError" in names:
-        return _broken(text, _reason(chain[:1]), place)
-    if any(isinstance(link, ConnectionResetError | BrokenPipeError) for link in chain):
-        return HttpLost(f"{place} reset the connection before its answer was complete.", hint=_CRASHED)
-    return HttpLost(f"The connection to {place} ended before its answer was complete: {_reason(chain)}.")
-
-
-def _broken(text: str, reason: str, place: str) -> HttpFailure:
-    """An answer that is none; the libraries below name their own parts rather than what came."""
-    hint = ""
-    if "\\x15\\x03" in text or "illegal request line" in text:
-        reason = "it does not begin with a status line"
-        hint = "Does this port want https:// instead, or speak HTTP/2 alone, or something else than HTTP?"
-    elif "_SWITCH_" in text:
-        reason = "it switches to another protocol, which nobody asked for"
-    elif "status_code" in text:
-        reason = "its status is no number from 100 to 999"
-    elif "buffer too long" in text:
-        reason = "its headers, trailers or chunk lines are too long"
-    reason = _BYTES.sub(r"\1", reason)
-    return HttpBroken(f"What {place} answered is not HTTP: {reason}.", hint=hint)
+        return HttpBroken(
+            f"What {place} answered is not HTTP: {_reason(chain[:1])}.",
+            hint="Does this port want https:// instead, or speak HTTP/2 alone, or something else than HTTP?",
+        )
+    return HttpLost(f"The connection to {place} ended before its answer was complete: {_reason(chain)}.", hint=_CRASHED)
 
 
 def _chain(problem: BaseException) -> Iterator[BaseException]:
@@ -270,43 +242,10 @@ def _reason(chain: tuple[BaseException, ...]) -> str:
 _LONGEST = 400 * 86_400.0
 
 
-def asked(answer: Answer) -> float | None:
-    """Seconds from now that a refusal asks to wait; None where it asks for nothing that can be understood.
-
-    It comes as a number of seconds, or as a date, which is compared with the server's own clock where it tells that.
-    """
+def retry_after(answer: Response) -> float | None:
+    """Seconds that a refusal asks to wait; None where it does not say so as a number."""
     value = answer.header("retry-after").strip()
-    if value.isascii() and value.isdecimal():
-        return min(float(value[:12]), _LONGEST)
-    until, now = _date(value), _date(answer.header("date"))
-    if until is None:
-        return None
-    return min(max(until - (time.time() if now is None else now), 0.0), _LONGEST)
-
-
-def pause_of(answer: Answer, patience: float | None) -> float | None:
-    """Seconds after which the same request may be sent once more; None where that is too long, or would not help."""
-    # 429 and 503 say that nothing was done, and that it may be otherwise soon.
-    wait = asked(answer) if answer.status in (429, 503) else None
-    return wait if wait is not None and patience is not None and wait <= patience else None
-
-
-def in_words(seconds: float) -> str:
-    """`7 seconds`; from a few minutes on with the time of day."""
-    rounded = round(seconds)
-    if rounded < 300:
-        return f"{rounded} second{'' if rounded == 1 else 's'}"
-    when = datetime.fromtimestamp(time.time() + seconds, UTC)
-    return f"{rounded / 60:,.0f} minutes, until {when:%Y-%m-%d %H:%M} UTC"
-
-
-def _date(value: str) -> float | None:
-    try:
-        found = parsedate_to_datetime(value)
-        # Without a zone it is universal time (RFC 9110 5.6.7); Python would take it for ours.
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, TypeError, OverflowError):
-        return None
+    return min(float(value[:12]), _LONGEST) if value.isascii() and value.isdecimal() else None
 
 
 # ---------------------------------------------------------------------------------------------------- statuses
@@ -329,34 +268,12 @@ MEANINGS = {
         "this address does not take the HTTP method",
         'Check the path of the URL. A server of HTTP+SSE (2024-11-05) answers so too: transport = "sse".',
     ),
-    406: (
-        "it cannot answer in any form that was asked for",
-        "A header Accept of this server's entry, or something in between, may have replaced ours.",
-    ),
     407: (
         "the proxy in between wants credentials",
         "They go into its address: HTTP_PROXY=http://USER:PASSWORD@HOST:PORT",
     ),
-    409: (
-        "the request is at odds with something that is under way",
-        "Many servers allow one listening stream in a session: another client, or an earlier connection, may hold it.",
-    ),
     413: ("the request is larger than it takes", "Send less, or have the bound raised on the server or its gateway."),
-    415: (
-        "it does not take a body of this type",
-        "A header Content-Type of this server's entry may have replaced ours; or this is no MCP endpoint.",
-    ),
-    421: (
-        "it does not serve the host name that it was asked for",
-        "Servers that guard against DNS rebinding answer so: the host in the URL has to be among those it allows.",
-    ),
-    422: (
-        "it understood the JSON, but not as a message of MCP",
-        "Web frameworks answer so to a body that they do not expect: is this an MCP endpoint?",
-    ),
-    426: ("it wants another protocol", "Is this the address of a WebSocket (ws:// or wss://)?"),
     429: ("it was asked too often", "Wait, and send less at a time."),
-    500: ("it failed inside", "The server's own log says why."),
     502: (
         "what stands before it could not make sense of its answer",
         "The MCP server behind the gateway may have ended, or speak something else than HTTP.",
@@ -368,13 +285,6 @@ MEANINGS = {
     ),
 }
 """What the server says with a status, and what to do."""
-_TLS = {
-    b"plain HTTP request was sent to HTTPS port": "Use https:// in the address of this server.",
-    b"HTTP request to an HTTPS server": "Use https:// in the address of this server.",
-    b"No required SSL certificate": "It wants a client certificate: tls.cert and tls.key of its entry.",
-    b"SSL certificate error": "It does not accept the client certificate: check tls.cert and tls.key of its entry.",
-}
-"""What web servers answer to, beneath MCP, by words of theirs (nginx, Go)."""
 
 
 def meaning(status: int) -> tuple[str, str]:
@@ -386,33 +296,36 @@ def meaning(status: int) -> tuple[str, str]:
     return MEANINGS.get(status, ("it does not take the request", "The trace shows what was sent."))
 
 
-def told(answer: Answer, body: bytes) -> HttpAnswer:
+def answer_of(answer: Response, body: bytes) -> HttpAnswer:
     """What HTTP answered, to go with an error."""
     text = body[: BODY * 4].decode("utf-8", "replace")
     beginning = text if len(text) <= BODY and len(body) <= BODY * 4 else text[:BODY] + "…"
     return HttpAnswer(answer.status, answer.reason, tuple(answer.headers), beginning)
 
 
-def named(status: int, reason: str = "") -> str:
+def status_text(status: int, reason: str = "") -> str:
     """`HTTP status 404 Not Found`, in the server's own words where it has some."""
     reason = reason or next((one.phrase for one in HTTPStatus if one == status), "")
     return f"HTTP status {status} {reason[:80]}".rstrip()
 
 
-def refused(answer: Answer, place: str, body: bytes) -> HttpFailure:
+def refused(answer: Response, place: str, body: bytes) -> HttpFailure:
     """A status that is no success, and does not ask for a sign-in."""
-    wait = asked(answer)
+    wait = retry_after(answer)
     says, hint = meaning(answer.status)
-    hint = next((instead for words, instead in _TLS.items() if words in body[:4096]), hint)
+    if b"HTTP request" in body[:4096] and b"HTTPS" in body[:4096]:
+        hint = "Use https:// in the address of this server."
     page = f" and an HTML page{_titled(body)}" if answer.media_type == "text/html" else ""
     quoted = f" It says: {said}" if (said := excerpt(body)) and not page else ""
     if wait is not None:
-        hint = f"It asks to wait {in_words(wait)}. {hint}"
-    message = f"{place} answered with {named(answer.status, answer.reason)}{page}, which says that {says}.{quoted}"
-    return HttpFailure(message, hint=hint, http=told(answer, body), retry_after=wait or 0.0)
+        hint = f"It asks to wait {wait:g} seconds. {hint}"
+    message = (
+        f"{place} answered with {status_text(answer.status, answer.reason)}{page}, which says that {says}.{quoted}"
+    )
+    return HttpFailure(message, hint=hint, http=answer_of(answer, body), retry_after=wait or 0.0)
 
 
-def session_lost(answer: Answer, place: str, body: bytes) -> SessionLost:
+def session_lost(answer: Response, place: str, body: bytes) -> SessionLost:
     """The session is unknown (specification 2025-11-25, basic/transports, Session Management): begin another."""
     said = "" if answer.media_type == "text/html" else excerpt(body)
     quoted = f" It says: {said}" if said else ""
@@ -421,17 +334,17 @@ def session_lost(answer: Answer, place: str, body: bytes) -> SessionLost:
         f"started anew.{quoted}",
         hint="A new session begins with the next connection. Where several instances serve it, what stands before them "
         "has to keep a session with one.",
-        http=told(answer, body),
+        http=answer_of(answer, body),
     )
 
 
-def wants_sign_in(answer: Answer) -> bool:
+def wants_sign_in(answer: Response) -> bool:
     """Whether other credentials may help: 401, and 403 that names a scope to get. Any other 403 is a refusal."""
     insufficient = _param(answer.header("www-authenticate"), "error") == "insufficient_scope"
     return answer.status == 401 or (answer.status == 403 and insufficient)
 
 
-def sign_in(answer: Answer, place: str, body: bytes, *, had_credentials: bool) -> HttpSignIn:
+def sign_in(answer: Response, place: str, body: bytes, *, had_credentials: bool) -> HttpSignIn:
     """What the server asked for where it wants a sign-in, from `WWW-Authenticate` (RFC 9110 11.6.1, RFC 6750 3)."""
     challenge, status = answer.header("www-authenticate"), answer.status
     scheme = re.split("[ ,]", challenge, maxsplit=1)[0][:40]
@@ -444,10 +357,7 @@ def sign_in(answer: Answer, place: str, body: bytes, *, had_credentials: bool) -
     if had_credentials:
         hint = "Check the headers of this server, or what whoever is signed in may do there."
     if scheme.lower() == "basic":
-        hint = "It wants a name and a password, and no sign-in by OAuth: they go into its address, before the host and "
-        hint += "with an @, or into a header Authorization."
-        if had_credentials:
-            hint = "Check the name and the password, in the address or the header Authorization."
+        hint = "It wants a name and a password: they go into its address, NAME:PASSWORD@ before the host."
     if status == 401:
         verb = "does not accept the credentials it was sent" if had_credentials else "wants you to sign in"
         message = f"{place} {verb}: HTTP status 401{asked_for}."
@@ -456,7 +366,7 @@ def sign_in(answer: Answer, place: str, body: bytes, *, had_credentials: bool) -
     else:
         message = f"{place} refuses access: HTTP status {status}{asked_for}."
         message += f" It says: {said}" if (said := excerpt(body)) else ""
-    return HttpSignIn(message, hint=hint, http=told(answer, body), challenge=challenge)
+    return HttpSignIn(message, hint=hint, http=answer_of(answer, body), challenge=challenge)
 
 
 def _param(challenge: str, name: str) -> str:
@@ -465,7 +375,7 @@ def _param(challenge: str, name: str) -> str:
     return (found[1] or found[2] or "")[:EXCERPT] if found else ""
 
 
-def wrong_type(answer: Answer, place: str, body: bytes, *, wanted: str = "JSON") -> HttpBroken:
+def wrong_type(answer: Response, place: str, body: bytes, *, wanted: str = "JSON") -> HttpBroken:
     """A success whose body is of no type that was asked for."""
     said, media_type = excerpt(body), answer.media_type
     if media_type == "text/html":
@@ -477,7 +387,7 @@ def wrong_type(answer: Answer, place: str, body: bytes, *, wanted: str = "JSON")
         kind = f"content of type {media_type}" if media_type else "content of no stated type"
         what = f"{kind} instead of {wanted}: {said}"
         hint = "A response says what it is: Content-Type: application/json or text/event-stream."
-    return HttpBroken(f"{place} answered with {what}", hint=hint, http=told(answer, body))
+    return HttpBroken(f"{place} answered with {what}", hint=hint, http=answer_of(answer, body))
 
 
 def _titled(body: bytes) -> str:

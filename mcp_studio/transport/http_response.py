@@ -37,47 +37,38 @@ class Breather:
 
 
 class Decoder:
-    """Decodes a body that comes as it is, or compressed although that was not asked for."""
+    """Decodes a body that comes as it is, or compressed although that was not asked for.
 
-    def __init__(self, *, compressed: bool) -> None:
+    Raises:
+        HttpBroken: a `Content-Encoding` that we cannot read.
+    """
+
+    def __init__(self, encoding: str) -> None:
+        if encoding.strip().lower() not in ("", "identity", "gzip", "deflate"):
+            raise HttpBroken(f"The body is compressed ({encoding.strip()[:80]}), which was not asked for.", hint=_HINT)
+        compressed = encoding.strip().lower() in ("gzip", "deflate")
         self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32) if compressed else None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """The decoded pieces of the next bytes, each of at most `PIECE` bytes.
+        """The decoded pieces of the next bytes; compressed ones grow to at most `PIECE` bytes each.
 
         Raises:
             HttpBroken: the data is not what its header says.
         """
         if self._inflate is None:
-            for start in range(0, len(data), PIECE):
-                yield data[start : start + PIECE]
+            yield data
             return
-        more = bool(data)
-        while more:
-            if self._inflate.eof:  # gzip may have several members
-                self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
+        piece = b""
+        while data or len(piece) == PIECE:
             try:
                 piece = self._inflate.decompress(data, PIECE)
             except zlib.error as problem:
                 raise HttpBroken(f"The compressed body cannot be read: {problem}.", hint=_HINT) from None
             yield piece
-            data = self._inflate.unused_data if self._inflate.eof else self._inflate.unconsumed_tail
-            more = bool(data) or len(piece) == PIECE
+            data = self._inflate.unconsumed_tail
 
 
-def decoder(encoding: str) -> Decoder:
-    """The decoder for a `Content-Encoding`.
-
-    Raises:
-        HttpBroken: an encoding that was not asked for and that we cannot read.
-    """
-    names = [name for part in encoding.lower().split(",") if (name := part.strip()) not in ("", "identity")]
-    if names not in ([], ["gzip"], ["x-gzip"], ["deflate"]):
-        raise HttpBroken(f"The body is compressed ({encoding.strip()[:80]}), which was not asked for.", hint=_HINT)
-    return Decoder(compressed=bool(names))
-
-
-class Answer:
+class Response:
     """A response whose head is there: read its body once, by `chunk` or by `read`."""
 
     def __init__(
@@ -86,7 +77,7 @@ class Answer:
         response: httpx2.Response,
         url: httpx2.URL,
         problems: tuple[type[Exception], ...],
-        failed: Callable[[Answer, Exception], HttpFailure],
+        failed: Callable[[Response, Exception], HttpFailure],
     ) -> None:
         """`problems` are the errors of the network, `failed` puts one into words and tells the tap."""
         self.exchange = exchange
@@ -133,7 +124,7 @@ class Answer:
         """
         await self.breathe()
         if self._decoder is None:
-            self._decoder = decoder(self.header("content-encoding"))
+            self._decoder = Decoder(self.header("content-encoding"))
         while True:
             for piece in self._pieces:
                 if piece:

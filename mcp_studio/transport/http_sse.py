@@ -10,23 +10,21 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from mcp_studio.config.model import Kind, ServerConfig
-from mcp_studio.errors import ConfigError, ConnectionLost, SignInNeeded, StudioError
+from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.limits import Limits
-from mcp_studio.protocol.events import Outgoing, RequestId
+from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.versions import MODERN_VERSIONS
-from mcp_studio.transport.base import Opened, Sink, Tap, Tasks
+from mcp_studio.transport.base import Opened, Sink, Tap
 from mcp_studio.transport.edge import Edge
-from mcp_studio.transport.http import HttpTransport
+from mcp_studio.transport.http_connection import HttpConnection, Waiting
 from mcp_studio.transport.http_errors import (
     HttpBroken,
     HttpFailure,
     HttpLost,
     HttpUnreachable,
-    excerpt,
     refused,
 )
-from mcp_studio.transport.http_response import Answer
-from mcp_studio.transport.http_wire import HttpConnection, Waiting
+from mcp_studio.transport.http_response import Response
 from mcp_studio.transport.lines import Oversize
 from mcp_studio.transport.sse import SseEvent, SseParser
 
@@ -35,32 +33,21 @@ if TYPE_CHECKING:
 
 _HINT = "It may speak Streamable HTTP: try without a transport."
 _STAY = "It has to stay open while the server is used: what stands before it may end streams that are quiet, or long."
-_NAMELESS = "the stream is open, and no event `endpoint` on it says where messages go"
-_WAITING = 1_000
-"""Requests of which it is known how far their POSTs got."""
-_NOTES = 20
-"""Strange events that are told; more of them are only dropped."""
 
 
 class SseTransport(HttpConnection):
     """The transport of one server of protocol version 2024-11-05 at a URL; implements `base.Transport`.
 
     Args:
-        edge: the HTTP edge to use, where it is shared with another transport to the same server.
-        patience: seconds to wait for the server to name its endpoint; None for as long as connecting may take.
+        edge: the HTTP edge to use, where it has credentials.
     """
 
     kind: Kind = "sse"
 
-    def __init__(
-        self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None, patience: float | None = None
-    ) -> None:
+    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
         super().__init__(config, limits, tap, edge)
         self._modern = config.era == "modern" or config.protocol_version in MODERN_VERSIONS
-        self._naming = patience or self.edge.connect
         self._named: asyncio.Future[httpx2.URL] | None = None
-        self._streaming = False
-        self._strange = 0
 
     async def open(self, sink: Sink) -> Opened:
         """Open the stream and wait until the server has named its endpoint.
@@ -90,54 +77,34 @@ class SseTransport(HttpConnection):
         self.tap.note(f"messages go to {endpoint.copy_with(query=None)}")
         return Opened(self.edge.target)
 
-    async def send(self, out: Outgoing, *, again: bool = False) -> None:
+    async def send(self, out: Outgoing) -> None:
         """Post one message in its own task.
-
-        Args:
-            again: it was sent in vain by another transport: the tap knows it already.
 
         Raises:
             ConnectionLost: the transport is not open, or the stream has ended.
         """
         self.check()
         waiting = Waiting(out, out.id) if out.kind == "request" and out.id is not None else None
-        await self.post(out, self._post(out, waiting, again), waiting)
-        if len(self.waiting) > _WAITING:
-            del self.waiting[next(iter(self.waiting))]
+        await self.post(out, self._post(out, waiting), waiting)
 
-    async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
-        """Post a body as it is; see `Transport.send_raw`."""
-        self.check()
-        await self.raw(data, list(headers))
-
-    def standing(self, request_id: RequestId | None) -> str:
-        """How far the POST of a request has got; see `Transport.standing`."""
-        if self._named is not None and not self._named.done():
-            return _NAMELESS * self._streaming
-        said = super().standing(request_id)
-        return "it was accepted, and nothing came on the stream" if said.startswith("HTTP status 2") else said
-
-    async def _post(self, out: Outgoing, waiting: Waiting | None, again: bool) -> None:
+    async def _post(self, out: Outgoing, waiting: Waiting | None) -> None:
         head = None if waiting is not None and self.version else self.edge.connect
         try:
-            await self.tell(out, head=head, again=again, standing=waiting.standing if waiting is not None else None)
+            await self.tell(out, head=head)
         except StudioError as error:
             self.failed(out, error)
-        else:
-            if waiting is None or not waiting.answered:
-                return  # its answer comes on the stream
-        if waiting is not None and self.waiting.get(waiting.id) is waiting:
-            del self.waiting[waiting.id]
+        finally:
+            if waiting is not None and self.waiting.get(waiting.id) is waiting:
+                del self.waiting[waiting.id]
 
     async def _listen(self) -> None:
         edge, loop = self.edge, asyncio.get_running_loop()
         lines = [("Accept", "text/event-stream"), ("Cache-Control", "no-store")]
         try:
-            async with edge.exchange("GET", lines, head=self._naming, patience=self.patience) as answer:
+            async with edge.exchange("GET", lines, head=edge.connect) as answer:
                 await self._accept(answer)
-                self._streaming = True
                 # Counted from here: before, the server may have asked to wait, or a token may have been renewed.
-                naming = loop.call_later(self._naming, self._mute)
+                naming = loop.call_later(self.edge.connect, self._mute)
                 try:
                     parser = SseParser(self.limits.message)
                     while chunk := await answer.chunk():
@@ -150,7 +117,7 @@ class SseTransport(HttpConnection):
         except StudioError as error:
             self.end(error)
 
-    async def _accept(self, answer: Answer) -> None:
+    async def _accept(self, answer: Response) -> None:
         """Return if this is an event stream, raise what it is otherwise."""
         try:
             body = await self.expect_stream(answer)
@@ -163,7 +130,7 @@ class SseTransport(HttpConnection):
         message = f"There is no HTTP+SSE stream: {problem.message}"
         raise HttpUnreachable(message, hint=hint, http=problem.http, retry_after=problem.retry_after)
 
-    def _event(self, event: SseEvent, answer: Answer) -> None:
+    def _event(self, event: SseEvent, answer: Response) -> None:
         if isinstance(event.data, Oversize):
             self.too_long(event.data)
         elif event.kind == "message":
@@ -171,14 +138,13 @@ class SseTransport(HttpConnection):
         elif event.kind == "endpoint" and self._named is not None and not self._named.done():
             reference = event.data.decode("utf-8", "replace").strip()
             self._named.set_result(self.edge.within(answer.url, reference))
-        elif self._strange < _NOTES:
-            self._strange += 1
-            self.tap.note(f"ignored an event of kind {excerpt(event.kind.encode())!r}: {excerpt(event.data)}")
+        else:
+            self.tap.received(event.data, answer.exchange)  # Not for us; shown all the same.
 
     def _mute(self) -> None:
         """The stream is open, and nothing on it says where messages go."""
         if self._named is not None and not self._named.done():
-            place, seconds = self.edge.place, f"{self._naming:g} seconds"
+            place, seconds = self.edge.place, f"{self.edge.connect:g} seconds"
             why = f"{place} did not name an endpoint for messages within {seconds}."
             self._named.set_exception(HttpUnreachable(why, hint=_HINT))
 
@@ -188,114 +154,3 @@ class SseTransport(HttpConnection):
             self._named.set_exception(error)
         else:
             super().end(error)
-
-
-_REFUSALS = frozenset({400, 404, 405})
-_PATIENCE = 5.0
-"""Seconds that a server gets to show its older side."""
-
-
-class FallbackTransport:
-    """Implements `base.Transport` by one of two others, and `base.Sink` for the first of them."""
-
-    def __init__(
-        self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None, spoken: str = ""
-    ) -> None:
-        edge = edge or Edge(config, limits, tap)
-        modern = config.era == "modern" or config.protocol_version in MODERN_VERSIONS
-        self._older_first = spoken == "sse" and not modern
-        self._tap = tap
-        self._newer = HttpTransport(config, limits, tap, edge)
-        self._older = SseTransport(config, limits, tap, edge, min(edge.connect, _PATIENCE))
-        self._active: HttpTransport | SseTransport = self._newer
-        self._sink: Sink | None = None
-        self._tasks = Tasks(self._unforeseen)
-        self._tried = False
-
-    @property
-    def kind(self) -> Kind:
-        """What the server turned out to speak."""
-        return self._active.kind
-
-    async def open(self, sink: Sink) -> Opened:
-        """Prepare the connections; see `HttpTransport.open`. Where HTTP+SSE was spoken last time, open its stream."""
-        self._sink = sink
-        if self._older_first:
-            try:
-                opened = await self._older.open(sink)
-            except (SignInNeeded, ConfigError):
-                raise
-            except StudioError as problem:
-                self._tried = True
-                self._tap.note(f"there was HTTP+SSE at this address last time, and not now: {problem.message}")
-            else:
-                self._active = self._older
-                return opened
-        return await self._newer.open(self)
-
-    async def send(self, out: Outgoing) -> None:
-        """Send by the transport that the server speaks."""
-        await self._active.send(out)
-
-    async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
-        """Send by the transport that the server speaks; see `Transport.send_raw`."""
-        await self._active.send_raw(data, headers=headers, newlines=newlines)
-
-    def negotiated(self, version: str) -> None:
-        """The protocol version is settled."""
-        self._active.negotiated(version)
-
-    def abandon(self, request_id: RequestId) -> None:
-        """Nobody waits for this request any more."""
-        self._active.abandon(request_id)
-
-    def standing(self, request_id: RequestId | None) -> str:
-        """How far a request has got over HTTP; see `Transport.standing`."""
-        return self._active.standing(request_id)
-
-    async def close(self) -> None:
-        """End both within `limits.close`; any number of times."""
-        self._sink = None
-        self._tasks.cancel()
-        # Both close the edge that they share: first the one that may have to say something over it.
-        for transport in (self._active, self._older, self._newer):
-            await transport.close()
-
-    def frame(self, data: bytes) -> None:
-        """One frame came in."""
-        if self._sink is not None:
-            self._sink.frame(data)
-
-    def undelivered(self, out: Outgoing, error: StudioError) -> None:
-        """A message got no answer; for the handshake that may mean that the server is an older one."""
-        refusal = isinstance(error, HttpFailure) and error.status in _REFUSALS
-        if out.method == "initialize" and refusal and not self._tried and self._sink is not None:
-            self._tried = True
-            self._tasks.spawn(self._try(out, error, self._sink), out)
-        elif self._sink is not None:
-            self._sink.undelivered(out, error)
-
-    def closed(self, error: StudioError | None) -> None:
-        """The transport ended by itself."""
-        if self._sink is not None:
-            self._sink.closed(error)
-
-    async def _try(self, out: Outgoing, refusal: StudioError, sink: Sink) -> None:
-        """Look for HTTP+SSE at the same address; without it, what the POST was refused with stands."""
-        try:
-            await self._older.open(sink)
-        except StudioError as problem:
-            self._tap.note(f"no HTTP+SSE at this address either: {problem.message}")
-            sink.undelivered(out, problem if isinstance(problem, SignInNeeded) else refusal)
-            return
-        self._tap.note("the handshake was refused, but there is HTTP+SSE (2024-11-05) at this address: using that")
-        self._active = self._older
-        try:
-            await self._older.send(out, again=True)
-        except ConnectionLost as problem:
-            sink.undelivered(out, problem)
-
-    def _unforeseen(self, out: Outgoing | None, error: StudioError) -> None:
-        self._tap.note(error.message)
-        if out is not None and self._sink is not None:
-            self._sink.undelivered(out, error)

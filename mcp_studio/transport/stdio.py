@@ -9,116 +9,163 @@ import re
 import shlex
 import signal
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable
+from time import monotonic
+from typing import cast
 
 from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import ConnectionLost, Unreachable, UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing
-from mcp_studio.transport import guard_start
 from mcp_studio.transport.base import Opened, Sink, Tap
-from mcp_studio.transport.guard_start import GuardProcess, Launched, child_environment
-from mcp_studio.transport.lines import Line, Oversize, answered_request, dropped_text, size_text, too_large
-from mcp_studio.transport.pipes import LineReader, PipeWriter, WriterClosed
+from mcp_studio.transport.guard import GuardedChild, StartFailure, child_environment, guard
+from mcp_studio.transport.lines import (
+    Line,
+    LineSplitter,
+    Oversize,
+    answered_request,
+    dropped_text,
+    size_text,
+    too_large,
+)
+
+SLICE = 0.003
+"""Seconds of lines handled before others on the loop have their turn."""
 
 
-class StartFailure(Exception):
-    """The server could not be started: `step` is `fork`, `cwd`, `exec` or `guard`, `errno` the system's reason."""
+class LineReader(asyncio.Protocol):
+    """Hands over the lines of a pipe."""
 
-    def __init__(self, step: str, errno: int) -> None:
-        super().__init__(step, errno)
-        self.step = step
-        self.errno = errno
+    def __init__(self, limit: int, on_line: Callable[[Line], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._on_line = on_line
+        self._splitter = LineSplitter(limit)
+        self._lines: deque[Line] = deque()
+        self._scheduled = self._at_end = False
+        self.ended: asyncio.Future[None] = self._loop.create_future()
+        """Done when everything up to the end of the pipe was handed over, or reading was closed."""
 
+    @classmethod
+    async def open(cls, fd: int, limit: int, on_line: Callable[[Line], None]) -> LineReader:
+        """Read a pipe, which belongs to the reader from now on."""
+        reader = cls(limit, on_line)
+        await asyncio.get_running_loop().connect_read_pipe(lambda: reader, os.fdopen(fd, "rb", 0))
+        return reader
 
-class GuardedChild:
-    """One server process. Its descriptors belong to whoever asked for it; the control socket is this object's own."""
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.ReadTransport", transport)
 
-    def __init__(self, launched: Launched) -> None:
-        self._loop = loop = asyncio.get_running_loop()
-        self.pid = 0
-        self.stdin_fd = launched.stdin
-        self.stdout_fd = launched.stdout
-        self.stderr_fd = launched.stderr
-        self.left = 0
-        """How many processes it left behind when it ended by itself; they were ended."""
-        self.started: asyncio.Future[None] = loop.create_future()
-        """Done when the program runs; a `StartFailure` where it does not."""
-        self.exited: asyncio.Future[int | None] = loop.create_future()
-        """The exit code, negative for a signal; None when its keeper was killed and nobody knows."""
-        self.gone: asyncio.Future[None] = loop.create_future()
-        """Done when neither it nor any process that it started is left."""
-        self._control = launched.control
-        self._text = b""
-        loop.add_reader(self._control, self._readable)
+    def data_received(self, data: bytes) -> None:
+        self._lines += self._splitter.feed(data)
+        if not self._scheduled:
+            self._hand_over()
 
-    def _readable(self) -> None:
-        try:
-            data = self._control.recv(4096)
-        except OSError:
-            data = b""
-        *lines, self._text = (self._text + data).split(b"\n")
-        for line in lines:
-            self._hear(*line.decode().split())
-        if not data:
-            self.release()
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._at_end = True
+        self._lines += self._splitter.finish()
+        if not self._scheduled:
+            self._hand_over()
 
-    def _hear(self, word: str, *values: str) -> None:
-        if word == "pid":
-            self.pid = int(values[0])
-            self.started.set_result(None)
-        elif word == "fail":
-            self.started.set_exception(StartFailure(values[0], int(values[1])))
-        elif word == "exit":
-            self.exited.set_result(int(values[0]))
-        elif word == "left":
-            self.left = int(values[0])
+    def _hand_over(self) -> None:
+        """Hand over lines for one slice of time; if some are left, nothing is read until they had their turn."""
+        self._scheduled = False
+        until = monotonic() + SLICE
+        while self._lines:
+            try:
+                self._on_line(self._lines.popleft())
+            except Exception as problem:  # it costs this line and none of those behind it
+                self._loop.call_exception_handler({"message": "a line could not be handled", "exception": problem})
+            if self._lines and monotonic() > until:
+                self._transport.pause_reading()
+                self._scheduled = True
+                self._loop.call_soon(self._hand_over)
+                return
+        self._transport.resume_reading()
+        if self._at_end and not self.ended.done():
+            self.ended.set_result(None)
 
-    def stop(self) -> None:
-        """Have it and all that it started ended: SIGTERM, after a second SIGKILL."""
-        self._say(b"s")
-
-    def kill(self) -> None:
-        """Have it and all that it started killed."""
-        self._say(b"k")
-
-    def _say(self, word: bytes) -> None:
-        try:
-            self._control.send(word)
-        except OSError:
-            pass  # the keeper is gone, which `_readable` is about to learn
-
-    def release(self) -> None:
-        """Hear no more of it. Whatever is left is ended by its keeper. Any number of times."""
-        if self._control.fileno() < 0:
-            return
-        self._loop.remove_reader(self._control)
-        self._control.close()
-        if not self.started.done():
-            self.started.set_exception(StartFailure("guard", 0))
-        if not self.exited.done():
-            self.exited.set_result(None)
-        self.gone.set_result(None)
+    def close(self) -> None:
+        """Read no more. Any number of times."""
+        self._transport.close()
+        self._lines.clear()
+        self._on_line = lambda line: None
+        if not self.ended.done():
+            self.ended.set_result(None)
 
 
-async def spawn(guard: GuardProcess, argv: Sequence[str], env: Mapping[str, str], cwd: str) -> GuardedChild:
-    """Start `argv` with exactly this environment, in this folder, in a session of its own.
+class WriterClosed(Exception):
+    """Nothing can be written any more."""
 
-    Raises:
-        StartFailure: the program could not be started.
-        Unreachable: there is no guard.
-    """
-    launched = guard.launch(argv, env, cwd)
-    child = GuardedChild(launched)
-    try:
-        await child.started
-    except BaseException:
-        child.release()
-        launched.close()
-        raise
-    return child
+
+class PipeWriter(asyncio.BaseProtocol):
+    """Writes messages to a pipe one after the other, each whole."""
+
+    def __init__(self, patience: float) -> None:
+        self._patience = patience
+        self._taken = 0
+        """Bytes that were to be written so far."""
+        self._empty = asyncio.Event()
+        """All of them are."""
+        self._empty.set()
+        self.stalled = False
+        """Whether writing failed because nobody read for too long."""
+        self.broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when the pipe is closed, by either end."""
+
+    @classmethod
+    async def open(cls, fd: int, patience: float) -> PipeWriter:
+        """Write to a pipe, which belongs to the writer from now on."""
+        writer = cls(patience)
+        await asyncio.get_running_loop().connect_write_pipe(lambda: writer, os.fdopen(fd, "wb", 0))
+        return writer
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.WriteTransport", transport)
+        self._transport.set_write_buffer_limits(0)
+
+    def pause_writing(self) -> None:
+        self._empty.clear()
+
+    def resume_writing(self) -> None:
+        self._empty.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.broken.done():
+            self.broken.set_result(None)
+        self._empty.set()
+
+    async def write(self, data: bytes) -> None:
+        """Write all of `data`, in the order of the calls; it is completed even if the caller is cancelled.
+
+        Raises:
+            WriterClosed: the pipe is closed, or nothing could be written for `patience` seconds.
+        """
+        if self._transport.is_closing():
+            raise WriterClosed
+        self._transport.write(data)
+        self._taken += len(data)
+        while not self._empty.is_set():
+            before = self._written
+            try:
+                async with asyncio.timeout(self._patience):
+                    await self._empty.wait()
+            except TimeoutError:
+                if self._written == before:
+                    self.stalled = True
+                    self._transport.abort()
+        if self.broken.done():
+            raise WriterClosed
+
+    @property
+    def _written(self) -> int:
+        return self._taken - self._transport.get_write_buffer_size()
+
+    def close(self) -> None:
+        """Close the pipe; who waits to write gets WriterClosed. Any number of times."""
+        if self._transport.get_write_buffer_size():
+            self._transport.abort()
+        else:
+            self._transport.close()
 
 
 _FROM = {
@@ -128,69 +175,35 @@ _FROM = {
     "uvx": "uvx comes with uv: https://docs.astral.sh/uv",
     "uv": "uv is at https://docs.astral.sh/uv",
     "python": "Many systems have it as python3 only.",
-    "python3": "Python is at https://www.python.org",
     "docker": "Docker is at https://docs.docker.com",
-    "bunx": "bunx comes with Bun: https://bun.sh",
-    "deno": "Deno is at https://deno.com",
 }
-_NAMES_READ = 20_000
-"""Names read from the PATH's folders when looking for a similar command."""
 _LAST_LINES = 5
 _LAST_CHARACTERS = 1_000
 
 
-def cannot_start(failure: StartFailure, argv: Sequence[str], env: Mapping[str, str], cwd: str) -> Unreachable:
+def cannot_start(failure: StartFailure, command: str, cwd: str) -> Unreachable:
     """The sentence, and what to try, for a program that did not start."""
-    command, path, reason = argv[0], env.get("PATH", os.defpath), os.strerror(failure.errno)
-    found = _find(command, path, cwd)
+    reason = os.strerror(failure.errno)
+    if failure.step == "guard":
+        return Unreachable(f"The guard process ended while {command} was being started.", hint="Connect again.")
+    if failure.step == "cwd":
+        text = f"The working folder {cwd} cannot be entered: {reason}."
+        return Unreachable(text, hint="Correct cwd in the server's entry.")
+    if failure.errno == errno.ENOENT and "/" in command:
+        if os.path.exists(os.path.join(cwd, command)):
+            return Unreachable(f"{command} cannot be run: the interpreter that it names does not exist.")
+        return Unreachable(f"There is no file {command}.")
+    if failure.errno == errno.ENOENT:
+        hint = _FROM.get(command, "")
+        if " " in command.strip():
+            hint = "The command is the program alone: what follows it belongs into args."
+        return Unreachable(f"There is no command {command} on the PATH.", hint=hint)
+    if failure.errno == errno.EACCES:
+        return Unreachable(f"{command} is no executable file.", hint=f"Try: chmod +x {command}")
     hint = ""
-    match failure.step, failure.errno:
-        case "cwd", number:
-            what = {errno.ENOENT: "does not exist", errno.ENOTDIR: "is not a folder"}
-            text = f"The working folder {cwd} {what.get(number, f'cannot be entered: {reason}')}."
-            hint = "Correct cwd in the server's entry."
-        case "fork", _:
-            text, hint = f"No process could be made for {command}: {reason}.", "Too many processes are running."
-        case "guard", _:
-            text, hint = f"The guard process ended while {command} was being started.", "Connect again."
-        case _, errno.ENOENT | errno.ENOTDIR if found:
-            text = f"{found} cannot be run: the interpreter that it names does not exist."
-            hint = "Its first line, or its loader, names a program that is not installed."
-        case _, errno.ENOENT | errno.ENOTDIR:
-            what = f"file {command}" if "/" in command else f"command {command} on the PATH"
-            text, hint = f"There is no {what}.", _name_hint(command, path)
-        case _, errno.EACCES if os.path.isdir(found):
-            text = f"{found} is a folder, not a program."
-        case _, errno.EACCES:
-            text, hint = f"{found or command} is not executable.", f"Try: chmod +x {found or command}"
-        case _, errno.ENOEXEC:
-            text = f"{found or command} is neither a program nor a script that names its interpreter."
-            hint = "Name its interpreter as the command and the file as first argument."
-        case _, errno.E2BIG:
-            text = f"The arguments or the environment of {command} are too long for this system."
-        case _:
-            text = f"{command} cannot be run: {reason}."
-    return Unreachable(text, hint=hint)
-
-
-def _find(command: str, path: str, cwd: str) -> str:
-    """The file that the command names, executable or not; empty if there is none."""
-    places = [""] if "/" in command else path.split(os.pathsep)
-    files = (os.path.join(cwd, place, command) for place in places)
-    return next((file for file in files if os.path.exists(file)), "")
-
-
-def _name_hint(command: str, path: str) -> str:
-    if " " in command.strip():
-        return "The command is the program alone: what follows it belongs into args."
-    if "/" in command or command in _FROM:
-        return _FROM.get(command, "")
-    names: list[str] = list(_FROM)
-    for place in path.split(os.pathsep):
-        with suppress(OSError):
-            names += os.listdir(place or ".")
-    near = get_close_matches(command, names[:_NAMES_READ], n=1, cutoff=0.7)
-    return f"Did you mean {near[0]}?" if near else ""
+    if failure.errno == errno.ENOEXEC:
+        hint = "Name its interpreter as the command and the file as first argument."
+    return Unreachable(f"{command} cannot be run: {reason}.", hint=hint)
 
 
 def how_it_ended(code: int | None) -> str:
@@ -252,11 +265,10 @@ class StdioTransport:
         target = shlex.join(argv)
         if not config.command:
             raise Unreachable(f"The entry of {config.name} names no command.")
-        env = child_environment(config)
         try:
-            child = await spawn(guard_start.process, argv, env, self._cwd)
+            child = await guard.spawn(argv, child_environment(config), self._cwd)
         except StartFailure as failure:
-            raise cannot_start(failure, argv, env, self._cwd) from None
+            raise cannot_start(failure, config.command, self._cwd) from None
         self._sink = sink
         self._tap.note(f"started {target} as process {child.pid}")
         try:
@@ -303,10 +315,6 @@ class StdioTransport:
 
     def abandon(self, request_id: int | str) -> None:
         """Nothing belongs to one request here."""
-
-    def standing(self, request_id: int | str | None) -> str:
-        """Nothing is known of one request here."""
-        return ""
 
     async def close(self) -> None:
         """End the server and everything that it started; returns when that is done, at most a moment past its limit."""

@@ -7,34 +7,28 @@ carries the handshake through the same edge as everything else; from there on ws
 from __future__ import annotations
 
 import asyncio
-import base64
-import hashlib
-import os
 from typing import Any
 
 from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.limits import Limits
-from mcp_studio.protocol.events import Outgoing, RequestId
+from mcp_studio.protocol.events import Outgoing
 from mcp_studio.transport.base import Opened, Sink, Tap
-from mcp_studio.transport.edge import Edge, Standing
+from mcp_studio.transport.edge import Edge
+from mcp_studio.transport.http_connection import HttpConnection
 from mcp_studio.transport.http_errors import (
     HttpBroken,
     HttpFailure,
     HttpLost,
     HttpUnreachable,
+    answer_of,
     excerpt,
     refused,
-    told,
     wants_sign_in,
 )
-from mcp_studio.transport.http_response import PIECE, Answer
-from mcp_studio.transport.http_wire import HttpConnection
-from mcp_studio.transport.lines import Joiner, Line, Oversize, size_text
+from mcp_studio.transport.http_response import PIECE, Response
+from mcp_studio.transport.lines import Joiner, Line, Oversize
 
-_TEXT = 0x81
-_MASKED = 0x80
-_ACCEPT = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _WRITE = 256 * 1024
 _COURTESY = 1.0
 """Seconds for answering a close frame: what is told of the end does not wait for a peer that reads nothing."""
@@ -42,48 +36,6 @@ _UNSENT = frozenset({1004, 1005, 1006, 1015})
 """Close codes that never cross the wire (RFC 6455 7.4.1)."""
 _QUIET = 20.0
 """Seconds between pings; nothing hangs on their answers: a busy server may let us wait."""
-_NOTES = 20
-"""Frames of a kind nobody asked for that are told; more of them are only dropped."""
-CODES = {
-    1000: "normal end",
-    1001: "going away",
-    1002: "protocol error",
-    1003: "unacceptable data",
-    1005: "no reason given",
-    1006: "no reason given",
-    1007: "invalid data",
-    1008: "policy violation",
-    1009: "message too big",
-    1011: "internal error",
-    1012: "restarting",
-    1013: "try again later",
-    1014: "bad gateway",
-}
-"""Close codes in words (RFC 6455 7.4.1 and the IANA registry)."""
-
-
-def accept_of(key: str) -> str:
-    """The `Sec-WebSocket-Accept` that a server must answer a key with (RFC 6455 4.2.2)."""
-    digest = hashlib.sha1(key.encode("ascii") + _ACCEPT, usedforsecurity=False).digest()
-    return base64.b64encode(digest).decode("ascii")
-
-
-def text_frame(payload: bytes) -> bytes:
-    """One whole text frame, masked as a client has to; also of bytes that are no UTF-8: somebody may want to send them.
-
-    The mask is one big number: linear, and quick enough for many megabytes.
-    """
-    size = len(payload)
-    if size < 126:
-        head = bytes((_TEXT, _MASKED | size))
-    elif size < 1 << 16:
-        head = bytes((_TEXT, _MASKED | 126)) + size.to_bytes(2, "big")
-    else:
-        head = bytes((_TEXT, _MASKED | 127)) + size.to_bytes(8, "big")
-    key = os.urandom(4)
-    mask = (key * (size // 4 + 1))[:size]
-    masked = int.from_bytes(payload, "big") ^ int.from_bytes(mask, "big")
-    return head + key + masked.to_bytes(size, "big")
 
 
 class WebSocketTransport(HttpConnection):
@@ -95,17 +47,15 @@ class WebSocketTransport(HttpConnection):
         super().__init__(config, limits, tap, edge)
         self._opened: asyncio.Future[None] | None = None
         self._run: asyncio.Task[None] | None = None
-        self._answer: Answer | None = None
+        self._answer: Response | None = None
         """The response that switched to WebSocket; its exchange stays open as long as the connection."""
         self._socket: Any = None
         """wsproto's state of the connection."""
-        self._text, self._binary = Joiner(limits.message), Joiner(limits.message)
+        self._message = Joiner(limits.message)
         self._turn = asyncio.Lock()
         self._control: Any = None
         """The newest ping or pong that has not left yet."""
         self._leaving = False
-        self._shaking = Standing()
-        self._strange = 0
 
     async def open(self, sink: Sink) -> Opened:
         """Shake hands.
@@ -143,30 +93,31 @@ class WebSocketTransport(HttpConnection):
         await self.send_raw(out.frame)
 
     async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
-        """Write one text frame as it is; see `Transport.send_raw`."""
+        """Write one frame as it is; see `Transport.send_raw`."""
+        from wsproto.events import BytesMessage, TextMessage
+
         self.check()
         self.tap.sent(data)
+        try:
+            event: Any = TextMessage(data=data.decode("utf-8"))
+        except UnicodeDecodeError:
+            event = BytesMessage(data=data)  # what is written by hand may be no text
         # In a task of its own: a caller that is cancelled must not leave half a frame behind.
-        await asyncio.wait((self.tasks.spawn(self._put(text_frame(data))),))
+        await asyncio.wait((self.tasks.spawn(self._put(event)),))
         self.check()
-
-    def standing(self, request_id: RequestId | None) -> str:
-        """How far the handshake has got; nothing is known of one request here. See `Transport.standing`."""
-        return self._shaking.words if self._socket is None else ""
 
     # ------------------------------------------------------------------ the handshake
 
     async def _serve(self, opened: asyncio.Future[None]) -> None:
         """Hold the connection from the handshake to its end."""
         from wsproto.connection import Connection, ConnectionType
+        from wsproto.utilities import generate_nonce
 
-        edge, key = self.edge, base64.b64encode(os.urandom(16)).decode("ascii")
+        edge, key = self.edge, generate_nonce()
         lines = [("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")]
-        lines += [("Sec-WebSocket-Key", key), ("Sec-WebSocket-Protocol", "mcp")]
+        lines += [("Sec-WebSocket-Key", key.decode("ascii")), ("Sec-WebSocket-Protocol", "mcp")]
         try:
-            async with edge.exchange(
-                "GET", lines, head=edge.connect, patience=self.patience, standing=self._shaking
-            ) as answer:
+            async with edge.exchange("GET", lines, head=edge.connect) as answer:
                 await self._accept(answer, key)
                 self._answer, self._socket = answer, Connection(ConnectionType.CLIENT)
                 opened.set_result(None)
@@ -174,8 +125,10 @@ class WebSocketTransport(HttpConnection):
         except StudioError as error:
             self.end(error)
 
-    async def _accept(self, answer: Answer, key: str) -> None:
+    async def _accept(self, answer: Response, key: bytes) -> None:
         """Return if the connection is a WebSocket now, raise what it is otherwise (RFC 6455 4.1)."""
+        from wsproto.utilities import generate_accept_token
+
         place, status = self.edge.place, answer.status
         if status != 101:
             body = await self.error_body(answer)
@@ -188,33 +141,41 @@ class WebSocketTransport(HttpConnection):
             message = f"There is no WebSocket: {problem.message}"
             raise HttpUnreachable(message, hint=hint, http=problem.http, retry_after=problem.retry_after)
         wrong, chosen = "", answer.header("sec-websocket-protocol")
-        if answer.header("upgrade").lower() != "websocket" or answer.header("sec-websocket-accept") != accept_of(key):
+        accepted = answer.header("sec-websocket-accept") == generate_accept_token(key).decode("ascii")
+        if answer.header("upgrade").lower() != "websocket" or not accepted:
             wrong = "it does not show that it has read the request"
         elif answer.header("sec-websocket-extensions"):
             wrong = "it turned on extensions that nobody asked for"
         elif chosen not in ("", "mcp"):
             wrong = f"it chose the subprotocol {excerpt(chosen.encode())!r}"
         if wrong:
-            raise HttpUnreachable(f"{place} answers the WebSocket handshake wrongly: {wrong}.", http=told(answer, b""))
+            raise HttpUnreachable(
+                f"{place} answers the WebSocket handshake wrongly: {wrong}.", http=answer_of(answer, b"")
+            )
         if not chosen:
             self.tap.note("the server did not confirm the subprotocol mcp")
 
     # ------------------------------------------------------------------ out
 
-    async def _put(self, frame: bytes) -> None:
+    async def _put(self, event: Any) -> None:
+        from wsproto.utilities import LocalProtocolError
+
         try:
-            await self._write(frame)
+            await self._write(event)
+        except LocalProtocolError:
+            return  # it is being closed, which whoever reads is about to tell
         except StudioError as error:
             self.end(error)
 
-    async def _write(self, frame: bytes) -> None:
-        """Write one whole frame, after those that are being written.
+    async def _write(self, event: Any) -> None:
+        """Write one whole message, after those that are being written.
 
         Raises:
             HttpLost: the connection ended, or nothing was read for `limits.write` seconds.
         """
         assert self._answer is not None
         async with self._turn:
+            frame = self._socket.send(event)
             try:
                 for start in range(0, len(frame), _WRITE):
                     await self._answer.upgraded.write(frame[start : start + _WRITE], timeout=self.limits.write)
@@ -240,11 +201,11 @@ class WebSocketTransport(HttpConnection):
         async with self._turn:
             event, self._control = self._control, None
         if not self._leaving:
-            await self._put(self._socket.send(event))
+            await self._put(event)
 
     # ------------------------------------------------------------------ in
 
-    async def _read(self, answer: Answer) -> None:
+    async def _read(self, answer: Response) -> None:
         """Read until the end; returns only when we have taken leave ourselves.
 
         Raises:
@@ -271,14 +232,13 @@ class WebSocketTransport(HttpConnection):
         """Handle one event; True at the end that we wanted."""
         from wsproto import events
 
-        if isinstance(event, events.TextMessage):
-            self._text.hold(event.data.encode("utf-8"))
+        if isinstance(event, (events.TextMessage, events.BytesMessage)):
+            is_text = isinstance(event, events.TextMessage)
+            self._message.hold(event.data.encode("utf-8") if is_text else bytes(event.data))
             if event.message_finished:
-                self._take(self._text.take())
-        elif isinstance(event, events.BytesMessage):
-            self._binary.hold(bytes(event.data))
-            if event.message_finished:
-                self._take_binary(self._binary.take())
+                if not is_text:
+                    self.tap.note("a message came as a binary frame; it was taken as text")
+                self._take(self._message.take())
         elif isinstance(event, events.Ping) and not self._leaving:
             self._send_control(event.response())
         elif isinstance(event, events.CloseConnection):
@@ -292,33 +252,23 @@ class WebSocketTransport(HttpConnection):
             # The handshake was an HTTP exchange; what follows is as little part of one as a line on stdio is.
             self.deliver(message, 0)
 
-    def _take_binary(self, message: Line) -> None:
-        if isinstance(message, Oversize) or message.lstrip()[:1] in (b"{", b"["):
-            self._odd("sent a message as a binary frame; it was taken as text")
-            self._take(message)
-        else:
-            self._odd(f"dropped a binary frame of {size_text(len(message))}: messages are text")
-
-    def _odd(self, text: str) -> None:
-        self._strange += 1
-        if self._strange <= _NOTES:
-            self.tap.note(text)
-
     # ------------------------------------------------------------------ ends
 
     async def _closed(self, code: int, reason: str) -> bool:
         """The server has closed the connection, or wsproto ends it for a broken rule; True if we wanted it."""
         from wsproto.connection import ConnectionState
+        from wsproto.frame_protocol import CloseReason
 
         place, words = self.edge.place, excerpt(reason.encode())
         # wsproto reports a broken rule as if the server had closed the connection, and leaves its state as it was.
         if self._socket.state in (ConnectionState.OPEN, ConnectionState.LOCAL_CLOSING):
             await self._leave(code)
-            raise HttpBroken(f"{place} broke the rules of WebSocket: {words or CODES[1002]}.")
+            raise HttpBroken(f"{place} broke the rules of WebSocket: {words or 'it says no more'}.")
         if self._leaving:
             return True
         await self._leave(code if 1000 <= code < 5000 and code not in _UNSENT else 1000)
-        said = f"{code} {CODES[code]}" if code in CODES else str(code)
+        names = {reason.value: reason.name.replace("_", " ").lower() for reason in CloseReason}
+        said = f"{code} {names.get(code, '')}".rstrip()
         raise HttpLost(f"{place} closed the connection: {said}.{f' It says: {words}' if words else ''}")
 
     async def _leave(self, code: int) -> None:
@@ -331,7 +281,7 @@ class WebSocketTransport(HttpConnection):
         self._leaving = True
         try:
             async with asyncio.timeout(_COURTESY):
-                await self._write(self._socket.send(CloseConnection(code=code)))
+                await self._write(CloseConnection(code=code))
         except (LocalProtocolError, HttpFailure, TimeoutError):
             return
 

@@ -125,8 +125,8 @@ def test_what_cannot_be_read_is_said() -> None:
     refuses(b"", HttpFailure, "closed the connection without an answer")
     refuses(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhalf", HttpFailure, "in the middle", "(metadata)")
     chunks = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-    refuses(chunks + b"1;" + b"a=b;" * 30_000, HttpFailure, "chunk lines are too long (metadata)")
-    refuses(chunks + b"0\r\n" + b"X: y\r\n" * 30_000, HttpFailure, "trailers or chunk lines are too long")
+    refuses(chunks + b"1;" + b"a=b;" * 30_000, HttpFailure, "not HTTP", "(metadata)")
+    refuses(chunks + b"0\r\n" + b"X: y\r\n" * 30_000, HttpFailure, "not HTTP")
 
 
 async def test_what_comes_beyond_an_answer_answers_nothing_else() -> None:

@@ -67,7 +67,7 @@ class Box:
     failures: list[tuple[Outgoing, StudioError]] = field(default_factory=list[tuple[Outgoing, StudioError]])
     ends: list[StudioError | None] = field(default_factory=list[StudioError | None])
 
-    def frame(self, data: bytes) -> None:
+    def frame(self, data: bytes, parsed: object = None) -> None:
         self.frames.append(data)
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:

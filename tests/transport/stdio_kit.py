@@ -28,7 +28,7 @@ class Ear:
         self.ends: list[StudioError | None] = []
         self.undeliverable: list[tuple[Outgoing, StudioError]] = []
 
-    def frame(self, data: bytes) -> None:
+    def frame(self, data: bytes, parsed: object = None) -> None:
         self.frames.append(data)
         self.heard.append(("frame", data))
 

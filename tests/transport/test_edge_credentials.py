@@ -12,10 +12,10 @@ import pytest
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError
 from mcp_studio.limits import Limits
+from mcp_studio.session.sign_in import make_transport
 from mcp_studio.transport import edge, http_client
 from mcp_studio.transport.base import HeaderList, Headers, Refused, Tap
 from mcp_studio.transport.http_errors import HttpSignIn
-from mcp_studio.transport.make import make
 from tests.servers.http_kit import modern, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.servers.http_sse import SseServer
@@ -58,7 +58,7 @@ def through(keyring: Keyring, url: str, limits: Limits | None = None, **about: A
     """An open transport that uses these credentials."""
 
     def kind(config: ServerConfig, bounds: Limits, tap: Tap) -> Any:
-        return make(config, bounds, tap, keyring)
+        return make_transport(config, bounds, tap, keyring)
 
     return opened(url, limits, kind, **about)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -14,18 +13,17 @@ from contextlib import asynccontextmanager
 import pytest
 
 from mcp_studio.errors import Unreachable
-from mcp_studio.transport.guard_start import GuardProcess
-from mcp_studio.transport.stdio import GuardedChild, StartFailure, spawn
-from tests.support import ROOT, wait_until
-from tests.transport.stdio_kit import alive, below
+from mcp_studio.transport.guard import Guard, GuardedChild, StartFailure
+from tests.support import wait_until
+from tests.transport.stdio_kit import alive
 
 ENV = {"PATH": os.environ["PATH"]}
 
 
 @asynccontextmanager
-async def guard() -> AsyncIterator[GuardProcess]:
+async def guard() -> AsyncIterator[Guard]:
     """A guard of one's own."""
-    subject = GuardProcess()
+    subject = Guard()
     try:
         yield subject
     finally:
@@ -46,8 +44,8 @@ async def output(child: GuardedChild) -> bytes:
     return got
 
 
-async def started(subject: GuardProcess, *argv: str) -> GuardedChild:
-    return await spawn(subject, argv, ENV, "/")
+async def started(subject: Guard, *argv: str) -> GuardedChild:
+    return await subject.spawn(argv, ENV, "/")
 
 
 async def test_a_child_is_started_and_its_exit_code_told() -> None:
@@ -70,7 +68,7 @@ async def test_what_failed_at_the_start_is_told(argv: list[str], cwd: str, step:
     async with guard() as subject:
         before = len(os.listdir("/dev/fd"))
         with pytest.raises(StartFailure) as caught:
-            await spawn(subject, argv, ENV, cwd)
+            await subject.spawn(argv, ENV, cwd)
         assert (caught.value.step, caught.value.errno) == (step, number)
         assert len(os.listdir("/dev/fd")) <= before + 1  # the guard's own socket
         assert await (await started(subject, "true")).exited == 0
@@ -182,7 +180,7 @@ async def test_a_cancelled_start_leaves_nobody() -> None:
     async with guard() as subject:
         subject.start()
         before = len(os.listdir("/dev/fd"))
-        starting = asyncio.create_task(spawn(subject, ["sleep", "600"], ENV, "/"))
+        starting = asyncio.create_task(subject.spawn(["sleep", "600"], ENV, "/"))
         await asyncio.sleep(0)
         starting.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -190,47 +188,9 @@ async def test_a_cancelled_start_leaves_nobody() -> None:
         assert len(os.listdir("/dev/fd")) == before
 
 
-async def test_a_server_started_ahead_is_the_one_that_is_spawned() -> None:
-    async with guard() as subject:
-        subject.launch_ahead(["sh", "-c", "echo $$; cat"], ENV, "/")
-        other = await started(subject, "sh", "-c", "exit 1")
-        assert await other.exited == 1
-        child = await started(subject, "sh", "-c", "echo $$; cat")
-        os.close(child.stdin_fd)
-        assert await child.exited == 0
-        second = await started(subject, "sh", "-c", "echo $$; cat")
-        assert second.pid != child.pid
-        second.release()
-        for each in (other, second):
-            close_pipes(each)
-        os.close(child.stdout_fd)
-        os.close(child.stderr_fd)
-
-
-async def test_a_server_started_ahead_in_vain_is_ended() -> None:
-    async with guard() as subject:
-        before = len(os.listdir("/dev/fd"))
-        subject.launch_ahead(["sleep", "600"], ENV, "/")
-        await wait_until(lambda: "sleep 600 " in below(subject.pid).values())
-        pids = below(subject.pid)
-        assert len(pids) == 2
-        subject.drop_ahead()
-        assert len(os.listdir("/dev/fd")) == before + 1  # the guard's own socket
-        await wait_until(lambda: not any(map(alive, pids)))
-
-
 def test_windows_is_told_that_it_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(os, "name", "nt")
         with pytest.raises(Unreachable, match="on Windows yet") as caught:
-            GuardProcess().start()
+            Guard().start()
     assert "URL" in caught.value.hint
-
-
-def test_starting_early_needs_no_asyncio() -> None:
-    code = (
-        "import sys; from mcp_studio.transport import guard_start; guard_start.process.start(); "
-        "print('asyncio' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("False\n", "")

@@ -8,22 +8,16 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import ConnectionLost, SignInNeeded, StudioError
-from mcp_studio.limits import Limits
-from mcp_studio.transport.base import Opened, Sink, Tap
-from mcp_studio.transport.http_errors import HttpFailure
-from mcp_studio.transport.http_sse import FallbackTransport, SseTransport
-from tests.servers.http_kit import INITIALIZE, child, notification, opened, request
+from mcp_studio.config.model import Timeouts
+from mcp_studio.errors import StudioError
+from mcp_studio.transport.base import Opened, Sink
+from mcp_studio.transport.http_sse import SseTransport
+from tests.servers.http_kit import child
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.servers.http_session import session
 from tests.servers.http_sse import SseServer
-from tests.studio_support import http
-from tests.studio_support import opened as studio_opened
+from tests.studio_support import http, opened
 from tests.support import run, wait_until
-
-LIMITS = Limits(connect=1, close=1, retry_min=0.01)
-HELLO = request("init", "initialize", INITIALIZE)
 
 
 class Older(SseServer):
@@ -42,28 +36,31 @@ class Older(SseServer):
             await super().__call__(got, reply)
 
 
+async def failure(handler: Any, **about: Any) -> tuple[str, StudioError, list[str]]:
+    """The state and the error that connecting ends with, and the methods of the requests."""
+    async with RawServer(handler) as raw, opened(http(raw.url, **about)) as studio:
+        status = studio.manager.status("s")
+        assert status.error is not None
+        return status.state, status.error, raw.methods()
+
+
 @pytest.mark.parametrize("status", ["400 Bad Request", "404 Not Found", "405 Method Not Allowed"])
 async def test_an_older_server_is_found_out_and_served(status: str) -> None:
     server = Older(status)
-    async with RawServer(server) as raw, opened(raw.url, LIMITS, FallbackTransport) as line:
-        await line.shake_hands("2024-11-05")
-        assert (await line.ask(request(1)))["result"] == {"tools": []}
-        posted = [frame for _, frame in line.tap.out]
-        assert len(posted) == len(set(posted)) == 3  # the handshake crosses the wire twice and is told once
-        assert any("HTTP+SSE" in note for note in line.tap.notes)
-        assert not line.box.failures
+    async with RawServer(server) as raw, opened(http(raw.url)) as studio:
+        found = studio.manager.status("s")
+        assert found.state == "ready" and found.spoken == "sse" and not found.modern, found.error
+        assert any(b"HTTP+SSE" in entry.body for entry in studio.trace if entry.kind == "note")
         server.stream.close()
-        await wait_until(lambda: line.box.ends)
-        with pytest.raises(ConnectionLost):
-            await line.transport.send(request(2))
+        await wait_until(lambda: studio.manager.status("s").state == "retrying")
+        await wait_until(lambda: studio.manager.status("s").state == "ready")
+        assert studio.manager.status("s").spoken == "sse"
 
 
 async def test_a_server_of_the_newer_kind_is_asked_nothing_further() -> None:
-    async with RawServer(session()) as raw:
-        async with opened(raw.url, LIMITS, FallbackTransport) as line:
-            await line.shake_hands()
-            assert "result" in await line.ask(request(1))
-        assert sorted(raw.methods()) == ["DELETE", "GET", "POST", "POST", "POST"]
+    async with RawServer(session()) as raw, opened(http(raw.url, era="legacy")) as studio:
+        assert studio.manager.status("s").spoken == "http"
+        assert raw.methods()[0] == "POST"
 
 
 async def _page(reply: Reply) -> None:
@@ -79,55 +76,49 @@ async def _locked(reply: Reply) -> None:
     await reply.body("401 Unauthorized", b"")
 
 
-@pytest.mark.parametrize(("get", "status"), [(_page, 405), (_mute, 405), (_locked, 401)])
-async def test_where_there_is_nothing_older_the_first_refusal_stands(get: Any, status: int) -> None:
+@pytest.mark.parametrize(
+    ("get", "status", "state"), [(_page, 405, "failed"), (_mute, 405, "failed"), (_locked, 401, "needs_auth")]
+)
+async def test_where_there_is_nothing_older_the_first_refusal_stands(get: Any, status: int, state: str) -> None:
     server = Older("405 Method Not Allowed", on_get=get)
-    async with RawServer(server) as raw, opened(raw.url, LIMITS, FallbackTransport) as line:
-        error = await line.ask(HELLO)
-        assert isinstance(error, HttpFailure) and error.status == status
-        assert isinstance(error, SignInNeeded) == (status == 401)
-        assert not line.box.ends
+    ended, error, methods = await failure(server, era="legacy", timeouts=Timeouts(connect=1))
+    assert ended == state and error.http is not None and error.http.status == status
+    assert methods == ["POST", "GET"]
 
 
 @pytest.mark.parametrize("status", ["500 Internal Server Error", "403 Forbidden", "429 Too Many Requests"])
 async def test_other_refusals_say_nothing_of_an_older_server(status: str) -> None:
-    async with RawServer(Older(status)) as raw, opened(raw.url, LIMITS, FallbackTransport) as line:
-        assert isinstance(await line.ask(HELLO), StudioError)
-        assert raw.methods() == ["POST"]
+    _, _, methods = await failure(Older(status), era="legacy")
+    assert methods == ["POST"]
 
 
 async def test_a_json_rpc_error_is_an_answer_and_no_older_server() -> None:
-    error = json.dumps({"jsonrpc": "2.0", "id": "init", "error": {"code": -32602, "message": "bad"}}).encode()
-
-    server = Older("400 Bad Request", error, "application/json")
-    async with RawServer(server) as raw, opened(raw.url, LIMITS, FallbackTransport) as line:
-        assert (await line.ask(HELLO))["error"]["message"] == "bad"
-        assert raw.methods() == ["POST"]
+    error = json.dumps({"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "bad"}}).encode()
+    _, found, methods = await failure(Older("400 Bad Request", error, "application/json"), era="legacy")
+    assert "bad" in found.message and methods == ["POST"]
 
 
-async def test_only_the_handshake_makes_it_look_for_an_older_server() -> None:
-    async with RawServer(Older("404 Not Found")) as raw, opened(raw.url, LIMITS, FallbackTransport) as line:
-        assert isinstance(await line.ask(request(1)), StudioError)
-        await line.transport.send(notification("notifications/cancelled"))
-        await wait_until(lambda: len(line.box.failures) == 2)
-        assert raw.methods() == ["POST", "POST"]
+@pytest.mark.parametrize("about", [{"transport": "http"}, {"era": "modern"}])
+async def test_an_entry_can_rule_the_older_way_out(about: dict[str, Any]) -> None:
+    _, _, methods = await failure(Older("405 Method Not Allowed"), **about)
+    assert "GET" not in methods
 
 
 async def test_closing_while_it_looks_for_an_older_server_ends_at_once() -> None:
     server = Older("404 Not Found", on_get=_mute)
-    async with RawServer(server) as raw, opened(raw.url, Limits(close=1), FallbackTransport) as line:
-        await line.transport.send(HELLO)
+    async with RawServer(server) as raw, opened() as studio:
+        studio.manager.add(http(raw.url))
         await wait_until(lambda: "GET" in raw.methods())
-        async with asyncio.timeout(10):
-            await line.transport.close()
-        assert not line.box.failures and not line.box.ends
+        async with asyncio.timeout(4):
+            await studio.manager.stop("s")
+        assert studio.manager.status("s").state == "disabled"
 
 
 @pytest.mark.parametrize("transport", ["", "sse"])
 @pytest.mark.parametrize("era", ["auto", "legacy"])
 def test_the_studio_speaks_to_an_sse_server_of_the_sdk(transport: Any, era: Any) -> None:
     async def go(url: str) -> None:
-        async with studio_opened(http(url, transport=transport, era=era)) as studio:
+        async with opened(http(url, transport=transport, era=era)) as studio:
             status = studio.manager.status("s")
             assert status.state == "ready" and not status.modern, status.error
             assert status.spoken == "sse"
@@ -147,75 +138,5 @@ async def test_a_mistake_of_ours_while_looking_for_an_older_server_is_told_at_on
         raise ZeroDivisionError("mine")
 
     monkeypatch.setattr(SseTransport, "open", broken)
-
-    server = Older("404 Not Found")
-    async with RawServer(server) as raw, opened(raw.url, LIMITS, FallbackTransport) as line:
-        error = await line.ask(HELLO)
-        assert isinstance(error, StudioError) and "ZeroDivisionError" in error.message
-        assert error.message in line.tap.notes
-
-
-# ---------------------------------------------------------------------------------------------------- remembered
-
-
-def again(config: ServerConfig, limits: Limits, tap: Tap) -> FallbackTransport:
-    """Where HTTP+SSE was spoken last time."""
-    return FallbackTransport(config, limits, tap, None, "sse")
-
-
-async def test_what_was_spoken_last_time_is_tried_first() -> None:
-    async with RawServer(Older("405 Method Not Allowed")) as raw, opened(raw.url, LIMITS, again) as line:
-        assert line.transport.kind == "sse"
-        await line.shake_hands("2024-11-05")
-        assert (await line.ask(request(1)))["result"] == {"tools": []}
-        assert (
-            raw.methods()[0] == "GET"
-            and [got.path for got in raw.requests if got.method == "POST"] == ["/message?session=1"] * 3
-        )
-
-
-@pytest.mark.parametrize("get", [_page, _mute])
-async def test_a_server_that_has_moved_on_is_found_out_too(get: Any) -> None:
-    handler = session(lambda got, reply: get(reply))
-    limits = Limits(connect=1, close=1, retry_min=0.01)
-    async with RawServer(handler) as raw, opened(raw.url, limits, again) as line:
-        await line.shake_hands()
-        assert line.transport.kind == "http" and "last time, and not now" in line.tap.notes[0]
-        assert "result" in await line.ask(request(1))
-
-
-async def test_where_neither_is_there_any_more_it_is_looked_for_once() -> None:
-    async with RawServer(Older("404 Not Found", on_get=_page)) as raw, opened(raw.url, LIMITS, again) as line:
-        error = await line.ask(HELLO)
-        assert isinstance(error, HttpFailure) and error.status == 404
-        assert raw.methods() == ["GET", "POST"]
-
-
-async def test_a_sign_in_that_the_remembered_stream_wants_is_no_reason_to_try_the_other() -> None:
-    async with RawServer(Older("405 Method Not Allowed", on_get=_locked)) as raw:
-        with pytest.raises(SignInNeeded):
-            async with opened(raw.url, LIMITS, again):
-                pass
-        assert raw.methods() == ["GET"]
-
-
-async def test_the_modern_era_is_never_looked_for_in_an_older_transport() -> None:
-    async with RawServer(session()) as raw, opened(raw.url, LIMITS, again, era="modern") as line:
-        assert line.transport.kind == "http" and not raw.requests
-
-
-async def test_the_studio_remembers_what_a_server_speaks() -> None:
-    async def visit(url: str) -> None:
-        async with studio_opened(http(url)) as studio:
-            await studio.manager.listed("s")
-            assert studio.manager.status("s").spoken == "sse"
-
-    async with RawServer(Older("405 Method Not Allowed")) as raw:
-        await visit(raw.url)
-        first = raw.methods()
-        assert first[0] == "POST"
-        raw.requests.clear()
-        await visit(raw.url)
-        assert raw.methods()[0] == "GET" and not any(
-            got.method == "POST" and not got.path.startswith("/message") for got in raw.requests
-        )
+    state, error, _ = await failure(Older("404 Not Found"), era="legacy")
+    assert state == "failed" and "ZeroDivisionError" in error.message

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, ConnectionLost, LimitExceeded, StudioError, Unreachable
 from mcp_studio.limits import KB, Limits
 from mcp_studio.protocol.events import Outgoing
 from mcp_studio.transport.http_errors import HttpSignIn, SessionLost
 from mcp_studio.transport.http_sse import SseTransport
-from tests.servers.http_kit import Box, Line, Recorder, child, notification, opened, request
+from tests.servers.http_kit import Line, child, notification, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.servers.http_sse import SseServer
 from tests.support import run, wait_until
@@ -162,18 +161,6 @@ def test_a_stream_without_an_endpoint_is_given_up_in_time() -> None:
     error = refusal(SseServer(None), QUICK)
     assert isinstance(error, Unreachable)
     assert "did not name an endpoint" in error.message and "0.6 seconds" in error.message and error.hint
-
-
-async def test_what_an_open_stream_lacks_can_be_said_while_it_is_waited_for() -> None:
-    server = SseServer(None)
-    async with RawServer(server) as raw:
-        transport = SseTransport(ServerConfig("s", url=raw.url), Limits(), Recorder())
-        opening = asyncio.create_task(transport.open(Box()))
-        await wait_until(lambda: transport.standing(None))
-        assert "`endpoint`" in transport.standing(None) and server.streams
-        await transport.close()
-        opening.cancel()
-        await asyncio.gather(opening, return_exceptions=True)
 
 
 async def _not_found(reply: Reply) -> None:
@@ -322,12 +309,12 @@ def test_an_event_without_end_is_held_in_bounded_memory() -> None:
     meet(SseServer(call=call), act)
 
 
-def test_strange_events_are_told_and_change_nothing() -> None:
+def test_strange_events_are_recorded_and_change_nothing() -> None:
     async def act(line: Line, raw: RawServer) -> None:
         server = raw.handler
         assert isinstance(server, SseServer)
         await server.stream.raw(b"event: endpoint\ndata: http://elsewhere.invalid/\n\nevent: \x1b[31mx\ndata: y\n\n")
-        await wait_until(lambda: len([note for note in line.tap.notes if note.startswith("ignored")]) == 2)
+        await wait_until(lambda: len([frame for _, frame in line.tap.came if frame == b"y"]) == 1)
         assert (await line.ask(request(1)))["result"] == {"tools": []}
 
     meet(SseServer(), act)

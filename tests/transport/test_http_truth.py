@@ -20,25 +20,21 @@ from mcp_studio.transport.http_errors import (
     HttpUnreachable,
     SessionLost,
     meaning,
-    named,
+    status_text,
 )
 from tests.servers.http_bad import body, body_of, meet
 from tests.servers.http_kit import modern, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.servers.http_session import QUICK, no_get, session
-from tests.support import run, wait_until
+from tests.support import run
 
 SAID = {
     400: "could not make sense",
     404: "no MCP endpoint",
     405: "does not take the HTTP method",
-    406: "any form that was asked for",
-    409: "at odds with something",
     413: "larger than it takes",
-    415: "body of this type",
-    421: "host name",
     429: "too often",
-    500: "failed inside",
+    500: "it failed",
     502: "what stands before it",
     503: "cannot serve now",
     504: "in vain",
@@ -61,7 +57,11 @@ def test_every_status_of_http_has_a_meaning() -> None:
     for status in range(300, 600):
         says, hint = meaning(status)
         assert says and hint and not says.endswith(".") and hint.endswith((".", "PORT", "?", '"'))
-    assert named(404) == "HTTP status 404 Not Found" and named(599) == "HTTP status 599" and 401 not in MEANINGS
+    assert (
+        status_text(404) == "HTTP status 404 Not Found"
+        and status_text(599) == "HTTP status 599"
+        and 401 not in MEANINGS
+    )
 
 
 def test_what_is_kept_of_a_body_is_bounded_and_keeps_its_lines() -> None:
@@ -126,32 +126,6 @@ def test_a_redirect_says_where_it_leads_and_what_to_do() -> None:
 # ---------------------------------------------------------------------------------------------------- stalled
 
 
-@pytest.mark.parametrize(
-    ("sent", "words"),
-    [
-        (b"", "it was sent, and nothing came back"),
-        (
-            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{",
-            "200 came, with 1 byte of",
-        ),
-        (b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: hello\n\n", "200 came, with 9 bytes"),
-    ],
-)
-async def test_how_far_a_stalled_answer_got_is_known(sent: bytes, words: str) -> None:
-    async def handler(got: Request, reply: Reply) -> None:
-        await reply.raw(sent)
-        await reply.closed_by_peer()
-
-    async with RawServer(handler) as server, opened(server.url) as line:
-        line.transport.negotiated("2026-07-28")
-        await line.transport.send(modern(1, "tools/call", target="t"))
-        await wait_until(lambda: words in line.transport.standing(1), what=line.transport.standing(1))
-        assert line.transport.standing(None) == line.transport.standing(1)
-        line.transport.abandon(1)
-        await wait_until(lambda: not line.transport.busy)
-        assert line.transport.standing(1) == ""
-
-
 async def test_a_head_that_never_comes_while_connecting_is_told() -> None:
     async def handler(got: Request, reply: Reply) -> None:
         await reply.closed_by_peer()
@@ -177,7 +151,7 @@ def test_truncated_and_reset_answers_are_told_apart(sent: bytes, words: str, cut
 
     error, _ = meet(bad)
     assert isinstance(error, ConnectionLost)
-    assert words in error.message or "reset the connection" in error.message, error.message
+    assert words in error.message or "before its answer was complete" in error.message, error.message
 
 
 # ---------------------------------------------------------------------------------------------------- below HTTP
@@ -189,9 +163,9 @@ def test_truncated_and_reset_answers_are_told_apart(sent: bytes, words: str, cut
         (socket.gaierror(socket.EAI_NONAME, "no"), "does not resolve"),
         (socket.gaierror(socket.EAI_AGAIN, "later"), "no name server answers"),
         (ConnectionRefusedError(errno.ECONNREFUSED, "refused"), "Nothing answers at"),
-        (ConnectionResetError(errno.ECONNRESET, "reset"), "reset the connection while it was being made"),
-        (OSError(errno.EHOSTUNREACH, "No route to host"), "There is no way to"),
-        (OSError(errno.ENETUNREACH, "Network is unreachable"), "There is no way to"),
+        (ConnectionResetError(errno.ECONNRESET, "reset"), "No connection to"),
+        (OSError(errno.EHOSTUNREACH, "No route to host"), "No connection to"),
+        (OSError(errno.ENETUNREACH, "Network is unreachable"), "No connection to"),
     ],
 )
 def test_what_fails_below_http_has_words_and_a_hint(problem: Exception, words: str) -> None:

@@ -7,9 +7,9 @@ import os
 
 import pytest
 
-from mcp_studio.transport import pipes
+from mcp_studio.transport import stdio
 from mcp_studio.transport.lines import Line
-from mcp_studio.transport.pipes import LineReader, PipeWriter
+from mcp_studio.transport.stdio import LineReader, PipeWriter
 from tests.support import run, wait_until
 
 
@@ -47,7 +47,7 @@ def test_what_was_taken_is_written_before_the_pipe_is_closed() -> None:
 
 @pytest.mark.parametrize("slices", [1.0, 0.0], ids=["one slice", "a slice for each line"])
 def test_a_line_that_fails_costs_none_of_those_behind_it(slices: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipes, "SLICE", slices)
+    monkeypatch.setattr(stdio, "SLICE", slices)
     told: list[object] = []
     lines: list[Line] = []
 

@@ -10,9 +10,9 @@ import pytest
 
 from mcp_studio.config.model import Tls
 from mcp_studio.errors import ConfigError
+from mcp_studio.session.sign_in import make_transport
 from mcp_studio.transport.http_client import route_to
 from mcp_studio.transport.http_errors import HttpUnreachable
-from mcp_studio.transport.make import make
 from tests.servers.certificates import Authority
 from tests.servers.http_kit import opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
@@ -81,7 +81,7 @@ async def test_tls_is_spoken_with_the_server_through_the_proxy_also_by_websocket
             assert "cret" not in repr(line.tap.requests) + repr(line.tap.notes)
     async with RawServer(WsServer(), ca.server("mcp.invalid")) as ws, RawServer(tunnel(ws.port)) as proxy:
         monkeypatch.setenv("https_proxy", proxy.url)
-        async with opened("wss://mcp.invalid/mcp", kind=make, tls=table) as line:
+        async with opened("wss://mcp.invalid/mcp", kind=make_transport, tls=table) as line:
             await line.shake_hands()
 
 
@@ -158,10 +158,10 @@ async def test_a_proxy_that_is_not_there_is_named_and_not_the_server(
     [
         ("socks5://me:s3cret@127.0.0.1:1080", "https://mcp.invalid/", "SOCKS is not supported"),
         ("socks5h://127.0.0.1:1080", "http://mcp.invalid/", "SOCKS is not supported"),
-        ("gopher://me:s3cret@127.0.0.1:1", "https://mcp.invalid/", "gopher:// is no scheme"),
-        ("http://", "https://mcp.invalid/", "no host"),
-        ("http://me:s3cret@[::1", "https://mcp.invalid/", "is none"),
-        ("http://me:s3cret@host:99999", "https://mcp.invalid/", "is none"),
+        ("gopher://me:s3cret@127.0.0.1:1", "https://mcp.invalid/", "has to be http://HOST:PORT"),
+        ("http://", "https://mcp.invalid/", "has to be http://HOST:PORT"),
+        ("http://me:s3cret@[::1", "https://mcp.invalid/", "has to be http://HOST:PORT"),
+        ("http://me:s3cret@host:99999", "https://mcp.invalid/", "has to be http://HOST:PORT"),
         ("http://127.0.0.1:3128", "ws://mcp.invalid/", "only wss:// works"),
     ],
 )

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from mcp_studio.errors import ConnectionLost
-from mcp_studio.transport.stdio import GuardedChild
+from mcp_studio.transport.guard import GuardedChild
 from tests.support import python_server, run, wait_until
 from tests.transport.stdio_kit import Ear, alive, call, faulty, opened, python, transport
 

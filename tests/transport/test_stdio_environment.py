@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.transport.guard_start import child_environment, default_names, environment_names
+from mcp_studio.transport.guard import child_environment
 
 OURS = {"HOME": "/home/me", "PATH": "/bin", "TERM": "xterm", "SECRET": "s3cr3t", "LANG": "C", "USER": "() { evil; }"}
 
@@ -24,13 +24,3 @@ def test_an_entry_can_inherit_and_set_variables() -> None:
     got = child_environment(config, OURS)
     assert (got["TERM"], got["NEW"], got["SECRET"]) == ("dumb", "", "s3cr3t")
     assert "MISSING" not in got
-
-
-def test_names_can_be_told_without_values() -> None:
-    names = environment_names(ServerConfig("a", env={"NEW": "1"}, inherit_env=("SECRET",)), OURS)
-    assert names == ("HOME", "NEW", "PATH", "SECRET", "TERM")
-
-
-def test_every_system_has_its_own_names() -> None:
-    assert "TMPDIR" in default_names("darwin")
-    assert default_names("linux") == ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")

@@ -95,14 +95,14 @@ def test_what_is_wrong_with_a_client_certificate_is_said(ca: Authority, tmp_path
     for table, field, words in (
         (Tls(cert=str(tmp_path / "no.pem"), key=key), "cert", "is no file"),
         (Tls(cert=str(tmp_path), key=key), "cert", "is no file"),
-        (Tls(cert=str(bundle), key=key), "cert", "cannot be read"),
-        (Tls(cert=key, key=key), "cert", "cannot be read"),
-        (Tls(cert=cert), "cert", "cannot be read"),
-        (Tls(cert=cert, key=cert), "cert", "cannot be read"),
+        (Tls(cert=str(bundle), key=key), "cert", "cannot be used"),
+        (Tls(cert=key, key=key), "cert", "cannot be used"),
+        (Tls(cert=cert), "cert", "cannot be used"),
+        (Tls(cert=cert, key=cert), "cert", "cannot be used"),
         (Tls(key=key), "key", "no certificate"),
-        (Tls(cert=cert, key=str(other.key)), "key", "does not belong"),
-        (Tls(cert=str(locked.cert), key=str(locked.key)), "password", "is encrypted"),
-        (Tls(cert=str(locked.cert), key=str(locked.key), password="wrong-one"), "password", "does not open"),
+        (Tls(cert=cert, key=str(other.key)), "cert", "key values mismatch"),
+        (Tls(cert=str(locked.cert), key=str(locked.key)), "cert", "cannot be used"),
+        (Tls(cert=str(locked.cert), key=str(locked.key), password="wrong-one"), "cert", "cannot be used"),
     ):
         error = wrong(table)
         assert words in error.message and error.key == f"servers.s.tls.{field}", error.message

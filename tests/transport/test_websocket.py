@@ -12,11 +12,10 @@ import pytest
 
 from mcp_studio.call.call import Cancelled, Succeeded
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, ConnectionLost, SignInNeeded, StudioError, Unreachable
 from mcp_studio.limits import KB, Limits
 from mcp_studio.transport.websocket import WebSocketTransport
-from tests.servers.http_kit import Box, Line, Recorder, opened, request
+from tests.servers.http_kit import Line, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.servers.ws_raw import CLOSE, PING, PONG, TEXT, Socket, WsServer, answer, frame, url_of
 from tests.studio_support import call, http, text
@@ -155,18 +154,6 @@ async def test_silence_is_given_up_in_time_and_a_closed_port_told() -> None:
     with pytest.raises(Unreachable, match="refused"):
         async with opened(url, LIMITS, WebSocketTransport):
             pass
-
-
-async def test_how_far_a_handshake_has_got_is_known_while_it_is_waited_for() -> None:
-    async with RawServer(lambda got, reply: reply.closed_by_peer()) as raw:
-        transport = WebSocketTransport(ServerConfig("s", url=url_of(raw)), LIMITS, Recorder())
-        assert transport.standing(None) == ""
-        opening = asyncio.create_task(transport.open(Box()))
-        await wait_until(lambda: raw.requests)
-        assert transport.standing(None) == "it was sent, and nothing came back"
-        opening.cancel()
-        await asyncio.wait((opening,))
-        await transport.close()
 
 
 def test_a_server_without_the_subprotocol_is_taken_and_that_noted() -> None:

@@ -28,7 +28,7 @@ from mcp_studio.safetext import escape_live, safe
 from mcp_studio.schema.field import Form, Text
 from mcp_studio.schema.form import build
 from mcp_studio.schema.text import set_pair
-from mcp_studio.transport.http_wire import ACCEPT, modern_headers
+from mcp_studio.transport.http_connection import ACCEPT, modern_headers
 
 PROGRAM = "mcp-studio"
 _KEY = re.compile(r"[A-Za-z_][\w.-]*")

@@ -33,7 +33,7 @@ from mcp_studio.trace.disk.sessions import in_words
 from mcp_studio.trace.lint.rules import SEVERITIES
 from mcp_studio.trace.stray import bursts, explain, language_of, launcher_of, text_of
 from mcp_studio.trace.stray import words as stray_words
-from mcp_studio.transport.guard_start import environment_names
+from mcp_studio.transport.guard import child_environment
 from mcp_studio.transport.http_client import route_to
 from mcp_studio.vault.keyring import place_in_words
 
@@ -234,7 +234,7 @@ def _report(studio: Studio, server: ServerConfig, status: Status, waited: float,
         report |= {
             "argv": [clean(word) for word in (server.command, *server.args)],
             "cwd": os.path.abspath(server.cwd or "."),
-            "environment": list(environment_names(server)),
+            "environment": sorted(child_environment(server)),
             "pid": status.pid,
         }
     steps = [{"step": step.name, "ms": round(step.ms, 1), "detail": clean(step.detail)} for step in status.steps]

@@ -17,7 +17,7 @@ from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options, help_text, parse, show
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
-from mcp_studio.cli.targets import configured, only, select, server_option, start_ahead, with_secrets
+from mcp_studio.cli.targets import configured, only, select, server_option, with_secrets
 from mcp_studio.cli.verbs import call, listing, search, send, skills, tasks, watch
 from mcp_studio.config.model import Config
 from mcp_studio.config.table import nearest
@@ -49,7 +49,6 @@ def run(options: Options, out: Output) -> int:
     if not server and config.servers:
         raise UsageError("Which server?", hint="mcp-studio shell SERVER")
     config = with_secrets(select(config, [server] if server else []), options, out)
-    start_ahead(config)
     gc.enable()  # it is off while small verbs run, which end before there is much to collect
     out.server, out.lines = server, True
     for name in ("SIGTERM", "SIGHUP"):

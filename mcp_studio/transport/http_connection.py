@@ -11,14 +11,14 @@ from mcp_studio import jsontext
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConnectionLost, LimitExceeded, StudioError
 from mcp_studio.limits import MB, Limits
+from mcp_studio.protocol import message as jsonrpc
 from mcp_studio.protocol.events import Outgoing, RequestId
-from mcp_studio.protocol.message import Failure, Malformed, Response, parse
 from mcp_studio.protocol.versions import MODERN_VERSIONS
 from mcp_studio.protocol.versions import NAMED as NAME_KEYS
 from mcp_studio.protocol.views import encode_value
 from mcp_studio.record import record
 from mcp_studio.transport.base import HeaderList, Sink, Tap, Tasks
-from mcp_studio.transport.edge import HEADER_VALUE, Edge, Standing, merged
+from mcp_studio.transport.edge import HEADER_VALUE, Edge, merged
 from mcp_studio.transport.http_errors import (
     SessionLost,
     refused,
@@ -27,7 +27,7 @@ from mcp_studio.transport.http_errors import (
     wants_sign_in,
     wrong_type,
 )
-from mcp_studio.transport.http_response import Answer
+from mcp_studio.transport.http_response import Response
 from mcp_studio.transport.lines import Oversize, answered_request, dropped_text, too_large
 from mcp_studio.transport.sse import SseParser
 
@@ -49,25 +49,22 @@ _METHOD_NOT_FOUND = re.compile(rb'"code"\s*:\s*-32601\b')
 _SESSION = re.compile(rb"session", re.IGNORECASE)
 
 
-def answered(frame: bytes) -> tuple[RequestId, ...]:
-    """Ids of the requests that this frame answers, also where it cannot be read: the core says what is wrong then."""
-    found = (one.id for one in parse(frame).messages if isinstance(one, Response | Failure | Malformed))
+def answered(parsed: jsonrpc.Parsed) -> tuple[RequestId, ...]:
+    """Ids of the requests that a frame answers, also where it cannot be read: the core says what is wrong then."""
+    found = (
+        one.id for one in parsed.messages if isinstance(one, jsonrpc.Response | jsonrpc.Failure | jsonrpc.Malformed)
+    )
     return tuple(identity for identity in found if identity is not None)
 
 
-def named(body: bytes) -> tuple[str, str]:
+def method_and_target(body: bytes) -> tuple[str, str]:
     """The method of a message, and its subject where it has one (`Mcp-Name`); empty where they cannot be read."""
-    message = jsontext.mapping(parse(body).value)
+    message = jsontext.mapping(jsonrpc.parse(body).value)
     method, params = message.get("method"), jsontext.mapping(message.get("params"))
     if not isinstance(method, str):
         return "", ""
     target = params.get(NAME_KEYS.get(method, ""))
     return method, target if isinstance(target, str) else ""
-
-
-def readable(body: bytes) -> bool:
-    """Whether a body is one JSON text."""
-    return not any(isinstance(one, Malformed) and one.unread for one in parse(body).messages)
 
 
 def error_frame(body: bytes, request_id: RequestId) -> bytes | None:
@@ -101,11 +98,6 @@ def legacy_headers(session: str, version: str) -> HeaderList:
     return [(name, value) for name, value in headers if value]
 
 
-def valid_session(value: str) -> bool:
-    """Whether a session id consists of visible ASCII (specification 2025-06-18, basic/transports)."""
-    return _VISIBLE.fullmatch(value) is not None
-
-
 def resumable(event_id: str) -> bool:
     """Whether an event id can be sent back in `Last-Event-ID`."""
     return len(event_id) <= _LONGEST_ID and event_id == event_id.strip() and bool(HEADER_VALUE.fullmatch(event_id))
@@ -123,7 +115,6 @@ class Waiting:
         self.out = out
         self.id = request_id
         self.answered = False
-        self.standing = Standing()
         self.task: asyncio.Task[None]
         """What sends it."""
 
@@ -170,7 +161,6 @@ class HttpConnection:
         self.waiting: dict[RequestId, Waiting] = {}
         self.lost: StudioError | None = None
         """Why the connection has ended by itself."""
-        self._idle = config.timeouts.idle or limits.call_idle
         self._closing: asyncio.Task[None] | None = None
 
     # ------------------------------------------------------------------ as a transport
@@ -184,13 +174,6 @@ class HttpConnection:
         waiting = self.waiting.get(request_id)
         if waiting is not None:
             waiting.task.cancel()
-
-    def standing(self, request_id: RequestId | None) -> str:
-        """How far a request has got, in words; None is for the newest."""
-        if request_id is None:
-            request_id = next(reversed(self.waiting), 0)
-        found = self.waiting.get(request_id)
-        return found.standing.words if found is not None else ""
 
     async def close(self) -> None:
         """End everything within `limits.close`; any number of times."""
@@ -251,7 +234,7 @@ class HttpConnection:
 
     def raw_headers(self, data: bytes) -> HeaderList:
         """Headers of the POST that carries a hand-written body: what a message of this kind would have, now."""
-        method, target = named(data)
+        method, target = method_and_target(data)
         modern = self.version >= FIRST_MODERN
         return self.headers(Outgoing(data, "request", None, method if modern else "", target, self.version, modern))
 
@@ -274,55 +257,45 @@ class HttpConnection:
         elif out.method == "notifications/initialized":
             await asyncio.wait((task,), timeout=self.limits.write)
 
-    async def tell(
-        self, out: Outgoing, *, head: float | None, again: bool = False, standing: Standing | None = None
-    ) -> None:
-        """Post a message to which nothing comes back here but a status; with `again` the tap knows it already.
+    async def tell(self, out: Outgoing, *, head: float | None) -> None:
+        """Post a message to which nothing comes back here but a status.
 
         Raises:
             StudioError: the server did not take it; see `http_errors`.
         """
-        post = self.edge.exchange(
-            "POST", self.headers(out), out.frame,
-            head=head, url=self.endpoint, again=again, patience=self.patience, standing=standing,
-        )  # fmt: skip
+        post = self.edge.exchange("POST", self.headers(out), out.frame, head=head, url=self.endpoint)
         async with post as answer:
             if not 200 <= answer.status < 300:
                 await self.refusal(out, answer)
             elif answer.status != 204 and (body := await self.error_body(answer)) and is_json(answer.media_type):
                 # There should be none (202). It is shown; and taken, where it answers the request.
                 self.tap.received(body, answer.exchange)
-                if out.kind == "request" and out.id in answered(body):
+                if out.kind == "request" and out.id in answered(jsonrpc.parse(body)):
                     self.hand_over(body)
 
-    async def raw(self, data: bytes, headers: HeaderList) -> None:
-        """Post a body that somebody wrote by hand; what comes back is told to the tap, and what is JSON to the sink.
-
-        Returns when the response has begun, or after `limits.write` seconds; the rest goes on in a task.
-
-        Raises:
-            StudioError: no response came; see `http_errors`.
-        """
+    async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
+        """Post a body as it is; see `Transport.send_raw`."""
+        self.check()
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        task = self.tasks.spawn(self._raw(data, merged(self.raw_headers(data), headers), begun))
+        task = self.tasks.spawn(self._post_raw(data, merged(self.raw_headers(data), list(headers)), begun))
         await asyncio.wait((begun, task), timeout=self.limits.write, return_when=asyncio.FIRST_COMPLETED)
         if begun.done():
             begun.result()
         begun.cancel()
 
-    async def _raw(self, data: bytes, lines: HeaderList, begun: asyncio.Future[None]) -> None:
+    async def _post_raw(self, data: bytes, lines: HeaderList, begun: asyncio.Future[None]) -> None:
         try:
-            async with self.edge.exchange("POST", lines, data, head=None, url=self.endpoint) as answer:
+            async with self.edge.exchange("POST", lines, data, head=None, url=self.endpoint, once=True) as answer:
                 if not begun.done():
                     begun.set_result(None)
-                if not self.session and named(data)[0] == "initialize":
+                if not self.session and method_and_target(data)[0] == "initialize":
                     # A handshake that is made by hand begins a session too; one that there is stays.
                     self.begin_session(Outgoing(data, "request", None, "initialize"), answer)
                 if answer.media_type == "text/event-stream":
                     await self.pump(answer, Cursor())
                 elif body := await answer.read(self.limits.message):
                     self.tap.received(body, answer.exchange)
-                    if readable(body):
+                    if is_json(answer.media_type):
                         self.hand_over(body)
         except StudioError as error:
             if begun.done():
@@ -330,17 +303,17 @@ class HttpConnection:
             else:
                 begun.set_exception(error)
 
-    def begin_session(self, out: Outgoing, answer: Answer) -> None:
+    def begin_session(self, out: Outgoing, answer: Response) -> None:
         """Take the session that the answer to a handshake names."""
         if out.method != "initialize" or out.modern:
             return
         found = answer.header("mcp-session-id")
-        if found and not valid_session(found):
+        if found and not _VISIBLE.fullmatch(found):  # specification 2025-06-18, basic/transports
             self.tap.note("The session id that the server gave has characters that are not allowed; it is ignored.")
             return
         self.session = found
 
-    async def refusal(self, out: Outgoing, answer: Answer) -> None:
+    async def refusal(self, out: Outgoing, answer: Response) -> None:
         """Deliver the JSON-RPC error that a failure carries, or raise what the status means."""
         body = await self.error_body(answer)
         status, place = answer.status, self.edge.place
@@ -366,18 +339,17 @@ class HttpConnection:
 
     def hand_over(self, frame: bytes) -> None:
         """Note which requests a frame answers, and give it to the sink."""
-        for request_id in answered(frame) if self.waiting else ():
+        parsed = jsonrpc.parse(frame, depth=self.limits.depth)
+        for request_id in answered(parsed):
             found = self.waiting.get(request_id)
             if found is None and isinstance(request_id, str) and request_id.isdecimal() and len(request_id) < 19:
                 found = self.waiting.get(int(request_id))  # As tolerant as the core, which names the fault.
             if found is not None:
                 found.answered = True
-                if found.task.done():  # HTTP+SSE: the answer comes elsewhere than on the response
-                    del self.waiting[found.id]
         if self.sink is not None:
-            self.sink.frame(frame)
+            self.sink.frame(frame, parsed)
 
-    async def pump(self, answer: Answer, cursor: Cursor, waiting: Waiting | None = None) -> None:
+    async def pump(self, answer: Response, cursor: Cursor, waiting: Waiting | None = None) -> None:
         """Deliver the events of a stream until it ends, or until shortly after `waiting` was answered.
 
         Raises:
@@ -418,15 +390,15 @@ class HttpConnection:
         if self.sink is not None and (out := answered_request(message)):
             self.sink.undelivered(out, too_large(message, self.limits.message))
 
-    async def error_body(self, answer: Answer) -> bytes:
+    async def error_body(self, answer: Response) -> bytes:
         """The body of a failure, as much as comes in a short time and is bearable."""
         return await answer.beginning(_ERROR_BODY, _ERROR_WAIT)
 
-    def sign_in(self, answer: Answer, body: bytes) -> StudioError:
+    def sign_in(self, answer: Response, body: bytes) -> StudioError:
         """The error for an answer that wants a sign-in."""
         return sign_in(answer, self.edge.place, body, had_credentials=self.edge.credentials)
 
-    async def expect_stream(self, answer: Answer) -> bytes | None:
+    async def expect_stream(self, answer: Response) -> bytes | None:
         """None if this is an event stream, else the body of what it is instead.
 
         Raises:
@@ -441,12 +413,6 @@ class HttpConnection:
         if 200 <= answer.status < 300:
             raise wrong_type(answer, self.edge.place, body, wanted="an event stream")
         return body
-
-    @property
-    def patience(self) -> float:
-        """Seconds that a request may wait where the server asks for it: a part of the time that it has."""
-        own = self._idle if self.version else self.edge.connect
-        return min(self.limits.retry_max, own / 2)
 
 
 def _session_gone(status: int, body: bytes) -> bool:
