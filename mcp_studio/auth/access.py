@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from mcp_studio.auth import discovery, tokens
+from mcp_studio.auth.client_grants import client_proof
 from mcp_studio.auth.discovery import Challenge, same_origin
 from mcp_studio.auth.dpop import Dpop, nonce_wanted
 from mcp_studio.auth.fetch import Fetcher
-from mcp_studio.auth.model import AuthFailed, Grant, said
+from mcp_studio.auth.model import AuthFailed, Grant, quoted
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.auth.store import GrantStore
 from mcp_studio.auth.tokens import meant_for
-from mcp_studio.auth.unattended import client_proof
 from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import Auth, ServerConfig
 from mcp_studio.errors import HttpAnswer, StudioError
@@ -74,25 +74,18 @@ async def revoke(fetcher: Fetcher, auth: Auth, grant: Grant) -> str:
     """Take the tokens back where that is offered; what came of it, as a sentence. Never raises a `StudioError`."""
     if not grant.revocation_endpoint:
         return f"{grant.issuer} offers no revocation: the tokens stay valid there until they expire."
-    left = {name: token for name, token in (("refresh", grant.refresh_token), ("access", grant.access_token)) if token}
-    done: list[str] = []
-    why = ""
-    for name, token in [*left.items()]:
+    prove = partial(client_proof, auth, grant.client, grant.issuer)
+    words: list[str] = []
+    for name, token in (("refresh token", grant.refresh_token), ("access token", grant.access_token)):
+        if not token:
+            continue
         try:
-            proof = await client_proof(auth, grant.client, grant.issuer)
-            await tokens.revoke(fetcher, grant, f"{name}_token", token, proof)
-        except AuthFailed as problem:
-            why = why or problem.message  # some revoke one kind alone
+            await tokens.revoke(fetcher, grant, name.replace(" ", "_"), token, prove)
+            words.append(f"{grant.issuer} revoked the {name}.")
         except StudioError as problem:
-            why = why or problem.message
-            break  # nobody answers: to wait once is enough
-        else:
-            done.append(f"{name} token")
-            del left[name]
-    words = [f"{grant.issuer} revoked the {' and the '.join(done)}."] if done else []
-    if left:
-        names = " and the ".join(f"{name} token" for name in left)
-        words.append(f"The {names} could not be revoked, and can be used until expired: {why}")
+            words.append(f"The {name} could not be revoked, and can be used until it expires: {problem.message}")
+            if not isinstance(problem, AuthFailed):
+                break  # nobody answers: to wait once is enough
     return " ".join(words)
 
 
@@ -234,7 +227,7 @@ class Holder:
 _NONCES = 2
 """Times that one request is sent anew with another nonce."""
 _JUST = 60.0
-"""Seconds for which a token is a new one, in what is said."""
+"""Seconds for which a token is a new one, in what is quoted."""
 
 
 class SignInRequest(NamedTuple):
@@ -242,7 +235,7 @@ class SignInRequest(NamedTuple):
 
     server: str
     reason: str
-    """What the server said to it, as a sentence; quotes foreign text."""
+    """What the server quoted to it, as a sentence; quotes foreign text."""
     scopes: tuple[str, ...]
     """All that would be asked for: what there is already and what is missing."""
     challenge: str
@@ -329,7 +322,7 @@ class Access:
         sent, again = _token(refused), refused.tries > 1
         rejected = f"{self._place} does not accept the token that it was just given"
         if grant is not None and (other := meant_for(sent, grant.audience)):
-            rejected += f", which is meant for {other} and not for {said(grant.audience)}"
+            rejected += f", which is meant for {other} and not for {quoted(grant.audience)}"
         rejected += _why(refused)
         if again and sent in self._signed_in:  # asking for another one would not end
             raise self._needed(refused, rejected)
@@ -422,7 +415,7 @@ def _challenge(refused: Refused) -> str:
 def _why(refused: Refused) -> str:
     """The end of a sentence: the error of a challenge in the server's words."""
     found = Challenge.find(_challenge(refused))
-    words = [found.error[:80], said(found.error_description) if found.error_description else ""]
+    words = [found.error[:80], quoted(found.error_description) if found.error_description else ""]
     reason = ", ".join(word for word in words if word)
     if not reason:
         return "."

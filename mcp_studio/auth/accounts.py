@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from mcp_studio import urls
@@ -247,4 +248,4 @@ class Accounts:
     async def _account(self, config: ServerConfig, grant: Grant) -> Account:
         unkept = self._holder(config).unkept
         account = Account.of(grant, config.name, MemoryVault.place if unkept else await self.store(config).place())
-        return account._replace(claims=model.payload(grant.access_token), id_claims=model.payload(grant.id_token))
+        return replace(account, claims=model.payload(grant.access_token), id_claims=model.payload(grant.id_token))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from html import escape
 from http import HTTPStatus
@@ -41,11 +41,10 @@ _HEADERS = (
 )
 
 
-def page(status: int, title: str, text: str, headers: Sequence[tuple[str, str]] = ()) -> bytes:
+def page(status: int, title: str, text: str) -> bytes:
     """A whole HTTP response; title and text may quote anybody."""
     body = _HTML.format(title=escape(safe(title, 200)), text=escape(safe(text, 1_000))).encode("utf-8", "replace")
-    lines = [*_HEADERS, *headers, ("Content-Length", str(len(body)))]
-    head = "".join(f"{name}: {value}\r\n" for name, value in lines)
+    head = "".join(f"{name}: {value}\r\n" for name, value in (*_HEADERS, ("Content-Length", str(len(body)))))
     return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{head}\r\n".encode("ascii") + body
 
 
@@ -59,8 +58,6 @@ _PATIENCE = 5.0
 _OPEN = 32
 """Connections open at a time; the oldest makes room for a new one."""
 _LINE = re.compile(rb"([A-Z]{1,20}) ([\x21-\x7e]+) HTTP/1\.[01]\Z")
-_LINGER = 0.5
-_AHEAD = (b"sec-purpose", b"purpose", b"x-purpose", b"x-moz")
 _NOTES = 3
 """Redirects of somebody else that are noted."""
 
@@ -78,14 +75,12 @@ class Reception(NamedTuple):
 class Callback:
     """A listener that is up; `close` it."""
 
-    def __init__(self, host: str, receive: Callable[[str], Reception], astray: Callable[[str], None]) -> None:
-        """`receive` gets the query of each redirect to the right place; `astray` hears of others, in a sentence."""
+    def __init__(self, host: str, receive: Callable[[str], Reception]) -> None:
+        """`receive` gets the query of each redirect to the right place."""
         self._host = host
-        self._astray = astray
         self._receive = receive
         self._servers: list[asyncio.Server] = []
         self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
-        self._over = False
         self.port = 0
 
     @property
@@ -94,15 +89,13 @@ class Callback:
         return f"http://{self._host}:{self.port}{PATH}"
 
     @staticmethod
-    async def start(
-        host: str, port: int, receive: Callable[[str], Reception], astray: Callable[[str], None] = lambda note: None
-    ) -> Callback:
+    async def start(host: str, port: int, receive: Callable[[str], Reception]) -> Callback:
         """Listen at `127.0.0.1` or `localhost`; port 0 is any that is free.
 
         Raises:
             OSError: the port is taken.
         """
-        made = Callback(host, receive, astray)
+        made = Callback(host, receive)
         await made._listen("127.0.0.1", port)
         made.port = made._servers[0].sockets[0].getsockname()[1]
         if host == "localhost":
@@ -117,13 +110,12 @@ class Callback:
     async def close(self) -> None:
         """Stop listening; who is connected is cut off. Any number of times."""
         self._stop()
-        tasks = [task for task in self._open if task is not asyncio.current_task()]
+        tasks = tuple(self._open)
         for task in tasks:
             self._cut(task)
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _stop(self) -> None:
-        self._over = True
         for server in self._servers:
             server.close()
 
@@ -138,24 +130,16 @@ class Callback:
         task.add_done_callback(lambda done: self._open.pop(done, None))
         if len(self._open) > _OPEN:
             self._cut(next(iter(self._open)))
-        if self._over:
-            writer.transport.abort()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(_PATIENCE):
                 writer.write(self._answer(await reader.readuntil(b"\r\n\r\n")))
                 await writer.drain()
-                writer.write_eof()
-                # A connection that is closed with unread bytes is reset, and the page with it.
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_LINGER):
-                        while await reader.read(_LONGEST):
-                            pass  # never all of it at once: nobody bounds what comes
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # whoever that was has not said anything
         finally:
-            writer.transport.abort()
+            writer.close()
 
     def _answer(self, head: bytes) -> bytes:
         """The response to one request; only the last case has to do with the flow."""
@@ -169,20 +153,10 @@ class Callback:
             # A page elsewhere whose name was made to lead here (DNS rebinding).
             return page(421, "Wrong host", "This address is not served here.")
         path, _, query = found[2].decode("ascii").partition("?")
-        if path == f"{PATH}/" and query:
-            self._astray(f"A redirect came to {PATH}/: it has to end at {PATH}, exactly as it was registered.")
         if path != PATH:
             return page(404, "Nothing here", "mcp-studio waits here for the end of a sign-in, at another address.")
-        if found[1] == b"POST":
-            self._astray("A redirect came by POST (response_mode=form_post): it has to be a GET with a query.")
         if found[1] != b"GET":
-            return page(405, "Not this way", "Only GET is answered here.", (("Allow", "GET"),))
-        if any(
-            b"prefetch" in value.lower() or b"prerender" in value.lower() for name, value in headers if name in _AHEAD
-        ):
-            return page(503, "Not yet", "Nobody has come here yet.")
-        if self._over:
-            return page(410, "Over", "This sign-in has ended. Go back to the terminal.")
+            return page(405, "Not this way", "Only GET is answered here.")
         reception = self._receive(query.partition("#")[0])
         if reception.over:
             self._stop()
@@ -222,7 +196,7 @@ class Redirects:
         self.uri, note = f"http://{host}:{port or PORT}{PATH}", ""
         for wanted in (first,) if port else (first, 0):
             try:
-                self._callback = await Callback.start(host, wanted, self._receive, self._astray)
+                self._callback = await Callback.start(host, wanted, self._receive)
             except OSError as problem:
                 # Whoever listens there gets the code, which is of no use without the verifier.
                 why = (problem.strerror or str(problem)).lower()
@@ -276,16 +250,13 @@ class Redirects:
         if not self._code.done():
             self._code.set_result(code)
 
-    def _astray(self, note: str) -> None:
-        if self._notes < _NOTES:
-            self._notes += 1
-            self._note(note)
-
     def _receive(self, query: str) -> Reception:
         try:
             self._settle(query)
         except NotOurs as problem:
-            self._astray(problem.message)
+            if self._notes < _NOTES:
+                self._notes += 1
+                self._note(problem.message)
             return Reception(False, "Not this one", f"{problem.message} {problem.hint} Nothing was done with it.")
         except AuthFailed as problem:
             text = f"{problem.message} {problem.hint} You can close this page and go back to the terminal."
@@ -296,8 +267,5 @@ class Redirects:
 
 def _registered_port(known: Client | None, host: str) -> int:
     """The port of a registered client's redirect to this machine under this name; 0 where there is none."""
-    try:
-        parts = urlsplit(known.redirect_uri if known and known.how == "registered" else "")
-        return (parts.port or 0) if parts.hostname == host else 0
-    except ValueError:
-        return 0
+    parts = urlsplit(known.redirect_uri if known and known.how == "registered" else "")
+    return (parts.port or 0) if parts.hostname == host else 0

@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
-from mcp_studio.auth.model import AuthFailed, said
+from mcp_studio.auth.model import AuthFailed, quoted
 from mcp_studio.config.model import ServerConfig
 
 LONGEST_CHALLENGE = 16_384
@@ -175,7 +175,7 @@ def check_url(url: str, server: str, what: str) -> str:
         AuthFailed: it may not.
     """
     parts = _split(url, what)
-    came, hint = f"{what} is {said(url)}", ""
+    came, hint = f"{what} is {quoted(url)}", ""
     if parts.scheme not in ("https", "http"):
         came, hint = f"{came}: that is no web address.", "It has to begin with https://."
     elif parts.scheme == "http" and not is_loopback(url):
@@ -185,7 +185,7 @@ def check_url(url: str, server: str, what: str) -> str:
         came = f"{came}, an address on this machine, but the server at {origin(server)} is not."
         hint = "A server elsewhere has to name an https:// address that others can reach too."
     elif parts.username is not None or parts.password is not None:
-        came = f"{what} has a user name or password before the host {said(parts.hostname)}."
+        came = f"{what} has a user name or password before the host {quoted(parts.hostname)}."
         hint = "It has to be the plain address, without anything before an @."
     elif parts.fragment or url.endswith("#"):
         came, hint = f"{came}: it has a fragment (#…).", "It has to end before the #."
@@ -209,7 +209,7 @@ def _split(url: str, what: str, most: int = LONGEST_ADDRESS) -> SplitResult:
         except ValueError as wrong:
             problem = str(wrong)
     raise AuthFailed(
-        f"{what} is {said(url)}: {problem}.",
+        f"{what} is {quoted(url)}: {problem}.",
         hint="It has to be an absolute https:// URL of ASCII characters without spaces.",
     )
 
@@ -225,24 +225,13 @@ def canonical(url: str) -> str:
 def resource_urls(named: str, url: str) -> tuple[str, ...]:
     """Where the protected resource metadata of the server at `url` is to be looked for, in this order.
 
-    The place that a challenge names, if it may be used (`resource_place_problem`); where nothing is there, the
-    well-known place with the server's path, then the one without (RFC 9728 3.1).
+    The place that a challenge names, if it may be used; where nothing is there, the well-known place with the server's
+    path, then the one without (RFC 9728 3.1).
     """
     base, path = f"{origin(url)}{_RESOURCE}", urlsplit(url).path
     # A slash at the end belongs to the path; many servers know themselves without it.
     places = (named, f"{base}{path}" if path.strip("/") else "", f"{base}{path.rstrip('/')}", base)
     return tuple(dict.fromkeys(place for place in places if place))
-
-
-def resource_place_problem(challenge: Challenge, url: str) -> str:
-    """Why the `resource_metadata` of a challenge is not used, in a sentence; empty where it is, or where none came."""
-    if not challenge.resource_metadata:
-        return ""
-    try:
-        check_url(challenge.resource_metadata, url, "resource_metadata in the header WWW-Authenticate")
-    except AuthFailed as problem:
-        return f"{problem.message} {problem.hint}".strip()
-    return ""
 
 
 def issuer_urls(issuer: str) -> tuple[str, ...]:
@@ -257,14 +246,9 @@ def issuer_urls(issuer: str) -> tuple[str, ...]:
     return f"{base}{_ISSUER}{path}", f"{base}{_OPENID}{path}", f"{base}{path}{_OPENID}"
 
 
-def legacy_issuer(url: str) -> str:
-    """What gives tokens for a server without protected resource metadata: its own origin (specification 2025-03-26)."""
-    return str(origin(url))
-
-
 def legacy_metadata(url: str) -> dict[str, str]:
     """The endpoints of a server that has no metadata at all (specification 2025-03-26, basic/authorization 2.3.3)."""
-    base = legacy_issuer(url)
+    base = str(origin(url))
     return {
         "issuer": base,
         "authorization_endpoint": f"{base}/authorize",

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 from mcp_studio.auth.authorize import unpadded
 from mcp_studio.auth.discovery import Challenge, Origin, origin
 from mcp_studio.auth.metadata import IssuerMetadata, ResourceMetadata
-from mcp_studio.auth.model import AuthFailed, said
+from mcp_studio.auth.model import AuthFailed, quoted
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
@@ -144,7 +144,7 @@ def use(configured: bool, challenge: str, resource: ResourceMetadata | None, iss
             if not must:
                 return "no"
             raise AuthFailed(
-                f"Tokens have to be bound to a key (DPoP), and {what} lists {said(', '.join(algs))} for that.",
+                f"Tokens have to be bound to a key (DPoP), and {what} lists {quoted(', '.join(algs))} for that.",
                 hint=f"It has to list {ALGORITHM} among the algorithms (RFC 9449 5.1).",
             )
     return "must" if must else "may"

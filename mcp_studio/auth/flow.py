@@ -10,18 +10,19 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-from mcp_studio.auth import authorize, discovery, tokens, unattended
+from mcp_studio.auth import authorize, client_grants, discovery, tokens
 from mcp_studio.auth.authorize import Expected, authorization_url
 from mcp_studio.auth.callback import Redirects
-from mcp_studio.auth.discovery import Challenge, resource_of
+from mcp_studio.auth.discovery import Challenge, check_url, resource_of
 from mcp_studio.auth.dpop import Dpop, Use, use
 from mcp_studio.auth.fetch import Fetcher
-from mcp_studio.auth.metadata import Document, IssuerMetadata, ResourceMetadata, document
-from mcp_studio.auth.model import PENDING, AuthFailed, AuthStep, Client, Grant, Pending, said
+from mcp_studio.auth.metadata import IssuerMetadata, ResourceMetadata, document
+from mcp_studio.auth.model import PENDING, AuthFailed, AuthStep, Client, Grant, Pending, quoted
 from mcp_studio.auth.registration import client_for, forget_unknown
 from mcp_studio.auth.tokens import Tokens, redeem, with_tokens
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError, Unreachable
+from mcp_studio.jsontext import Json
 from mcp_studio.transport.edge import configured
 from mcp_studio.transport.http_wire import ACCEPT
 from mcp_studio.vault.base import VaultRefused, beside
@@ -56,19 +57,22 @@ async def find_resource(fetcher: Fetcher, url: str, header: str) -> Resource:
         AuthFailed: there is some that cannot be used, or the server failed.
         StudioError: as `Fetcher.send`.
     """
-    challenge = Challenge.find(header)
-    place, problem = challenge.resource_metadata, discovery.resource_place_problem(challenge, url)
-    if place and not problem and not discovery.same_origin(place, url):
-        problem = f"The server says that its metadata is at {place[:300]}, on another origin: that was not asked."
-    notes = [problem] if problem else []
-    for at in discovery.resource_urls("" if problem else place, url):
-        found = await _document(fetcher, at, "metadata of the server")
-        if found.raw is not None:
-            metadata = ResourceMetadata.read(found.raw, server=url, place=at)
+    named, notes = Challenge.find(header).resource_metadata, list[str]()
+    if named:
+        try:
+            check_url(named, url, "resource_metadata in the header WWW-Authenticate")
+            if not discovery.same_origin(named, url):
+                raise AuthFailed(f"The server says that its metadata is at {quoted(named)}, on another origin.")
+        except AuthFailed as problem:
+            notes.append(f"{problem.message} {problem.hint} It was not asked.")
+    for place in discovery.resource_urls("" if notes else named, url):
+        raw, why = await _document(fetcher, place, "metadata of the server")
+        if raw is not None:
+            metadata = ResourceMetadata.read(raw, server=url, place=place)
             detail = f"{metadata.resource} takes tokens of {', '.join(metadata.servers[:5])}."
             return Resource(metadata, " ".join((detail, *notes, *metadata.notes.values())), header)
-        notes.append(found.why)
-    if place:
+        notes.append(why)
+    if named:
         raise AuthFailed(
             f"The server names its metadata, and there is none. {' '.join(notes)}",
             hint="Protected resource metadata (RFC 9728) has to be at the address that WWW-Authenticate names, on the "
@@ -85,14 +89,14 @@ async def find_issuer(fetcher: Fetcher, url: str, issuer: str) -> IssuerMetadata
         AuthFailed: there is none, or none that can be used.
         StudioError: as `Fetcher.send`.
     """
-    why: list[str] = []
+    notes: list[str] = []
     for place in discovery.issuer_urls(issuer):
-        found = await _document(fetcher, place, "metadata of the authorization server")
-        if found.raw is not None:
-            return IssuerMetadata.read(found.raw, issuer=issuer, server=url, place=place)
-        why.append(found.why)
+        raw, why = await _document(fetcher, place, "metadata of the authorization server")
+        if raw is not None:
+            return IssuerMetadata.read(raw, issuer=issuer, server=url, place=place)
+        notes.append(why)
     raise AuthFailed(
-        f"The authorization server {said(issuer)} has no metadata. {' '.join(why)}",
+        f"The authorization server {quoted(issuer)} has no metadata. {' '.join(notes)}",
         hint="It has to publish RFC 8414 or OpenID Connect metadata at one of these places.",
     )
 
@@ -104,20 +108,17 @@ async def find_own(fetcher: Fetcher, url: str) -> IssuerMetadata:
         AuthFailed: its metadata cannot be used.
         StudioError: as `Fetcher.send`.
     """
-    issuer = discovery.legacy_issuer(url)
+    issuer = str(discovery.origin(url))
     place = discovery.issuer_urls(issuer)[0]
-    found = await _document(fetcher, place, "metadata of the authorization server")
-    if found.raw is None:
+    raw, _ = await _document(fetcher, place, "metadata of the authorization server")
+    if raw is None:
         return IssuerMetadata.assumed(url)
-    return IssuerMetadata.read(found.raw, issuer=issuer, server=url, place=place, legacy=True)
+    return IssuerMetadata.read(raw, issuer=issuer, server=url, place=place, legacy=True)
 
 
-async def _document(fetcher: Fetcher, place: str, purpose: str) -> Document:
+async def _document(fetcher: Fetcher, place: str, purpose: str) -> tuple[dict[str, Json] | None, str]:
     answer = await fetcher.send(purpose, "GET", place)
-    found = document(answer.status, answer.body, place)
-    if found.broken:
-        raise AuthFailed(found.why, hint="Try again later: whether there is metadata is not known.")
-    return found
+    return document(answer.status, answer.body, place)
 
 
 class Flow:
@@ -255,8 +256,8 @@ class Flow:
         before = self.accounts.trusted.issuer((self.resource, self.account, auth.client_id))
         if (auth.client_id or auth.alone) and not auth.issuer and before not in ("", issuer.issuer):
             raise AuthFailed(
-                f"The server now names the authorization server {said(issuer.issuer)}; the configured client was used "
-                f"at {said(before)}. Nothing of it was sent to the new one.",
+                f"The server now names the authorization server {quoted(issuer.issuer)}; the configured client was "
+                f"used at {quoted(before)}. Nothing of it was sent to the new one.",
                 hint=f'If that is right, set issuer = "{issuer.issuer}" in the [servers.NAME.auth] table.',
             )
         if not auth.alone:
@@ -279,7 +280,7 @@ class Flow:
 
     async def _alone(self, audience: str, issuer: IssuerMetadata, asked: tuple[str, ...]) -> Grant:
         with self.person.step("token") as step:
-            client, got = await unattended.obtain(
+            client, got = await client_grants.obtain(
                 self.fetcher, self.config, issuer, resource=audience, scopes=asked, dpop=self._dpop, use=self._use
             )
             step.detail = tokens.about(got, audience)
@@ -306,15 +307,15 @@ class Flow:
     def _prepared(
         self, issuer: IssuerMetadata, client: Client, redirect_uri: str, asked: tuple[str, ...], audience: str
     ) -> Pending:
-        proof, state = authorize.make(), authorize.state()
-        for secret in (proof.verifier, state):
+        verifier, state = authorize.chance(), authorize.chance()
+        for secret in (verifier, state):
             self.accounts.redactor.learn(secret)
         url = authorization_url(
             issuer.for_code(assume_pkce=self.config.auth.assume_pkce),
             client_id=client.client_id,
             redirect_uri=redirect_uri,
             state=state,
-            challenge=proof.challenge,
+            challenge=authorize.challenge(verifier),
             scopes=asked,
             resource=audience,
             dpop_jkt=self._dpop.thumbprint if self._dpop and issuer.dpop_algs else "",
@@ -324,7 +325,7 @@ class Flow:
             self.account,
             client,
             state,
-            proof.verifier,
+            verifier,
             redirect_uri,
             url,
             time.time() + PENDING,
@@ -344,7 +345,7 @@ class Flow:
         except BaseException as problem:
             await forget_unknown(self, pending.client, problem)
             if known and not self.aside:
-                # Nobody came back: the page may have said that it does not know us any more.
+                # Nobody came back: the page may have quoted that it does not know us any more.
                 with suppress(StudioError, OSError):
                     await asyncio.shield(self.store.remove_client(issuer.issuer, self.account))
             raise
@@ -362,7 +363,7 @@ class Flow:
                 redirect_uri=pending.redirect_uri,
                 code_verifier=pending.verifier,
             )
-            prove = partial(unattended.client_proof, self.config.auth, client, issuer.issuer, issuer.signing_algs)
+            prove = partial(client_grants.client_proof, self.config.auth, client, issuer.issuer, issuer.signing_algs)
             try:
                 got = await redeem(
                     self.fetcher,

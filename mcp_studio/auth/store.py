@@ -9,12 +9,24 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import threading
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
-from mcp_studio.auth.model import Account, Client, Damaged, Grant, Pending, T, decode, encode, secrets
+from mcp_studio.auth.model import (
+    Account,
+    Client,
+    Damaged,
+    Grant,
+    Pending,
+    Stored,
+    decode,
+    encode,
+    from_json,
+    secrets,
+)
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, pretty
 from mcp_studio.paths import write_atomically
@@ -22,8 +34,6 @@ from mcp_studio.vault.base import LockHeld, Vault, beside, file_lock
 
 VERSION = 1
 FILE = "sign-ins.json"
-_LARGEST = 4 * 1024 * 1024
-_MOST = 2_000
 _PATIENCE = 60.0
 """Seconds that somebody else may be renewing: more than a few requests take."""
 _PENDING = 5
@@ -34,11 +44,11 @@ Key = tuple[str, str]
 
 
 class Entries(NamedTuple):
-    """What the file says."""
+    """What the file of sign-ins says."""
 
-    grants: dict[Key, Account]
+    grants: Mapping[Key, Account] = {}
     """By resource and account."""
-    clients: frozenset[Key]
+    clients: frozenset[Key] = frozenset()
     """Issuer and account."""
     problem: str = ""
     """Why the file cannot be used, as a sentence."""
@@ -46,63 +56,33 @@ class Entries(NamedTuple):
     """A newer version has written it, which knows more of it."""
 
 
-class Index:
-    """The file; without one it is in memory."""
-
-    def __init__(self, file: Path | None) -> None:
-        self._file = file
-        self._cache: tuple[object, Entries] = (None, Entries({}, frozenset()))
-
-    def read(self) -> Entries:
-        """What the file says now; it is read only after it has changed."""
-        stamp, entries = self._cache
-        if self._file is None:
-            return entries
-        try:
-            stat = self._file.stat()
-            now = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
-            if now != stamp:
-                entries = self._parsed(self._file.read_bytes() if stat.st_size <= _LARGEST else b"")
-                self._cache = (now, entries)
-        except OSError:
-            return Entries({}, frozenset())
-        return entries
-
-    def _parsed(self, data: bytes) -> Entries:
-        try:
-            raw = mapping(loads(data, most=16))
-        except JsonProblem:
-            return Entries({}, frozenset(), f"{self._file} cannot be read; sign-ins have to be made anew.")
-        version = raw.get("version")
-        if isinstance(version, int) and version > VERSION:
-            problem = f"{self._file} was written by a newer mcp-studio; its sign-ins are not used."
-            return Entries({}, frozenset(), problem, True)
-        grants = [mapping(one) for one in items_of(raw.get("sign_ins"))[:_MOST]]
-        clients = [mapping(one) for one in items_of(raw.get("clients"))[:_MOST]]
-        return Entries(
-            {key: Account.read(one) for one in grants if (key := _key(one, "resource"))},
-            frozenset(key for one in clients if (key := _key(one, "issuer"))),
-        )
-
-    def write(self, entries: Entries) -> None:
-        """Write the file.
-
-        Raises:
-            OSError: it cannot be written.
-        """
-        if self._file is not None:
-            grants = [account.as_json() for _, account in sorted(entries.grants.items(), key=lambda one: one[0])]
-            clients: list[Json] = [
-                {"issuer": issuer, "account": account} for issuer, account in sorted(entries.clients)
-            ]
-            raw: Json = {"version": VERSION, "sign_ins": list[Json](grants), "clients": clients}
-            write_atomically(self._file, pretty(raw).encode() + b"\n")
-        self._cache = (None, entries)
+def _read_entries(file: Path) -> Entries:
+    try:
+        raw = mapping(loads(file.read_bytes(), most=16))
+    except OSError:
+        return Entries()
+    except JsonProblem:
+        return Entries(problem=f"{file} cannot be read; sign-ins have to be made anew.")
+    version = raw.get("version")
+    if isinstance(version, int) and version > VERSION:
+        return Entries(problem=f"{file} was written by a newer mcp-studio; its sign-ins are not used.", newer=True)
+    grants: dict[Key, Account] = {}
+    for one in items_of(raw.get("sign_ins")):
+        with suppress(Damaged):
+            account = from_json(Account, mapping(one))
+            grants[account.resource, account.account] = account
+    clients = (mapping(one) for one in items_of(raw.get("clients")))
+    return Entries(grants, frozenset((str(one.get("issuer")), str(one.get("account"))) for one in clients))
 
 
-def _key(one: dict[str, Json], name: str) -> Key | None:
-    first, account = one.get(name), one.get("account")
-    return (first, account) if isinstance(first, str) and isinstance(account, str) else None
+def _write_entries(file: Path, entries: Entries) -> None:
+    clients = [{"issuer": issuer, "account": account} for issuer, account in sorted(entries.clients)]
+    raw: Json = {"version": VERSION, "sign_ins": [asdict(one) for one in _sorted(entries)], "clients": clients}
+    write_atomically(file, pretty(raw).encode() + b"\n")
+
+
+def _sorted(entries: Entries) -> list[Account]:
+    return [account for _, account in sorted(entries.grants.items(), key=lambda one: one[0])]
 
 
 class GrantStore:
@@ -118,7 +98,8 @@ class GrantStore:
         self._open = vault
         self._locks = state / "locks"
         self._learn = learn
-        self._index = Index(None if memory else state / FILE)
+        self._file = state / FILE
+        self._memory = Entries()
         self._vault: Vault | None = None
         self._guard = threading.Lock()
         self.lasting = not memory
@@ -149,21 +130,21 @@ class GrantStore:
 
     def known(self, resource: str, account: str) -> bool:
         """Whether there is a grant, by the file alone: cheap."""
-        return (resource, account) in self._index.read().grants
+        return (resource, account) in self._entries().grants
 
     def stamp(self, resource: str, account: str) -> str:
         """Changes whenever a process stores a grant; empty where there is none. Cheap."""
-        found = self._index.read().grants.get((resource, account))
+        found = self._entries().grants.get((resource, account))
         return f"{found.obtained} {found.expires} {found.kept}" if found else ""
 
     def issuer(self, resource: str, account: str) -> str:
         """The authorization server that gave the grant; empty where there is none."""
-        found = self._index.read().grants.get((resource, account))
+        found = self._entries().grants.get((resource, account))
         return found.issuer if found else ""
 
     async def list(self) -> list[Account]:
         """All grants, without their secrets and claims; the vault is not asked."""
-        return [account for _, account in sorted(self._index.read().grants.items(), key=lambda one: one[0])]
+        return _sorted(self._entries())
 
     async def load(self, resource: str, account: str) -> Grant | None:
         """The grant, None where there is none or what is there cannot be read (then `problem` says why).
@@ -172,7 +153,7 @@ class GrantStore:
             VaultRefused: the vault cannot be read.
         """
         if not self.known(resource, account):
-            self.problem = self._index.read().problem
+            self.problem = self._entries().problem
             return None
         grant = await beside(self._get, Grant, _name("grant", resource, account))
         if grant and (grant.resource, grant.account) != (resource, account):
@@ -208,7 +189,7 @@ class GrantStore:
 
     async def client(self, issuer: str, account: str) -> Client | None:
         """Who we are at an authorization server, where it was registered or typed."""
-        if (issuer, account) not in self._index.read().clients:
+        if (issuer, account) not in self._entries().clients:
             return None
         client = await beside(self._get, Client, _name("client", issuer, account))
         return client if client and client.issuer == issuer else None
@@ -282,6 +263,9 @@ class GrantStore:
                 await asyncio.sleep(0.05)
             yield
 
+    def _entries(self) -> Entries:
+        return _read_entries(self._file) if self.lasting else self._memory
+
     # What follows runs in threads.
 
     def _ready(self) -> Vault:
@@ -294,7 +278,7 @@ class GrantStore:
         for secret in secrets(value):
             self._learn(secret, f"{type(value).__name__} {where}")
 
-    def _get(self, kind: type[T], name: str) -> T | None:
+    def _get(self, kind: type[Stored], name: str) -> Stored | None:
         self.problem = ""
         text = self._ready().get(name)
         if text is None:
@@ -316,9 +300,11 @@ class GrantStore:
     def _change(self, change: Callable[[Entries], Entries | None]) -> bool:
         """Change the file with nobody in between; False where there was nothing to change."""
         with self._changing():
-            entries = change(self._index.read())
-            if entries is not None:
-                self._index.write(entries)
+            entries = change(self._entries())
+            if entries is not None and self.lasting:
+                _write_entries(self._file, entries)
+            elif entries is not None:
+                self._memory = entries
         return entries is not None
 
     def _changing(self) -> AbstractContextManager[object]:
@@ -358,7 +344,6 @@ def _name(kind: str, where: str, account: str) -> str:
 
 
 TRUSTED_FILE = "authorization-servers.json"
-_LARGEST_TRUSTED_FILE = 1024 * 1024
 _MOST_TRUSTED = 1_000
 _FIELDS = ("resource", "account", "client_id", "issuer")
 ClientKey = tuple[str, str, str]
@@ -383,34 +368,28 @@ class Trusted:
 
     def put(self, key: ClientKey, issuer: str) -> None:
         """Remember one; a state folder that cannot be written is no obstacle to signing in."""
-        known = self._known()
-        if known.pop(key, "") != issuer:
-            self._here[key] = issuer
-            self._write({**known, key: issuer})
+        self._write({**self._known(), key: issuer})
 
     def forget(self, resource: str, account: str) -> None:
         """Forget what the clients of a server were used at."""
-        known = self._known()
-        left = {key: issuer for key, issuer in known.items() if key[:2] != (resource, account)}
-        self._here = {key: issuer for key, issuer in self._here.items() if key in left}
-        if left != known:
-            self._write(left)
+        self._write({key: issuer for key, issuer in self._known().items() if key[:2] != (resource, account)})
 
     def _known(self) -> dict[ClientKey, str]:
         known: dict[ClientKey, str] = {}
         try:
-            data = self._file.read_bytes() if self._file.stat().st_size <= _LARGEST_TRUSTED_FILE else b""
-            entries = items_of(mapping(loads(data, most=8)).get("servers"))
+            entries = items_of(mapping(loads(self._file.read_bytes(), most=8)).get("servers"))
         except (OSError, JsonProblem):
-            entries = []
-        for one in entries[-_MOST_TRUSTED:]:
+            return self._here
+        for one in entries:
             resource, account, client_id, issuer = (str(mapping(one).get(name, "")) for name in _FIELDS)
             known[resource, account, client_id] = issuer
         return {**known, **self._here}
 
     def _write(self, known: dict[ClientKey, str]) -> None:
-        servers: list[Json] = [
-            dict(zip(_FIELDS, (*key, issuer), strict=True)) for key, issuer in [*known.items()][-_MOST_TRUSTED:]
-        ]
-        with suppress(OSError):
+        newest = list(known.items())[-_MOST_TRUSTED:]
+        servers: list[Json] = [dict(zip(_FIELDS, (*key, issuer), strict=True)) for key, issuer in newest]
+        try:
             write_atomically(self._file, pretty({"version": 1, "servers": servers}).encode() + b"\n")
+            self._here = {}
+        except OSError:
+            self._here = known

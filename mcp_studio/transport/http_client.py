@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import socket
 import ssl
-import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote_to_bytes, urlsplit
@@ -19,41 +16,24 @@ from mcp_studio.config.model import ServerConfig, Tls
 from mcp_studio.errors import ConfigError
 from mcp_studio.limits import Limits
 from mcp_studio.record import record
+from mcp_studio.vault.base import beside
 
 if TYPE_CHECKING:
     import httpx2
 
 
-async def look_up(host: str) -> None:
-    """Wait until a host name resolves.
+async def look_up(host: str) -> list[str]:
+    """The addresses of a host.
 
     The event loop looks names up in threads that are joined when the loop ends, and a look-up that hangs would hold
-    up quitting for as long. So it is tried first in a thread that nobody waits for; only what resolves goes further.
+    up quitting for as long. So it is done in a thread that nobody waits for.
 
     Raises:
         OSError: the name does not resolve.
         UnicodeError: it cannot be a host name.
     """
-    loop = asyncio.get_running_loop()
-    found: asyncio.Future[Exception | None] = loop.create_future()
-
-    def tell(problem: Exception | None) -> None:
-        if not found.done():
-            found.set_result(problem)
-
-    def look() -> None:
-        problem: Exception | None = None
-        try:
-            socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as error:
-            problem = error
-        with suppress(RuntimeError):  # The loop may have ended meanwhile.
-            loop.call_soon_threadsafe(tell, problem)
-
-    threading.Thread(target=look, name=f"look up {host}", daemon=True).start()
-    problem = await found
-    if problem is not None:
-        raise problem
+    found = await beside(socket.getaddrinfo, host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(info[4][0]) for info in found))
 
 
 # ---------------------------------------------------------------------------------------------------- proxies

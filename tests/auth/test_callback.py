@@ -82,7 +82,6 @@ async def test_a_wrong_redirect_is_told_so_and_the_right_one_still_comes_through
         (421, f"/callback?{GOOD}", {"host": "evil.example"}),
         (421, f"/callback?{GOOD}", {"host": "127.0.0.1"}),
         (421, f"/callback?{GOOD}", {"more": "Host: evil.example\r\n"}),
-        (503, f"/callback?{GOOD}", {"more": "Sec-Purpose: prefetch;prerender\r\n"}),
         (404, f"http://evil.example/callback?{GOOD}", {}),
     ],
 )
@@ -90,21 +89,6 @@ async def test_what_is_no_redirect_never_reaches_the_flow(status: int, target: s
     async with listening() as (callback, got):
         assert (await get(callback, target, **extra)).startswith(f"HTTP/1.1 {status} ")
         assert got == []
-
-
-async def test_a_redirect_that_comes_in_a_wrong_way_is_told_while_it_is_waited_on() -> None:
-    told: list[str] = []
-    callback = await Callback.start("127.0.0.1", 0, lambda query: Reception(True, "Done", ""), told.append)
-    try:
-        for target, method in ((f"/callback/?{GOOD}", "GET"), ("/callback", "POST"), ("/favicon.ico", "GET")):
-            assert (await get(callback, target, method=method)).startswith("HTTP/1.1 40")
-        assert [words.partition(":")[0] for words in told] == [
-            "A redirect came to /callback/",
-            "A redirect came by POST (response_mode=form_post)",
-        ]
-        assert (await get(callback, f"/callback?{GOOD}")).startswith("HTTP/1.1 200 ")
-    finally:
-        await callback.close()
 
 
 async def test_junk_is_cut_off_or_answered() -> None:

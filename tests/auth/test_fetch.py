@@ -170,22 +170,19 @@ async def test_redirects_are_followed_within_the_origin_and_counted() -> None:
 
     async with Web(hop) as web:
         assert await get(web, "/3") == b"there"
-        with pytest.raises(AuthFailed, match="more than 3"):
+        with pytest.raises(AuthFailed, match="not followed"):
             await get(web, "/4")
 
 
 def test_redirects_elsewhere_and_in_circles_are_refused() -> None:
-    refuses((302, [("Location", "http://127.0.0.1:1/x")], b""), AuthFailed, "another origin")
-    refuses((302, [("Location", "https://evil.example/x")], b""), AuthFailed, "another origin")
-    refuses((302, [("Location", "/x")], b""), AuthFailed, "circle")
-    refuses((302, [("Location", "//[")], b""), AuthFailed, "redirected")
-    refuses((302, [], b""), AuthFailed, "nowhere")
+    for place in ("http://127.0.0.1:1/x", "https://evil.example/x", "/x", "//[", ""):
+        refuses((302, [("Location", place)], b""), AuthFailed, "is redirected", "not followed")
 
 
 async def test_what_is_posted_is_never_sent_on() -> None:
     async with Web(lambda _: (307, [("Location", "/other")], b"")) as web:
         fetcher = Fetcher(config(web.url), small(), FakeTap(), Redactor())
-        with pytest.raises(AuthFailed, match="not sent on"):
+        with pytest.raises(AuthFailed, match="not followed"):
             await fetcher.send("token", "POST", web.url + "/token", body=b"code=1")
         assert [one.path for one in web.asked] == ["/token"]
 
@@ -256,7 +253,7 @@ async def test_a_public_name_that_leads_here_is_refused_before_anything_is_sent(
     async def lie(host: str) -> list[str]:
         return [answers[host].pop(0)] if host in answers else ["127.0.0.1"]
 
-    monkeypatch.setattr("mcp_studio.auth.fetch.resolve", lie)
+    monkeypatch.setattr("mcp_studio.auth.fetch.http_client.look_up", lie)
 
     async with Web(lambda _: (200, [], b"secret")) as web:
         port = web.url.rpartition(":")[2]

@@ -110,7 +110,7 @@ async def test_a_mistake_of_ours_leaves_nobody_waiting(tmp_path: Path, monkeypat
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("mcp_studio.auth.authorize.make", broken)
+    monkeypatch.setattr("mcp_studio.auth.authorize.chance", broken)
 
     async with AuthServer() as world:
         desk = Desk(tmp_path)

@@ -11,15 +11,16 @@ import re
 import secrets
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mcp_studio.auth import model, registration, tokens
 from mcp_studio.auth.discovery import check_url
 from mcp_studio.auth.dpop import Dpop, Use
 from mcp_studio.auth.fetch import Fetcher
 from mcp_studio.auth.metadata import IssuerMetadata
-from mcp_studio.auth.model import AuthFailed, Client, said
+from mcp_studio.auth.model import AuthFailed, Client, quoted
 from mcp_studio.auth.tokens import Tokens, redeem
 from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import Auth, ServerConfig
@@ -43,7 +44,7 @@ async def client_proof(auth: Auth, client: Client, issuer: str, offered: tuple[s
     if client.method != "private_key_jwt":
         return ""
     return await asyncio.to_thread(
-        lambda: client_assertion(client.client_id, issuer, auth.key, auth.algorithm, offered=offered)
+        client_assertion, client.client_id, issuer, auth.key, auth.algorithm, offered=offered
     )
 
 
@@ -65,25 +66,24 @@ def client_assertion(
 
     if algorithm not in ALGORITHMS:
         raise ConfigError(
-            f"Nothing signs with {said(algorithm)}.", key="algorithm", hint=f"Known: {', '.join(ALGORITHMS)}."
+            f"Nothing signs with {quoted(algorithm)}.", key="algorithm", hint=f"Known: {', '.join(ALGORITHMS)}."
         )
     if offered is not None and algorithm not in offered:
         raise AuthFailed(
             "token_endpoint_auth_signing_alg_values_supported in the authorization server metadata is "
-            f"{said(', '.join(offered))}; the client signs with {algorithm}.",
+            f"{quoted(', '.join(offered))}; the client signs with {algorithm}.",
             hint="It has to list it; or set `algorithm`, and a key for it, in the [servers.NAME.auth] table.",
         )
     now = int(time.time())
     payload: dict[str, Any] = {"iss": client_id, "sub": client_id, "aud": audience, "iat": now, "exp": now + LIFE}
     payload["jti"] = secrets.token_urlsafe(16)
-    loaded = _key(read(key, "key"))
     try:
-        return jwt.encode(payload, loaded, algorithm=algorithm)
+        return jwt.encode(payload, _key(read(key, "key")), algorithm=algorithm)
     except (jwt.PyJWTError, TypeError, ValueError, NotImplementedError):
         raise ConfigError(
             f"The private key does not sign with {algorithm}.",
             key="algorithm",
-            hint=f"Set `algorithm` to {_fitting(loaded)}, or use another key.",
+            hint="Set `algorithm` to one that fits the key (RS256 for RSA, ES256 for P-256), or use another key.",
         ) from None
 
 
@@ -93,26 +93,13 @@ def _key(text: str) -> Any:
 
     try:
         return load_pem_private_key(text.encode(), None)
-    except TypeError:
+    except (TypeError, ValueError, UnsupportedAlgorithm):  # a TypeError where it is encrypted
         raise ConfigError(
-            "The private key is encrypted, and there is nobody to ask for its password.",
+            "The private key cannot be read: it is no private key in PEM, or it is encrypted.",
             key="key",
-            hint="Decrypt it: openssl pkcs8 -topk8 -nocrypt -in FILE; and keep it in the keyring: ${keyring:NAME}.",
+            hint="It begins with -----BEGIN PRIVATE KEY-----. Decrypt it (openssl pkcs8 -topk8 -nocrypt -in FILE) and "
+            "keep it in the keyring: ${keyring:NAME}.",
         ) from None
-    except (ValueError, UnsupportedAlgorithm):
-        raise ConfigError(
-            "The private key cannot be read: it is no private key in PEM.",
-            key="key",
-            hint="It begins with -----BEGIN PRIVATE KEY----- (PKCS #8) or -----BEGIN EC PRIVATE KEY-----.",
-        ) from None
-
-
-def _fitting(key: Any) -> str:
-    curve = getattr(getattr(key, "curve", None), "name", "")
-    if curve:
-        by_curve = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512", "secp256k1": "ES256K"}
-        return by_curve.get(curve, "one that fits it")
-    return "RS256" if "rsa" in type(key).__name__.lower() else "EdDSA"
 
 
 def assertion(value: str, name: str) -> str:
@@ -122,17 +109,15 @@ def assertion(value: str, name: str) -> str:
         ConfigError: there is none, or it is no JWT.
         AuthFailed: it has expired.
     """
-    what = {"assertion": "the JWT of the workload", "idp_id_token": "the id token of the identity provider"}[name]
     text = read(value, name).strip()
     if not _JWT.match(text):
-        raise ConfigError(
-            f"What `{name}` gives is no JWT.", key=name, hint=f"It has to be {what}, or the file it is in."
-        )
+        raise ConfigError(f"What `{name}` gives is no JWT.", key=name, hint="It has to be one, or the file it is in.")
     expires = model.payload(text).get("exp")
-    if isinstance(expires, (int, float)) and expires + SKEW < time.time():
+    ago = time.time() - expires if isinstance(expires, (int, float)) else 0.0
+    if ago > SKEW:
         raise AuthFailed(
-            f"What `{name}` gives has expired: {model.when(float(expires))}.",
-            hint=f"It has to be {what}, and a new one; whatever issues it should renew the file.",
+            f"What `{name}` gives has expired {model.span(ago)} ago.",
+            hint="It has to be a new one; whatever issues it should renew the file.",
         )
     return text
 
@@ -150,9 +135,7 @@ def read(value: str, name: str) -> str:
         raise ConfigError(f"`{name}` is missing.", key=name, hint="Set it in the [servers.NAME.auth] table.")
     if "-----BEGIN" in value or _JWT.match(value.strip()):
         return value.replace("\\n", "\n") if "\n" not in value else value
-    # A damaged secret may not be quoted, and has longer parts than paths have.
-    quotable = len(value) <= 200 and " " not in value and all(len(part) <= 40 for part in Path(value).parts)
-    file = f"The file{f' {value}' if quotable else ''} that `{name}` names"
+    file = f"The file that `{name}` names"  # not quoted: it may be a damaged secret
     try:
         with Path(value).expanduser().open("rb") as opened:
             data = opened.read(LARGEST + 1)
@@ -164,13 +147,6 @@ def read(value: str, name: str) -> str:
     return data.decode("utf-8", "replace")
 
 
-class Obtained(NamedTuple):
-    """What a grant without a person brought."""
-
-    client: Client
-    tokens: Tokens
-
-
 async def obtain(
     fetcher: Fetcher,
     config: ServerConfig,
@@ -180,7 +156,7 @@ async def obtain(
     scopes: Sequence[str] = (),
     dpop: Dpop | None = None,
     use: Use = "no",
-) -> Obtained:
+) -> tuple[Client, Tokens]:
     """A token by the grant that `config.auth.kind` names, which needs no person.
 
     Args:
@@ -192,21 +168,16 @@ async def obtain(
         StudioError: as `Fetcher.send`.
     """
     client, form, purpose = await _request(fetcher, config, issuer, resource, scopes)
-    sent = dict(form).get("assertion", "")
-
-    async def prove() -> str:
-        nonlocal sent
-        proof = await client_proof(config.auth, client, issuer.issuer, issuer.signing_algs)
-        sent = sent or proof
-        return proof
-
+    prove = partial(client_proof, config.auth, client, issuer.issuer, issuer.signing_algs)
     try:
         got = await redeem(
             fetcher, issuer.token_endpoint, client, form, purpose, prove=prove, asked=scopes, dpop=dpop, use=use
         )
     except AuthFailed as problem:
-        raise _explained(problem, dict(form)["grant_type"], sent, issuer, config) from None
-    return Obtained(client, got)
+        if problem.error in ("invalid_grant", "invalid_client", "unauthorized_client"):
+            problem.hint = f"{problem.hint} {see_to(config)}"
+        raise
+    return client, got
 
 
 async def _request(
@@ -230,7 +201,7 @@ async def _request(
             shown = await asyncio.to_thread(assertion, auth.assertion, "assertion")
             return client, tokens.form(tokens.JWT_BEARER, resource, scopes, assertion=shown), "token for the workload"
         case _:
-            raise ConfigError(f"`kind` is {said(auth.kind)}: that needs a person.", key="kind")
+            raise ConfigError(f"`kind` is {quoted(auth.kind)}: that needs a person.", key="kind")
 
 
 def _client(auth: Auth, issuer: IssuerMetadata, *, secret_needed: bool = False) -> Client:
@@ -276,26 +247,6 @@ async def _identity_grant(
     got = await redeem(fetcher, endpoint, client, form, purpose, asked=scopes, exchange=True)
     if got.issued_token_type not in ("", tokens.ID_JAG):
         raise AuthFailed(
-            f"The identity provider gave a token of the type {said(got.issued_token_type)}.",
-            hint=f"issued_token_type has to be {tokens.ID_JAG}.",
+            f"The identity provider gave a token of the type {quoted(got.issued_token_type)}, not {tokens.ID_JAG}."
         )
     return got.access_token
-
-
-def _explained(problem: AuthFailed, grant: str, sent: str, issuer: IssuerMetadata, config: ServerConfig) -> AuthFailed:
-    """A refusal, and beside it what it most often comes from: a JWT for somebody else or too old, no such grant."""
-    words = [problem.hint.replace(": sign in again.", ".")]
-    if problem.error and issuer.grants is not None and grant not in issuer.grants:
-        offered = said(", ".join(issuer.grants))
-        words.append(f"grant_types_supported in its metadata is {offered}; it has to list {grant}.")
-    claims = model.payload(sent)
-    if problem.error in ("invalid_grant", "invalid_client") and claims:
-        facts = [f"{name} {said(claims[name])}" for name in ("iss", "sub", "aud") if name in claims]
-        facts += [f"{moment.what} {moment.words}" for moment in model.moments(claims) if moment.claim == "exp"]
-        words.append(
-            f"The JWT that was sent says: {', '.join(facts)}; the authorization server is {said(issuer.issuer)}."
-        )
-    if problem.error in ("invalid_grant", "invalid_client", "unauthorized_client"):
-        words.append(see_to(config))
-    problem.hint = " ".join(word for word in words if word)
-    return problem
