@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from mcp_studio.auth import discovery, tokens
-from mcp_studio.auth.client_grants import client_proof
 from mcp_studio.auth.discovery import Challenge, same_origin
 from mcp_studio.auth.dpop import Dpop, nonce_wanted
 from mcp_studio.auth.fetch import Fetcher
@@ -21,9 +20,9 @@ from mcp_studio.auth.signin import SignIn
 from mcp_studio.auth.store import GrantStore
 from mcp_studio.auth.tokens import meant_for
 from mcp_studio.config.expand import see_to
-from mcp_studio.config.model import Auth, ServerConfig
+from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import HttpAnswer, StudioError
-from mcp_studio.jsontext import JsonProblem, items_of, loads, mapping
+from mcp_studio.jsontext import JsonProblem, loads, mapping
 from mcp_studio.transport.base import HeaderList, Headers, Refused, Tap
 from mcp_studio.transport.http_errors import HttpSignIn
 
@@ -45,7 +44,7 @@ def expiring(grant: Grant, now: float | None = None) -> bool:
     return (time.time() if now is None else now) >= grant.expires - min(SKEW, max(0.0, life) / 4)
 
 
-async def refresh(fetcher: Fetcher, auth: Auth, grant: Grant) -> Grant:
+async def refresh(fetcher: Fetcher, grant: Grant) -> Grant:
     """The grant with new tokens.
 
     Raises:
@@ -53,8 +52,6 @@ async def refresh(fetcher: Fetcher, auth: Auth, grant: Grant) -> Grant:
         StudioError: as `Fetcher.send`.
     """
     dpop = await asyncio.to_thread(Dpop.load, grant.dpop_key) if grant.dpop_key else None
-    offered = items_of(mapping(grant.metadata).get("token_endpoint_auth_signing_alg_values_supported"))
-    algorithms = tuple(one for one in offered if isinstance(one, str)) or None
     form = tokens.form("refresh_token", grant.audience, refresh_token=grant.refresh_token)
     got = await tokens.redeem(
         fetcher,
@@ -62,25 +59,22 @@ async def refresh(fetcher: Fetcher, auth: Auth, grant: Grant) -> Grant:
         grant.client,
         form,
         "renewed token",
-        prove=partial(client_proof, auth, grant.client, grant.issuer, algorithms),
         asked=grant.scopes,
         dpop=dpop,
-        use="must" if dpop else "no",
     )
     return tokens.with_tokens(grant, got)
 
 
-async def revoke(fetcher: Fetcher, auth: Auth, grant: Grant) -> str:
+async def revoke(fetcher: Fetcher, grant: Grant) -> str:
     """Take the tokens back where that is offered; what came of it, as a sentence. Never raises a `StudioError`."""
     if not grant.revocation_endpoint:
         return f"{grant.issuer} offers no revocation: the tokens stay valid there until they expire."
-    prove = partial(client_proof, auth, grant.client, grant.issuer)
     words: list[str] = []
     for name, token in (("refresh token", grant.refresh_token), ("access token", grant.access_token)):
         if not token:
             continue
         try:
-            await tokens.revoke(fetcher, grant, name.replace(" ", "_"), token, prove)
+            await tokens.revoke(fetcher, grant, name.replace(" ", "_"), token)
             words.append(f"{grant.issuer} revoked the {name}.")
         except StudioError as problem:
             words.append(f"The {name} could not be revoked, and can be used until it expires: {problem.message}")
@@ -206,7 +200,7 @@ class Holder:
             return None
         new: Grant | None = None
         try:
-            new = await refresh(fetcher, config.auth, found)
+            new = await refresh(fetcher, found)
         except AuthFailed as problem:
             if problem.error not in DEAD:
                 raise

@@ -183,7 +183,7 @@ class Accounts:
             raise SignInNeeded(f"Nobody is signed in to {config.name}.")
         async with holder.turn:
             fetcher = self.fetcher(config, tap)
-            told = await revoke(fetcher, config.auth, holder.grant or grant)
+            told = await revoke(fetcher, holder.grant or grant)
         await self.forget(config)
         return f"{told} They were forgotten here."
 

@@ -27,30 +27,30 @@ ALGORITHM = "ES256"
 Use = Literal["no", "may", "must"]
 """Whether a token is to be bound: no; if the authorization server does it; or it is of no use otherwise."""
 _NONCE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,2048}\Z")
-_ORIGINS = 32
-"""Origins whose nonces are remembered."""
 _SCHEMES = {"ws": "http", "wss": "https"}
 
 
 class Dpop:
     """One key, and the nonces that servers want in its proofs. Used by one loop."""
 
-    def __init__(self, key: EllipticCurvePrivateKey) -> None:
+    def __init__(self, key: EllipticCurvePrivateKey, *, required: bool) -> None:
+        """With `required` a token that is bound to no key is of no use."""
         from jwt.algorithms import ECAlgorithm
 
+        self.required = required
         self._key = key
         self._public: dict[str, Any] = ECAlgorithm.to_jwk(key.public_key(), as_dict=True)
         self._nonces: dict[Origin, str] = {}
 
     @staticmethod
-    def make() -> Dpop:
+    def make(*, required: bool) -> Dpop:
         """With a new key; the first in a process takes tens of milliseconds, for the library."""
         from cryptography.hazmat.primitives.asymmetric import ec
 
-        return Dpop(ec.generate_private_key(ec.SECP256R1()))
+        return Dpop(ec.generate_private_key(ec.SECP256R1()), required=required)
 
     @staticmethod
-    def load(pem: str) -> Dpop:
+    def load(pem: str, *, required: bool = True) -> Dpop:
         """With a key that was kept (`pem`).
 
         Raises:
@@ -65,7 +65,7 @@ class Dpop:
             key = None
         if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
             raise AuthFailed("The key that the token is bound to cannot be read any more.", hint="Sign in again.")
-        return Dpop(key)
+        return Dpop(key, required=required)
 
     @property
     def pem(self) -> str:
@@ -108,10 +108,8 @@ class Dpop:
         for name, value in headers:
             if name.lower() == "dpop-nonce" and _NONCE.match(value.strip()):
                 place, nonce = origin(url), value.strip()
-                new = self._nonces.pop(place, "") != nonce
+                new = self._nonces.get(place) != nonce
                 self._nonces[place] = nonce
-                if len(self._nonces) > _ORIGINS:
-                    del self._nonces[next(iter(self._nonces))]
                 return new
         return False
 

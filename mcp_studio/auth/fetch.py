@@ -298,7 +298,7 @@ class Fetcher:
         record: Callable[[AuthExchange], None] = lambda exchange: None,
     ) -> None:
         """`gate` is awaited before each request; `record` gets each exchange when it goes out, and when it is over."""
-        self._config = config
+        self.config = config
         self._limits = limits
         self._tap = tap
         self.redactor = redactor
@@ -332,7 +332,7 @@ class Fetcher:
             LimitExceeded: the answer is too large.
         """
         for secret in secrets:
-            self.redactor.learn(secret, f"requests about {self._config.name}")
+            self.redactor.learn(secret, f"requests about {self.config.name}")
         seen = {url}
         while True:
             fetched = await self._once(purpose, method, url, headers or [], body)
@@ -357,12 +357,12 @@ class Fetcher:
         )
 
     async def _once(self, purpose: str, method: str, url: str, headers: HeaderList, body: bytes) -> Fetched:
-        check_url(url, purpose, self._config.url)
+        check_url(url, purpose, self.config.url)
         lines = _lines(url, method, headers, body)
         clean = tuple(self.redactor.headers(lines))
         kind = next((value.partition(";")[0] for name, value in lines if name.lower() == "content-type"), "")
         for secret in secrets_in(kind, body):
-            self.redactor.learn(secret, f"requests about {self._config.name}")
+            self.redactor.learn(secret, f"requests about {self.config.name}")
         traced = traceable(method, kind, body)
         text, place = self.redactor.body(kind, traced).decode("utf-8", "replace"), self.redactor.url(url)
         if self._gate is not None:
@@ -389,7 +389,7 @@ class Fetcher:
             self._record(pending._replace(response=self.redactor.text(answer), ms=ms))
             return
         for secret in secrets_in(_FORM, answer.body):
-            self.redactor.learn(secret, f"answers about {self._config.name}")
+            self.redactor.learn(secret, f"answers about {self.config.name}")
         body = traceable(pending.method, answer.media_type, answer.body)
         self._tap.http_response(HttpResponse(number, answer.status, "", answer.headers, body=body, purpose=purpose))
         text = shown(

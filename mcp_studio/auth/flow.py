@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
@@ -14,7 +13,7 @@ from mcp_studio.auth import authorize, client_grants, discovery, tokens
 from mcp_studio.auth.authorize import Expected, authorization_url
 from mcp_studio.auth.callback import Redirects
 from mcp_studio.auth.discovery import Challenge, check_url, resource_of
-from mcp_studio.auth.dpop import Dpop, Use, use
+from mcp_studio.auth.dpop import Dpop, use
 from mcp_studio.auth.fetch import Fetcher
 from mcp_studio.auth.metadata import IssuerMetadata, ResourceMetadata, document
 from mcp_studio.auth.model import PENDING, AuthFailed, AuthStep, Client, Grant, Pending, quoted
@@ -159,7 +158,6 @@ class Flow:
         self._open = 0
         """The status of an answer that wants no credentials."""
         self._dpop: Dpop | None = None
-        self._use: Use = "no"
 
     async def run(self) -> Grant:
         """Sign in.
@@ -175,9 +173,9 @@ class Flow:
             step.detail = resource.detail
         with self.person.step("issuer") as step:
             issuer = await self._issuer(resource, step)
-        self._use = use(self.config.auth.dpop, resource.challenge, resource.metadata, issuer)
-        if self._use != "no":
-            self._dpop = await asyncio.to_thread(Dpop.make)
+        binding = use(self.config.auth.dpop, resource.challenge, resource.metadata, issuer)
+        if binding != "no":
+            self._dpop = await asyncio.to_thread(Dpop.make, required=binding == "must")
             self.accounts.redactor.learn(self._dpop.pem, f"keys for {self.resource}")
         chosen = discovery.select(
             Challenge.find(resource.challenge).scope,
@@ -216,8 +214,8 @@ class Flow:
                 await forget_unknown(self, pending.client, problem)
                 raise
         if pending.dpop_key:
-            self._dpop = await asyncio.to_thread(Dpop.load, pending.dpop_key)
-            self._use = "must" if pending.dpop_use == "must" else "may"
+            required = pending.dpop_use == "must"
+            self._dpop = await asyncio.to_thread(Dpop.load, pending.dpop_key, required=required)
         return await self._redeem(issuer, pending, found)
 
     async def _ask_server(self) -> str:
@@ -281,7 +279,7 @@ class Flow:
     async def _alone(self, audience: str, issuer: IssuerMetadata, asked: tuple[str, ...]) -> Grant:
         with self.person.step("token") as step:
             client, got = await client_grants.obtain(
-                self.fetcher, self.config, issuer, resource=audience, scopes=asked, dpop=self._dpop, use=self._use
+                self.fetcher, self.config, issuer, resource=audience, scopes=asked, dpop=self._dpop
             )
             step.detail = tokens.about(got, audience)
         return await self._stored(issuer, client, got, audience)
@@ -334,7 +332,7 @@ class Flow:
             metadata=issuer.essence(),
             place=issuer.place,
             dpop_key=self._dpop.pem if self._dpop else "",
-            dpop_use=self._use,
+            dpop_use="must" if self._dpop and self._dpop.required else "may",
         )
 
     async def _permission(self, pending: Pending, issuer: IssuerMetadata, redirects: Redirects, known: bool) -> str:
@@ -363,7 +361,6 @@ class Flow:
                 redirect_uri=pending.redirect_uri,
                 code_verifier=pending.verifier,
             )
-            prove = partial(client_grants.client_proof, self.config.auth, client, issuer.issuer, issuer.signing_algs)
             try:
                 got = await redeem(
                     self.fetcher,
@@ -371,10 +368,8 @@ class Flow:
                     client,
                     form,
                     "token for the code",
-                    prove=prove,
                     asked=pending.scopes,
                     dpop=self._dpop,
-                    use=self._use,
                 )
             except AuthFailed as problem:
                 await forget_unknown(self, client, problem)

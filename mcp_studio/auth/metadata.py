@@ -232,8 +232,6 @@ class IssuerMetadata:
     """`client_id_metadata_document_supported`."""
     methods: tuple[str, ...] | None = None
     """`token_endpoint_auth_methods_supported`."""
-    signing_algs: tuple[str, ...] | None = None
-    """`token_endpoint_auth_signing_alg_values_supported`."""
     dpop_algs: tuple[str, ...] | None = None
     """`dpop_signing_alg_values_supported` (RFC 9449 5.1)."""
     notes: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -309,7 +307,7 @@ class IssuerMetadata:
 _ESSENCE = (
     "issuer token_endpoint authorization_endpoint registration_endpoint revocation_endpoint "
     "code_challenge_methods_supported token_endpoint_auth_methods_supported "
-    "token_endpoint_auth_signing_alg_values_supported dpop_signing_alg_values_supported "
+    "dpop_signing_alg_values_supported "
     "authorization_response_iss_parameter_supported client_id_metadata_document_supported"
 ).split()
 
@@ -337,7 +335,6 @@ def _issuer(fields: Fields, issuer: str, place: str) -> IssuerMetadata:
         sends_issuer=fields.flag("authorization_response_iss_parameter_supported"),
         reads_documents=fields.flag("client_id_metadata_document_supported"),
         methods=fields.texts("token_endpoint_auth_methods_supported"),
-        signing_algs=fields.texts("token_endpoint_auth_signing_alg_values_supported"),
         dpop_algs=fields.texts("dpop_signing_alg_values_supported"),
         notes=fields.notes,
     )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mcp_studio.auth import discovery
+from mcp_studio.auth.client_auth import method_for, no_method
 from mcp_studio.auth.discovery import is_loopback
 from mcp_studio.auth.fetch import Fetched, Fetcher
 from mcp_studio.auth.metadata import IssuerMetadata, body_of
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 LONGEST = 4_096
 """Characters of a client id or secret."""
-METHODS = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
-"""How we can show ourselves at a token endpoint."""
 _REGISTERED = ("none", "client_secret_post", "client_secret_basic")
 """What is asked for at registration, in this order: what every server has to know first (OAuth 2.1, 2.5.1); with Basic,
 servers disagree on whether the form names the client as well."""
@@ -92,41 +91,6 @@ def is_document_url(url: str) -> bool:
     return parts.scheme == "https" and bool(parts.hostname) and parts.path not in ("", "/") and not parts.fragment
 
 
-def method_for(metadata: IssuerMetadata, secret: str, wanted: str = "") -> str:
-    """How a client shows itself at the token endpoint.
-
-    Args:
-        secret: the client's; empty for a public one.
-        wanted: as configured or registered; empty for the first one that both know.
-
-    Raises:
-        AuthFailed: in no way that the authorization server takes.
-    """
-    if wanted:
-        if wanted not in METHODS or (wanted.startswith("client_secret") and not secret):
-            raise AuthFailed(
-                f"A client {'with' if secret else 'without'} a secret cannot show itself by {quoted(wanted)}.",
-                hint=f"`method` can be {', '.join(METHODS)}; the second and third need client_secret.",
-            )
-        return wanted
-    if not secret:
-        return "none"
-    # Without a list it is Basic (RFC 8414 2). `none` alone means that secrets are not looked at.
-    offered = metadata.methods if metadata.methods is not None else ("client_secret_basic",)
-    for one in ("client_secret_basic", "client_secret_post", "none"):
-        if one in offered:
-            return one
-    raise _no_method(metadata)
-
-
-def _no_method(metadata: IssuerMetadata) -> AuthFailed:
-    return AuthFailed(
-        f"token_endpoint_auth_methods_supported in the authorization server metadata at {metadata.place} is "
-        f"{quoted(', '.join(metadata.methods or ()))}.",
-        hint="It has to list none, client_secret_basic or client_secret_post.",
-    )
-
-
 def request(metadata: IssuerMetadata, redirect_uri: str, scopes: Sequence[str] = ()) -> dict[str, Json]:
     """What is sent to the registration endpoint (RFC 7591 2; OpenID Connect Registration 2 for `application_type`).
 
@@ -138,7 +102,7 @@ def request(metadata: IssuerMetadata, redirect_uri: str, scopes: Sequence[str] =
     offered = metadata.methods if metadata.methods is not None else (("client_secret_basic",) if metadata.place else ())
     method = next((one for one in _REGISTERED if not offered or one in offered), "")
     if not method:
-        raise _no_method(metadata)
+        raise no_method(metadata)
     asked: dict[str, Json] = {
         "client_name": "MCP Studio",
         "application_type": "native",

@@ -1,21 +1,20 @@
-"""Requests to token and revocation endpoints, how the client shows itself there, and their answers.
+"""Requests to token and revocation endpoints, and their answers.
 
-RFC 6749 2.3.1, 4.1.3, 4.4.2, 5, 6; RFC 7009 2.1; RFC 7523 2; RFC 8693 2.1; RFC 8707 2.
+RFC 6749 4.1.3, 4.4.2, 5, 6; RFC 7009 2.1; RFC 7523 2.1; RFC 8693 2.1; RFC 8707 2.
 """
 
 from __future__ import annotations
 
-import base64
+import asyncio
 import math
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import NamedTuple
-from urllib.parse import quote_plus, urlencode
 
 from mcp_studio.auth import discovery, model
-from mcp_studio.auth.dpop import Dpop, Use, nonce_wanted
+from mcp_studio.auth.client_auth import Form, client_assertion, sign
+from mcp_studio.auth.dpop import Dpop, nonce_wanted
 from mcp_studio.auth.fetch import Fetched, Fetcher
 from mcp_studio.auth.metadata import body_of
 from mcp_studio.auth.model import ERRORS, UNKNOWN_ERROR, AuthFailed, Client, Grant, quoted
@@ -26,58 +25,9 @@ from mcp_studio.redact import Redactor
 
 JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
-CLIENT_ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token"
 ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
 """An identity assertion authorization grant (draft-ietf-oauth-identity-assertion-authz-grant)."""
-
-Form = list[tuple[str, str]]
-Prove = Callable[[], Awaitable[str]]
-"""Makes the client's assertion, or "" where it has none; each is good for one request (RFC 7523 3)."""
-
-
-class TokenRequest(NamedTuple):
-    """One POST that is ready to be sent."""
-
-    headers: list[tuple[str, str]]
-    body: bytes
-    secrets: list[str]
-    """What of the headers must not be shown, also when the other side quotes it; those of the body have names."""
-
-
-def post(client: Client, form: Form, assertion: str = "") -> TokenRequest:
-    """A form that the client signs in its way (`Client.method`).
-
-    Args:
-        assertion: the client's JWT, for `private_key_jwt` (RFC 7523 2.2).
-
-    Raises:
-        AuthFailed: the client has nothing to show itself with in that way.
-    """
-    form = [(name, value) for name, value in form if value]
-    headers = [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")]
-    secrets: list[str] = []
-    match client.method:
-        case "none":
-            # A workload has none: its assertion says who it is.
-            form += [("client_id", client.client_id)] if client.client_id else []
-        case "client_secret_basic" if client.secret:
-            pair = f"{quote_plus(client.client_id)}:{quote_plus(client.secret)}"
-            basic = base64.b64encode(pair.encode()).decode()
-            headers.append(("Authorization", f"Basic {basic}"))
-            secrets += [client.secret, basic]
-        case "client_secret_post" if client.secret:
-            form += [("client_id", client.client_id), ("client_secret", client.secret)]
-        case "private_key_jwt" if assertion:
-            # The assertion says who it is (MCP client credentials extension; RFC 7523 3).
-            form += [("client_assertion_type", CLIENT_ASSERTION), ("client_assertion", assertion)]
-        case method:
-            raise AuthFailed(
-                f"The client {quoted(client.client_id)} cannot show itself by {quoted(method)}.",
-                hint="In the [servers.NAME.auth] table client_secret_basic and client_secret_post need client_secret, "
-                "private_key_jwt needs key; a public client has method = none.",
-            )
-    return TokenRequest(headers, urlencode(form).encode("ascii"), secrets)
 
 
 def form(grant_type: str, resource: str = "", scopes: Sequence[str] = (), **fields: str) -> Form:
@@ -117,7 +67,7 @@ def read(
     *,
     endpoint: str,
     asked: Iterable[str] = (),
-    dpop: Use = "no",
+    dpop: Dpop | None = None,
     exchange: bool = False,
 ) -> Tokens:
     """Read the answer of a token endpoint.
@@ -125,7 +75,7 @@ def read(
     Args:
         redactor: knows what was sent and came that must not be quoted.
         asked: the scopes that were asked for.
-        dpop: whether a proof was sent, and whether a token that is bound to no key is of use.
+        dpop: the key that was shown.
         exchange: an assertion was asked for, which is no access token (RFC 8693).
 
     Raises:
@@ -174,17 +124,18 @@ def _refused(status: int, answer: dict[str, Json], who: str, redactor: Redactor)
     )
 
 
-def _type(answer: dict[str, Json], who: str, dpop: Use, notes: dict[str, str]) -> str:
+def _type(answer: dict[str, Json], who: str, dpop: Dpop | None, notes: dict[str, str]) -> str:
     value = answer.get("token_type")
     kind = value.strip().lower() if isinstance(value, str) else ""
     if value is None or value == "":
         notes["token_type"] = "token_type is missing; it has to be Bearer (RFC 6749 5.1), and was taken for it."
         kind = "bearer"
-    if kind == "dpop" and dpop != "no":
+    bound = dpop is not None and dpop.required
+    if kind == "dpop" and dpop is not None:
         return "DPoP"
-    if kind == "bearer" and dpop != "must":
+    if kind == "bearer" and not bound:
         return "Bearer"
-    wanted = "one that is bound to our key (DPoP, RFC 9449 5)" if dpop == "must" else "Bearer"
+    wanted = "one that is bound to our key (DPoP, RFC 9449 5)" if bound else "Bearer"
     raise AuthFailed(
         f"{who} gave a token of the type {quoted(value)}, and {wanted} was asked for.",
         hint="token_type has to be what was asked for; dpop = true in the [servers.NAME.auth] table asks for DPoP.",
@@ -243,10 +194,8 @@ async def redeem(
     form: Form,
     purpose: str,
     *,
-    prove: Prove | None = None,
     asked: Iterable[str] = (),
     dpop: Dpop | None = None,
-    use: Use = "no",
     exchange: bool = False,
 ) -> Tokens:
     """Send a token request and read what comes; once more where only a nonce (RFC 9449 8) or the client's id is wanted.
@@ -254,7 +203,7 @@ async def redeem(
     Args:
         purpose: what it is for: `token for the code`.
         asked: the scopes that are asked for.
-        dpop: the key to bind the token to; `use` says whether it has to be.
+        dpop: the key to bind the token to.
         exchange: an assertion is asked for (RFC 8693).
 
     Raises:
@@ -262,23 +211,14 @@ async def redeem(
         AuthFailed: no tokens, or none of use; `error` is the OAuth error code where one came.
         StudioError: as `Fetcher.send`.
     """
-    key = dpop if use != "no" else None
-    answer = await _send(fetcher, url, client, form, purpose, prove, key)
-    if key and key.seen(url, answer.headers) and _nonce_wanted(answer):
-        answer = await _send(fetcher, url, client, form, purpose, prove, key)
-        key.seen(url, answer.headers)
-    return read(
-        answer.status,
-        answer.body,
-        fetcher.redactor,
-        endpoint=url,
-        asked=asked,
-        dpop=use if key else "no",
-        exchange=exchange,
-    )
+    answer = await _send(fetcher, url, client, form, purpose, dpop)
+    if dpop and dpop.seen(url, answer.headers) and _nonce_wanted(answer):
+        answer = await _send(fetcher, url, client, form, purpose, dpop)
+        dpop.seen(url, answer.headers)
+    return read(answer.status, answer.body, fetcher.redactor, endpoint=url, asked=asked, dpop=dpop, exchange=exchange)
 
 
-async def revoke(fetcher: Fetcher, grant: Grant, kind: str, token: str, prove: Prove) -> None:
+async def revoke(fetcher: Fetcher, grant: Grant, kind: str, token: str) -> None:
     """Take one token back; `kind` is `access_token` or `refresh_token`.
 
     Raises:
@@ -287,7 +227,7 @@ async def revoke(fetcher: Fetcher, grant: Grant, kind: str, token: str, prove: P
     """
     form = [("token", token), ("token_type_hint", kind)]
     purpose = f"revocation of the {kind.replace('_', ' ')}"
-    answer = await _send(fetcher, grant.revocation_endpoint, grant.client, form, purpose, prove)
+    answer = await _send(fetcher, grant.revocation_endpoint, grant.client, form, purpose)
     # 200 also for a token that was not known (RFC 7009 2.2).
     if not 200 <= answer.status < 300:
         raise AuthFailed(
@@ -297,18 +237,17 @@ async def revoke(fetcher: Fetcher, grant: Grant, kind: str, token: str, prove: P
 
 
 async def _send(
-    fetcher: Fetcher,
-    url: str,
-    client: Client,
-    form: Form,
-    purpose: str,
-    prove: Prove | None,
-    dpop: Dpop | None = None,
+    fetcher: Fetcher, url: str, client: Client, form: Form, purpose: str, dpop: Dpop | None = None
 ) -> Fetched:
     """Send a form; with Basic once more where the server overlooks whom the header names (the Python SDK's does)."""
 
+    auth = fetcher.config.auth
+
     async def send(form: Form) -> Fetched:
-        headers, body, secrets = post(client, form, await prove() if prove else "")
+        assertion = ""
+        if client.method == "private_key_jwt":  # each is good for one request (RFC 7523 3)
+            assertion = await asyncio.to_thread(client_assertion, client, auth.key, auth.algorithm)
+        headers, body, secrets = sign(client, form, assertion)
         headers += [("DPoP", dpop.proof("POST", url))] if dpop else []
         return await fetcher.send(purpose, "POST", url, headers=headers, body=body, secrets=secrets)
 

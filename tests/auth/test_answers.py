@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_studio.auth import tokens
+from mcp_studio.auth.dpop import Dpop
 from mcp_studio.auth.model import AuthFailed
 from mcp_studio.jsontext import Json
 from mcp_studio.redact import Redactor
@@ -37,7 +38,7 @@ def test_tokens_are_read() -> None:
 @pytest.mark.parametrize("kind", ["Bearer", "bearer", "BEARER"])
 def test_the_type_is_compared_without_case(kind: str) -> None:
     assert read({**GOOD, "token_type": kind}).token_type == "Bearer"
-    assert read({**GOOD, "token_type": "dPoP"}, dpop="may").token_type == "DPoP"
+    assert read({**GOOD, "token_type": "dPoP"}, dpop=Dpop.make(required=False)).token_type == "DPoP"
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ def test_the_type_is_compared_without_case(kind: str) -> None:
 )
 def test_a_token_of_another_type_is_refused(kind: Json, dpop: str, words: str) -> None:
     with pytest.raises(AuthFailed, match=words) as caught:
-        read({**GOOD, "token_type": kind}, dpop=dpop)
+        read({**GOOD, "token_type": kind}, dpop=None if dpop == "no" else Dpop.make(required=dpop == "must"))
     assert "token_type" in caught.value.hint and TOKEN not in str(caught.value)
 
 

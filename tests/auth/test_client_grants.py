@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 from urllib.parse import parse_qsl
 
 import jwt
@@ -17,7 +17,6 @@ from mcp_studio.auth.dpop import Dpop
 from mcp_studio.auth.fetch import Fetched
 from mcp_studio.auth.metadata import IssuerMetadata
 from mcp_studio.auth.model import AuthFailed, Client
-from mcp_studio.auth.tokens import redeem
 from mcp_studio.config.model import Auth, ServerConfig
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json
@@ -43,12 +42,13 @@ class Sent(NamedTuple):
 
 
 class Wire:
-    """Fetcheds in turn, and remembers what was sent."""
+    """Answers in turn, and remembers what was sent."""
 
     def __init__(self, *given: Fetched) -> None:
         self.given = list(given)
         self.sent: list[Sent] = []
         self.redactor = Redactor()
+        self.config = ServerConfig("s", url=SERVER)
 
     async def send(
         self,
@@ -79,7 +79,7 @@ def metadata(**changes: Json) -> IssuerMetadata:
 
 
 def obtain(wire: Wire, auth: Auth, issuer: IssuerMetadata | None = None, **given: object) -> Obtained:
-    config = ServerConfig("s", url=SERVER, auth=auth)
+    config = wire.config = replace(wire.config, auth=auth)
     call = cast("Callable[..., Awaitable[Obtained]]", client_grants.obtain)
 
     async def go() -> Obtained:
@@ -111,10 +111,7 @@ def test_the_method_is_the_one_that_the_server_takes() -> None:
 
 def test_a_client_gets_a_token_for_its_key() -> None:
     wire = Wire(GOOD)
-    takes = metadata(
-        token_endpoint_auth_signing_alg_values_supported=["ES256"],
-        token_endpoint_auth_methods_supported=["private_key_jwt"],
-    )
+    takes = metadata(token_endpoint_auth_methods_supported=["private_key_jwt"])
     obtain(wire, Auth(kind="private_key_jwt", client_id="me", key=pem("P-256")), takes)
     form = wire.sent[0].form
     assert form["grant_type"] == "client_credentials" and form["resource"] == SERVER
@@ -230,8 +227,8 @@ def claims(sent: Sent) -> dict[str, Json]:
 
 
 def test_a_nonce_that_is_wanted_is_sent_once_more() -> None:
-    wire, dpop = Wire(NONCE, BOUND), Dpop.make()
-    _, got = obtain(wire, CREDENTIALS, dpop=dpop, use="must")
+    wire, dpop = Wire(NONCE, BOUND), Dpop.make(required=True)
+    _, got = obtain(wire, CREDENTIALS, dpop=dpop)
     assert got.token_type == "DPoP" and len(wire.sent) == 2
     first, second = map(claims, wire.sent)
     assert "nonce" not in first and second["nonce"] == "n1" and first["jti"] != second["jti"]
@@ -240,7 +237,7 @@ def test_a_nonce_that_is_wanted_is_sent_once_more() -> None:
 
 def test_an_assertion_is_good_for_one_request() -> None:
     wire = Wire(NONCE, BOUND)
-    obtain(wire, Auth(kind="private_key_jwt", client_id="me", key=pem("P-256")), dpop=Dpop.make(), use="must")
+    obtain(wire, Auth(kind="private_key_jwt", client_id="me", key=pem("P-256")), dpop=Dpop.make(required=True))
     first, second = (sent.form["client_assertion"] for sent in wire.sent)
     assert first != second
 
@@ -258,7 +255,7 @@ def test_an_assertion_is_good_for_one_request() -> None:
 def test_a_server_cannot_ask_for_nonces_without_end(given: list[Fetched]) -> None:
     wire = Wire(*given)
     with pytest.raises(AuthFailed, match="refused"):
-        obtain(wire, CREDENTIALS, dpop=Dpop.make(), use="must")
+        obtain(wire, CREDENTIALS, dpop=Dpop.make(required=True))
     assert not wire.given
 
 
@@ -267,17 +264,8 @@ def test_a_nonce_is_known_from_the_challenge_too() -> None:
         "", 401, (("WWW-Authenticate", 'DPoP error="use_dpop_nonce"'), ("DPoP-Nonce", "n1")), b'{"error": "x"}'
     )
     wire = Wire(wanted, BOUND)
-    obtain(wire, CREDENTIALS, dpop=Dpop.make(), use="may")
+    obtain(wire, CREDENTIALS, dpop=Dpop.make(required=False))
     assert claims(wire.sent[1])["nonce"] == "n1"
-
-
-def test_without_use_there_is_no_proof() -> None:
-    wire = Wire(GOOD)
-
-    client, form = Client(ISSUER, "me"), tokens.form("refresh_token", refresh_token="r")
-    fetcher = cast("Any", wire)
-    got = run(redeem(fetcher, f"{ISSUER}/token", client, form, "new token", dpop=Dpop.make(), use="no"))
-    assert got.token_type == "Bearer" and "DPoP" not in wire.sent[0].headers
 
 
 def test_a_server_that_overlooks_the_header_is_told_the_client_in_the_form_too() -> None:

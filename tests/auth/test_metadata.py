@@ -183,8 +183,7 @@ def test_endpoints_that_may_not_be_used_are_as_if_missing(name: str, endpoint: J
 def test_what_is_kept_of_metadata_is_small_and_as_good() -> None:
     """All that a sign-in needs to go on, or to be renewed, after a restart; a keyring has no room for more."""
     flags = {"authorization_response_iss_parameter_supported": True, "client_id_metadata_document_supported": False}
-    lists = ("token_endpoint_auth_signing_alg_values_supported", "dpop_signing_alg_values_supported")
-    full = issuer(**flags, **{one: ["ES256"] for one in lists}, revocation_endpoint=f"{ISSUER}/revoke")  # type: ignore
+    full = issuer(**flags, dpop_signing_alg_values_supported=["ES256"], revocation_endpoint=f"{ISSUER}/revoke")  # type: ignore
     assert issuer(**full.essence()) == replace(full, raw=full.essence())  # type: ignore[arg-type]
     large = issuer(x="x" * 500_000, scopes_supported=["s" * 50] * 5_000, grant_types_supported=["g" * 90] * 5_000)
     assert len(json.dumps(large.essence())) < 20_000

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_studio.auth import registration
+from mcp_studio.auth.client_auth import method_for
 from mcp_studio.auth.metadata import IssuerMetadata
 from mcp_studio.auth.model import AuthFailed, Client
 from mcp_studio.jsontext import Json
@@ -108,10 +109,10 @@ def test_a_client_shows_itself_in_a_way_that_both_know(
 ) -> None:
     found = metadata(token_endpoint_auth_methods_supported=offered)
     if method:
-        assert registration.method_for(found, secret, wanted) == method
+        assert method_for(found, secret, wanted) == method
         return
     with pytest.raises(AuthFailed) as caught:
-        registration.method_for(found, secret, wanted)
+        method_for(found, secret, wanted)
     assert caught.value.hint and SECRET not in f"{caught.value}{caught.value.hint}"
 
 
