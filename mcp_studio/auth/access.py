@@ -94,16 +94,16 @@ class Holder:
         self.turn = asyncio.Lock()
         """For whoever gets a new token, one at a time; nobody holds it during a request to the server."""
         self.note: Callable[[str], None] = lambda text: None
-        self.unkept = ""
+        self.unsaved = ""
         """Why the grant is here alone, as a sentence: it could not be stored; empty where it was."""
         self._dpop: tuple[str, Dpop] | None = None
         self._tasks: dict[str, asyncio.Task[Any]] = {}
         self._missing = ""
 
     @property
-    def known(self) -> bool:
+    def has_grant(self) -> bool:
         """Whether there is a grant, as far as that can be told without the vault."""
-        return self.grant is not None or self.store.known(self.resource, self.account)
+        return self.grant is not None or self.store.has_grant(self.resource, self.account)
 
     async def current(self) -> Grant | None:
         """The grant, from the vault when it is first asked for, or when another process has made one since.
@@ -122,9 +122,9 @@ class Holder:
                         self.note(self.store.problem)
         return self.grant
 
-    def put(self, grant: Grant | None, unkept: str = "") -> None:
+    def put(self, grant: Grant | None, unsaved: str = "") -> None:
         """What signing in brought, or that there is nothing any more."""
-        self.grant, self.unkept = grant, unkept
+        self.grant, self.unsaved = grant, unsaved
 
     def stored(self, grant: Grant) -> bool:
         """Whether what was stored last is this one. Cheap."""
@@ -189,9 +189,9 @@ class Holder:
         except StudioError as problem:
             self.note(problem.message)
             return self.grant
-        if found is None and not self.unkept and not self.store.known(self.resource, self.account):
+        if found is None and not self.unsaved and not self.store.has_grant(self.resource, self.account):
             self.grant = None  # somebody has signed out, in another process
-        elif found is not None and not (self.unkept and self.grant and found.obtained < self.grant.obtained):
+        elif found is not None and not (self.unsaved and self.grant and found.obtained < self.grant.obtained):
             self.grant = found
         return self.grant
 
@@ -210,11 +210,11 @@ class Holder:
         self.grant = new or replace(found, refresh_token="")
         try:
             await self.store.save(self.grant, config.name)
-            self.unkept = ""
+            self.unsaved = ""
         except (StudioError, OSError) as problem:
             reason = problem.message if isinstance(problem, StudioError) else str(problem)
-            self.unkept = f"The renewed token of {config.name} is used, and could not be kept: {reason}"
-            self.note(self.unkept)
+            self.unsaved = f"The renewed token of {config.name} is used, and could not be kept: {reason}"
+            self.note(self.unsaved)
         return new
 
 
@@ -261,7 +261,7 @@ class Access:
     @property
     def present(self) -> bool:
         """Whether there is a token to send."""
-        return self._holder.known
+        return self._holder.has_grant
 
     async def lines(self, method: str, url: str) -> HeaderList:
         """See `Credentials.lines`: nothing for another origin than the server's own."""

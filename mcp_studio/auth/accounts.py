@@ -208,9 +208,9 @@ class Accounts:
             return there, any(gone)
 
     @property
-    def unkept(self) -> tuple[str, ...]:
+    def unsaved(self) -> tuple[str, ...]:
         """What is lost when this process ends, as it could not be kept: sentences."""
-        return tuple(holder.unkept for holder in self._holders.values() if holder.unkept)
+        return tuple(holder.unsaved for holder in self._holders.values() if holder.unsaved)
 
     async def settle(self, seconds: float) -> None:
         """Wait for tokens that are being renewed, at the end of a studio."""
@@ -246,6 +246,6 @@ class Accounts:
         return grant
 
     async def _account(self, config: ServerConfig, grant: Grant) -> Account:
-        unkept = self._holder(config).unkept
-        account = Account.of(grant, config.name, MemoryVault.place if unkept else await self.store(config).place())
+        unsaved = self._holder(config).unsaved
+        account = Account.of(grant, config.name, MemoryVault.place if unsaved else await self.store(config).place())
         return replace(account, claims=model.payload(grant.access_token), id_claims=model.payload(grant.id_token))

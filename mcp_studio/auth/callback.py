@@ -12,7 +12,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from html import escape
 from http import HTTPStatus
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from mcp_studio.auth import authorize
@@ -62,53 +61,92 @@ _NOTES = 3
 """Redirects of somebody else that are noted."""
 
 
-class Reception(NamedTuple):
-    """What a flow says to a redirect."""
-
-    over: bool
-    """Whether it was the one that was waited for, good or bad."""
-    title: str
-    text: str
-    """Shown to whoever looks at the browser; foreign parts are made harmless here."""
+def port_kept(uri: str) -> str:
+    """How a redirect that somebody registers by hand stays the same, for people; empty where it does by itself."""
+    port = urlsplit(uri).port if uri else PORT
+    return "" if port in (PORT, None) else f"redirect_port = {port} in its auth table keeps that port"
 
 
-class Callback:
-    """A listener that is up; `close` it."""
+class Redirects:
+    """Waits for the redirect of one flow, by a listener and by what a person pastes; `close` it."""
 
-    def __init__(self, host: str, receive: Callable[[str], Reception]) -> None:
-        """`receive` gets the query of each redirect to the right place."""
-        self._host = host
-        self._receive = receive
-        self._servers: list[asyncio.Server] = []
+    def __init__(self, server: str, note: Callable[[str], None]) -> None:
+        """`note` hears of redirects that belong to no flow of ours."""
+        self._server = server
+        self._note = note
+        self._notes = 0
+        self._expected: Expected | None = None
+        self._code: asyncio.Future[str] | None = None
+        self._listeners: list[asyncio.Server] = []
         self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
-        self.port = 0
+        self.uri = ""
+        """What the authorization server is told to send the browser to."""
 
     @property
-    def uri(self) -> str:
-        """What the authorization server is told to send the browser to."""
-        return f"http://{self._host}:{self.port}{PATH}"
+    def listening(self) -> bool:
+        """Whether the browser can come back by itself."""
+        return bool(self._listeners)
 
-    @staticmethod
-    async def start(host: str, port: int, receive: Callable[[str], Reception]) -> Callback:
-        """Listen at `127.0.0.1` or `localhost`; port 0 is any that is free.
+    async def start(self, host: str, port: int, known: Client | None = None) -> str:
+        """Listen at the port that is configured, else at the usual one or any; what is to be said about that.
 
-        Raises:
-            OSError: the port is taken.
+        `known` is the client that was registered before: some authorization servers take no other port than its own.
         """
-        made = Callback(host, receive)
-        await made._listen("127.0.0.1", port)
-        made.port = made._servers[0].sockets[0].getsockname()[1]
+        first = port or _registered_port(known, host) or PORT
+        self.uri, note = _uri(host, port or PORT), ""
+        for wanted in (first,) if port else (first, 0):
+            try:
+                found = await self._listen(host, wanted)
+            except OSError as problem:
+                # Whoever listens there gets the code, which is of no use without the verifier.
+                why = (problem.strerror or str(problem)).lower()
+                note = f"Port {wanted} of this machine refuses ({why}): paste the address that the browser ends at."
+            else:
+                self.uri = _uri(host, found)
+                return note and f"Port {first} is taken; the browser is sent back to port {found}."
+        return note
+
+    async def _listen(self, host: str, port: int) -> int:
+        """Listen at a port, 0 is any that is free; which one it is."""
+
+        async def listen(address: str, port: int) -> asyncio.Server:
+            return await asyncio.start_server(self._connected, address, port, limit=_LONGEST, backlog=_OPEN)
+
+        self._listeners.append(await listen("127.0.0.1", port))
+        port = self._listeners[0].sockets[0].getsockname()[1]
         if host == "localhost":
             # Browsers may try either; where IPv6 is off, they will come by IPv4.
             with suppress(OSError):
-                await made._listen("::1", made.port)
-        return made
+                self._listeners.append(await listen("::1", port))
+        return port
 
-    async def _listen(self, address: str, port: int) -> None:
-        self._servers.append(await asyncio.start_server(self._connected, address, port, limit=_LONGEST, backlog=_OPEN))
+    def expect(self, expected: Expected) -> asyncio.Future[str]:
+        """From now on a redirect can come; its code, or why there is none."""
+        self._expected = expected
+        self._code = asyncio.get_running_loop().create_future()
+        return self._code
+
+    def paste(self, text: str) -> None:
+        """What a person has copied out of the browser.
+
+        Raises:
+            UsageError: it is no redirect of this flow.
+        """
+        query = authorize.query_of(text, self.uri)
+        try:
+            self._settle(query)
+        except NotOurs as problem:
+            raise UsageError(
+                problem.message,
+                hint="It may be of an earlier sign-in, or not be whole: paste what this page ends at, as it stands.",
+            ) from None
+        except AuthFailed:
+            pass  # whoever waits says it
 
     async def close(self) -> None:
         """Stop listening; who is connected is cut off. Any number of times."""
+        if self._code is not None and self._code.done() and not self._code.cancelled():
+            self._code.exception()  # nobody may have waited for it
         self._stop()
         tasks = tuple(self._open)
         for task in tasks:
@@ -116,8 +154,23 @@ class Callback:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _stop(self) -> None:
-        for server in self._servers:
-            server.close()
+        for listener in self._listeners:
+            listener.close()
+
+    def _settle(self, query: str) -> None:
+        """Judge a redirect, and tell who waits."""
+        if self._expected is None or self._code is None:
+            raise NotOurs("A redirect came before anybody was sent to the browser.", hint="Go back to the terminal.")
+        try:
+            code = authorize.judge(query, self._expected)
+        except AuthFailed as problem:
+            if not self._code.done():
+                self._code.set_exception(problem)
+            raise
+        if not self._code.done():
+            self._code.set_result(code)
+
+    # The listener.
 
     def _cut(self, task: asyncio.Task[None]) -> None:
         self._open[task].transport.abort()
@@ -149,7 +202,8 @@ class Callback:
             return page(400, "Not understood", "This is no request that is expected here.")
         headers = [(name.strip().lower(), value.strip()) for name, _, value in (one.partition(b":") for one in lines)]
         hosts = [value.decode("latin-1").lower() for name, value in headers if name == b"host"]
-        if hosts not in ([f"{own}:{self.port}"] for own in ("127.0.0.1", "localhost", "[::1]")):
+        port = urlsplit(self.uri).port
+        if hosts not in ([f"{own}:{port}"] for own in ("127.0.0.1", "localhost", "[::1]")):
             # A page elsewhere whose name was made to lead here (DNS rebinding).
             return page(421, "Wrong host", "This address is not served here.")
         path, _, query = found[2].decode("ascii").partition("?")
@@ -157,112 +211,27 @@ class Callback:
             return page(404, "Nothing here", "mcp-studio waits here for the end of a sign-in, at another address.")
         if found[1] != b"GET":
             return page(405, "Not this way", "Only GET is answered here.")
-        reception = self._receive(query.partition("#")[0])
-        if reception.over:
-            self._stop()
-        return page(200 if reception.over else 400, reception.title, reception.text)
+        return self._receive(query.partition("#")[0])
 
-
-def port_kept(uri: str) -> str:
-    """How a redirect that somebody registers by hand stays the same, for people; empty where it does by itself."""
-    port = urlsplit(uri).port if uri else PORT
-    return "" if port in (PORT, None) else f"redirect_port = {port} in its auth table keeps that port"
-
-
-class Redirects:
-    """Waits for the redirect; `close` it."""
-
-    def __init__(self, server: str, note: Callable[[str], None]) -> None:
-        """`note` hears of redirects that belong to no flow of ours."""
-        self._server = server
-        self._note = note
-        self._notes = 0
-        self._callback: Callback | None = None
-        self._expected: Expected | None = None
-        self._code: asyncio.Future[str] | None = None
-        self.uri = ""
-
-    @property
-    def listening(self) -> bool:
-        """Whether the browser can come back by itself."""
-        return self._callback is not None
-
-    async def start(self, host: str, port: int, known: Client | None = None) -> str:
-        """Listen at the port that is configured, else at the usual one or any; what is to be said about that.
-
-        `known` is the client that was registered before: some authorization servers take no other port than its own.
-        """
-        first = port or _registered_port(known, host) or PORT
-        self.uri, note = f"http://{host}:{port or PORT}{PATH}", ""
-        for wanted in (first,) if port else (first, 0):
-            try:
-                self._callback = await Callback.start(host, wanted, self._receive)
-            except OSError as problem:
-                # Whoever listens there gets the code, which is of no use without the verifier.
-                why = (problem.strerror or str(problem)).lower()
-                what = f"Port {wanted} on this machine" if wanted else "Every port on this machine"
-                note = f"{what} refuses to be listened at ({why}): paste the address that the browser ends at."
-            else:
-                self.uri = self._callback.uri
-                return note and f"Port {first} is taken; the browser is sent back to port {self._callback.port}."
-        return note
-
-    def expect(self, expected: Expected) -> asyncio.Future[str]:
-        """From now on a redirect can come; its code, or why there is none."""
-        self._expected = expected
-        self._code = asyncio.get_running_loop().create_future()
-        return self._code
-
-    def paste(self, text: str) -> None:
-        """What a person has copied out of the browser.
-
-        Raises:
-            UsageError: it is no redirect of this flow.
-        """
-        query = authorize.query_of(text, self.uri)
-        try:
-            self._settle(query)
-        except NotOurs as problem:
-            raise UsageError(
-                problem.message,
-                hint="It may be of an earlier sign-in, or not be whole: paste what this page ends at, as it stands.",
-            ) from None
-        except AuthFailed:
-            pass  # whoever waits says it
-
-    async def close(self) -> None:
-        """Stop listening."""
-        if self._code is not None and self._code.done() and not self._code.cancelled():
-            self._code.exception()  # nobody may have waited for it
-        if self._callback is not None:
-            await self._callback.close()
-
-    def _settle(self, query: str) -> None:
-        """Judge a redirect, and tell who waits."""
-        if self._expected is None or self._code is None:
-            raise NotOurs("A redirect came before anybody was sent to the browser.", hint="Go back to the terminal.")
-        try:
-            code = authorize.judge(query, self._expected)
-        except AuthFailed as problem:
-            if not self._code.done():
-                self._code.set_exception(problem)
-            raise
-        if not self._code.done():
-            self._code.set_result(code)
-
-    def _receive(self, query: str) -> Reception:
+    def _receive(self, query: str) -> bytes:
+        """The response to what may be the redirect; nothing is listened for after it."""
         try:
             self._settle(query)
         except NotOurs as problem:
             if self._notes < _NOTES:
                 self._notes += 1
                 self._note(problem.message)
-            return Reception(False, "Not this one", f"{problem.message} {problem.hint} Nothing was done with it.")
+            return page(400, "Not this one", f"{problem.message} {problem.hint} Nothing was done with it.")
         except AuthFailed as problem:
-            text = f"{problem.message} {problem.hint} You can close this page and go back to the terminal."
-            return Reception(True, "Signing in did not work", text)
-        text = f"Permission for {self._server} has come. You can close this page and go back to the terminal."
-        return Reception(True, "Back to the terminal", text)
+            title, told = "Signing in did not work", f"{problem.message} {problem.hint}"
+        else:
+            title, told = "Back to the terminal", f"Permission for {self._server} has come."
+        self._stop()
+        return page(200, title, f"{told} You can close this page and go back to the terminal.")
+
+
+def _uri(host: str, port: int) -> str:
+    return f"http://{host}:{port}{PATH}"
 
 
 def _registered_port(known: Client | None, host: str) -> int:

@@ -115,6 +115,10 @@ def _value(param: re.Match[str]) -> str:
 
 LONGEST_ADDRESS = 4_096
 """Characters of one address."""
+_SHOULD = (
+    "It has to be an https:// URL of ASCII characters, without spaces, a user name and a fragment; http:// is for "
+    "servers on this machine."
+)
 _PORTS = {"https": 443, "http": 80, "wss": 443, "ws": 80}
 _WEB = {"ws": "http", "wss": "https"}
 _BARE = re.compile(r"[\x21-\x7e]+\Z")
@@ -175,22 +179,19 @@ def check_url(url: str, server: str, what: str) -> str:
         AuthFailed: it may not.
     """
     parts = _split(url, what)
-    came, hint = f"{what} is {quoted(url)}", ""
+    problem = ""
     if parts.scheme not in ("https", "http"):
-        came, hint = f"{came}: that is no web address.", "It has to begin with https://."
-    elif parts.scheme == "http" and not is_loopback(url):
-        came = f"{came}: without TLS anybody on the way can read and change what is sent."
-        hint = "It has to begin with https://; http:// is for servers on this machine."
-    elif parts.scheme == "http" and not is_loopback(server):
-        came = f"{came}, an address on this machine, but the server at {origin(server)} is not."
-        hint = "A server elsewhere has to name an https:// address that others can reach too."
+        problem = "that is no web address"
     elif parts.username is not None or parts.password is not None:
-        came = f"{what} has a user name or password before the host {quoted(parts.hostname)}."
-        hint = "It has to be the plain address, without anything before an @."
-    elif parts.fragment or url.endswith("#"):
-        came, hint = f"{came}: it has a fragment (#…).", "It has to end before the #."
-    if hint:
-        raise AuthFailed(came, hint=hint)
+        raise AuthFailed(f"{what} has a user name or password before the host {quoted(parts.hostname)}.", hint=_SHOULD)
+    elif parts.scheme == "http" and not is_loopback(url):
+        problem = "without TLS anybody on the way can read and change what is sent"
+    elif parts.scheme == "http" and not is_loopback(server):
+        problem = f"that is on this machine, and the server at {origin(server)} is not"
+    elif "#" in url:
+        problem = "it has a fragment"
+    if problem:
+        raise AuthFailed(f"{what} is {quoted(url)}: {problem}.", hint=_SHOULD)
     return url
 
 
@@ -198,7 +199,7 @@ def _split(url: str, what: str, most: int = LONGEST_ADDRESS) -> SplitResult:
     """The parts of an absolute address of bounded length."""
     problem = "that is no address"
     if len(url) > most:
-        raise AuthFailed(f"{what} has {len(url):,} characters.", hint=f"Addresses have {most:,} at most.")
+        raise AuthFailed(f"{what} has {len(url):,} characters.", hint=_SHOULD)
     if _BARE.match(url) and "\\" not in url:
         try:
             parts = urlsplit(url)
@@ -208,10 +209,7 @@ def _split(url: str, what: str, most: int = LONGEST_ADDRESS) -> SplitResult:
             problem = "it names no host" if parts.scheme in _PORTS else "that is no web address"
         except ValueError as wrong:
             problem = str(wrong)
-    raise AuthFailed(
-        f"{what} is {quoted(url)}: {problem}.",
-        hint="It has to be an absolute https:// URL of ASCII characters without spaces.",
-    )
+    raise AuthFailed(f"{what} is {quoted(url)}: {problem}.", hint=_SHOULD)
 
 
 def canonical(url: str) -> str:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from mcp_studio import __version__
@@ -32,19 +32,29 @@ from mcp_studio.urls import judge
 if TYPE_CHECKING:
     import httpcore2
 
-Address = IPv4Address | IPv6Address
-Reach = Literal["loopback", "private", "public"]
-"""Where an MCP server is, and with that how near an authorization server of it may be."""
-_WHERE: dict[Reach, str] = {"loopback": "on this machine", "private": "in a private network", "public": "public"}
 _NAT64 = IPv6Network("64:ff9b::/96")
+PUBLIC, PRIVATE, LOOPBACK = range(3)
+"""How near an address is. An authorization server may not be nearer than the MCP server that names it."""
+_WHERE = ("public", "in a private network", "on this machine")
 
 
-def reach_of(addresses: list[str]) -> Reach:
-    """Where a host with these addresses is; `public`, the strictest, where nothing is known of it."""
-    found = [_embedded(ip_address(one.partition("%")[0])) for one in addresses]
-    if found and all(one.is_loopback for one in found):
-        return "loopback"
-    return "private" if found and not any(_is_global(one) for one in found) else "public"
+def _destination(address: str) -> IPv4Address | IPv6Address:
+    """The IPv4 address that an IPv6 one leads to (mapped, 6to4, Teredo, NAT64), or the address itself."""
+    found = ip_address(address.partition("%")[0])
+    if isinstance(found, IPv4Address):
+        return found
+    if found in _NAT64:
+        return IPv4Address(int(found) & 0xFFFF_FFFF)
+    teredo = found.teredo
+    return found.ipv4_mapped or found.sixtofour or (teredo[1] if teredo else found)
+
+
+def nearness(address: str) -> int:
+    """How near an address is."""
+    found = _destination(address)
+    if found.is_loopback or found.is_unspecified:
+        return LOOPBACK
+    return PUBLIC if found.is_global and not found.is_multicast else PRIVATE
 
 
 def check_url(url: str, what: str, server: str) -> None:
@@ -59,38 +69,20 @@ def check_url(url: str, what: str, server: str) -> None:
     discovery.check_url(url.partition("?")[0], server, f"The address ({what})")
 
 
-def check_address(address: str, host: str, what: str, reach: Reach) -> None:
-    """Check whether an address may be connected to.
+def check_address(address: str, host: str, what: str, reach: int) -> None:
+    """Check whether an address may be connected to, where the MCP server is as near as `reach`.
 
     Raises:
         AuthFailed: it is nearer to us than the MCP server.
     """
-    near = _embedded(ip_address(address.partition("%")[0]))
-    # Where the machines of clouds tell their secrets there is no authorization server, however near the MCP server is.
-    if _is_global(near) or (reach == "loopback" and not near.is_link_local):
-        return
-    if reach == "private" and not (near.is_loopback or near.is_link_local or near.is_unspecified or near.is_multicast):
-        return
-    kind = "of this machine" if near.is_loopback or near.is_unspecified else "of a private network"
-    raise AuthFailed(
-        f"{host} ({what}) has the address {address}, one {kind}; nothing was sent there, "
-        f"because the MCP server itself is {_WHERE[reach]}.",
-        hint="An MCP server should name an authorization server that everybody reaches who reaches the server.",
-    )
-
-
-def _is_global(address: Address) -> bool:
-    return address.is_global and not address.is_multicast
-
-
-def _embedded(address: Address) -> Address:
-    """The IPv4 address that an IPv6 one leads to (mapped, 6to4, Teredo, NAT64), or the address itself."""
-    if isinstance(address, IPv4Address):
-        return address
-    if address in _NAT64:
-        return IPv4Address(int(address) & 0xFFFF_FFFF)
-    teredo = address.teredo
-    return address.ipv4_mapped or address.sixtofour or (teredo[1] if teredo else address)
+    near, found = nearness(address), _destination(address)
+    # At link-local addresses the machines of clouds tell their secrets, and no authorization server is there.
+    if near > reach or found.is_link_local or found.is_multicast:
+        raise AuthFailed(
+            f"{host} ({what}) has the address {address}, one {_WHERE[near]}; nothing was sent there, because the MCP "
+            f"server itself is {_WHERE[reach]}.",
+            hint="An MCP server should name an authorization server that everybody reaches who reaches the server.",
+        )
 
 
 class Network:
@@ -104,17 +96,17 @@ class Network:
         self._seconds = seconds
         self._addresses: dict[str, list[str]] = {}
 
-    async def reach(self) -> Reach:
+    async def reach(self) -> int:
         """Where the MCP server is."""
         if discovery.is_loopback(self._config.url):
-            return "loopback"
+            return LOOPBACK
         if http_client.route_to(self._config.url):
-            return "public"  # names may mean something else to the proxy, or nothing here
+            return PUBLIC  # names may mean something else to the proxy, or nothing here
         try:
             async with asyncio.timeout(self._seconds):
-                return reach_of(await self._resolve(self._host))
-        except (OSError, UnicodeError):  # a TimeoutError is one
-            return "public"
+                return min(nearness(address) for address in await self._resolve(self._host))
+        except (OSError, ValueError):  # no answer in time, no such host
+            return PUBLIC
 
     async def _resolve(self, host: str) -> list[str]:
         if host not in self._addresses:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
@@ -123,30 +122,15 @@ async def _document(fetcher: Fetcher, place: str, purpose: str) -> tuple[dict[st
 class Flow:
     """One sign-in; `run` it once, or `resume` it."""
 
-    def __init__(
-        self,
-        accounts: Accounts,
-        config: ServerConfig,
-        fetcher: Fetcher,
-        person: SignIn,
-        *,
-        asked: Sequence[str] = (),
-        challenge: str = "",
-        anew: bool = False,
-    ) -> None:
-        """`asked` are scopes that are wanted in any case; `challenge` is the `WWW-Authenticate` that led here. With
-        `anew` another client is registered, whatever is known of one."""
+    def __init__(self, accounts: Accounts, config: ServerConfig, fetcher: Fetcher, person: SignIn) -> None:
         self.accounts = accounts
         self.config = config
         self.store = accounts.store(config)
         self.fetcher = fetcher
         self.person = person
-        self.anew = anew
         self._url = config.url
         if self._url.startswith(("ws://", "wss://")):
             self._url = f"http{self._url[2:]}"  # the address of the handshake
-        self._asked = tuple(asked)
-        self._challenge = challenge
         self.resource = resource_of(config)
         self.account = config.auth.whose
         self.pending: Pending | None = None
@@ -169,7 +153,7 @@ class Flow:
         with self.person.step("resource") as step:
             if not alone:
                 await self.store.place()  # nobody is sent to a browser for what cannot be stored then
-            resource = await find_resource(self.fetcher, self._url, self._challenge or await self._ask_server())
+            resource = await find_resource(self.fetcher, self._url, self.person.challenge or await self._ask_server())
             step.detail = resource.detail
         with self.person.step("issuer") as step:
             issuer = await self._issuer(resource, step)
@@ -184,7 +168,7 @@ class Flow:
             offered=issuer.scopes,
             renewable=not alone,
         )
-        asked = discovery.union(chosen, self._asked)
+        asked = discovery.union(chosen, self.person.scopes)
         return await (self._alone if alone else self._with_person)(resource.audience, issuer, asked)
 
     async def resume(self, redirect_url: str) -> Grant:

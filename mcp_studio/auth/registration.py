@@ -227,7 +227,7 @@ async def client_for(
         StudioError: as `Fetcher.send`; or a new client cannot be stored.
     """
     auth = flow.config.auth
-    if flow.anew:
+    if flow.person.anew:
         await flow.store.remove_client(issuer.issuer, auth.whose)
     known = await flow.store.client(issuer.issuer, auth.whose)
     # Where its port is taken, whether another one will do (RFC 8252 7.3) would show in the browser alone.

@@ -85,12 +85,18 @@ class SignIn:
         """Why the page must not be opened, or empty."""
         self.warnings: tuple[str, ...] = ()
         """What a person should know of the page's address before going there."""
+        self.scopes = tuple(scopes)
+        """What is asked for in any case."""
+        self.challenge = challenge
+        """The `WWW-Authenticate` that led here."""
+        self.anew = anew
+        """Whether another client is registered, whatever is known of one."""
         self._accounts = accounts
         self._config = config
         self._redirect_url = redirect_url
         self._step: AuthStep | None = None
         fetcher = Fetcher(config, accounts.limits, tap, accounts.redactor, gate=self._gate, record=self._record)
-        self._flow = Flow(accounts, config, fetcher, self, asked=scopes, challenge=challenge, anew=anew)
+        self._flow = Flow(accounts, config, fetcher, self)
         self._task: asyncio.Task[None] | None = None
         self._answer: asyncio.Future[Any] | None = None
         self._redirects: Redirects | None = None

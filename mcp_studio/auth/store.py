@@ -9,11 +9,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import threading
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, suppress
-from dataclasses import asdict
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import asdict, field
 from pathlib import Path
-from typing import NamedTuple
 
 from mcp_studio.auth.model import (
     Account,
@@ -30,6 +29,7 @@ from mcp_studio.auth.model import (
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, pretty
 from mcp_studio.paths import write_atomically
+from mcp_studio.record import record
 from mcp_studio.vault.base import LockHeld, Vault, beside, file_lock
 
 VERSION = 1
@@ -43,12 +43,13 @@ _PROBE = "tried"
 Key = tuple[str, str]
 
 
-class Entries(NamedTuple):
+@record()
+class Entries:
     """What the file of sign-ins says."""
 
-    grants: Mapping[Key, Account] = {}
+    grants: dict[Key, Account] = field(default_factory=dict[Key, Account])
     """By resource and account."""
-    clients: frozenset[Key] = frozenset()
+    clients: set[Key] = field(default_factory=set[Key])
     """Issuer and account."""
     problem: str = ""
     """Why the file cannot be used, as a sentence."""
@@ -66,13 +67,14 @@ def _read_entries(file: Path) -> Entries:
     version = raw.get("version")
     if isinstance(version, int) and version > VERSION:
         return Entries(problem=f"{file} was written by a newer mcp-studio; its sign-ins are not used.", newer=True)
-    grants: dict[Key, Account] = {}
+    found = Entries()
     for one in items_of(raw.get("sign_ins")):
         with suppress(Damaged):
             account = from_json(Account, mapping(one))
-            grants[account.resource, account.account] = account
-    clients = (mapping(one) for one in items_of(raw.get("clients")))
-    return Entries(grants, frozenset((str(one.get("issuer")), str(one.get("account"))) for one in clients))
+            found.grants[account.resource, account.account] = account
+    for one in map(mapping, items_of(raw.get("clients"))):
+        found.clients.add((str(one.get("issuer")), str(one.get("account"))))
+    return found
 
 
 def _write_entries(file: Path, entries: Entries) -> None:
@@ -128,7 +130,7 @@ class GrantStore:
 
         await beside(probe)
 
-    def known(self, resource: str, account: str) -> bool:
+    def has_grant(self, resource: str, account: str) -> bool:
         """Whether there is a grant, by the file alone: cheap."""
         return (resource, account) in self._entries().grants
 
@@ -152,7 +154,7 @@ class GrantStore:
         Raises:
             VaultRefused: the vault cannot be read.
         """
-        if not self.known(resource, account):
+        if not self.has_grant(resource, account):
             self.problem = self._entries().problem
             return None
         grant = await beside(self._get, Grant, _name("grant", resource, account))
@@ -167,25 +169,26 @@ class GrantStore:
             VaultRefused, OSError: it is not stored.
         """
 
-        def change(entries: Entries) -> Entries:
-            self._put(entries, _name("grant", grant.resource, grant.account), grant)
-            account = Account.of(grant, server, self._ready().place)
-            return entries._replace(grants={**entries.grants, (grant.resource, grant.account): account})
+        def save() -> None:
+            with self._changing() as entries:
+                self._put(_name("grant", grant.resource, grant.account), grant)
+                entries.grants[grant.resource, grant.account] = Account.of(grant, server, self._ready().place)
 
-        await beside(self._change, change)
+        await beside(save)
 
     async def remove(self, resource: str, account: str) -> bool:
         """Forget a grant; False where there was none."""
 
-        def change(entries: Entries) -> Entries | None:
-            if (resource, account) not in entries.grants:
-                return None
-            # What cannot be deleted stays in the list: it is still there.
-            self._ready().delete(_name("grant", resource, account))
-            left = {key: one for key, one in entries.grants.items() if key != (resource, account)}
-            return entries._replace(grants=left)
+        def remove() -> None:
+            with self._changing() as entries:
+                # What cannot be deleted stays in the list: it is still there.
+                self._ready().delete(_name("grant", resource, account))
+                entries.grants.pop((resource, account), None)
 
-        return await beside(self._change, change)
+        known = self.has_grant(resource, account)
+        if known:
+            await beside(remove)
+        return known
 
     async def client(self, issuer: str, account: str) -> Client | None:
         """Who we are at an authorization server, where it was registered or typed."""
@@ -197,45 +200,48 @@ class GrantStore:
     async def save_client(self, client: Client, account: str) -> None:
         """Store who we are."""
 
-        def change(entries: Entries) -> Entries:
-            self._put(entries, _name("client", client.issuer, account), client)
-            return entries._replace(clients=entries.clients | {(client.issuer, account)})
+        def save() -> None:
+            with self._changing() as entries:
+                self._put(_name("client", client.issuer, account), client)
+                entries.clients.add((client.issuer, account))
 
-        await beside(self._change, change)
+        await beside(save)
 
     async def remove_client(self, issuer: str, account: str) -> bool:
         """Forget who we are; False where that was not known."""
 
-        def change(entries: Entries) -> Entries | None:
-            if (issuer, account) not in entries.clients:
-                return None
-            self._ready().delete(_name("client", issuer, account))
-            return entries._replace(clients=entries.clients - {(issuer, account)})
+        def remove() -> None:
+            with self._changing() as entries:
+                self._ready().delete(_name("client", issuer, account))
+                entries.clients.discard((issuer, account))
 
-        return await beside(self._change, change)
+        known = (issuer, account) in self._entries().clients
+        if known:
+            await beside(remove)
+        return known
 
     async def save_pending(self, pending: Pending) -> None:
         """Store a sign-in that goes on later, besides a few others that do."""
 
         def save() -> None:
             self._learn_secrets(pending)
-            with self._changing():
-                self._wait(pending, [pending, *self._waiting(pending.resource, pending.account)])
+            with self._locked():
+                self._set_pending(pending, [pending, *self._pending(pending.resource, pending.account)])
 
         await beside(save)
 
     async def pending(self, resource: str, account: str) -> list[Pending]:
         """The sign-ins that were set aside and not long ago, the newest first."""
-        return await beside(self._waiting, resource, account)
+        return await beside(self._pending, resource, account)
 
     async def take_pending(self, pending: Pending) -> bool:
         """Use one of them up; False where somebody has."""
 
         def take() -> bool:
-            with self._changing():
-                waiting = self._waiting(pending.resource, pending.account)
+            with self._locked():
+                waiting = self._pending(pending.resource, pending.account)
                 left = [one for one in waiting if one.state != pending.state]
-                self._wait(pending, left)
+                self._set_pending(pending, left)
                 return len(left) < len(waiting)
 
         return await beside(take)
@@ -291,39 +297,34 @@ class GrantStore:
         self._learn_secrets(value)
         return value
 
-    def _put(self, entries: Entries, name: str, value: Grant | Client) -> None:
-        if entries.newer:
-            raise StudioError(entries.problem, hint="Use the newer one, or move that file away and sign in anew.")
+    def _put(self, name: str, value: Grant | Client) -> None:
         self._learn_secrets(value)
         self._ready().set(name, encode(value))
 
-    def _change(self, change: Callable[[Entries], Entries | None]) -> bool:
-        """Change the file with nobody in between; False where there was nothing to change."""
-        with self._changing():
-            entries = change(self._entries())
-            if entries is not None and self.lasting:
+    @contextmanager
+    def _changing(self) -> Generator[Entries]:
+        """What the file says, to be changed with nobody in between; it is written at the end."""
+        with self._locked():
+            entries = self._entries()
+            if entries.newer:
+                raise StudioError(entries.problem, hint="Use the newer one, or move that file away and sign in anew.")
+            yield entries
+            if self.lasting:
                 _write_entries(self._file, entries)
-            elif entries is not None:
-                self._memory = entries
-        return entries is not None
 
-    def _changing(self) -> AbstractContextManager[object]:
+    def _locked(self) -> AbstractContextManager[object]:
         return file_lock(self._locks / "sign-ins.lock", "the list of sign-ins") if self.lasting else self._guard
 
-    def _waiting(self, resource: str, account: str) -> list[Pending]:
+    def _pending(self, resource: str, account: str) -> list[Pending]:
         found: list[Pending] = []
-        try:
-            texts = items_of(loads(self._ready().get(_name("pending", resource, account)) or "[]"))
-        except JsonProblem:
-            return []
-        for text in texts[:_PENDING]:
+        for text in items_of(loads(self._ready().get(_name("pending", resource, account)) or "[]")):
             with suppress(Damaged):
-                found.append(decode(Pending, text if isinstance(text, str) else ""))
+                found.append(decode(Pending, text))
         for one in found:
             self._learn_secrets(one)
         return [one for one in found if not one.expired and (one.resource, one.account) == (resource, account)]
 
-    def _wait(self, about: Pending, waiting: list[Pending]) -> None:
+    def _set_pending(self, about: Pending, waiting: list[Pending]) -> None:
         name = _name("pending", about.resource, about.account)
         if waiting:
             self._ready().set(name, dumps([encode(one) for one in waiting[:_PENDING]]).decode())

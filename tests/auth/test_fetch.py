@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from mcp_studio.auth.fetch import FIRST, Fetcher, check_address, check_url, reach_of
+from mcp_studio.auth.fetch import FIRST, LOOPBACK, PRIVATE, PUBLIC, Fetcher, check_address, check_url, nearness
 from mcp_studio.auth.model import AuthExchange, AuthFailed, NextRequest
 from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.limits import Limits
@@ -190,33 +190,34 @@ async def test_what_is_posted_is_never_sent_on() -> None:
 @pytest.mark.parametrize(
     ("url", "reach"),
     [
-        ("http://as.example/x", "public"),
-        ("http://127.0.0.1/x", "public"),
-        ("http://127.0.0.1/x", "private"),
-        ("http://as.example/x", "loopback"),
-        ("https://user@as.example/x", "loopback"),
-        ("https://as%2eexample/x", "loopback"),
-        ("https://0x7f.1/x", "loopback"),
-        ("https://2130706433/x", "loopback"),
-        ("https://10.0.0.1/x", "public"),
-        ("https://169.254.169.254/latest", "public"),
-        ("https://169.254.169.254/latest", "private"),
-        ("https://169.254.169.254/latest", "loopback"),
-        ("https://[::1]/x", "public"),
-        ("https://[::ffff:127.0.0.1]/x", "public"),
-        ("https://[::ffff:10.0.0.1]/x", "public"),
-        ("file:///etc/passwd", "loopback"),
-        ("//as.example/x", "loopback"),
-        ("https://", "loopback"),
-        ("https://[", "loopback"),
-        ("http://ada:planted@as.example/x", "public"),
-        ("https://as.example/a b?token=planted", "public"),
+        ("http://as.example/x", PUBLIC),
+        ("http://127.0.0.1/x", PUBLIC),
+        ("http://127.0.0.1/x", PRIVATE),
+        ("http://as.example/x", LOOPBACK),
+        ("https://user@as.example/x", LOOPBACK),
+        ("https://as%2eexample/x", LOOPBACK),
+        ("https://0x7f.1/x", LOOPBACK),
+        ("https://2130706433/x", LOOPBACK),
+        ("https://10.0.0.1/x", PUBLIC),
+        ("https://169.254.169.254/latest", PUBLIC),
+        ("https://169.254.169.254/latest", PRIVATE),
+        ("https://169.254.169.254/latest", LOOPBACK),
+        ("https://[::ffff:169.254.169.254]/latest", LOOPBACK),
+        ("https://[::1]/x", PUBLIC),
+        ("https://[::ffff:127.0.0.1]/x", PUBLIC),
+        ("https://[::ffff:10.0.0.1]/x", PUBLIC),
+        ("file:///etc/passwd", LOOPBACK),
+        ("//as.example/x", LOOPBACK),
+        ("https://", LOOPBACK),
+        ("https://[", LOOPBACK),
+        ("http://ada:planted@as.example/x", PUBLIC),
+        ("https://as.example/a b?token=planted", PUBLIC),
     ],
 )
-def test_addresses_that_are_never_asked(url: str, reach: str) -> None:
+def test_addresses_that_are_never_asked(url: str, reach: int) -> None:
     with pytest.raises(AuthFailed) as found:
-        check_url(url, "token endpoint", "http://localhost/mcp" if reach == "loopback" else "https://mcp.example/mcp")
-        check_address(urlsplit(url).hostname or "", "as.example", "token endpoint", reach)  # type: ignore[arg-type]
+        check_url(url, "token endpoint", "http://localhost/mcp" if reach == LOOPBACK else "https://mcp.example/mcp")
+        check_address(urlsplit(url).hostname or "", "as.example", "token endpoint", reach)
     assert "planted" not in found.value.message
 
 
@@ -227,21 +228,20 @@ def test_addresses_that_are_never_asked(url: str, reach: str) -> None:
 )
 def test_a_public_server_cannot_lead_to_addresses_that_only_we_reach(address: str) -> None:
     with pytest.raises(AuthFailed):
-        check_address(address, "as.example", "authorization server", "public")
+        check_address(address, "as.example", "authorization server", PUBLIC)
 
 
 def test_how_near_a_server_is() -> None:
-    assert reach_of(["127.0.0.1", "::1"]) == "loopback"
-    assert reach_of(["10.0.0.1", "fd00::1"]) == "private"
-    assert reach_of(["10.0.0.1", "8.8.8.8"]) == "public"
-    assert reach_of([]) == "public"
-    check_address("8.8.8.8", "as.example", "authorization server", "public")
-    check_address("10.0.0.2", "as.local", "authorization server", "private")
-    check_address("100.64.0.2", "as.tailnet", "authorization server", "private")
+    assert [nearness(one) for one in ("127.0.0.1", "::1", "10.0.0.1", "fe80::1", "8.8.8.8")] == [
+        LOOPBACK, LOOPBACK, PRIVATE, PRIVATE, PUBLIC,
+    ]  # fmt: skip
+    check_address("8.8.8.8", "as.example", "authorization server", PUBLIC)
+    check_address("10.0.0.2", "as.local", "authorization server", PRIVATE)
+    check_address("100.64.0.2", "as.tailnet", "authorization server", PRIVATE)
     for address in ("127.0.0.1", "::", "fe80::1", "169.254.169.254", "224.0.0.1", "ff02::1"):
         with pytest.raises(AuthFailed):
-            check_address(address, "as.local", "authorization server", "private")
-    check_address("127.0.0.1", "localhost", "authorization server", "loopback")
+            check_address(address, "as.local", "authorization server", PRIVATE)
+    check_address("127.0.0.1", "localhost", "authorization server", LOOPBACK)
 
 
 async def test_a_public_name_that_leads_here_is_refused_before_anything_is_sent(
