@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from functools import partial
@@ -22,7 +21,6 @@ from mcp_studio.auth.tokens import meant_for
 from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import HttpAnswer, StudioError
-from mcp_studio.jsontext import JsonProblem, loads, mapping
 from mcp_studio.transport.base import HeaderList, Headers, Refused, Tap
 from mcp_studio.transport.http_errors import HttpSignIn
 
@@ -98,7 +96,6 @@ class Holder:
         """Why the grant is here alone, as a sentence: it could not be stored; empty where it was."""
         self._dpop: tuple[str, Dpop] | None = None
         self._tasks: dict[str, asyncio.Task[Any]] = {}
-        self._missing = ""
 
     @property
     def has_grant(self) -> bool:
@@ -111,13 +108,10 @@ class Holder:
         Raises:
             VaultRefused: it is there and cannot be read.
         """
-        stamp = "" if self.grant is not None else self.store.stamp(self.resource, self.account)
-        if stamp and stamp != self._missing:
+        if self.grant is None and self.store.has_grant(self.resource, self.account):
             async with self.turn:
                 if self.grant is None:
                     self.grant = await self.store.load(self.resource, self.account)
-                    # A vault that does not have what it should have is not asked for every request.
-                    self._missing = stamp if self.grant is None else ""
                     if self.grant is None and self.store.problem:
                         self.note(self.store.problem)
         return self.grant
@@ -221,7 +215,7 @@ class Holder:
 _NONCES = 2
 """Times that one request is sent anew with another nonce."""
 _JUST = 60.0
-"""Seconds for which a token is a new one, in what is quoted."""
+"""Seconds for which a token is a new one, in what is told."""
 
 
 class SignInRequest(NamedTuple):
@@ -229,7 +223,7 @@ class SignInRequest(NamedTuple):
 
     server: str
     reason: str
-    """What the server quoted to it, as a sentence; quotes foreign text."""
+    """What the server said to it, as a sentence; quotes foreign text."""
     scopes: tuple[str, ...]
     """All that would be asked for: what there is already and what is missing."""
     challenge: str
@@ -253,8 +247,10 @@ class Access:
         self._tap = tap
         self._ask = ask
         self._place = urlsplit(config.url).netloc.rpartition("@")[2]
-        self._renewed: deque[str] = deque(maxlen=64)
-        self._signed_in: deque[str] = deque(maxlen=64)
+        self._renewed = ""
+        """The token that was got last by refreshing."""
+        self._signed_in = ""
+        """The one that was got last by signing in."""
         self._wanted: set[str] = set()
         holder.note = tap.note
 
@@ -302,9 +298,11 @@ class Access:
         if not same_origin(refused.url, self._config.url):
             return False
         sent, header = _token(refused), _challenge(refused)
-        if sent and nonce_wanted(refused.status, _error(refused.body), header) and refused.tries <= _NONCES:
+        if sent and nonce_wanted(refused.status, "", header) and refused.tries <= _NONCES:
             return bool(refused.header("dpop-nonce"))
-        unauthorized = refused.status == 401 and _about_tokens(header)
+        schemes = {one.scheme for one in Challenge.parse(header)}
+        # Without a challenge too: so servers of 2025-03-26 ask for a sign-in.
+        unauthorized = refused.status == 401 and (not schemes or schemes & {"bearer", "dpop", ""})
         if not unauthorized and not (refused.status == 403 and Challenge.find(header).error == "insufficient_scope"):
             return False
         grant = await self._holder.current()
@@ -314,27 +312,31 @@ class Access:
 
     async def _unauthorized(self, refused: Refused, grant: Grant | None) -> bool:
         sent, again = _token(refused), refused.tries > 1
-        rejected = f"{self._place} does not accept the token that it was just given"
-        if grant is not None and (other := meant_for(sent, grant.audience)):
-            rejected += f", which is meant for {other} and not for {quoted(grant.audience)}"
-        rejected += _why(refused)
-        if again and sent in self._signed_in:  # asking for another one would not end
-            raise self._needed(refused, rejected)
-        if sent and not (again and sent in self._renewed):
+        if again and sent == self._signed_in:  # asking for another one would not end
+            raise self._needed(refused, self._rejected(refused, grant))
+        if sent and not (again and sent == self._renewed):
             # Asked of the vault too: another process may have a newer one, which is renewed if it is refused as well.
             began = time.time()
             found = await self._renew(sent)
             if found is not None and found.access_token != sent:
                 if found.obtained >= began:
-                    self._renewed.append(found.access_token)
+                    self._renewed = found.access_token
                 return True
-        wanted = discovery.union(grant.scopes, Challenge.find(_challenge(refused)).scope) if grant else ()
-        reason = f"{self._place} does not accept the sign-in any more{_why(refused)}"
         if not sent:
-            reason = f"{self._place} wants you to sign in."
-        elif grant is not None and time.time() - grant.obtained < _JUST:
-            reason = rejected
-        return await self._anew(refused, wanted if grant and grant.scopes else (), reason)
+            return await self._anew(refused, (), f"{self._place} wants you to sign in.")
+        scopes = grant.scopes if grant else ()
+        wanted = discovery.union(scopes, Challenge.find(_challenge(refused)).scope) if scopes else ()
+        return await self._anew(refused, wanted, self._rejected(refused, grant))
+
+    def _rejected(self, refused: Refused, grant: Grant | None) -> str:
+        """That the server does not accept a token, in its words."""
+        new = grant is not None and time.time() - grant.obtained < _JUST
+        which = "the token that it was just given" if new else "the sign-in any more"
+        found = Challenge.find(_challenge(refused))
+        words = [found.error[:80], quoted(found.error_description) if found.error_description else ""]
+        other = meant_for(_token(refused), grant.audience) if grant else ""
+        words.append(f"it is meant for {other}" if other else "")
+        return f"{self._place} does not accept {which}: {', '.join(filter(None, words))}".removesuffix(": ") + "."
 
     async def _forbidden(self, refused: Refused, grant: Grant | None) -> bool:
         """A token that is good, and not for this (RFC 6750 3.1): the union of what it has and what is missing."""
@@ -343,18 +345,12 @@ class Access:
         if not wanted:
             return False
         missing = discovery.missing(old, wanted)
-        named = f"the scope{'s' if len(missing or wanted) > 1 else ''} {discovery.brief(missing or wanted)}"
-        reason, problem = f"{self._place} wants {named} for this", ""
-        if not missing:
-            problem = f"{reason}, which the token already has."
-        elif refused.tries > 1 and self._wanted.issuperset(missing):
-            problem = f"{reason}; that was asked for, and not granted."
-        elif refused.tries > (most := self._accounts.limits.step_ups):
-            problem = f"{self._place} has asked for further scopes {most} times for one request."
-        if problem:
-            raise self._needed(refused, problem)
+        reason = f"{self._place} wants further scopes for this: {discovery.brief(missing or wanted)}."
+        asked = refused.tries > 1 and self._wanted.issuperset(missing)
+        if not missing or asked or refused.tries > self._accounts.limits.step_ups:
+            raise self._needed(refused, f"{reason} They were asked for, and do not help.")
         self._wanted.update(missing)
-        return await self._anew(refused, discovery.union(old, wanted), f"{reason}.")
+        return await self._anew(refused, discovery.union(old, wanted), reason)
 
     async def _anew(self, refused: Refused, scopes: tuple[str, ...], reason: str) -> bool:
         """Another token by signing in, without a person where the configuration says how."""
@@ -382,7 +378,7 @@ class Access:
         grant = await self._holder.current()
         if grant is None or grant.access_token == sent:
             raise self._needed(refused, reason)
-        self._signed_in.append(grant.access_token)
+        self._signed_in = grant.access_token
         return True
 
     def _needed(self, refused: Refused, message: str) -> HttpSignIn:
@@ -404,27 +400,3 @@ def _token(refused: Refused) -> str:
 
 def _challenge(refused: Refused) -> str:
     return refused.header("www-authenticate")
-
-
-def _why(refused: Refused) -> str:
-    """The end of a sentence: the error of a challenge in the server's words."""
-    found = Challenge.find(_challenge(refused))
-    words = [found.error[:80], quoted(found.error_description) if found.error_description else ""]
-    reason = ", ".join(word for word in words if word)
-    if not reason:
-        return "."
-    return f": {reason}" + ("" if reason.endswith(('."', '!"', '?"')) else ".")  # a quoted sentence has its full stop
-
-
-def _about_tokens(header: str) -> bool:
-    """Whether a challenge can be met by signing in; also where there is none at all (2025-03-26)."""
-    schemes = {one.scheme for one in Challenge.parse(header)}
-    return not schemes or bool(schemes & {"bearer", "dpop", ""})
-
-
-def _error(body: str) -> str:
-    try:
-        found = mapping(loads(body, most=8)).get("error")
-    except JsonProblem:
-        return ""
-    return found if isinstance(found, str) else ""
