@@ -244,17 +244,6 @@ def issuer_urls(issuer: str) -> tuple[str, ...]:
     return f"{base}{_ISSUER}{path}", f"{base}{_OPENID}{path}", f"{base}{path}{_OPENID}"
 
 
-def legacy_metadata(url: str) -> dict[str, str]:
-    """The endpoints of a server that has no metadata at all (specification 2025-03-26, basic/authorization 2.3.3)."""
-    base = str(origin(url))
-    return {
-        "issuer": base,
-        "authorization_endpoint": f"{base}/authorize",
-        "token_endpoint": f"{base}/token",
-        "registration_endpoint": f"{base}/register",
-    }
-
-
 def tidy(config: ServerConfig) -> ServerConfig:
     """The entry with an address of plain ASCII, without credentials and fragment: what goes over the wire."""
     url = config.url

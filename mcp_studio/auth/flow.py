@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
 from mcp_studio.auth import authorize, client_grants, discovery, tokens
@@ -16,7 +16,7 @@ from mcp_studio.auth.dpop import Dpop, use
 from mcp_studio.auth.fetch import Fetcher
 from mcp_studio.auth.metadata import IssuerMetadata, ResourceMetadata, document
 from mcp_studio.auth.model import PENDING, AuthFailed, AuthStep, Client, Grant, Pending, quoted
-from mcp_studio.auth.registration import client_for, forget_unknown
+from mcp_studio.auth.registration import client_for, forgetting_unknown
 from mcp_studio.auth.tokens import Tokens, redeem, with_tokens
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError, Unreachable
@@ -32,24 +32,10 @@ if TYPE_CHECKING:
 _PROBE = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
 
-class Resource(NamedTuple):
-    """What protects a server."""
+async def find_resource(fetcher: Fetcher, url: str, header: str) -> tuple[ResourceMetadata | None, str]:
+    """The protected resource metadata (RFC 9728), by the challenge or at the well-known places, and a sentence.
 
-    metadata: ResourceMetadata | None
-    """None for a server of before protected resource metadata (2025-03-26)."""
-    detail: str
-    """A sentence."""
-    challenge: str
-    """The `WWW-Authenticate` header."""
-
-    @property
-    def audience(self) -> str:
-        """What is sent as `resource`; empty for none (RFC 8707)."""
-        return self.metadata.resource if self.metadata else ""
-
-
-async def find_resource(fetcher: Fetcher, url: str, header: str) -> Resource:
-    """The protected resource metadata (RFC 9728), by the challenge or at the well-known places.
+    There is none at a server of before it (2025-03-26).
 
     Raises:
         AuthFailed: there is some that cannot be used, or the server failed.
@@ -68,7 +54,7 @@ async def find_resource(fetcher: Fetcher, url: str, header: str) -> Resource:
         if raw is not None:
             metadata = ResourceMetadata.read(raw, server=url, place=place)
             detail = f"{metadata.resource} takes tokens of {', '.join(metadata.servers[:5])}."
-            return Resource(metadata, " ".join((detail, *notes, *metadata.notes.values())), header)
+            return metadata, " ".join((detail, *notes, *metadata.notes.values()))
         notes.append(why)
     if named:
         raise AuthFailed(
@@ -77,41 +63,31 @@ async def find_resource(fetcher: Fetcher, url: str, header: str) -> Resource:
             "server's own origin.",
         )
     old = "It says nothing about authorization servers, as servers before 2025-06-18; it is taken for its own."
-    return Resource(None, " ".join((old, *notes)), header)
+    return None, " ".join((old, *notes))
 
 
-async def find_issuer(fetcher: Fetcher, url: str, issuer: str) -> IssuerMetadata:
-    """The metadata of an authorization server that was named, at the first of its places (RFC 8414, OpenID).
+async def find_issuer(fetcher: Fetcher, url: str, named: str) -> IssuerMetadata:
+    """The metadata of an authorization server, at the first of its places (RFC 8414, OpenID).
+
+    Where none is `named` the server is its own, and may have no metadata (specification 2025-03-26, 2.3).
 
     Raises:
         AuthFailed: there is none, or none that can be used.
         StudioError: as `Fetcher.send`.
     """
+    issuer = named or str(discovery.origin(url))
     notes: list[str] = []
     for place in discovery.issuer_urls(issuer):
         raw, why = await _document(fetcher, place, "metadata of the authorization server")
         if raw is not None:
-            return IssuerMetadata.read(raw, issuer=issuer, server=url, place=place)
+            return IssuerMetadata.read(raw, issuer=issuer, server=url, place=place, legacy=not named)
         notes.append(why)
+    if not named:
+        return IssuerMetadata.assumed(url)
     raise AuthFailed(
         f"The authorization server {quoted(issuer)} has no metadata. {' '.join(notes)}",
         hint="It has to publish RFC 8414 or OpenID Connect metadata at one of these places.",
     )
-
-
-async def find_own(fetcher: Fetcher, url: str) -> IssuerMetadata:
-    """The endpoints of a server that is its own authorization server (specification 2025-03-26, 2.3).
-
-    Raises:
-        AuthFailed: its metadata cannot be used.
-        StudioError: as `Fetcher.send`.
-    """
-    issuer = str(discovery.origin(url))
-    place = discovery.issuer_urls(issuer)[0]
-    raw, _ = await _document(fetcher, place, "metadata of the authorization server")
-    if raw is None:
-        return IssuerMetadata.assumed(url)
-    return IssuerMetadata.read(raw, issuer=issuer, server=url, place=place, legacy=True)
 
 
 async def _document(fetcher: Fetcher, place: str, purpose: str) -> tuple[dict[str, Json] | None, str]:
@@ -153,23 +129,24 @@ class Flow:
         with self.person.step("resource") as step:
             if not alone:
                 await self.store.place()  # nobody is sent to a browser for what cannot be stored then
-            resource = await find_resource(self.fetcher, self._url, self.person.challenge or await self._ask_server())
-            step.detail = resource.detail
+            header = self.person.challenge or await self._ask_server()
+            resource, step.detail = await find_resource(self.fetcher, self._url, header)
         with self.person.step("issuer") as step:
             issuer = await self._issuer(resource, step)
-        binding = use(self.config.auth.dpop, resource.challenge, resource.metadata, issuer)
+        binding = use(self.config.auth.dpop, header, resource, issuer)
         if binding != "no":
             self._dpop = await asyncio.to_thread(Dpop.make, required=binding == "must")
             self.accounts.redactor.learn(self._dpop.pem, f"keys for {self.resource}")
         chosen = discovery.select(
-            Challenge.find(resource.challenge).scope,
-            resource.metadata.scopes if resource.metadata else None,
+            Challenge.find(header).scope,
+            resource.scopes if resource else None,
             configured=self.config.auth.scopes,
             offered=issuer.scopes,
             renewable=not alone,
         )
         asked = discovery.union(chosen, self.person.scopes)
-        return await (self._alone if alone else self._with_person)(resource.audience, issuer, asked)
+        audience = resource.resource if resource else ""
+        return await (self._alone if alone else self._with_person)(audience, issuer, asked)
 
     async def resume(self, redirect_url: str) -> Grant:
         """Go on with what was set aside."""
@@ -192,11 +169,8 @@ class Flow:
             if not await self.store.take_pending(pending):
                 raise AuthFailed("This redirect was used before.", hint="Sign in again.")
             step.detail = f"{issuer.issuer} gave it."
-            try:
+            async with forgetting_unknown(self, pending.client):
                 found = await code
-            except AuthFailed as problem:
-                await forget_unknown(self, pending.client, problem)
-                raise
         if pending.dpop_key:
             required = pending.dpop_use == "must"
             self._dpop = await asyncio.to_thread(Dpop.load, pending.dpop_key, required=required)
@@ -221,20 +195,17 @@ class Flow:
         self._open = answer.status if answer.status not in (401, 403) else 0
         return answer.header("www-authenticate") if answer.status == 401 else ""
 
-    async def _issuer(self, resource: Resource, step: AuthStep) -> IssuerMetadata:
+    async def _issuer(self, resource: ResourceMetadata | None, step: AuthStep) -> IssuerMetadata:
         """The authorization server, and its metadata."""
         auth = self.config.auth
-        if resource.metadata is None and not auth.issuer:
-            issuer = await find_own(self.fetcher, self._url)
-            if self._open and not issuer.place:
-                raise AuthFailed(
-                    f"{urlsplit(self._url).netloc.rpartition('@')[2]} answered a request without credentials with "
-                    f"status {self._open} instead of 401, and says nothing about signing in.",
-                    hint="Nothing was sent to anybody else. Is its address right? It may want nothing, or a header "
-                    "with a key.",
-                )
-        else:
-            issuer = await find_issuer(self.fetcher, self._url, await self._chosen(resource))
+        issuer = await find_issuer(self.fetcher, self._url, await self._chosen(resource))
+        if self._open and not issuer.place:
+            raise AuthFailed(
+                f"{urlsplit(self._url).netloc.rpartition('@')[2]} answered a request without credentials with status "
+                f"{self._open} instead of 401, and says nothing about signing in.",
+                hint="Nothing was sent to anybody else. Is its address right? It may want nothing, or a header with a "
+                "key.",
+            )
         before = self.accounts.trusted.issuer((self.resource, self.account, auth.client_id))
         if (auth.client_id or auth.alone) and not auth.issuer and before not in ("", issuer.issuer):
             raise AuthFailed(
@@ -248,17 +219,17 @@ class Flow:
         step.detail = " ".join((f"{issuer.issuer}{place}.", *issuer.notes.values()))
         return issuer
 
-    async def _chosen(self, resource: Resource) -> str:
+    async def _chosen(self, resource: ResourceMetadata | None) -> str:
+        """The authorization server to use; empty where nothing names one."""
         wanted = self.config.auth.issuer
-        if resource.metadata is None:
+        if resource is None:
             return wanted
-        servers = tuple(dict.fromkeys(resource.metadata.servers))
         if wanted:
-            return resource.metadata.chosen(wanted)
-        if len(servers) == 1:
-            return servers[0]
+            return resource.chosen(wanted)
+        if len(resource.servers) == 1:
+            return resource.servers[0]
         before = self.store.issuer(self.resource, self.account)
-        return before if before in servers else await self.person.choose_issuer(servers)
+        return before if before in resource.servers else await self.person.choose_issuer(resource.servers)
 
     async def _alone(self, audience: str, issuer: IssuerMetadata, asked: tuple[str, ...]) -> Grant:
         with self.person.step("token") as step:
@@ -323,11 +294,11 @@ class Flow:
         self.pending = pending
         expected = Expected(pending.state, issuer.issuer, issuer.sends_issuer)
         try:
-            return await self.person.permit(pending.authorization_url, expected, redirects)
-        except BaseException as problem:
-            await forget_unknown(self, pending.client, problem)
+            async with forgetting_unknown(self, pending.client):
+                return await self.person.permit(pending.authorization_url, expected, redirects)
+        except BaseException:
             if known and not self.aside:
-                # Nobody came back: the page may have quoted that it does not know us any more.
+                # Nobody came back: the page may have said that it does not know us any more.
                 with suppress(StudioError, OSError):
                     await asyncio.shield(self.store.remove_client(issuer.issuer, self.account))
             raise
@@ -335,29 +306,20 @@ class Flow:
             self.pending = None
 
     async def _redeem(self, issuer: IssuerMetadata, pending: Pending, code: str) -> Grant:
-        client = pending.client
+        client, url = pending.client, issuer.token_endpoint
+        self.accounts.redactor.learn(code)
+        form = tokens.form(
+            "authorization_code",
+            pending.audience,
+            code=code,
+            redirect_uri=pending.redirect_uri,
+            code_verifier=pending.verifier,
+        )
         with self.person.step("token") as step:
-            self.accounts.redactor.learn(code)
-            form = tokens.form(
-                "authorization_code",
-                pending.audience,
-                code=code,
-                redirect_uri=pending.redirect_uri,
-                code_verifier=pending.verifier,
-            )
-            try:
+            async with forgetting_unknown(self, client):
                 got = await redeem(
-                    self.fetcher,
-                    issuer.token_endpoint,
-                    client,
-                    form,
-                    "token for the code",
-                    asked=pending.scopes,
-                    dpop=self._dpop,
+                    self.fetcher, url, client, form, "token for the code", asked=pending.scopes, dpop=self._dpop
                 )
-            except AuthFailed as problem:
-                await forget_unknown(self, client, problem)
-                raise
             step.detail = tokens.about(got, pending.audience)
         return await self._stored(issuer, client, got, pending.audience)
 
@@ -372,7 +334,6 @@ class Flow:
             token_endpoint=issuer.token_endpoint,
             revocation_endpoint=issuer.revocation_endpoint,
             dpop_key=self._dpop.pem if self._dpop and got.token_type == "DPoP" else "",
-            metadata=issuer.essence(),
         )
         grant = with_tokens(grant, got)
         with self.person.step("stored") as step:

@@ -267,8 +267,14 @@ class IssuerMetadata:
         Raises:
             AuthFailed: nothing may be sent there, as the server is reached without TLS.
         """
-        raw: dict[str, Json] = dict(discovery.legacy_metadata(url))
-        return _issuer(Fields(raw, "what is assumed about the server", url), raw["issuer"], "")
+        base = str(discovery.origin(url))
+        raw = {
+            "issuer": base,
+            "authorization_endpoint": f"{base}/authorize",
+            "token_endpoint": f"{base}/token",
+            "registration_endpoint": f"{base}/register",
+        }
+        return _issuer(Fields(raw, "what is assumed about the server", url), base, "")
 
     def for_code(self, *, assume_pkce: bool = False) -> str:
         """The authorization endpoint, where a code may be asked for there.

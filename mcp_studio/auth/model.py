@@ -115,8 +115,6 @@ class Grant:
     revocation_endpoint: str = ""
     dpop_key: str = ""
     """The private key that the token is bound to, as PEM."""
-    metadata: Json = None
-    """What of the authorization server's metadata is needed later."""
 
 
 @record(frozen=True)

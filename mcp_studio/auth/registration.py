@@ -7,8 +7,8 @@ a client id metadata document, dynamic registration, the person.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -262,16 +262,17 @@ async def client_for(
     return client, False, detail
 
 
-async def forget_unknown(flow: Flow, client: Client, problem: BaseException) -> None:
+@asynccontextmanager
+async def forgetting_unknown(flow: Flow, client: Client) -> AsyncGenerator[None]:
     """Where an authorization server does not know the client any more: forget it, and say how there is another."""
-    if not isinstance(problem, AuthFailed) or problem.error not in ("invalid_client", "unauthorized_client"):
-        return
-    if client.how in ("registered", "typed"):
-        with suppress(StudioError, OSError):
-            await flow.store.remove_client(client.issuer, flow.config.auth.whose)
-        problem.hint += " What was known of the client was forgotten: sign in again, and another one is registered."
-    elif client.how == "configured":
-        problem.hint += " The entry names the client: register another there, and change client_id in its auth table."
+    try:
+        yield
+    except AuthFailed as problem:
+        if problem.error in ("invalid_client", "unauthorized_client") and client.how in ("registered", "typed"):
+            with suppress(StudioError, OSError):
+                await flow.store.remove_client(client.issuer, flow.config.auth.whose)
+            problem.hint += " What was known of the client was forgotten: sign in again, and another is registered."
+        raise
 
 
 async def register(fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str, wanted: Sequence[str]) -> Client:

@@ -47,15 +47,6 @@ def test_the_issuer_metadata_is_looked_for_in_the_fixed_order(issuer: str, place
     assert list(discovery.issuer_urls(issuer)) == places
 
 
-def test_a_server_of_the_first_specification_has_all_at_its_root() -> None:
-    assert discovery.legacy_metadata("https://h/a/mcp") == {
-        "issuer": "https://h",
-        "authorization_endpoint": "https://h/authorize",
-        "token_endpoint": "https://h/token",
-        "registration_endpoint": "https://h/register",
-    }
-
-
 @pytest.mark.parametrize(
     "url, server",
     [

@@ -30,7 +30,6 @@ GRANT = Grant(
     refresh_token="planted-refresh",
     scopes=("a", "b"),
     expires=12.5,
-    metadata={"issuer": "https://as.example"},
     dpop_key="planted-key",
 )
 PENDING = Pending(
