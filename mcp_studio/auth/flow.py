@@ -52,7 +52,7 @@ async def find_resource(fetcher: Fetcher, url: str, header: str) -> tuple[Resour
     for place in discovery.resource_urls("" if notes else named, url):
         raw, why = await _document(fetcher, place, "metadata of the server")
         if raw is not None:
-            metadata = ResourceMetadata.read(raw, server=url, place=place)
+            metadata = ResourceMetadata(raw, server=url, place=place)
             detail = f"{metadata.resource} takes tokens of {', '.join(metadata.servers[:5])}."
             return metadata, " ".join((detail, *notes, *metadata.notes.values()))
         notes.append(why)
@@ -80,7 +80,7 @@ async def find_issuer(fetcher: Fetcher, url: str, named: str) -> IssuerMetadata:
     for place in discovery.issuer_urls(issuer):
         raw, why = await _document(fetcher, place, "metadata of the authorization server")
         if raw is not None:
-            return IssuerMetadata.read(raw, issuer=issuer, server=url, place=place, legacy=not named)
+            return IssuerMetadata(raw, issuer=issuer, server=url, place=place, legacy=not named)
         notes.append(why)
     if not named:
         return IssuerMetadata.assumed(url)
@@ -159,7 +159,7 @@ class Flow:
                 )
             query = dict(parse_qsl("".join(redirect_url.split()).rpartition("?")[2]))
             pending = next((one for one in waiting if one.state == query.get("state")), waiting[0])
-            issuer = IssuerMetadata.read(
+            issuer = IssuerMetadata(
                 pending.metadata, issuer=pending.client.issuer, server=self._url, place=pending.place, legacy=True
             )
             redirects = Redirects(self.config.name, self.person.note)

@@ -7,8 +7,6 @@ OpenID Connect Discovery) says how.
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Mapping
-from dataclasses import field
 from urllib.parse import urlsplit
 
 from mcp_studio.auth import discovery
@@ -16,7 +14,6 @@ from mcp_studio.auth.discovery import check_url
 from mcp_studio.auth.model import AuthFailed, quoted
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
-from mcp_studio.record import record
 
 MOST = 200
 """Entries of a list that are read."""
@@ -132,36 +129,23 @@ def document(status: int, body: bytes, place: str) -> tuple[dict[str, Json] | No
     return (mapping(raw), "") if isinstance(raw, dict) else (None, f"What is at {place} is no JSON object.")
 
 
-@record(frozen=True)
-class ResourceMetadata:
-    """Protected resource metadata (RFC 9728 2); made by `read`."""
+class ResourceMetadata(Fields):
+    """Protected resource metadata (RFC 9728 2)."""
 
-    resource: str
-    """What the server is called in requests for tokens, exactly as published (RFC 8707)."""
-    servers: tuple[str, ...]
-    """The issuers of the authorization servers; one at least."""
-    scopes: tuple[str, ...] | None = None
-    dpop_required: bool = False
-    dpop_algs: tuple[str, ...] | None = None
-    notes: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What is wrong though it can be used, by field."""
-
-    @staticmethod
-    def read(raw: Json, *, server: str, place: str) -> ResourceMetadata:
+    def __init__(self, raw: Json, *, server: str, place: str) -> None:
         """Check a document that came from `place` for the server at the address `server`.
 
         Raises:
             AuthFailed: it cannot be used: another resource, no authorization server, wrong types.
         """
-        fields = Fields(raw, f"the protected resource metadata at {place}", server)
-        return ResourceMetadata(
-            resource=_resource(fields),
-            servers=_servers(fields),
-            scopes=fields.texts("scopes_supported"),
-            dpop_required=fields.flag("dpop_bound_access_tokens_required"),
-            dpop_algs=fields.texts("dpop_signing_alg_values_supported"),
-            notes=fields.notes,
-        )
+        super().__init__(raw, f"the protected resource metadata at {place}", server)
+        self.resource = self._resource()
+        """What the server is called in requests for tokens, exactly as published (RFC 8707)."""
+        self.servers = self._servers()
+        """The issuers of the authorization servers; one at least."""
+        self.scopes = self.texts("scopes_supported")
+        self.dpop_required = self.flag("dpop_bound_access_tokens_required")
+        self.dpop_algs = self.texts("dpop_signing_alg_values_supported")
 
     def chosen(self, issuer: str) -> str:
         """The authorization server that the configuration names, as it is written there.
@@ -178,84 +162,73 @@ class ResourceMetadata:
             "[servers.NAME.auth] table.",
         )
 
-
-def _resource(fields: Fields) -> str:
-    """RFC 9728 3.3, as the SDKs take it: the server itself, or what it is below."""
-    server = discovery.canonical(fields.server)
-    should = f"{quoted(server)}, the address of the server, or what it is below (RFC 9728 3.3)"
-    resource = fields.text("resource", should)
-    try:
-        same = discovery.same_origin(resource, server)
-    except AuthFailed:
-        same = False
-    path, own = (f"{urlsplit(url).path.rstrip('/')}/" for url in (resource if same else server, server))
-    if not same or not own.startswith(path) or "#" in resource or "@" in urlsplit(resource).netloc:
-        raise fields.wrong("resource", should)
-    return resource
-
-
-def _servers(fields: Fields) -> tuple[str, ...]:
-    name = "authorization_servers"
-    good: list[str] = []
-    for one in fields.texts(name) or ():
+    def _resource(self) -> str:
+        """RFC 9728 3.3, as the SDKs take it: the server itself, or what it is below."""
+        server = discovery.canonical(self.server)
+        should = f"{quoted(server)}, the address of the server, or what it is below (RFC 9728 3.3)"
+        resource = self.text("resource", should)
         try:
-            if "?" in one:
-                raise AuthFailed(f"{quoted(one)} has a query.", hint="An issuer has none (RFC 8414 2).")
-            good.append(check_url(one, fields.server, f"An entry of {name} in {fields.what}"))
-        except AuthFailed as problem:
-            fields.notes[name] = f"{problem.message} {problem.hint}"
-    if not good:
-        wrong = fields.wrong(name, "a list of the issuers (https:// URLs) of one server at least")
-        wrong.message = f"{wrong.message} {fields.notes.get(name, '')}".strip()
-        raise wrong
-    return tuple(good)
+            same = discovery.same_origin(resource, server)
+        except AuthFailed:
+            same = False
+        path, own = (f"{urlsplit(url).path.rstrip('/')}/" for url in (resource if same else server, server))
+        if not same or not own.startswith(path) or "#" in resource or "@" in urlsplit(resource).netloc:
+            raise self.wrong("resource", should)
+        return resource
+
+    def _servers(self) -> tuple[str, ...]:
+        name = "authorization_servers"
+        good: list[str] = []
+        for one in self.texts(name) or ():
+            try:
+                if "?" in one:
+                    raise AuthFailed(f"{quoted(one)} has a query.", hint="An issuer has none (RFC 8414 2).")
+                good.append(check_url(one, self.server, f"An entry of {name} in {self.what}"))
+            except AuthFailed as problem:
+                self.notes[name] = f"{problem.message} {problem.hint}"
+        if not good:
+            wrong = self.wrong(name, "a list of the issuers (https:// URLs) of one server at least")
+            wrong.message = f"{wrong.message} {self.notes.get(name, '')}".strip()
+            raise wrong
+        return tuple(good)
 
 
-@record(frozen=True)
-class IssuerMetadata:
-    """Authorization server metadata (RFC 8414 2); made by `read` or `assumed`."""
+class IssuerMetadata(Fields):
+    """Authorization server metadata (RFC 8414 2)."""
 
-    raw: dict[str, Json]
-    issuer: str
-    place: str
-    """Where it was; empty where there was none (specification 2025-03-26)."""
-    token_endpoint: str
-    authorization_endpoint: str = ""
-    registration_endpoint: str = ""
-    revocation_endpoint: str = ""
-    scopes: tuple[str, ...] | None = None
-    pkce: tuple[str, ...] | None = None
-    """`code_challenge_methods_supported`."""
-    sends_issuer: bool = False
-    """`authorization_response_iss_parameter_supported` (RFC 9207 3)."""
-    reads_documents: bool = False
-    """`client_id_metadata_document_supported`."""
-    methods: tuple[str, ...] | None = None
-    """`token_endpoint_auth_methods_supported`."""
-    dpop_algs: tuple[str, ...] | None = None
-    """`dpop_signing_alg_values_supported` (RFC 9449 5.1)."""
-    notes: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What is wrong though it can be used, by field."""
-
-    @staticmethod
-    def read(raw: Json, *, issuer: str, server: str, place: str, legacy: bool = False) -> IssuerMetadata:
+    def __init__(self, raw: Json, *, issuer: str, server: str, place: str, legacy: bool = False) -> None:
         """Check a document that came from `place` for the authorization server `issuer`.
 
         Args:
+            place: empty where there was none (specification 2025-03-26).
             legacy: the issuer is the server's own origin, which nobody wrote: it may end with a slash.
 
         Raises:
             AuthFailed: it cannot be used: another issuer, endpoints without TLS, wrong types, …
         """
-        fields = Fields(raw, f"the authorization server metadata at {place}", server)
+        super().__init__(raw, f"the authorization server metadata at {place or 'nowhere'}", server)
+        self.issuer = self._issuer(issuer, legacy)
+        self.place = place
+        self.token_endpoint = self.url("token_endpoint", "the https:// URL where tokens are given out")
+        self.authorization_endpoint = self.maybe_url("authorization_endpoint")
+        self.registration_endpoint = self.maybe_url("registration_endpoint")
+        self.revocation_endpoint = self.maybe_url("revocation_endpoint")
+        self.scopes = self.texts("scopes_supported")
+        self.sends_issuer = self.flag("authorization_response_iss_parameter_supported")
+        """Redirects name the authorization server (RFC 9207 3)."""
+        self.reads_documents = self.flag("client_id_metadata_document_supported")
+        self.methods = self.texts("token_endpoint_auth_methods_supported")
+        self.dpop_algs = self.texts("dpop_signing_alg_values_supported")
+
+    def _issuer(self, issuer: str, legacy: bool) -> str:
         should = (
             f"exactly {quoted(issuer)}, with which this place was found (RFC 8414 3.3): another one could collect what "
             "is sent there"
         )
-        named = fields.text("issuer", should)
+        named = self.text("issuer", should)
         if named == issuer or (legacy and named == f"{issuer}/"):
-            return _issuer(fields, named, place)
-        problem = fields.wrong("issuer", should)
+            return named
+        problem = self.wrong("issuer", should)
         if named.rstrip("/") == issuer.rstrip("/"):
             problem.hint += f" If you know this one, set issuer = {quoted(named)} in the [servers.NAME.auth] table."
         raise problem
@@ -274,7 +247,7 @@ class IssuerMetadata:
             "token_endpoint": f"{base}/token",
             "registration_endpoint": f"{base}/register",
         }
-        return _issuer(Fields(raw, "what is assumed about the server", url), base, "")
+        return IssuerMetadata(raw, issuer=base, server=url, place="")
 
     def for_code(self, *, assume_pkce: bool = False) -> str:
         """The authorization endpoint, where a code may be asked for there.
@@ -294,16 +267,13 @@ class IssuerMetadata:
                 or f"authorization_endpoint is missing in the authorization server metadata at {self.place}.",
                 hint="It has to be the https:// URL of the page where a person signs in.",
             )
-        unsaid = self.pkce is None
-        if not self.place or "S256" in (self.pkce or ()) or (unsaid and assume_pkce):
+        name = "code_challenge_methods_supported"
+        unsaid = self.raw.get(name) is None
+        if not self.place or "S256" in (self.texts(name) or ()) or (unsaid and assume_pkce):
             return self.authorization_endpoint
-        raise AuthFailed(
-            f"code_challenge_methods_supported in the authorization server metadata at {self.place} is "
-            f"{'missing' if unsaid else quoted(', '.join(self.pkce or ()))}: whether a stolen code would be of use to "
-            "others is not known.",
-            hint='It has to be a list with "S256" in it (PKCE).'
-            + (" If the server knows PKCE all the same: assume_pkce = true." if unsaid else ""),
-        )
+        problem = self.wrong(name, 'a list with "S256" in it: without PKCE a stolen code may be of use to others')
+        problem.hint += " If the server knows PKCE all the same: assume_pkce = true." if unsaid else ""
+        raise problem
 
     def essence(self) -> dict[str, Json]:
         """What of it is needed later: keyrings hold little, and a document may have a megabyte."""
@@ -322,25 +292,3 @@ def _few(value: Json) -> Json:
     if isinstance(value, list):
         return [one for one in items_of(value)[:50] if isinstance(one, str) and len(one) <= 100]
     return value[: discovery.LONGEST_ADDRESS] if isinstance(value, str) else value  # what is longer was not taken
-
-
-def _issuer(fields: Fields, issuer: str, place: str) -> IssuerMetadata:
-    pkce = "code_challenge_methods_supported"
-    if not isinstance(fields.raw.get(pkce) or [], list):
-        raise fields.wrong(pkce, 'a list with "S256" in it')
-    return IssuerMetadata(
-        raw=fields.raw,
-        issuer=issuer,
-        place=place,
-        token_endpoint=fields.url("token_endpoint", "the https:// URL where tokens are given out"),
-        authorization_endpoint=fields.maybe_url("authorization_endpoint"),
-        registration_endpoint=fields.maybe_url("registration_endpoint"),
-        revocation_endpoint=fields.maybe_url("revocation_endpoint"),
-        scopes=fields.texts("scopes_supported"),
-        pkce=fields.texts(pkce),
-        sends_issuer=fields.flag("authorization_response_iss_parameter_supported"),
-        reads_documents=fields.flag("client_id_metadata_document_supported"),
-        methods=fields.texts("token_endpoint_auth_methods_supported"),
-        dpop_algs=fields.texts("dpop_signing_alg_values_supported"),
-        notes=fields.notes,
-    )

@@ -75,7 +75,7 @@ GOOD = answer({"access_token": "the-token", "token_type": "Bearer", "expires_in"
 
 def metadata(**changes: Json) -> IssuerMetadata:
     raw = {"issuer": ISSUER, "token_endpoint": f"{ISSUER}/token", **changes}
-    return IssuerMetadata.read(raw, issuer=ISSUER, server=SERVER, place="p")
+    return IssuerMetadata(raw, issuer=ISSUER, server=SERVER, place="p")
 
 
 def obtain(wire: Wire, auth: Auth, issuer: IssuerMetadata | None = None, **given: object) -> Obtained:

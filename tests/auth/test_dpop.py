@@ -97,12 +97,12 @@ def test_any_nonce_is_looked_at(nonce: str) -> None:
 
 def issuer(algs: Json = None) -> IssuerMetadata:
     raw = {"issuer": "https://as", "token_endpoint": "https://as/t", "dpop_signing_alg_values_supported": algs}
-    return IssuerMetadata.read(raw, issuer="https://as", server="https://h/mcp", place="p")
+    return IssuerMetadata(raw, issuer="https://as", server="https://h/mcp", place="p")
 
 
 def resource(**changes: Json) -> ResourceMetadata:
     raw = {"resource": "https://h/mcp", "authorization_servers": ["https://as"], **changes}
-    return ResourceMetadata.read(raw, server="https://h/mcp", place="p")
+    return ResourceMetadata(raw, server="https://h/mcp", place="p")
 
 
 BOTH = 'Bearer realm="x", DPoP algs="ES256"'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -33,12 +32,12 @@ ANY_JSON = st.recursive(
 
 
 def resource(server: str = SERVER, **changes: Json) -> ResourceMetadata:
-    return ResourceMetadata.read({**RESOURCE, **changes}, server=server, place=PLACE)
+    return ResourceMetadata({**RESOURCE, **changes}, server=server, place=PLACE)
 
 
 def issuer(issuer: str = ISSUER, server: str = SERVER, **changes: Json) -> IssuerMetadata:
     raw = {name: value for name, value in {**METADATA, **changes}.items() if value is not ...}
-    return IssuerMetadata.read(raw, issuer=issuer, server=server, place=ASPLACE)
+    return IssuerMetadata(raw, issuer=issuer, server=server, place=ASPLACE)
 
 
 def test_what_is_right_is_read_and_the_rest_is_kept() -> None:
@@ -140,7 +139,7 @@ def test_the_configured_authorization_server_has_to_be_named() -> None:
 )
 def test_the_issuer_is_compared_character_by_character(came: Json) -> None:
     with pytest.raises(AuthFailed, match="issuer") as caught:
-        IssuerMetadata.read({**METADATA, "issuer": came}, issuer=ISSUER, server=SERVER, place=ASPLACE)
+        IssuerMetadata({**METADATA, "issuer": came}, issuer=ISSUER, server=SERVER, place=ASPLACE)
     assert f'"{ISSUER}"' in caught.value.hint
 
 
@@ -157,7 +156,6 @@ BAD_ISSUER: dict[str, tuple[dict[str, Json], str]] = {
     "a token endpoint that is null": ({"token_endpoint": None}, "token_endpoint in .* is null"),
     "without TLS": ({"token_endpoint": "http://as.example/token"}, "without TLS"),
     "with a password": ({"token_endpoint": "https://a:b@as.example/token"}, "user name"),
-    "pkce as text": ({"code_challenge_methods_supported": "S256"}, "code_challenge_methods_supported"),
     "iss flag as text": ({"authorization_response_iss_parameter_supported": "true"}, "iss_parameter"),
     "document flag as number": ({"client_id_metadata_document_supported": 1}, "client_id_metadata"),
 }
@@ -184,7 +182,8 @@ def test_what_is_kept_of_metadata_is_small_and_as_good() -> None:
     """All that a sign-in needs to go on, or to be renewed, after a restart; a keyring has no room for more."""
     flags = {"authorization_response_iss_parameter_supported": True, "client_id_metadata_document_supported": False}
     full = issuer(**flags, dpop_signing_alg_values_supported=["ES256"], revocation_endpoint=f"{ISSUER}/revoke")  # type: ignore
-    assert issuer(**full.essence()) == replace(full, raw=full.essence())  # type: ignore[arg-type]
+    again = issuer(**full.essence())  # type: ignore[arg-type]
+    assert vars(again) | {"raw": None} == vars(full) | {"raw": None}
     large = issuer(x="x" * 500_000, scopes_supported=["s" * 50] * 5_000, grant_types_supported=["g" * 90] * 5_000)
     assert len(json.dumps(large.essence())) < 20_000
     assert len(json.dumps(issuer(revocation_endpoint="r" * 500_000).essence())) < 20_000
@@ -198,7 +197,7 @@ def test_placeholders_are_as_good_as_nothing() -> None:
 
 @pytest.mark.parametrize("local", ["http://localhost:3000/mcp", "http://127.0.0.1/mcp"])
 def test_a_server_on_this_machine_may_do_without_tls(local: str) -> None:
-    found = IssuerMetadata.read(
+    found = IssuerMetadata(
         {"issuer": "http://localhost:9000", "token_endpoint": "http://localhost:9000/token"},
         issuer="http://localhost:9000",
         server=local,
@@ -219,6 +218,7 @@ def test_a_server_on_this_machine_may_do_without_tls(local: str) -> None:
         (..., False, False),
         (..., True, True),
         (None, True, True),
+        ("S256", True, False),
     ],
 )
 def test_codes_need_pkce(methods: Json, assume: bool, good: bool) -> None:
@@ -242,10 +242,10 @@ def test_a_server_without_metadata_is_assumed_to_have_three_endpoints() -> None:
 
 def test_the_issuer_of_the_first_specification_may_end_with_a_slash() -> None:
     raw = {"issuer": "https://h/", "token_endpoint": "https://h/token"}
-    found = IssuerMetadata.read(raw, issuer="https://h", server="https://h/mcp", place="p", legacy=True)
+    found = IssuerMetadata(raw, issuer="https://h", server="https://h/mcp", place="p", legacy=True)
     assert found.issuer == "https://h/"
     with pytest.raises(AuthFailed, match="issuer in the"):
-        IssuerMetadata.read(raw, issuer="https://h", server="https://h/mcp", place="p")
+        IssuerMetadata(raw, issuer="https://h", server="https://h/mcp", place="p")
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ def test_where_the_server_fails_nothing_is_concluded(status: int) -> None:
 def test_no_resource_metadata_makes_another_error(changes: dict[str, Json], other: Json) -> None:
     for raw in ({**RESOURCE, **changes}, other):
         try:
-            ResourceMetadata.read(raw, server=SERVER, place=PLACE)
+            ResourceMetadata(raw, server=SERVER, place=PLACE)
         except AuthFailed as problem:
             assert len(problem.message) < 1000
 
@@ -289,7 +289,7 @@ def test_no_resource_metadata_makes_another_error(changes: dict[str, Json], othe
 def test_no_issuer_metadata_makes_another_error(changes: dict[str, Json], other: Json) -> None:
     for raw in ({**METADATA, **changes}, other):
         try:
-            found = IssuerMetadata.read(raw, issuer=ISSUER, server=SERVER, place=ASPLACE)
+            found = IssuerMetadata(raw, issuer=ISSUER, server=SERVER, place=ASPLACE)
             found.for_code()
         except AuthFailed as problem:
             assert len(problem.message) < 1000

@@ -27,7 +27,7 @@ def metadata(**changes: Json) -> IssuerMetadata:
         "registration_endpoint": f"{ISSUER}/register",
         **changes,
     }
-    return IssuerMetadata.read(raw, issuer=ISSUER, server="https://mcp.example/mcp", place=f"{ISSUER}/x")
+    return IssuerMetadata(raw, issuer=ISSUER, server="https://mcp.example/mcp", place=f"{ISSUER}/x")
 
 
 def registered(**changes: object) -> Client:
