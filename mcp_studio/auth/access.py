@@ -120,10 +120,6 @@ class Holder:
         """What signing in brought, or that there is nothing any more."""
         self.grant, self.unsaved = grant, unsaved
 
-    def stored(self, grant: Grant) -> bool:
-        """Whether what was stored last is this one. Cheap."""
-        return self.store.stamp(self.resource, self.account).startswith(f"{grant.obtained} {grant.expires} ")
-
     async def dpop(self, grant: Grant) -> Dpop | None:
         """The key that a token is bound to, with the nonces that servers want; None for a token without one."""
         if not grant.dpop_key:
@@ -266,24 +262,16 @@ class Access:
         grant = await self._holder.current()
         if grant is None:
             return []
-        # There may be another token without a person: by refreshing, or as another process has one.
-        if expiring(grant) and (grant.refresh_token or not self._holder.stored(grant)):
-            grant = await self._in_time(grant)
+        if expiring(grant) and grant.refresh_token:
+            try:
+                grant = await self._renew(grant.access_token) or grant
+            except StudioError as problem:  # the server is left to say what it wants
+                self._tap.note(f"The token expires, and could not be renewed: {problem.message}")
         dpop = await self._holder.dpop(grant)
         if dpop is None:
             return [("Authorization", f"Bearer {grant.access_token}")]
         proof = dpop.proof(method, url, grant.access_token)
         return [("Authorization", f"DPoP {grant.access_token}"), ("DPoP", proof)]
-
-    async def _in_time(self, grant: Grant) -> Grant:
-        """Renewed before it expires. Where that takes a person, the server is left to say what it wants."""
-        try:
-            return await self._renew(grant.access_token) or grant
-        except StudioError as problem:
-            if time.time() >= grant.expires:
-                raise
-            self._tap.note(f"The token expires soon, and could not be renewed: {problem.message}")
-            return grant
 
     async def _renew(self, sent: str) -> Grant | None:
         return await self._holder.renew(self._config, self._accounts.fetcher(self._config, self._tap), sent)
@@ -303,7 +291,9 @@ class Access:
         schemes = {one.scheme for one in Challenge.parse(header)}
         # Without a challenge too: so servers of 2025-03-26 ask for a sign-in.
         unauthorized = refused.status == 401 and (not schemes or schemes & {"bearer", "dpop", ""})
-        if not unauthorized and not (refused.status == 403 and Challenge.find(header).error == "insufficient_scope"):
+        if not unauthorized and not (
+            refused.status == 403 and Challenge.find(header).get("error") == "insufficient_scope"
+        ):
             return False
         grant = await self._holder.current()
         if grant is not None and grant.access_token != sent:
@@ -325,7 +315,7 @@ class Access:
         if not sent:
             return await self._anew(refused, (), f"{self._place} wants you to sign in.")
         scopes = grant.scopes if grant else ()
-        wanted = discovery.union(scopes, Challenge.find(_challenge(refused)).scope) if scopes else ()
+        wanted = discovery.union(scopes, Challenge.find(_challenge(refused)).get("scope")) if scopes else ()
         return await self._anew(refused, wanted, self._rejected(refused, grant))
 
     def _rejected(self, refused: Refused, grant: Grant | None) -> str:
@@ -333,7 +323,8 @@ class Access:
         new = grant is not None and time.time() - grant.obtained < _JUST
         which = "the token that it was just given" if new else "the sign-in any more"
         found = Challenge.find(_challenge(refused))
-        words = [found.error[:80], quoted(found.error_description) if found.error_description else ""]
+        said = found.get("error_description")
+        words = [found.get("error")[:80], quoted(said) if said else ""]
         other = meant_for(_token(refused), grant.audience) if grant else ""
         words.append(f"it is meant for {other}" if other else "")
         return f"{self._place} does not accept {which}: {', '.join(filter(None, words))}".removesuffix(": ") + "."
@@ -341,7 +332,7 @@ class Access:
     async def _forbidden(self, refused: Refused, grant: Grant | None) -> bool:
         """A token that is good, and not for this (RFC 6750 3.1): the union of what it has and what is missing."""
         old = grant.scopes if grant else ()
-        wanted = discovery.parse(Challenge.find(_challenge(refused)).scope)
+        wanted = discovery.parse(Challenge.find(_challenge(refused)).get("scope"))
         if not wanted:
             return False
         missing = discovery.missing(old, wanted)

@@ -111,11 +111,9 @@ class Accounts:
             anew=anew,
         )
 
-    async def signed_in(self, config: ServerConfig, grant: Grant) -> Account:
-        """Use what a sign-in brought."""
-        holder = self._holder(config)
-        lost = self.stays and not holder.stored(grant)
-        holder.put(grant, f"The token of {config.name} could not be kept." if lost else "")
+    async def signed_in(self, config: ServerConfig, grant: Grant, unsaved: str) -> Account:
+        """Use what a sign-in brought; `unsaved` says why it could not be stored."""
+        self._holder(config).put(grant, unsaved)
         return await self._account(config, grant)
 
     async def account(self, config: ServerConfig) -> Account | None:

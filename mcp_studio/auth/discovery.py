@@ -37,28 +37,24 @@ class Challenge(NamedTuple):
     """In lower case; empty where parameters came without one, or where there is no challenge at all."""
     params: Mapping[str, str] = {}
     """By their names in lower case; of two with one name the first."""
-    token68: str = ""
-    """What came in place of parameters, as in `Negotiate abc==`."""
 
     @staticmethod
     def parse(text: str) -> tuple[Challenge, ...]:
         """All challenges of a header, or of several whose values are joined by commas; never raises."""
-        found: list[tuple[str, dict[str, str], str]] = []
+        found: list[tuple[str, dict[str, str]]] = []
         text, at = text[:LONGEST_CHALLENGE], 0
         while (at := _end(_BETWEEN, text, at)) < len(text):
             if param := _PARAM.match(text, at):
                 at = param.end()
                 if not found:
-                    found.append(("", {}, ""))
+                    found.append(("", {}))
                 if len(found[-1][1]) < MOST_PARAMETERS:
                     found[-1][1].setdefault(param[1].lower(), _value(param))
             elif scheme := _SCHEME.match(text, at):
                 if len(found) >= MOST_PARAMETERS:
                     break
-                at = scheme.end()
-                blob = _TOKEN68.match(text, at)
-                at = blob.end() if blob else at
-                found.append((scheme[0].lower(), {}, blob[1] if blob else ""))
+                at = _end(_TOKEN68, text, scheme.end())  # as in `Negotiate abc==`
+                found.append((scheme[0].lower(), {}))
             else:
                 at += 1
         return tuple(Challenge(*one) for one in found)
@@ -70,7 +66,7 @@ class Challenge(NamedTuple):
         Where neither came, one whose scheme is empty: with the parameters that came without a scheme.
         """
         ours = [one for one in Challenge.parse(text) if one.scheme in ("bearer", "dpop", "")]
-        ranked = sorted(ours, key=lambda one: (one.scheme == "", not one.resource_metadata))
+        ranked = sorted(ours, key=lambda one: (one.scheme == "", not one.get("resource_metadata")))
         return ranked[0] if ranked else Challenge()
 
     @staticmethod
@@ -78,30 +74,13 @@ class Challenge(NamedTuple):
         """The `DPoP` challenge (RFC 9449 7.1), or an empty one."""
         return next((one for one in Challenge.parse(text) if one.scheme == "dpop"), Challenge())
 
-    @property
-    def resource_metadata(self) -> str:
-        """Where the protected resource metadata is (RFC 9728 5.1)."""
-        return self.params.get("resource_metadata", "")
+    def get(self, name: str) -> str:
+        """A parameter; empty where there is none.
 
-    @property
-    def scope(self) -> str:
-        """What the request needs, separated by spaces (RFC 6750 3)."""
-        return self.params.get("scope", "")
-
-    @property
-    def error(self) -> str:
-        """`invalid_token`, `insufficient_scope`, `use_dpop_nonce`, …"""
-        return self.params.get("error", "")
-
-    @property
-    def error_description(self) -> str:
-        """The error in the server's words."""
-        return self.params.get("error_description", "")
-
-    @property
-    def algs(self) -> tuple[str, ...]:
-        """The algorithms that the server takes for DPoP proofs (RFC 9449 7.1)."""
-        return tuple(self.params.get("algs", "").split())
+        `resource_metadata` says where the protected resource metadata is (RFC 9728 5.1), `scope` what the request needs
+        (RFC 6750 3), `error` and `error_description` why it was refused, `algs` how DPoP proofs are signed (RFC 9449).
+        """
+        return self.params.get(name, "")
 
 
 def _end(pattern: re.Pattern[str], text: str, at: int) -> int:

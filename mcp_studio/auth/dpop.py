@@ -132,7 +132,7 @@ def use(configured: bool, challenge: str, resource: ResourceMetadata | None, iss
     must = configured or bool(resource and resource.dpop_required) or ("dpop" in schemes and "bearer" not in schemes)
     if not must and not (wanted and issuer.dpop_algs):
         return "no"
-    by_challenge = next((one.algs for one in challenges if one.scheme == "dpop" and one.algs), None)
+    by_challenge = Challenge.dpop(challenge).get("algs").split() or None
     for what, algs in (
         ("the challenge of the server", by_challenge),
         ("the protected resource metadata", resource.dpop_algs if resource else None),
@@ -150,4 +150,4 @@ def use(configured: bool, challenge: str, resource: ResourceMetadata | None, iss
 
 def nonce_wanted(status: int, error: str, challenge: str) -> bool:
     """Whether an answer only asks for a nonce: by its error (RFC 9449 8) or its challenge (RFC 9449 9)."""
-    return status in (400, 401) and "use_dpop_nonce" in (error, Challenge.dpop(challenge).error)
+    return status in (400, 401) and "use_dpop_nonce" in (error, Challenge.dpop(challenge).get("error"))

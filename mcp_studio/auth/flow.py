@@ -41,7 +41,7 @@ async def find_resource(fetcher: Fetcher, url: str, header: str) -> tuple[Resour
         AuthFailed: there is some that cannot be used, or the server failed.
         StudioError: as `Fetcher.send`.
     """
-    named, notes = Challenge.find(header).resource_metadata, list[str]()
+    named, notes = Challenge.find(header).get("resource_metadata"), list[str]()
     if named:
         try:
             check_url(named, url, "resource_metadata in the header WWW-Authenticate")
@@ -115,6 +115,8 @@ class Flow:
         """Whether it was set aside, to go on later."""
         self.storing = False
         """Whether what came is being stored, or is: there is no way back from there."""
+        self.unsaved = ""
+        """Why what came could not be stored, and is used all the same."""
         self._open = 0
         """The status of an answer that wants no credentials."""
         self._dpop: Dpop | None = None
@@ -138,7 +140,7 @@ class Flow:
             self._dpop = await asyncio.to_thread(Dpop.make, required=binding == "must")
             self.accounts.redactor.learn(self._dpop.pem, f"keys for {self.resource}")
         chosen = discovery.select(
-            Challenge.find(header).scope,
+            Challenge.find(header).get("scope"),
             resource.scopes if resource else None,
             configured=self.config.auth.scopes,
             offered=issuer.scopes,
@@ -357,6 +359,7 @@ class Flow:
             if not self.accounts.stays:
                 problem.message = f"The token that was given is lost, as it cannot be kept: {problem.message}"
                 raise
+            self.unsaved = f"The token of {self.config.name} could not be kept: {problem.message}"
             return f"Not kept, it holds until the studio ends: {problem.message} {problem.hint}".strip()
         return f"In {await self.store.place()}."
 

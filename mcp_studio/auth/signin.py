@@ -125,7 +125,7 @@ class SignIn:
     async def _work(self) -> None:
         try:
             grant = await (self._flow.resume(self._redirect_url) if self._redirect_url else self._flow.run())
-            self.account = await self._accounts.signed_in(self._config, grant)
+            self.account = await self._accounts.signed_in(self._config, grant, self._flow.unsaved)
         except StudioError as problem:
             self._end("failed", problem)
         except OSError as problem:

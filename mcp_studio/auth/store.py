@@ -134,11 +134,6 @@ class GrantStore:
         """Whether there is a grant, by the file alone: cheap."""
         return (resource, account) in self._entries().grants
 
-    def stamp(self, resource: str, account: str) -> str:
-        """Changes whenever a process stores a grant; empty where there is none. Cheap."""
-        found = self._entries().grants.get((resource, account))
-        return f"{found.obtained} {found.expires} {found.kept}" if found else ""
-
     def issuer(self, resource: str, account: str) -> str:
         """The authorization server that gave the grant; empty where there is none."""
         found = self._entries().grants.get((resource, account))
