@@ -74,7 +74,7 @@ class Studio:
         uses = paths.state / "search-usage.json" if settings.search_usage else None
         self.usage = Usage(uses, self.redactor.text)
         self._checker = Checker(settings.limits)
-        self.signing = Signing(settings, paths, self.redactor, self.inbox, can_ask=can_ask, spawn=self.spawn)
+        self.signing = Signing(self._make_accounts, self.inbox, can_ask=can_ask, spawn=self.spawn)
         self.manager = ConnectionManager(
             settings, inbox=self.inbox, rules=self.rules, catalog=self.catalog, trace=self.trace,
             redactor=self.redactor, can_ask=can_ask, client_info=CLIENT_INFO, spawn=self.spawn,
@@ -307,6 +307,11 @@ class Studio:
 
     # ------------------------------------------------------------------ sign-ins
 
+    def _make_accounts(self) -> Accounts:
+        from mcp_studio.auth.accounts import Accounts
+
+        return Accounts(self.config.settings, self.paths, self.limits, self.redactor)
+
     @property
     def accounts(self) -> Accounts:
         """What is known of sign-ins, of servers that are configured and of others."""
@@ -359,7 +364,7 @@ class Studio:
         began, trial = asyncio.get_running_loop().time(), replace(server, enabled=True)
         alone = replace(self.config, servers={trial.name: trial})
         async with Studio.open(alone, self.paths, can_ask=False) as studio:
-            studio.signing.accounts = self.accounts
+            studio.signing.share(self.signing)
             status = await studio.manager.settle(trial.name)
             await studio.manager.listed(trial.name)
             listing, ms = studio.catalog.listing, (asyncio.get_running_loop().time() - began) * 1000
