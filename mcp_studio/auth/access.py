@@ -361,7 +361,7 @@ class Access:
                         raise run.error
 
         if self._config.auth.alone:
-            await self._holder.together(f"{sent} for {discovery.text(scopes)}", alone)
+            await self._holder.together(f"{sent} for {' '.join(scopes)}", alone)
         else:
             request = SignInRequest(self._config.name, reason, scopes, header, begin)
             if self._ask is None or not await self._ask(request):

@@ -61,7 +61,7 @@ def authorization_url(
         "state": state,
         "code_challenge": challenge,
         "code_challenge_method": METHOD,
-        "scope": discovery.text(scopes),
+        "scope": " ".join(scopes),
         "resource": resource,
         # Without it a refresh token is not given out (OpenID Connect Core 11).
         "prompt": "consent" if discovery.OFFLINE in scopes else "",

@@ -311,12 +311,7 @@ def missing(granted: Iterable[str], wanted: Iterable[str]) -> tuple[str, ...]:
     return tuple(scope for scope in wanted if scope not in have)
 
 
-def text(scopes: Iterable[str]) -> str:
-    """As they are sent (RFC 6749 3.3)."""
-    return " ".join(scopes)
-
-
 def brief(scopes: Sequence[str]) -> str:
     """As they are told in a sentence: not for pages, however many there are."""
-    whole = text(scopes)
+    whole = " ".join(scopes)
     return whole if len(whole) <= _TOLD else f"{whole[:_TOLD]}… ({len(scopes):,} in all)"

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 from mcp_studio.auth.authorize import unpadded
 from mcp_studio.auth.discovery import Challenge, Origin, origin
 from mcp_studio.auth.metadata import IssuerMetadata, ResourceMetadata
-from mcp_studio.auth.model import AuthFailed, quoted
+from mcp_studio.auth.model import AuthFailed
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
@@ -132,19 +132,18 @@ def use(configured: bool, challenge: str, resource: ResourceMetadata | None, iss
     must = configured or bool(resource and resource.dpop_required) or ("dpop" in schemes and "bearer" not in schemes)
     if not must and not (wanted and issuer.dpop_algs):
         return "no"
-    by_challenge = Challenge.dpop(challenge).get("algs").split() or None
-    for what, algs in (
-        ("the challenge of the server", by_challenge),
-        ("the protected resource metadata", resource.dpop_algs if resource else None),
-        ("the authorization server metadata", issuer.dpop_algs),
-    ):
-        if algs is not None and ALGORITHM not in algs:
-            if not must:
-                return "no"
-            raise AuthFailed(
-                f"Tokens have to be bound to a key (DPoP), and {what} lists {quoted(', '.join(algs))} for that.",
-                hint=f"It has to list {ALGORITHM} among the algorithms (RFC 9449 5.1).",
-            )
+    listed = (
+        tuple(Challenge.dpop(challenge).get("algs").split()) or None,
+        resource.dpop_algs if resource else None,
+        issuer.dpop_algs,
+    )
+    if any(algs is not None and ALGORITHM not in algs for algs in listed):
+        if not must:
+            return "no"
+        raise AuthFailed(
+            f"Tokens have to be bound to a key (DPoP), and {ALGORITHM} is not among the algorithms for that.",
+            hint=f"Challenge and metadata have to list {ALGORITHM} where they list any (RFC 9449 5.1).",
+        )
     return "must" if must else "may"
 
 

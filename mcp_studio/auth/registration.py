@@ -19,6 +19,7 @@ from mcp_studio.auth.discovery import is_loopback
 from mcp_studio.auth.fetch import Fetched, Fetcher
 from mcp_studio.auth.metadata import IssuerMetadata, body_of
 from mcp_studio.auth.model import AuthFailed, Client, quoted
+from mcp_studio.config.model import Auth
 from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, mapping
 
@@ -36,10 +37,8 @@ _HARMLESS = "none"
 
 def choose(
     metadata: IssuerMetadata,
+    auth: Auth,
     *,
-    client_id: str = "",
-    client_secret: str = "",
-    method: str = "",
     document: str = "",
     known: Client | None = None,
     redirect_uri: str = "",
@@ -49,7 +48,7 @@ def choose(
     """The first client that can be used without registering one.
 
     Args:
-        client_id: what was registered beforehand; `client_secret` and `method` belong to it.
+        auth: the table of the entry, which may name a client that was registered beforehand.
         document: the URL of our client id metadata document.
         known: what was registered or typed before at this issuer.
         redirect_uri: where the browser is to be sent back to; a client registered for another one is of no use.
@@ -58,9 +57,9 @@ def choose(
     Raises:
         AuthFailed: there is a client that cannot show itself in a way that the authorization server takes.
     """
-    if client_id:
-        shown = method_for(metadata, client_secret, method)
-        return Client(metadata.issuer, client_id, client_secret, shown, "configured", redirect_uri)
+    if auth.client_id:
+        shown = method_for(metadata, auth.client_secret, auth.method)
+        return Client(metadata.issuer, auth.client_id, auth.client_secret, shown, "configured", redirect_uri)
     if metadata.reads_documents and is_document_url(document):
         return Client(metadata.issuer, document, "", "none", "document", redirect_uri)
     if known and known.issuer == metadata.issuer and usable(known, redirect_uri, asked, now):
@@ -112,7 +111,7 @@ def request(metadata: IssuerMetadata, redirect_uri: str, scopes: Sequence[str] =
         "token_endpoint_auth_method": method,
     }
     if scopes:
-        asked["scope"] = discovery.text(scopes)
+        asked["scope"] = " ".join(scopes)
     return asked
 
 
@@ -234,9 +233,7 @@ async def client_for(
     moved = known and known.how == "registered" and known.redirect_uri != redirect_uri and issuer.registration_endpoint
     client = choose(
         issuer,
-        client_id=auth.client_id,
-        client_secret=auth.client_secret,
-        method=auth.method,
+        auth,
         document=auth.client_metadata_url or flow.accounts.document,
         known=None if moved else known,
         redirect_uri=redirect_uri,

@@ -34,7 +34,7 @@ TITLES: dict[StepName, str] = {
 """All steps, in their order."""
 FINAL: tuple[SignInState, ...] = ("done", "failed", "cancelled")
 LONGEST = 4_096
-"""Characters of a client id or secret that a person types."""
+"""Characters of a client id and secret that a person types."""
 
 
 class SignIn:
@@ -177,11 +177,11 @@ class SignIn:
         if self.state != "client":
             raise UsageError("No client id is asked for.")
         client_id, secret = client_id.strip(), secret.strip()
-        for what, value in (("client id", client_id), ("client secret", secret)):
-            if not (value.isascii() and value.isprintable() and len(value) <= LONGEST):
-                raise UsageError(f"That is no {what}.", hint="It consists of printable ASCII characters.")
-        if not client_id:
-            raise UsageError("The client id is empty.")
+        both = client_id + secret
+        if not (client_id and both.isascii() and both.isprintable() and len(both) <= LONGEST):
+            raise UsageError(
+                "That is no client id, or no secret of one.", hint="They consist of printable ASCII characters."
+            )
         self._reply((client_id, secret))
 
     def paste(self, redirect_url: str) -> None:

@@ -32,7 +32,7 @@ ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
 
 def form(grant_type: str, resource: str = "", scopes: Sequence[str] = (), **fields: str) -> Form:
     """What a token request says; `resource` is the server as its metadata calls it (RFC 8707)."""
-    return [("grant_type", grant_type), *fields.items(), ("scope", discovery.text(scopes)), ("resource", resource)]
+    return [("grant_type", grant_type), *fields.items(), ("scope", " ".join(scopes)), ("resource", resource)]
 
 
 LONGEST_TOKEN = 65_536

@@ -136,23 +136,16 @@ def test_whether_a_token_is_bound(
 
 
 @pytest.mark.parametrize(
-    "challenge, about, algs, words",
+    "challenge, about, algs",
     [
-        ("DPoP", None, ["RS256"], "authorization server metadata"),
-        ("DPoP", None, [], "authorization server metadata"),
-        ('DPoP algs="EdDSA"', None, ["ES256"], "challenge"),
-        (
-            "",
-            resource(dpop_bound_access_tokens_required=True, dpop_signing_alg_values_supported=["PS256"]),
-            None,
-            "PS256",
-        ),
+        ("DPoP", None, ["RS256"]),
+        ("DPoP", None, []),
+        ('DPoP algs="EdDSA"', None, ["ES256"]),
+        ("", resource(dpop_bound_access_tokens_required=True, dpop_signing_alg_values_supported=["PS256"]), None),
     ],
 )
-def test_what_cannot_be_bound_and_has_to_be_is_said(
-    challenge: str, about: ResourceMetadata | None, algs: Json, words: str
-) -> None:
-    with pytest.raises(AuthFailed, match=words) as caught:
+def test_what_cannot_be_bound_and_has_to_be_is_said(challenge: str, about: ResourceMetadata | None, algs: Json) -> None:
+    with pytest.raises(AuthFailed, match="bound to a key") as caught:
         use(False, challenge, about, issuer(algs))
     assert "ES256" in caught.value.hint
 

@@ -10,6 +10,7 @@ from mcp_studio.auth import registration
 from mcp_studio.auth.client_auth import method_for
 from mcp_studio.auth.metadata import IssuerMetadata
 from mcp_studio.auth.model import AuthFailed, Client
+from mcp_studio.config.model import Auth
 from mcp_studio.jsontext import Json
 from tests.auth.test_metadata import ANY_JSON
 
@@ -36,7 +37,8 @@ def registered(**changes: object) -> Client:
 
 
 def how(found: IssuerMetadata, **given: object) -> str:
-    client = registration.choose(found, redirect_uri=REDIRECT, now=NOW, **given)  # type: ignore[arg-type]
+    auth = Auth(client_id=str(given.pop("client_id", "")))
+    client = registration.choose(found, auth, redirect_uri=REDIRECT, now=NOW, **given)  # type: ignore[arg-type]
     return client.how if client else ""
 
 
