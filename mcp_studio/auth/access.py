@@ -42,27 +42,6 @@ def expiring(grant: Grant, now: float | None = None) -> bool:
     return (time.time() if now is None else now) >= grant.expires - min(SKEW, max(0.0, life) / 4)
 
 
-async def refresh(fetcher: Fetcher, grant: Grant) -> Grant:
-    """The grant with new tokens.
-
-    Raises:
-        AuthFailed: there are none; with an `error` of `DEAD` there never will be.
-        StudioError: as `Fetcher.send`.
-    """
-    dpop = await asyncio.to_thread(Dpop.load, grant.dpop_key) if grant.dpop_key else None
-    form = tokens.form("refresh_token", grant.audience, refresh_token=grant.refresh_token)
-    got = await tokens.redeem(
-        fetcher,
-        grant.token_endpoint,
-        grant.client,
-        form,
-        "renewed token",
-        asked=grant.scopes,
-        dpop=dpop,
-    )
-    return tokens.with_tokens(grant, got)
-
-
 async def revoke(fetcher: Fetcher, grant: Grant) -> str:
     """Take the tokens back where that is offered; what came of it, as a sentence. Never raises a `StudioError`."""
     if not grant.revocation_endpoint:
@@ -189,8 +168,11 @@ class Holder:
         if not found.refresh_token:
             return None
         new: Grant | None = None
+        dpop, url = await self.dpop(found), found.token_endpoint
+        form = tokens.form("refresh_token", found.audience, refresh_token=found.refresh_token)
         try:
-            new = await refresh(fetcher, found)
+            got = await tokens.redeem(fetcher, url, found.client, form, "renewed token", asked=found.scopes, dpop=dpop)
+            new = tokens.with_tokens(found, got)
         except AuthFailed as problem:
             if problem.error not in DEAD:
                 raise

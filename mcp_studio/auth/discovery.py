@@ -106,28 +106,18 @@ _ISSUER = "/.well-known/oauth-authorization-server"
 _OPENID = "/.well-known/openid-configuration"
 
 
-class Origin(NamedTuple):
-    """What two addresses have to have in common for credentials to go to both (RFC 6454 4)."""
+def origin(url: str) -> str:
+    """What two addresses have to have in common for credentials to go to both (RFC 6454 4), as an address.
 
-    scheme: str
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        usual = _PORTS.get(self.scheme) == self.port
-        return f"{self.scheme}://{host}" if usual else f"{self.scheme}://{host}:{self.port}"
-
-
-def origin(url: str) -> Origin:
-    """The origin of an address; WebSocket addresses have that of their HTTP handshake.
+    Addresses of WebSockets have that of their HTTP handshake.
 
     Raises:
         AuthFailed: it is no address with a host.
     """
     parts = _split(url, "The address", 1 << 20)
-    scheme = _WEB.get(parts.scheme, parts.scheme)
-    return Origin(scheme, parts.hostname or "", _PORTS.get(scheme, 0) if parts.port is None else parts.port)
+    scheme, host = _WEB.get(parts.scheme, parts.scheme), parts.hostname or ""
+    host = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{host}" if parts.port in (None, _PORTS.get(scheme)) else f"{scheme}://{host}:{parts.port}"
 
 
 def same_origin(one: str, other: str) -> bool:
@@ -217,7 +207,7 @@ def issuer_urls(issuer: str) -> tuple[str, ...]:
     Three places for an issuer with a path, two for one without (specification 2026-07-28, basic/authorization,
     authorization server metadata discovery).
     """
-    base, path = str(origin(issuer)), urlsplit(issuer).path.rstrip("/")
+    base, path = origin(issuer), urlsplit(issuer).path.rstrip("/")
     if not path:
         return f"{base}{_ISSUER}", f"{base}{_OPENID}"
     return f"{base}{_ISSUER}{path}", f"{base}{_OPENID}{path}", f"{base}{path}{_OPENID}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from mcp_studio.auth.authorize import unpadded
-from mcp_studio.auth.discovery import Challenge, Origin, origin
+from mcp_studio.auth.discovery import Challenge, origin
 from mcp_studio.auth.metadata import IssuerMetadata, ResourceMetadata
 from mcp_studio.auth.model import AuthFailed
 
@@ -40,7 +40,7 @@ class Dpop:
         self.required = required
         self._key = key
         self._public: dict[str, Any] = ECAlgorithm.to_jwk(key.public_key(), as_dict=True)
-        self._nonces: dict[Origin, str] = {}
+        self._nonces: dict[str, str] = {}
 
     @staticmethod
     def make(*, required: bool) -> Dpop:

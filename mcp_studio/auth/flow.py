@@ -75,7 +75,7 @@ async def find_issuer(fetcher: Fetcher, url: str, named: str) -> IssuerMetadata:
         AuthFailed: there is none, or none that can be used.
         StudioError: as `Fetcher.send`.
     """
-    issuer = named or str(discovery.origin(url))
+    issuer = named or discovery.origin(url)
     notes: list[str] = []
     for place in discovery.issuer_urls(issuer):
         raw, why = await _document(fetcher, place, "metadata of the authorization server")
@@ -152,7 +152,7 @@ class Flow:
 
     async def resume(self, redirect_url: str) -> Grant:
         """Go on with what was set aside."""
-        with self.person.step("permission") as step:
+        with self.person.step("resource"):
             waiting = await self.store.pending(self.resource, self.account)
             if not waiting:
                 raise AuthFailed(
@@ -161,9 +161,9 @@ class Flow:
                 )
             query = dict(parse_qsl("".join(redirect_url.split()).rpartition("?")[2]))
             pending = next((one for one in waiting if one.state == query.get("state")), waiting[0])
-            issuer = IssuerMetadata(
-                pending.metadata, issuer=pending.client.issuer, server=self._url, place=pending.place, legacy=True
-            )
+        with self.person.step("issuer"):
+            issuer = await find_issuer(self.fetcher, self._url, pending.issuer)
+        with self.person.step("permission") as step:
             redirects = Redirects(self.config.name, self.person.note)
             redirects.uri = pending.redirect_uri
             code = redirects.expect(Expected(pending.state, issuer.issuer, issuer.sends_issuer))
@@ -286,8 +286,7 @@ class Flow:
             time.time() + PENDING,
             scopes=asked,
             audience=audience,
-            metadata=issuer.essence(),
-            place=issuer.place,
+            issuer="" if issuer.legacy else issuer.issuer,
             dpop_key=self._dpop.pem if self._dpop else "",
             dpop_use="must" if self._dpop and self._dpop.required else "may",
         )

@@ -207,6 +207,7 @@ class IssuerMetadata(Fields):
             AuthFailed: it cannot be used: another issuer, endpoints without TLS, wrong types, …
         """
         super().__init__(raw, f"the authorization server metadata at {place or 'nowhere'}", server)
+        self.legacy = legacy
         self.issuer = self._issuer(issuer, legacy)
         self.place = place
         self.token_endpoint = self.url("token_endpoint", "the https:// URL where tokens are given out")
@@ -240,14 +241,14 @@ class IssuerMetadata(Fields):
         Raises:
             AuthFailed: nothing may be sent there, as the server is reached without TLS.
         """
-        base = str(discovery.origin(url))
+        base = discovery.origin(url)
         raw = {
             "issuer": base,
             "authorization_endpoint": f"{base}/authorize",
             "token_endpoint": f"{base}/token",
             "registration_endpoint": f"{base}/register",
         }
-        return IssuerMetadata(raw, issuer=base, server=url, place="")
+        return IssuerMetadata(raw, issuer=base, server=url, place="", legacy=True)
 
     def for_code(self, *, assume_pkce: bool = False) -> str:
         """The authorization endpoint, where a code may be asked for there.
@@ -274,21 +275,3 @@ class IssuerMetadata(Fields):
         problem = self.wrong(name, 'a list with "S256" in it: without PKCE a stolen code may be of use to others')
         problem.hint += " If the server knows PKCE all the same: assume_pkce = true." if unsaid else ""
         raise problem
-
-    def essence(self) -> dict[str, Json]:
-        """What of it is needed later: keyrings hold little, and a document may have a megabyte."""
-        return {name: _few(self.raw[name]) for name in _ESSENCE if isinstance(self.raw.get(name), (str, bool, list))}
-
-
-_ESSENCE = (
-    "issuer token_endpoint authorization_endpoint registration_endpoint revocation_endpoint "
-    "code_challenge_methods_supported token_endpoint_auth_methods_supported "
-    "dpop_signing_alg_values_supported "
-    "authorization_response_iss_parameter_supported client_id_metadata_document_supported"
-).split()
-
-
-def _few(value: Json) -> Json:
-    if isinstance(value, list):
-        return [one for one in items_of(value)[:50] if isinstance(one, str) and len(one) <= 100]
-    return value[: discovery.LONGEST_ADDRESS] if isinstance(value, str) else value  # what is longer was not taken

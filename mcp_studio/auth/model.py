@@ -220,9 +220,8 @@ class Pending:
     """Epoch seconds."""
     scopes: tuple[str, ...] = ()
     audience: str = ""
-    metadata: Json = None
-    place: str = ""
-    """Where the metadata of the authorization server was."""
+    issuer: str = ""
+    """The authorization server; empty where none is named, as the server is its own."""
     dpop_key: str = ""
     dpop_use: str = ""
 

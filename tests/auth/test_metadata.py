@@ -178,17 +178,6 @@ def test_endpoints_that_may_not_be_used_are_as_if_missing(name: str, endpoint: J
             found.for_code()
 
 
-def test_what_is_kept_of_metadata_is_small_and_as_good() -> None:
-    """All that a sign-in needs to go on, or to be renewed, after a restart; a keyring has no room for more."""
-    flags = {"authorization_response_iss_parameter_supported": True, "client_id_metadata_document_supported": False}
-    full = issuer(**flags, dpop_signing_alg_values_supported=["ES256"], revocation_endpoint=f"{ISSUER}/revoke")  # type: ignore
-    again = issuer(**full.essence())  # type: ignore[arg-type]
-    assert vars(again) | {"raw": None} == vars(full) | {"raw": None}
-    large = issuer(x="x" * 500_000, scopes_supported=["s" * 50] * 5_000, grant_types_supported=["g" * 90] * 5_000)
-    assert len(json.dumps(large.essence())) < 20_000
-    assert len(json.dumps(issuer(revocation_endpoint="r" * 500_000).essence())) < 20_000
-
-
 def test_placeholders_are_as_good_as_nothing() -> None:
     found = issuer(registration_endpoint="", revocation_endpoint=None, scopes_supported=None)
     assert (found.registration_endpoint, found.revocation_endpoint, found.scopes) == ("", "", None)
