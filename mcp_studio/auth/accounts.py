@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 
@@ -31,6 +31,8 @@ class Accounts:
     def __init__(self, settings: Settings, paths: Paths, limits: Limits, redactor: Redactor) -> None:
         self.document = settings.client_metadata_url
         """Our client id metadata document, or empty."""
+        self.sign_in = partial(SignIn, self)
+        """Makes a sign-in, not started; see there."""
         self.limits = limits
         self.redactor = redactor
         self.browser: Callable[[str], Awaitable[bool]] = partial(urls.open_page, browser=settings.browser)
@@ -82,34 +84,6 @@ class Accounts:
         if not config.signs_in or not usable(config):
             return None
         return Access(self, tidy(config), self._holder(config), tap, ask)
-
-    def sign_in(
-        self,
-        config: ServerConfig,
-        tap: Tap,
-        *,
-        scopes: Sequence[str] = (),
-        challenge: str = "",
-        step_by_step: bool = False,
-        redirect_url: str = "",
-        anew: bool = False,
-    ) -> SignIn:
-        """Signing in, not started. `challenge` is the `WWW-Authenticate` that led to it; without one it is fetched.
-
-        With `redirect_url` it goes on with what was set aside: where the browser was sent to. With `anew` another
-        client is registered, whatever is known of one.
-        """
-
-        return SignIn(
-            self,
-            tidy(config),
-            tap,
-            scopes=scopes,
-            challenge=challenge,
-            step_by_step=step_by_step,
-            redirect_url=redirect_url,
-            anew=anew,
-        )
 
     async def signed_in(self, config: ServerConfig, grant: Grant, unsaved: str) -> Account:
         """Use what a sign-in brought; `unsaved` says why it could not be stored."""

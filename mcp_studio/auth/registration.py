@@ -268,7 +268,7 @@ async def forgetting_unknown(flow: Flow, client: Client) -> AsyncGenerator[None]
         if problem.error in ("invalid_client", "unauthorized_client") and client.how in ("registered", "typed"):
             with suppress(StudioError, OSError):
                 await flow.store.remove_client(client.issuer, flow.config.auth.whose)
-            problem.hint += " What was known of the client was forgotten: sign in again, and another is registered."
+            problem.hint += " What was known of the client was forgotten: sign in again, and another one is registered."
         raise
 
 

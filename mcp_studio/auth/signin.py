@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_studio.auth import model
 from mcp_studio.auth.authorize import Expected
 from mcp_studio.auth.callback import Redirects
+from mcp_studio.auth.discovery import tidy
 from mcp_studio.auth.fetch import Fetcher
 from mcp_studio.auth.flow import Flow
 from mcp_studio.auth.model import Account, AuthExchange, AuthFailed, AuthStep, NextRequest, SignInState, StepName
@@ -52,7 +53,16 @@ class SignIn:
         redirect_url: str = "",
         anew: bool = False,
     ) -> None:
-        """Made by `Accounts.sign_in`, which says what its arguments are."""
+        """Made by `Accounts.sign_in`.
+
+        Args:
+            scopes: what is asked for in any case.
+            challenge: the `WWW-Authenticate` that led to it; without one it is fetched.
+            step_by_step: it stops before each request.
+            redirect_url: it goes on with what was set aside: where the browser was sent to.
+            anew: another client is registered, whatever is known of one.
+        """
+        config = tidy(config)
         self.server = config.name
         """The name of the server."""
         self.state: SignInState = "running"
@@ -86,11 +96,8 @@ class SignIn:
         self.warnings: tuple[str, ...] = ()
         """What a person should know of the page's address before going there."""
         self.scopes = tuple(scopes)
-        """What is asked for in any case."""
         self.challenge = challenge
-        """The `WWW-Authenticate` that led here."""
         self.anew = anew
-        """Whether another client is registered, whatever is known of one."""
         self._accounts = accounts
         self._config = config
         self._redirect_url = redirect_url

@@ -84,7 +84,7 @@ def _write_entries(file: Path, entries: Entries) -> None:
 
 
 def _sorted(entries: Entries) -> list[Account]:
-    return [account for _, account in sorted(entries.grants.items(), key=lambda one: one[0])]
+    return sorted(entries.grants.values(), key=lambda one: (one.resource, one.account))
 
 
 class GrantStore:
