@@ -17,7 +17,7 @@ from mcp_studio.auth.dpop import Dpop
 from mcp_studio.auth.fetch import Fetcher
 from mcp_studio.auth.metadata import IssuerMetadata
 from mcp_studio.auth.model import AuthFailed, Client, quoted
-from mcp_studio.auth.tokens import Tokens, redeem
+from mcp_studio.auth.tokens import Tokens, meant_for, redeem
 from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import Auth, ServerConfig
 from mcp_studio.errors import ConfigError
@@ -71,6 +71,8 @@ async def obtain(
     except AuthFailed as problem:
         if problem.error in ("invalid_grant", "invalid_client", "unauthorized_client"):
             problem.hint = f"{problem.hint} {see_to(config)}"
+            if other := meant_for(dict(form).get("assertion", ""), issuer.issuer):
+                problem.hint += f" The JWT that was sent is meant for {other}, and not for {quoted(issuer.issuer)}."
         raise
     return client, got
 

@@ -138,6 +138,7 @@ def test_a_workload_that_is_refused_tries_nothing_else(error: str) -> None:
         obtain(wire, Auth(kind="workload", assertion=workload))
     assert len(wire.sent) == 1 and caught.value.error == error
     assert workload not in f"{caught.value}{caught.value.hint}"
+    assert ("https://other.example" in caught.value.hint) is (error in ("invalid_grant", "unauthorized_client"))
 
 
 IDENTITY = made({"aud": "idp-client", "exp": time.time() + 600})
