@@ -12,7 +12,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mcp_studio import __version__
-from mcp_studio.auth.accounts import Browser, nowhere
 from mcp_studio.call.call import Call
 from mcp_studio.call.caller import Caller, Completion, Origin, complete
 from mcp_studio.call.drafts import Memory
@@ -44,7 +43,7 @@ from mcp_studio.trace.recorder import disk_for
 from mcp_studio.trace.store import TraceStore
 
 if TYPE_CHECKING:
-    from mcp_studio.auth.accounts import Accounts
+    from mcp_studio.auth.accounts import Accounts, Browser
     from mcp_studio.auth.model import Account
     from mcp_studio.auth.signin import SignIn
     from mcp_studio.search.index import SearchIndex
@@ -59,7 +58,7 @@ class Studio:
     """Connections, catalog, trace, inbox and calls; use it as `async with Studio.open(...) as studio`."""
 
     def __init__(
-        self, config: Config, paths: Paths, *, can_ask: bool, origin: str = "", browser: Browser = nowhere
+        self, config: Config, paths: Paths, *, can_ask: bool, origin: str = "", browser: Browser | None = None
     ) -> None:
         settings = config.settings
         self.config = config
@@ -77,9 +76,8 @@ class Studio:
         uses = paths.state / "search-usage.json" if settings.search_usage else None
         self.usage = Usage(uses, self.redactor.text)
         self._checker = Checker(settings.limits)
-        self.signing = Signing(
-            settings, paths, self.redactor, self.inbox, can_ask=can_ask, spawn=self.spawn, browser=browser
-        )
+        self._browser = browser
+        self.signing = Signing(self._make_accounts, self.inbox, can_ask=can_ask, spawn=self.spawn)
         self.manager = ConnectionManager(
             settings, inbox=self.inbox, rules=self.rules, catalog=self.catalog, trace=self.trace,
             redactor=self.redactor, can_ask=can_ask, client_info=CLIENT_INFO, spawn=self.spawn,
@@ -98,7 +96,7 @@ class Studio:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, config: Config, paths: Paths, *, can_ask: bool, origin: str = "", browser: Browser = nowhere
+        cls, config: Config, paths: Paths, *, can_ask: bool, origin: str = "", browser: Browser | None = None
     ) -> AsyncGenerator[Studio]:
         """Start all enabled servers; on leaving, everything is closed in a bounded time, however it is left.
 
@@ -315,6 +313,11 @@ class Studio:
 
     # ------------------------------------------------------------------ sign-ins
 
+    def _make_accounts(self) -> Accounts:
+        from mcp_studio.auth.accounts import Accounts
+
+        return Accounts(self.config.settings, self.paths, self.limits, self.redactor, self._browser)
+
     @property
     def accounts(self) -> Accounts:
         """What is known of sign-ins, of servers that are configured and of others."""
@@ -367,7 +370,7 @@ class Studio:
         began, trial = asyncio.get_running_loop().time(), replace(server, enabled=True)
         alone = replace(self.config, servers={trial.name: trial})
         async with Studio.open(alone, self.paths, can_ask=False) as studio:
-            studio.signing.accounts = self.accounts
+            studio.signing.share(self.signing)
             status = await studio.manager.settle(trial.name)
             await studio.manager.listed(trial.name)
             listing, ms = studio.catalog.listing, (asyncio.get_running_loop().time() - began) * 1000

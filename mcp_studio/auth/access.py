@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from functools import partial
@@ -15,15 +14,13 @@ from mcp_studio.auth import discovery, tokens
 from mcp_studio.auth.discovery import Challenge, same_origin
 from mcp_studio.auth.dpop import Dpop, nonce_wanted
 from mcp_studio.auth.fetch import Fetcher
-from mcp_studio.auth.model import AuthFailed, Grant, said
+from mcp_studio.auth.model import AuthFailed, Grant, quoted
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.auth.store import GrantStore
 from mcp_studio.auth.tokens import meant_for
-from mcp_studio.auth.unattended import client_proof
 from mcp_studio.config.expand import see_to
-from mcp_studio.config.model import Auth, ServerConfig
+from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import HttpAnswer, StudioError
-from mcp_studio.jsontext import JsonProblem, items_of, loads, mapping
 from mcp_studio.transport.base import HeaderList, Headers, Refused, Tap
 from mcp_studio.transport.http_errors import HttpSignIn
 
@@ -45,54 +42,21 @@ def expiring(grant: Grant, now: float | None = None) -> bool:
     return (time.time() if now is None else now) >= grant.expires - min(SKEW, max(0.0, life) / 4)
 
 
-async def refresh(fetcher: Fetcher, auth: Auth, grant: Grant) -> Grant:
-    """The grant with new tokens.
-
-    Raises:
-        AuthFailed: there are none; with an `error` of `DEAD` there never will be.
-        StudioError: as `Fetcher.send`.
-    """
-    dpop = await asyncio.to_thread(Dpop.load, grant.dpop_key) if grant.dpop_key else None
-    offered = items_of(mapping(grant.metadata).get("token_endpoint_auth_signing_alg_values_supported"))
-    algorithms = tuple(one for one in offered if isinstance(one, str)) or None
-    form = tokens.form("refresh_token", grant.audience, refresh_token=grant.refresh_token)
-    got = await tokens.redeem(
-        fetcher,
-        grant.token_endpoint,
-        grant.client,
-        form,
-        "renewed token",
-        prove=partial(client_proof, auth, grant.client, grant.issuer, algorithms),
-        asked=grant.scopes,
-        dpop=dpop,
-        use="must" if dpop else "no",
-    )
-    return tokens.with_tokens(grant, got)
-
-
-async def revoke(fetcher: Fetcher, auth: Auth, grant: Grant) -> str:
+async def revoke(fetcher: Fetcher, grant: Grant) -> str:
     """Take the tokens back where that is offered; what came of it, as a sentence. Never raises a `StudioError`."""
     if not grant.revocation_endpoint:
         return f"{grant.issuer} offers no revocation: the tokens stay valid there until they expire."
-    left = {name: token for name, token in (("refresh", grant.refresh_token), ("access", grant.access_token)) if token}
-    done: list[str] = []
-    why = ""
-    for name, token in [*left.items()]:
+    words: list[str] = []
+    for name, token in (("refresh token", grant.refresh_token), ("access token", grant.access_token)):
+        if not token:
+            continue
         try:
-            proof = await client_proof(auth, grant.client, grant.issuer)
-            await tokens.revoke(fetcher, grant, f"{name}_token", token, proof)
-        except AuthFailed as problem:
-            why = why or problem.message  # some revoke one kind alone
+            await tokens.revoke(fetcher, grant, name.replace(" ", "_"), token)
+            words.append(f"{grant.issuer} revoked the {name}.")
         except StudioError as problem:
-            why = why or problem.message
-            break  # nobody answers: to wait once is enough
-        else:
-            done.append(f"{name} token")
-            del left[name]
-    words = [f"{grant.issuer} revoked the {' and the '.join(done)}."] if done else []
-    if left:
-        names = " and the ".join(f"{name} token" for name in left)
-        words.append(f"The {names} could not be revoked, and can be used until expired: {why}")
+            words.append(f"The {name} could not be revoked, and can be used until it expires: {problem.message}")
+            if not isinstance(problem, AuthFailed):
+                break  # nobody answers: to wait once is enough
     return " ".join(words)
 
 
@@ -107,16 +71,15 @@ class Holder:
         self.turn = asyncio.Lock()
         """For whoever gets a new token, one at a time; nobody holds it during a request to the server."""
         self.note: Callable[[str], None] = lambda text: None
-        self.unkept = ""
+        self.unsaved = ""
         """Why the grant is here alone, as a sentence: it could not be stored; empty where it was."""
         self._dpop: tuple[str, Dpop] | None = None
         self._tasks: dict[str, asyncio.Task[Any]] = {}
-        self._missing = ""
 
     @property
-    def known(self) -> bool:
+    def has_grant(self) -> bool:
         """Whether there is a grant, as far as that can be told without the vault."""
-        return self.grant is not None or self.store.known(self.resource, self.account)
+        return self.grant is not None or self.store.has_grant(self.resource, self.account)
 
     async def current(self) -> Grant | None:
         """The grant, from the vault when it is first asked for, or when another process has made one since.
@@ -124,24 +87,17 @@ class Holder:
         Raises:
             VaultRefused: it is there and cannot be read.
         """
-        stamp = "" if self.grant is not None else self.store.stamp(self.resource, self.account)
-        if stamp and stamp != self._missing:
+        if self.grant is None and self.store.has_grant(self.resource, self.account):
             async with self.turn:
                 if self.grant is None:
                     self.grant = await self.store.load(self.resource, self.account)
-                    # A vault that does not have what it should have is not asked for every request.
-                    self._missing = stamp if self.grant is None else ""
                     if self.grant is None and self.store.problem:
                         self.note(self.store.problem)
         return self.grant
 
-    def put(self, grant: Grant | None, unkept: str = "") -> None:
+    def put(self, grant: Grant | None, unsaved: str = "") -> None:
         """What signing in brought, or that there is nothing any more."""
-        self.grant, self.unkept = grant, unkept
-
-    def stored(self, grant: Grant) -> bool:
-        """Whether what was stored last is this one. Cheap."""
-        return self.store.stamp(self.resource, self.account).startswith(f"{grant.obtained} {grant.expires} ")
+        self.grant, self.unsaved = grant, unsaved
 
     async def dpop(self, grant: Grant) -> Dpop | None:
         """The key that a token is bound to, with the nonces that servers want; None for a token without one."""
@@ -202,9 +158,9 @@ class Holder:
         except StudioError as problem:
             self.note(problem.message)
             return self.grant
-        if found is None and not self.unkept and not self.store.known(self.resource, self.account):
+        if found is None and not self.unsaved and not self.store.has_grant(self.resource, self.account):
             self.grant = None  # somebody has signed out, in another process
-        elif found is not None and not (self.unkept and self.grant and found.obtained < self.grant.obtained):
+        elif found is not None and not (self.unsaved and self.grant and found.obtained < self.grant.obtained):
             self.grant = found
         return self.grant
 
@@ -212,8 +168,11 @@ class Holder:
         if not found.refresh_token:
             return None
         new: Grant | None = None
+        dpop, url = await self.dpop(found), found.token_endpoint
+        form = tokens.form("refresh_token", found.audience, refresh_token=found.refresh_token)
         try:
-            new = await refresh(fetcher, config.auth, found)
+            got = await tokens.redeem(fetcher, url, found.client, form, "renewed token", asked=found.scopes, dpop=dpop)
+            new = tokens.with_tokens(found, got)
         except AuthFailed as problem:
             if problem.error not in DEAD:
                 raise
@@ -223,18 +182,18 @@ class Holder:
         self.grant = new or replace(found, refresh_token="")
         try:
             await self.store.save(self.grant, config.name)
-            self.unkept = ""
+            self.unsaved = ""
         except (StudioError, OSError) as problem:
             reason = problem.message if isinstance(problem, StudioError) else str(problem)
-            self.unkept = f"The renewed token of {config.name} is used, and could not be kept: {reason}"
-            self.note(self.unkept)
+            self.unsaved = f"The renewed token of {config.name} is used, and could not be kept: {reason}"
+            self.note(self.unsaved)
         return new
 
 
 _NONCES = 2
 """Times that one request is sent anew with another nonce."""
 _JUST = 60.0
-"""Seconds for which a token is a new one, in what is said."""
+"""Seconds for which a token is a new one, in what is told."""
 
 
 class SignInRequest(NamedTuple):
@@ -266,15 +225,17 @@ class Access:
         self._tap = tap
         self._ask = ask
         self._place = urlsplit(config.url).netloc.rpartition("@")[2]
-        self._renewed: deque[str] = deque(maxlen=64)
-        self._signed_in: deque[str] = deque(maxlen=64)
+        self._renewed = ""
+        """The token that was got last by refreshing."""
+        self._signed_in = ""
+        """The one that was got last by signing in."""
         self._wanted: set[str] = set()
         holder.note = tap.note
 
     @property
     def present(self) -> bool:
         """Whether there is a token to send."""
-        return self._holder.known
+        return self._holder.has_grant
 
     async def lines(self, method: str, url: str) -> HeaderList:
         """See `Credentials.lines`: nothing for another origin than the server's own."""
@@ -283,24 +244,16 @@ class Access:
         grant = await self._holder.current()
         if grant is None:
             return []
-        # There may be another token without a person: by refreshing, or as another process has one.
-        if expiring(grant) and (grant.refresh_token or not self._holder.stored(grant)):
-            grant = await self._in_time(grant)
+        if expiring(grant) and grant.refresh_token:
+            try:
+                grant = await self._renew(grant.access_token) or grant
+            except StudioError as problem:  # the server is left to say what it wants
+                self._tap.note(f"The token expires, and could not be renewed: {problem.message}")
         dpop = await self._holder.dpop(grant)
         if dpop is None:
             return [("Authorization", f"Bearer {grant.access_token}")]
         proof = dpop.proof(method, url, grant.access_token)
         return [("Authorization", f"DPoP {grant.access_token}"), ("DPoP", proof)]
-
-    async def _in_time(self, grant: Grant) -> Grant:
-        """Renewed before it expires. Where that takes a person, the server is left to say what it wants."""
-        try:
-            return await self._renew(grant.access_token) or grant
-        except StudioError as problem:
-            if time.time() >= grant.expires:
-                raise
-            self._tap.note(f"The token expires soon, and could not be renewed: {problem.message}")
-            return grant
 
     async def _renew(self, sent: str) -> Grant | None:
         return await self._holder.renew(self._config, self._accounts.fetcher(self._config, self._tap), sent)
@@ -315,10 +268,14 @@ class Access:
         if not same_origin(refused.url, self._config.url):
             return False
         sent, header = _token(refused), _challenge(refused)
-        if sent and nonce_wanted(refused.status, _error(refused.body), header) and refused.tries <= _NONCES:
+        if sent and nonce_wanted(refused.status, "", header) and refused.tries <= _NONCES:
             return bool(refused.header("dpop-nonce"))
-        unauthorized = refused.status == 401 and _about_tokens(header)
-        if not unauthorized and not (refused.status == 403 and Challenge.find(header).error == "insufficient_scope"):
+        schemes = {one.scheme for one in Challenge.parse(header)}
+        # Without a challenge too: so servers of 2025-03-26 ask for a sign-in.
+        unauthorized = refused.status == 401 and (not schemes or schemes & {"bearer", "dpop", ""})
+        if not unauthorized and not (
+            refused.status == 403 and Challenge.find(header).get("error") == "insufficient_scope"
+        ):
             return False
         grant = await self._holder.current()
         if grant is not None and grant.access_token != sent:
@@ -327,47 +284,46 @@ class Access:
 
     async def _unauthorized(self, refused: Refused, grant: Grant | None) -> bool:
         sent, again = _token(refused), refused.tries > 1
-        rejected = f"{self._place} does not accept the token that it was just given"
-        if grant is not None and (other := meant_for(sent, grant.audience)):
-            rejected += f", which is meant for {other} and not for {said(grant.audience)}"
-        rejected += _why(refused)
-        if again and sent in self._signed_in:  # asking for another one would not end
-            raise self._needed(refused, rejected)
-        if sent and not (again and sent in self._renewed):
+        if again and sent == self._signed_in:  # asking for another one would not end
+            raise self._needed(refused, self._rejected(refused, grant))
+        if sent and not (again and sent == self._renewed):
             # Asked of the vault too: another process may have a newer one, which is renewed if it is refused as well.
             began = time.time()
             found = await self._renew(sent)
             if found is not None and found.access_token != sent:
                 if found.obtained >= began:
-                    self._renewed.append(found.access_token)
+                    self._renewed = found.access_token
                 return True
-        wanted = discovery.union(grant.scopes, Challenge.find(_challenge(refused)).scope) if grant else ()
-        reason = f"{self._place} does not accept the sign-in any more{_why(refused)}"
         if not sent:
-            reason = f"{self._place} wants you to sign in."
-        elif grant is not None and time.time() - grant.obtained < _JUST:
-            reason = rejected
-        return await self._anew(refused, wanted if grant and grant.scopes else (), reason)
+            return await self._anew(refused, (), f"{self._place} wants you to sign in.")
+        scopes = grant.scopes if grant else ()
+        wanted = discovery.union(scopes, Challenge.find(_challenge(refused)).get("scope")) if scopes else ()
+        return await self._anew(refused, wanted, self._rejected(refused, grant))
+
+    def _rejected(self, refused: Refused, grant: Grant | None) -> str:
+        """That the server does not accept a token, in its words."""
+        new = grant is not None and time.time() - grant.obtained < _JUST
+        which = "the token that it was just given" if new else "the sign-in any more"
+        found = Challenge.find(_challenge(refused))
+        said = found.get("error_description")
+        words = [found.get("error")[:80], quoted(said) if said else ""]
+        other = meant_for(_token(refused), grant.audience) if grant else ""
+        words.append(f"it is meant for {other}" if other else "")
+        return f"{self._place} does not accept {which}: {', '.join(filter(None, words))}".removesuffix(": ") + "."
 
     async def _forbidden(self, refused: Refused, grant: Grant | None) -> bool:
         """A token that is good, and not for this (RFC 6750 3.1): the union of what it has and what is missing."""
         old = grant.scopes if grant else ()
-        wanted = discovery.parse(Challenge.find(_challenge(refused)).scope)
+        wanted = discovery.parse(Challenge.find(_challenge(refused)).get("scope"))
         if not wanted:
             return False
         missing = discovery.missing(old, wanted)
-        named = f"the scope{'s' if len(missing or wanted) > 1 else ''} {discovery.brief(missing or wanted)}"
-        reason, problem = f"{self._place} wants {named} for this", ""
-        if not missing:
-            problem = f"{reason}, which the token already has."
-        elif refused.tries > 1 and self._wanted.issuperset(missing):
-            problem = f"{reason}; that was asked for, and not granted."
-        elif refused.tries > (most := self._accounts.limits.step_ups):
-            problem = f"{self._place} has asked for further scopes {most} times for one request."
-        if problem:
-            raise self._needed(refused, problem)
+        reason = f"{self._place} wants further scopes for this: {discovery.brief(missing or wanted)}."
+        asked = refused.tries > 1 and self._wanted.issuperset(missing)
+        if not missing or asked or refused.tries > self._accounts.limits.step_ups:
+            raise self._needed(refused, f"{reason} They were asked for, and do not help.")
         self._wanted.update(missing)
-        return await self._anew(refused, discovery.union(old, wanted), f"{reason}.")
+        return await self._anew(refused, discovery.union(old, wanted), reason)
 
     async def _anew(self, refused: Refused, scopes: tuple[str, ...], reason: str) -> bool:
         """Another token by signing in, without a person where the configuration says how."""
@@ -387,7 +343,7 @@ class Access:
                         raise run.error
 
         if self._config.auth.alone:
-            await self._holder.together(f"{sent} for {discovery.text(scopes)}", alone)
+            await self._holder.together(f"{sent} for {' '.join(scopes)}", alone)
         else:
             request = SignInRequest(self._config.name, reason, scopes, header, begin)
             if self._ask is None or not await self._ask(request):
@@ -395,7 +351,7 @@ class Access:
         grant = await self._holder.current()
         if grant is None or grant.access_token == sent:
             raise self._needed(refused, reason)
-        self._signed_in.append(grant.access_token)
+        self._signed_in = grant.access_token
         return True
 
     def _needed(self, refused: Refused, message: str) -> HttpSignIn:
@@ -417,27 +373,3 @@ def _token(refused: Refused) -> str:
 
 def _challenge(refused: Refused) -> str:
     return refused.header("www-authenticate")
-
-
-def _why(refused: Refused) -> str:
-    """The end of a sentence: the error of a challenge in the server's words."""
-    found = Challenge.find(_challenge(refused))
-    words = [found.error[:80], said(found.error_description) if found.error_description else ""]
-    reason = ", ".join(word for word in words if word)
-    if not reason:
-        return "."
-    return f": {reason}" + ("" if reason.endswith(('."', '!"', '?"')) else ".")  # a quoted sentence has its full stop
-
-
-def _about_tokens(header: str) -> bool:
-    """Whether a challenge can be met by signing in; also where there is none at all (2025-03-26)."""
-    schemes = {one.scheme for one in Challenge.parse(header)}
-    return not schemes or bool(schemes & {"bearer", "dpop", ""})
-
-
-def _error(body: str) -> str:
-    try:
-        found = mapping(loads(body, most=8)).get("error")
-    except JsonProblem:
-        return ""
-    return found if isinstance(found, str) else ""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
 
 from mcp_studio.auth import model
 from mcp_studio.auth.access import Access, Ask, Holder, expiring, revoke
@@ -34,13 +36,15 @@ class Accounts:
     """The sign-ins of one person: made, used, renewed, shown and ended."""
 
     def __init__(
-        self, settings: Settings, paths: Paths, limits: Limits, redactor: Redactor, browser: Browser = nowhere
+        self, settings: Settings, paths: Paths, limits: Limits, redactor: Redactor, browser: Browser | None = None
     ) -> None:
         self.document = settings.client_metadata_url
         """Our client id metadata document, or empty."""
+        self.sign_in = partial(SignIn, self)
+        """Makes a sign-in, not started; see there."""
         self.limits = limits
         self.redactor = redactor
-        self.browser = browser
+        self.browser = browser or nowhere
         self._state = paths.state
         self.keeping: Keeping = settings.secrets
         """Where what a person got is kept."""
@@ -88,39 +92,9 @@ class Accounts:
             return None
         return Access(self, tidy(config), self._holder(config), tap, ask)
 
-    def sign_in(
-        self,
-        config: ServerConfig,
-        tap: Tap,
-        *,
-        scopes: Sequence[str] = (),
-        challenge: str = "",
-        step_by_step: bool = False,
-        redirect_url: str = "",
-        anew: bool = False,
-    ) -> SignIn:
-        """Signing in, not started. `challenge` is the `WWW-Authenticate` that led to it; without one it is fetched.
-
-        With `redirect_url` it goes on with what was set aside: where the browser was sent to. With `anew` another
-        client is registered, whatever is known of one.
-        """
-
-        return SignIn(
-            self,
-            tidy(config),
-            tap,
-            scopes=scopes,
-            challenge=challenge,
-            step_by_step=step_by_step,
-            redirect_url=redirect_url,
-            anew=anew,
-        )
-
-    async def signed_in(self, config: ServerConfig, grant: Grant) -> Account:
-        """Use what a sign-in brought."""
-        holder = self._holder(config)
-        lost = self.stays and not holder.stored(grant)
-        holder.put(grant, f"The token of {config.name} could not be kept." if lost else "")
+    async def signed_in(self, config: ServerConfig, grant: Grant, unsaved: str) -> Account:
+        """Use what a sign-in brought; `unsaved` says why it could not be stored."""
+        self._holder(config).put(grant, unsaved)
         return await self._account(config, grant)
 
     async def account(self, config: ServerConfig) -> Account | None:
@@ -188,7 +162,7 @@ class Accounts:
             raise SignInNeeded(f"Nobody is signed in to {config.name}.")
         async with holder.turn:
             fetcher = self.fetcher(config, tap)
-            told = await revoke(fetcher, config.auth, holder.grant or grant)
+            told = await revoke(fetcher, holder.grant or grant)
         await self.forget(config)
         return f"{told} They were forgotten here."
 
@@ -213,9 +187,9 @@ class Accounts:
             return there, any(gone)
 
     @property
-    def unkept(self) -> tuple[str, ...]:
+    def unsaved(self) -> tuple[str, ...]:
         """What is lost when this process ends, as it could not be kept: sentences."""
-        return tuple(holder.unkept for holder in self._holders.values() if holder.unkept)
+        return tuple(holder.unsaved for holder in self._holders.values() if holder.unsaved)
 
     async def settle(self, seconds: float) -> None:
         """Wait for tokens that are being renewed, at the end of a studio."""
@@ -251,6 +225,6 @@ class Accounts:
         return grant
 
     async def _account(self, config: ServerConfig, grant: Grant) -> Account:
-        unkept = self._holder(config).unkept
-        account = Account.of(grant, config.name, MemoryVault.place if unkept else await self.store(config).place())
-        return account._replace(claims=model.payload(grant.access_token), id_claims=model.payload(grant.id_token))
+        unsaved = self._holder(config).unsaved
+        account = Account.of(grant, config.name, MemoryVault.place if unsaved else await self.store(config).place())
+        return replace(account, claims=model.payload(grant.access_token), id_claims=model.payload(grant.id_token))

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from html import escape
 from http import HTTPStatus
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from mcp_studio.auth import authorize
@@ -41,11 +40,10 @@ _HEADERS = (
 )
 
 
-def page(status: int, title: str, text: str, headers: Sequence[tuple[str, str]] = ()) -> bytes:
+def page(status: int, title: str, text: str) -> bytes:
     """A whole HTTP response; title and text may quote anybody."""
     body = _HTML.format(title=escape(safe(title, 200)), text=escape(safe(text, 1_000))).encode("utf-8", "replace")
-    lines = [*_HEADERS, *headers, ("Content-Length", str(len(body)))]
-    head = "".join(f"{name}: {value}\r\n" for name, value in lines)
+    head = "".join(f"{name}: {value}\r\n" for name, value in (*_HEADERS, ("Content-Length", str(len(body)))))
     return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{head}\r\n".encode("ascii") + body
 
 
@@ -59,134 +57,8 @@ _PATIENCE = 5.0
 _OPEN = 32
 """Connections open at a time; the oldest makes room for a new one."""
 _LINE = re.compile(rb"([A-Z]{1,20}) ([\x21-\x7e]+) HTTP/1\.[01]\Z")
-_LINGER = 0.5
-_AHEAD = (b"sec-purpose", b"purpose", b"x-purpose", b"x-moz")
 _NOTES = 3
 """Redirects of somebody else that are noted."""
-
-
-class Reception(NamedTuple):
-    """What a flow says to a redirect."""
-
-    over: bool
-    """Whether it was the one that was waited for, good or bad."""
-    title: str
-    text: str
-    """Shown to whoever looks at the browser; foreign parts are made harmless here."""
-
-
-class Callback:
-    """A listener that is up; `close` it."""
-
-    def __init__(self, host: str, receive: Callable[[str], Reception], astray: Callable[[str], None]) -> None:
-        """`receive` gets the query of each redirect to the right place; `astray` hears of others, in a sentence."""
-        self._host = host
-        self._astray = astray
-        self._receive = receive
-        self._servers: list[asyncio.Server] = []
-        self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
-        self._over = False
-        self.port = 0
-
-    @property
-    def uri(self) -> str:
-        """What the authorization server is told to send the browser to."""
-        return f"http://{self._host}:{self.port}{PATH}"
-
-    @staticmethod
-    async def start(
-        host: str, port: int, receive: Callable[[str], Reception], astray: Callable[[str], None] = lambda note: None
-    ) -> Callback:
-        """Listen at `127.0.0.1` or `localhost`; port 0 is any that is free.
-
-        Raises:
-            OSError: the port is taken.
-        """
-        made = Callback(host, receive, astray)
-        await made._listen("127.0.0.1", port)
-        made.port = made._servers[0].sockets[0].getsockname()[1]
-        if host == "localhost":
-            # Browsers may try either; where IPv6 is off, they will come by IPv4.
-            with suppress(OSError):
-                await made._listen("::1", made.port)
-        return made
-
-    async def _listen(self, address: str, port: int) -> None:
-        self._servers.append(await asyncio.start_server(self._connected, address, port, limit=_LONGEST, backlog=_OPEN))
-
-    async def close(self) -> None:
-        """Stop listening; who is connected is cut off. Any number of times."""
-        self._stop()
-        tasks = [task for task in self._open if task is not asyncio.current_task()]
-        for task in tasks:
-            self._cut(task)
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    def _stop(self) -> None:
-        self._over = True
-        for server in self._servers:
-            server.close()
-
-    def _cut(self, task: asyncio.Task[None]) -> None:
-        self._open[task].transport.abort()
-        task.cancel()
-
-    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # No coroutine: one that is cancelled before it begins would leave its connection open.
-        task = asyncio.create_task(self._serve(reader, writer))
-        self._open[task] = writer
-        task.add_done_callback(lambda done: self._open.pop(done, None))
-        if len(self._open) > _OPEN:
-            self._cut(next(iter(self._open)))
-        if self._over:
-            writer.transport.abort()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            async with asyncio.timeout(_PATIENCE):
-                writer.write(self._answer(await reader.readuntil(b"\r\n\r\n")))
-                await writer.drain()
-                writer.write_eof()
-                # A connection that is closed with unread bytes is reset, and the page with it.
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_LINGER):
-                        while await reader.read(_LONGEST):
-                            pass  # never all of it at once: nobody bounds what comes
-        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # whoever that was has not said anything
-        finally:
-            writer.transport.abort()
-
-    def _answer(self, head: bytes) -> bytes:
-        """The response to one request; only the last case has to do with the flow."""
-        line, *lines = head[:-4].split(b"\r\n")
-        found = _LINE.match(line)
-        if found is None:
-            return page(400, "Not understood", "This is no request that is expected here.")
-        headers = [(name.strip().lower(), value.strip()) for name, _, value in (one.partition(b":") for one in lines)]
-        hosts = [value.decode("latin-1").lower() for name, value in headers if name == b"host"]
-        if hosts not in ([f"{own}:{self.port}"] for own in ("127.0.0.1", "localhost", "[::1]")):
-            # A page elsewhere whose name was made to lead here (DNS rebinding).
-            return page(421, "Wrong host", "This address is not served here.")
-        path, _, query = found[2].decode("ascii").partition("?")
-        if path == f"{PATH}/" and query:
-            self._astray(f"A redirect came to {PATH}/: it has to end at {PATH}, exactly as it was registered.")
-        if path != PATH:
-            return page(404, "Nothing here", "mcp-studio waits here for the end of a sign-in, at another address.")
-        if found[1] == b"POST":
-            self._astray("A redirect came by POST (response_mode=form_post): it has to be a GET with a query.")
-        if found[1] != b"GET":
-            return page(405, "Not this way", "Only GET is answered here.", (("Allow", "GET"),))
-        if any(
-            b"prefetch" in value.lower() or b"prerender" in value.lower() for name, value in headers if name in _AHEAD
-        ):
-            return page(503, "Not yet", "Nobody has come here yet.")
-        if self._over:
-            return page(410, "Over", "This sign-in has ended. Go back to the terminal.")
-        reception = self._receive(query.partition("#")[0])
-        if reception.over:
-            self._stop()
-        return page(200 if reception.over else 400, reception.title, reception.text)
 
 
 def port_kept(uri: str) -> str:
@@ -196,22 +68,24 @@ def port_kept(uri: str) -> str:
 
 
 class Redirects:
-    """Waits for the redirect; `close` it."""
+    """Waits for the redirect of one flow, by a listener and by what a person pastes; `close` it."""
 
     def __init__(self, server: str, note: Callable[[str], None]) -> None:
         """`note` hears of redirects that belong to no flow of ours."""
         self._server = server
         self._note = note
         self._notes = 0
-        self._callback: Callback | None = None
         self._expected: Expected | None = None
         self._code: asyncio.Future[str] | None = None
+        self._listeners: list[asyncio.Server] = []
+        self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self.uri = ""
+        """What the authorization server is told to send the browser to."""
 
     @property
     def listening(self) -> bool:
         """Whether the browser can come back by itself."""
-        return self._callback is not None
+        return bool(self._listeners)
 
     async def start(self, host: str, port: int, known: Client | None = None) -> str:
         """Listen at the port that is configured, else at the usual one or any; what is to be said about that.
@@ -219,19 +93,32 @@ class Redirects:
         `known` is the client that was registered before: some authorization servers take no other port than its own.
         """
         first = port or _registered_port(known, host) or PORT
-        self.uri, note = f"http://{host}:{port or PORT}{PATH}", ""
+        self.uri, note = _uri(host, port or PORT), ""
         for wanted in (first,) if port else (first, 0):
             try:
-                self._callback = await Callback.start(host, wanted, self._receive, self._astray)
+                found = await self._listen(host, wanted)
             except OSError as problem:
                 # Whoever listens there gets the code, which is of no use without the verifier.
                 why = (problem.strerror or str(problem)).lower()
-                what = f"Port {wanted} on this machine" if wanted else "Every port on this machine"
-                note = f"{what} refuses to be listened at ({why}): paste the address that the browser ends at."
+                note = f"Port {wanted} of this machine refuses ({why}): paste the address that the browser ends at."
             else:
-                self.uri = self._callback.uri
-                return note and f"Port {first} is taken; the browser is sent back to port {self._callback.port}."
+                self.uri = _uri(host, found)
+                return note and f"Port {first} is taken; the browser is sent back to port {found}."
         return note
+
+    async def _listen(self, host: str, port: int) -> int:
+        """Listen at a port, 0 is any that is free; which one it is."""
+
+        async def listen(address: str, port: int) -> asyncio.Server:
+            return await asyncio.start_server(self._connected, address, port, limit=_LONGEST, backlog=_OPEN)
+
+        self._listeners.append(await listen("127.0.0.1", port))
+        port = self._listeners[0].sockets[0].getsockname()[1]
+        if host == "localhost":
+            # Browsers may try either; where IPv6 is off, they will come by IPv4.
+            with suppress(OSError):
+                self._listeners.append(await listen("::1", port))
+        return port
 
     def expect(self, expected: Expected) -> asyncio.Future[str]:
         """From now on a redirect can come; its code, or why there is none."""
@@ -257,11 +144,18 @@ class Redirects:
             pass  # whoever waits says it
 
     async def close(self) -> None:
-        """Stop listening."""
+        """Stop listening; who is connected is cut off. Any number of times."""
         if self._code is not None and self._code.done() and not self._code.cancelled():
             self._code.exception()  # nobody may have waited for it
-        if self._callback is not None:
-            await self._callback.close()
+        self._stop()
+        tasks = tuple(self._open)
+        for task in tasks:
+            self._cut(task)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _stop(self) -> None:
+        for listener in self._listeners:
+            listener.close()
 
     def _settle(self, query: str) -> None:
         """Judge a redirect, and tell who waits."""
@@ -276,28 +170,71 @@ class Redirects:
         if not self._code.done():
             self._code.set_result(code)
 
-    def _astray(self, note: str) -> None:
-        if self._notes < _NOTES:
-            self._notes += 1
-            self._note(note)
+    # The listener.
 
-    def _receive(self, query: str) -> Reception:
+    def _cut(self, task: asyncio.Task[None]) -> None:
+        self._open[task].transport.abort()
+        task.cancel()
+
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # No coroutine: one that is cancelled before it begins would leave its connection open.
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._open[task] = writer
+        task.add_done_callback(lambda done: self._open.pop(done, None))
+        if len(self._open) > _OPEN:
+            self._cut(next(iter(self._open)))
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                writer.write(self._answer(await reader.readuntil(b"\r\n\r\n")))
+                await writer.drain()
+        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            pass  # whoever that was has not said anything
+        finally:
+            writer.close()
+
+    def _answer(self, head: bytes) -> bytes:
+        """The response to one request; only the last case has to do with the flow."""
+        line, *lines = head[:-4].split(b"\r\n")
+        found = _LINE.match(line)
+        if found is None:
+            return page(400, "Not understood", "This is no request that is expected here.")
+        headers = [(name.strip().lower(), value.strip()) for name, _, value in (one.partition(b":") for one in lines)]
+        hosts = [value.decode("latin-1").lower() for name, value in headers if name == b"host"]
+        port = urlsplit(self.uri).port
+        if hosts not in ([f"{own}:{port}"] for own in ("127.0.0.1", "localhost", "[::1]")):
+            # A page elsewhere whose name was made to lead here (DNS rebinding).
+            return page(421, "Wrong host", "This address is not served here.")
+        path, _, query = found[2].decode("ascii").partition("?")
+        if path != PATH:
+            return page(404, "Nothing here", "mcp-studio waits here for the end of a sign-in, at another address.")
+        if found[1] != b"GET":
+            return page(405, "Not this way", "Only GET is answered here.")
+        return self._receive(query.partition("#")[0])
+
+    def _receive(self, query: str) -> bytes:
+        """The response to what may be the redirect; nothing is listened for after it."""
         try:
             self._settle(query)
         except NotOurs as problem:
-            self._astray(problem.message)
-            return Reception(False, "Not this one", f"{problem.message} {problem.hint} Nothing was done with it.")
+            if self._notes < _NOTES:
+                self._notes += 1
+                self._note(problem.message)
+            return page(400, "Not this one", f"{problem.message} {problem.hint} Nothing was done with it.")
         except AuthFailed as problem:
-            text = f"{problem.message} {problem.hint} You can close this page and go back to the terminal."
-            return Reception(True, "Signing in did not work", text)
-        text = f"Permission for {self._server} has come. You can close this page and go back to the terminal."
-        return Reception(True, "Back to the terminal", text)
+            title, told = "Signing in did not work", f"{problem.message} {problem.hint}"
+        else:
+            title, told = "Back to the terminal", f"Permission for {self._server} has come."
+        self._stop()
+        return page(200, title, f"{told} You can close this page and go back to the terminal.")
+
+
+def _uri(host: str, port: int) -> str:
+    return f"http://{host}:{port}{PATH}"
 
 
 def _registered_port(known: Client | None, host: str) -> int:
     """The port of a registered client's redirect to this machine under this name; 0 where there is none."""
-    try:
-        parts = urlsplit(known.redirect_uri if known and known.how == "registered" else "")
-        return (parts.port or 0) if parts.hostname == host else 0
-    except ValueError:
-        return 0
+    parts = urlsplit(known.redirect_uri if known and known.how == "registered" else "")
+    return (parts.port or 0) if parts.hostname == host else 0

@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
-from mcp_studio.auth.model import AuthFailed, said
+from mcp_studio.auth.model import AuthFailed, quoted
 from mcp_studio.config.model import ServerConfig
 
 LONGEST_CHALLENGE = 16_384
@@ -37,28 +37,24 @@ class Challenge(NamedTuple):
     """In lower case; empty where parameters came without one, or where there is no challenge at all."""
     params: Mapping[str, str] = {}
     """By their names in lower case; of two with one name the first."""
-    token68: str = ""
-    """What came in place of parameters, as in `Negotiate abc==`."""
 
     @staticmethod
     def parse(text: str) -> tuple[Challenge, ...]:
         """All challenges of a header, or of several whose values are joined by commas; never raises."""
-        found: list[tuple[str, dict[str, str], str]] = []
+        found: list[tuple[str, dict[str, str]]] = []
         text, at = text[:LONGEST_CHALLENGE], 0
         while (at := _end(_BETWEEN, text, at)) < len(text):
             if param := _PARAM.match(text, at):
                 at = param.end()
                 if not found:
-                    found.append(("", {}, ""))
+                    found.append(("", {}))
                 if len(found[-1][1]) < MOST_PARAMETERS:
                     found[-1][1].setdefault(param[1].lower(), _value(param))
             elif scheme := _SCHEME.match(text, at):
                 if len(found) >= MOST_PARAMETERS:
                     break
-                at = scheme.end()
-                blob = _TOKEN68.match(text, at)
-                at = blob.end() if blob else at
-                found.append((scheme[0].lower(), {}, blob[1] if blob else ""))
+                at = _end(_TOKEN68, text, scheme.end())  # as in `Negotiate abc==`
+                found.append((scheme[0].lower(), {}))
             else:
                 at += 1
         return tuple(Challenge(*one) for one in found)
@@ -70,7 +66,7 @@ class Challenge(NamedTuple):
         Where neither came, one whose scheme is empty: with the parameters that came without a scheme.
         """
         ours = [one for one in Challenge.parse(text) if one.scheme in ("bearer", "dpop", "")]
-        ranked = sorted(ours, key=lambda one: (one.scheme == "", not one.resource_metadata))
+        ranked = sorted(ours, key=lambda one: (one.scheme == "", not one.get("resource_metadata")))
         return ranked[0] if ranked else Challenge()
 
     @staticmethod
@@ -78,30 +74,13 @@ class Challenge(NamedTuple):
         """The `DPoP` challenge (RFC 9449 7.1), or an empty one."""
         return next((one for one in Challenge.parse(text) if one.scheme == "dpop"), Challenge())
 
-    @property
-    def resource_metadata(self) -> str:
-        """Where the protected resource metadata is (RFC 9728 5.1)."""
-        return self.params.get("resource_metadata", "")
+    def get(self, name: str) -> str:
+        """A parameter; empty where there is none.
 
-    @property
-    def scope(self) -> str:
-        """What the request needs, separated by spaces (RFC 6750 3)."""
-        return self.params.get("scope", "")
-
-    @property
-    def error(self) -> str:
-        """`invalid_token`, `insufficient_scope`, `use_dpop_nonce`, …"""
-        return self.params.get("error", "")
-
-    @property
-    def error_description(self) -> str:
-        """The error in the server's words."""
-        return self.params.get("error_description", "")
-
-    @property
-    def algs(self) -> tuple[str, ...]:
-        """The algorithms that the server takes for DPoP proofs (RFC 9449 7.1)."""
-        return tuple(self.params.get("algs", "").split())
+        `resource_metadata` says where the protected resource metadata is (RFC 9728 5.1), `scope` what the request needs
+        (RFC 6750 3), `error` and `error_description` why it was refused, `algs` how DPoP proofs are signed (RFC 9449).
+        """
+        return self.params.get(name, "")
 
 
 def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
@@ -115,6 +94,10 @@ def _value(param: re.Match[str]) -> str:
 
 LONGEST_ADDRESS = 4_096
 """Characters of one address."""
+_SHOULD = (
+    "It has to be an https:// URL of ASCII characters, without spaces, a user name and a fragment; http:// is for "
+    "servers on this machine."
+)
 _PORTS = {"https": 443, "http": 80, "wss": 443, "ws": 80}
 _WEB = {"ws": "http", "wss": "https"}
 _BARE = re.compile(r"[\x21-\x7e]+\Z")
@@ -123,28 +106,18 @@ _ISSUER = "/.well-known/oauth-authorization-server"
 _OPENID = "/.well-known/openid-configuration"
 
 
-class Origin(NamedTuple):
-    """What two addresses have to have in common for credentials to go to both (RFC 6454 4)."""
+def origin(url: str) -> str:
+    """What two addresses have to have in common for credentials to go to both (RFC 6454 4), as an address.
 
-    scheme: str
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        usual = _PORTS.get(self.scheme) == self.port
-        return f"{self.scheme}://{host}" if usual else f"{self.scheme}://{host}:{self.port}"
-
-
-def origin(url: str) -> Origin:
-    """The origin of an address; WebSocket addresses have that of their HTTP handshake.
+    Addresses of WebSockets have that of their HTTP handshake.
 
     Raises:
         AuthFailed: it is no address with a host.
     """
     parts = _split(url, "The address", 1 << 20)
-    scheme = _WEB.get(parts.scheme, parts.scheme)
-    return Origin(scheme, parts.hostname or "", _PORTS.get(scheme, 0) if parts.port is None else parts.port)
+    scheme, host = _WEB.get(parts.scheme, parts.scheme), parts.hostname or ""
+    host = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{host}" if parts.port in (None, _PORTS.get(scheme)) else f"{scheme}://{host}:{parts.port}"
 
 
 def same_origin(one: str, other: str) -> bool:
@@ -175,22 +148,19 @@ def check_url(url: str, server: str, what: str) -> str:
         AuthFailed: it may not.
     """
     parts = _split(url, what)
-    came, hint = f"{what} is {said(url)}", ""
+    problem = ""
     if parts.scheme not in ("https", "http"):
-        came, hint = f"{came}: that is no web address.", "It has to begin with https://."
-    elif parts.scheme == "http" and not is_loopback(url):
-        came = f"{came}: without TLS anybody on the way can read and change what is sent."
-        hint = "It has to begin with https://; http:// is for servers on this machine."
-    elif parts.scheme == "http" and not is_loopback(server):
-        came = f"{came}, an address on this machine, but the server at {origin(server)} is not."
-        hint = "A server elsewhere has to name an https:// address that others can reach too."
+        problem = "that is no web address"
     elif parts.username is not None or parts.password is not None:
-        came = f"{what} has a user name or password before the host {said(parts.hostname)}."
-        hint = "It has to be the plain address, without anything before an @."
-    elif parts.fragment or url.endswith("#"):
-        came, hint = f"{came}: it has a fragment (#…).", "It has to end before the #."
-    if hint:
-        raise AuthFailed(came, hint=hint)
+        raise AuthFailed(f"{what} has a user name or password before the host {quoted(parts.hostname)}.", hint=_SHOULD)
+    elif parts.scheme == "http" and not is_loopback(url):
+        problem = "without TLS anybody on the way can read and change what is sent"
+    elif parts.scheme == "http" and not is_loopback(server):
+        problem = f"that is on this machine, and the server at {origin(server)} is not"
+    elif "#" in url:
+        problem = "it has a fragment"
+    if problem:
+        raise AuthFailed(f"{what} is {quoted(url)}: {problem}.", hint=_SHOULD)
     return url
 
 
@@ -198,7 +168,7 @@ def _split(url: str, what: str, most: int = LONGEST_ADDRESS) -> SplitResult:
     """The parts of an absolute address of bounded length."""
     problem = "that is no address"
     if len(url) > most:
-        raise AuthFailed(f"{what} has {len(url):,} characters.", hint=f"Addresses have {most:,} at most.")
+        raise AuthFailed(f"{what} has {len(url):,} characters.", hint=_SHOULD)
     if _BARE.match(url) and "\\" not in url:
         try:
             parts = urlsplit(url)
@@ -208,10 +178,7 @@ def _split(url: str, what: str, most: int = LONGEST_ADDRESS) -> SplitResult:
             problem = "it names no host" if parts.scheme in _PORTS else "that is no web address"
         except ValueError as wrong:
             problem = str(wrong)
-    raise AuthFailed(
-        f"{what} is {said(url)}: {problem}.",
-        hint="It has to be an absolute https:// URL of ASCII characters without spaces.",
-    )
+    raise AuthFailed(f"{what} is {quoted(url)}: {problem}.", hint=_SHOULD)
 
 
 def canonical(url: str) -> str:
@@ -225,24 +192,13 @@ def canonical(url: str) -> str:
 def resource_urls(named: str, url: str) -> tuple[str, ...]:
     """Where the protected resource metadata of the server at `url` is to be looked for, in this order.
 
-    The place that a challenge names, if it may be used (`resource_place_problem`); where nothing is there, the
-    well-known place with the server's path, then the one without (RFC 9728 3.1).
+    The place that a challenge names, if it may be used; where nothing is there, the well-known place with the server's
+    path, then the one without (RFC 9728 3.1).
     """
     base, path = f"{origin(url)}{_RESOURCE}", urlsplit(url).path
     # A slash at the end belongs to the path; many servers know themselves without it.
     places = (named, f"{base}{path}" if path.strip("/") else "", f"{base}{path.rstrip('/')}", base)
     return tuple(dict.fromkeys(place for place in places if place))
-
-
-def resource_place_problem(challenge: Challenge, url: str) -> str:
-    """Why the `resource_metadata` of a challenge is not used, in a sentence; empty where it is, or where none came."""
-    if not challenge.resource_metadata:
-        return ""
-    try:
-        check_url(challenge.resource_metadata, url, "resource_metadata in the header WWW-Authenticate")
-    except AuthFailed as problem:
-        return f"{problem.message} {problem.hint}".strip()
-    return ""
 
 
 def issuer_urls(issuer: str) -> tuple[str, ...]:
@@ -251,26 +207,10 @@ def issuer_urls(issuer: str) -> tuple[str, ...]:
     Three places for an issuer with a path, two for one without (specification 2026-07-28, basic/authorization,
     authorization server metadata discovery).
     """
-    base, path = str(origin(issuer)), urlsplit(issuer).path.rstrip("/")
+    base, path = origin(issuer), urlsplit(issuer).path.rstrip("/")
     if not path:
         return f"{base}{_ISSUER}", f"{base}{_OPENID}"
     return f"{base}{_ISSUER}{path}", f"{base}{_OPENID}{path}", f"{base}{path}{_OPENID}"
-
-
-def legacy_issuer(url: str) -> str:
-    """What gives tokens for a server without protected resource metadata: its own origin (specification 2025-03-26)."""
-    return str(origin(url))
-
-
-def legacy_metadata(url: str) -> dict[str, str]:
-    """The endpoints of a server that has no metadata at all (specification 2025-03-26, basic/authorization 2.3.3)."""
-    base = legacy_issuer(url)
-    return {
-        "issuer": base,
-        "authorization_endpoint": f"{base}/authorize",
-        "token_endpoint": f"{base}/token",
-        "registration_endpoint": f"{base}/register",
-    }
 
 
 def tidy(config: ServerConfig) -> ServerConfig:
@@ -361,12 +301,7 @@ def missing(granted: Iterable[str], wanted: Iterable[str]) -> tuple[str, ...]:
     return tuple(scope for scope in wanted if scope not in have)
 
 
-def text(scopes: Iterable[str]) -> str:
-    """As they are sent (RFC 6749 3.3)."""
-    return " ".join(scopes)
-
-
 def brief(scopes: Sequence[str]) -> str:
     """As they are told in a sentence: not for pages, however many there are."""
-    whole = text(scopes)
+    whole = " ".join(scopes)
     return whole if len(whole) <= _TOLD else f"{whole[:_TOLD]}… ({len(scopes):,} in all)"

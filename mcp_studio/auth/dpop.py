@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from mcp_studio.auth.authorize import unpadded
-from mcp_studio.auth.discovery import Challenge, Origin, origin
+from mcp_studio.auth.discovery import Challenge, origin
 from mcp_studio.auth.metadata import IssuerMetadata, ResourceMetadata
-from mcp_studio.auth.model import AuthFailed, said
+from mcp_studio.auth.model import AuthFailed
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
@@ -27,30 +27,30 @@ ALGORITHM = "ES256"
 Use = Literal["no", "may", "must"]
 """Whether a token is to be bound: no; if the authorization server does it; or it is of no use otherwise."""
 _NONCE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,2048}\Z")
-_ORIGINS = 32
-"""Origins whose nonces are remembered."""
 _SCHEMES = {"ws": "http", "wss": "https"}
 
 
 class Dpop:
     """One key, and the nonces that servers want in its proofs. Used by one loop."""
 
-    def __init__(self, key: EllipticCurvePrivateKey) -> None:
+    def __init__(self, key: EllipticCurvePrivateKey, *, required: bool) -> None:
+        """With `required` a token that is bound to no key is of no use."""
         from jwt.algorithms import ECAlgorithm
 
+        self.required = required
         self._key = key
         self._public: dict[str, Any] = ECAlgorithm.to_jwk(key.public_key(), as_dict=True)
-        self._nonces: dict[Origin, str] = {}
+        self._nonces: dict[str, str] = {}
 
     @staticmethod
-    def make() -> Dpop:
+    def make(*, required: bool) -> Dpop:
         """With a new key; the first in a process takes tens of milliseconds, for the library."""
         from cryptography.hazmat.primitives.asymmetric import ec
 
-        return Dpop(ec.generate_private_key(ec.SECP256R1()))
+        return Dpop(ec.generate_private_key(ec.SECP256R1()), required=required)
 
     @staticmethod
-    def load(pem: str) -> Dpop:
+    def load(pem: str, *, required: bool = True) -> Dpop:
         """With a key that was kept (`pem`).
 
         Raises:
@@ -65,7 +65,7 @@ class Dpop:
             key = None
         if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
             raise AuthFailed("The key that the token is bound to cannot be read any more.", hint="Sign in again.")
-        return Dpop(key)
+        return Dpop(key, required=required)
 
     @property
     def pem(self) -> str:
@@ -108,10 +108,8 @@ class Dpop:
         for name, value in headers:
             if name.lower() == "dpop-nonce" and _NONCE.match(value.strip()):
                 place, nonce = origin(url), value.strip()
-                new = self._nonces.pop(place, "") != nonce
+                new = self._nonces.get(place) != nonce
                 self._nonces[place] = nonce
-                if len(self._nonces) > _ORIGINS:
-                    del self._nonces[next(iter(self._nonces))]
                 return new
         return False
 
@@ -134,22 +132,21 @@ def use(configured: bool, challenge: str, resource: ResourceMetadata | None, iss
     must = configured or bool(resource and resource.dpop_required) or ("dpop" in schemes and "bearer" not in schemes)
     if not must and not (wanted and issuer.dpop_algs):
         return "no"
-    by_challenge = next((one.algs for one in challenges if one.scheme == "dpop" and one.algs), None)
-    for what, algs in (
-        ("the challenge of the server", by_challenge),
-        ("the protected resource metadata", resource.dpop_algs if resource else None),
-        ("the authorization server metadata", issuer.dpop_algs),
-    ):
-        if algs is not None and ALGORITHM not in algs:
-            if not must:
-                return "no"
-            raise AuthFailed(
-                f"Tokens have to be bound to a key (DPoP), and {what} lists {said(', '.join(algs))} for that.",
-                hint=f"It has to list {ALGORITHM} among the algorithms (RFC 9449 5.1).",
-            )
+    listed = (
+        tuple(Challenge.dpop(challenge).get("algs").split()) or None,
+        resource.dpop_algs if resource else None,
+        issuer.dpop_algs,
+    )
+    if any(algs is not None and ALGORITHM not in algs for algs in listed):
+        if not must:
+            return "no"
+        raise AuthFailed(
+            f"Tokens have to be bound to a key (DPoP), and {ALGORITHM} is not among the algorithms for that.",
+            hint=f"Challenge and metadata have to list {ALGORITHM} where they list any (RFC 9449 5.1).",
+        )
     return "must" if must else "may"
 
 
 def nonce_wanted(status: int, error: str, challenge: str) -> bool:
     """Whether an answer only asks for a nonce: by its error (RFC 9449 8) or its challenge (RFC 9449 9)."""
-    return status in (400, 401) and "use_dpop_nonce" in (error, Challenge.dpop(challenge).error)
+    return status in (400, 401) and "use_dpop_nonce" in (error, Challenge.dpop(challenge).get("error"))

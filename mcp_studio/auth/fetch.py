@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import itertools
 import re
-import socket
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from mcp_studio import __version__
@@ -19,7 +19,7 @@ from mcp_studio.auth.metadata import body_of
 from mcp_studio.auth.model import AuthExchange, AuthFailed, NextRequest
 from mcp_studio.config.model import ServerConfig, Tls
 from mcp_studio.errors import LimitExceeded, StudioError
-from mcp_studio.jsontext import JsonProblem
+from mcp_studio.jsontext import Json, JsonProblem, items_of, mapping
 from mcp_studio.limits import Limits
 from mcp_studio.redact import MARK, Redactor
 from mcp_studio.transport import http_client
@@ -28,24 +28,33 @@ from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable, netwo
 from mcp_studio.transport.http_response import Breather, Decoder
 from mcp_studio.transport.lines import size_text
 from mcp_studio.urls import judge
-from mcp_studio.vault.base import beside
 
 if TYPE_CHECKING:
     import httpcore2
 
-Address = IPv4Address | IPv6Address
-Reach = Literal["loopback", "private", "public"]
-"""Where an MCP server is, and with that how near an authorization server of it may be."""
-_WHERE: dict[Reach, str] = {"loopback": "on this machine", "private": "in a private network", "public": "public"}
 _NAT64 = IPv6Network("64:ff9b::/96")
+PUBLIC, PRIVATE, LOOPBACK = range(3)
+"""How near an address is. An authorization server may not be nearer than the MCP server that names it."""
+_WHERE = ("public", "in a private network", "on this machine")
 
 
-def reach_of(addresses: list[str]) -> Reach:
-    """Where a host with these addresses is; `public`, the strictest, where nothing is known of it."""
-    found = [_embedded(ip_address(one.partition("%")[0])) for one in addresses]
-    if found and all(one.is_loopback for one in found):
-        return "loopback"
-    return "private" if found and not any(_is_global(one) for one in found) else "public"
+def _destination(address: str) -> IPv4Address | IPv6Address:
+    """The IPv4 address that an IPv6 one leads to (mapped, 6to4, Teredo, NAT64), or the address itself."""
+    found = ip_address(address.partition("%")[0])
+    if isinstance(found, IPv4Address):
+        return found
+    if found in _NAT64:
+        return IPv4Address(int(found) & 0xFFFF_FFFF)
+    teredo = found.teredo
+    return found.ipv4_mapped or found.sixtofour or (teredo[1] if teredo else found)
+
+
+def nearness(address: str) -> int:
+    """How near an address is."""
+    found = _destination(address)
+    if found.is_loopback or found.is_unspecified:
+        return LOOPBACK
+    return PUBLIC if found.is_global and not found.is_multicast else PRIVATE
 
 
 def check_url(url: str, what: str, server: str) -> None:
@@ -60,48 +69,20 @@ def check_url(url: str, what: str, server: str) -> None:
     discovery.check_url(url.partition("?")[0], server, f"The address ({what})")
 
 
-def check_address(address: str, host: str, what: str, reach: Reach) -> None:
-    """Check whether an address may be connected to.
+def check_address(address: str, host: str, what: str, reach: int) -> None:
+    """Check whether an address may be connected to, where the MCP server is as near as `reach`.
 
     Raises:
         AuthFailed: it is nearer to us than the MCP server.
     """
-    near = _embedded(ip_address(address.partition("%")[0]))
-    # Where the machines of clouds tell their secrets there is no authorization server, however near the MCP server is.
-    if _is_global(near) or (reach == "loopback" and not near.is_link_local):
-        return
-    if reach == "private" and not (near.is_loopback or near.is_link_local or near.is_unspecified or near.is_multicast):
-        return
-    kind = "of this machine" if near.is_loopback or near.is_unspecified else "of a private network"
-    raise AuthFailed(
-        f"{host} ({what}) has the address {address}, one {kind}; nothing was sent there, "
-        f"because the MCP server itself is {_WHERE[reach]}.",
-        hint="An MCP server should name an authorization server that everybody reaches who reaches the server.",
-    )
-
-
-def _is_global(address: Address) -> bool:
-    return address.is_global and not address.is_multicast
-
-
-def _embedded(address: Address) -> Address:
-    """The IPv4 address that an IPv6 one leads to (mapped, 6to4, Teredo, NAT64), or the address itself."""
-    if isinstance(address, IPv4Address):
-        return address
-    if address in _NAT64:
-        return IPv4Address(int(address) & 0xFFFF_FFFF)
-    teredo = address.teredo
-    return address.ipv4_mapped or address.sixtofour or (teredo[1] if teredo else address)
-
-
-async def resolve(host: str) -> list[str]:
-    """The addresses of a host.
-
-    Raises:
-        OSError, UnicodeError: it has none.
-    """
-    found = await beside(socket.getaddrinfo, host, None, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(info[4][0]) for info in found))
+    near, found = nearness(address), _destination(address)
+    # At link-local addresses the machines of clouds tell their secrets, and no authorization server is there.
+    if near > reach or found.is_link_local or found.is_multicast:
+        raise AuthFailed(
+            f"{host} ({what}) has the address {address}, one {_WHERE[near]}; nothing was sent there, because the MCP "
+            f"server itself is {_WHERE[reach]}.",
+            hint="An MCP server should name an authorization server that everybody reaches who reaches the server.",
+        )
 
 
 class Network:
@@ -115,21 +96,21 @@ class Network:
         self._seconds = seconds
         self._addresses: dict[str, list[str]] = {}
 
-    async def reach(self) -> Reach:
+    async def reach(self) -> int:
         """Where the MCP server is."""
         if discovery.is_loopback(self._config.url):
-            return "loopback"
+            return LOOPBACK
         if http_client.route_to(self._config.url):
-            return "public"  # names may mean something else to the proxy, or nothing here
+            return PUBLIC  # names may mean something else to the proxy, or nothing here
         try:
             async with asyncio.timeout(self._seconds):
-                return reach_of(await self._resolve(self._host))
-        except (OSError, UnicodeError):  # a TimeoutError is one
-            return "public"
+                return min(nearness(address) for address in await self._resolve(self._host))
+        except (OSError, ValueError):  # no answer in time, no such host
+            return PUBLIC
 
     async def _resolve(self, host: str) -> list[str]:
         if host not in self._addresses:
-            self._addresses[host] = await resolve(host)
+            self._addresses[host] = await http_client.look_up(host)
         return self._addresses[host]
 
     async def pool(self, url: str, what: str) -> httpcore2.AsyncConnectionPool:
@@ -211,20 +192,17 @@ _SHOWN = 64 * 1024
 """Characters of a body that are shown."""
 _BEYOND = 4 * 1024
 _SECRET = frozenset(
-    "access_token refresh_token id_token client_secret registration_access_token assertion client_assertion code"
-    " device_code user_code subject_token actor_token code_verifier".split()
+    "access_token refresh_token id_token client_secret registration_access_token assertion client_assertion"
+    " subject_token code_verifier token device_secret".split()
 )
+"""Fields whose values are secret. Not `code`, which errors have too: whoever sends one has the redactor learn it."""
 _LONGEST = 64 * 1024
 """Characters of a secret that is learned; longer tokens are not taken."""
-_ODD = 200
-"""Characters of a secret that no header can carry: the redactor stores those whole, in many forms."""
 _MANY = 16
-"""Secrets that are learned of one answer: a flood of them would make the redactor slow and large."""
-_DEPTH = 4
+"""Secrets that are learned of one body: a flood of them would make the redactor slow and large."""
+_FORM = "application/x-www-form-urlencoded"
 _FIELDS = re.compile(rb"\s*+[\w.~%+*\[\]-]{1,80}+=[^\s&=<>\"']*+(?:&[\w.~%+*\[\]-]{1,80}+=[^\s&=<>\"']*+)*+\s*+\Z")
 """A form; a value that is not quoted as it should be makes none of it."""
-_BARE = re.compile(r"[\x21-\x7e]+\Z")
-_WORD = re.compile(r"[A-Za-z_ -]{1,40}\Z")
 
 
 def shown(headers: Headers, body: str, clean: Callable[[str], str] = str) -> str:
@@ -237,45 +215,40 @@ def shown(headers: Headers, body: str, clean: Callable[[str], str] = str) -> str
     return f"{lines}\n\n{clean(body)}" if body else lines
 
 
-def tellable(method: str, media_type: str, body: bytes) -> bytes:
+def _fields(media_type: str, body: bytes) -> dict[str, Json] | None:
+    """The fields of a JSON object or a form; None for anything else."""
+    try:
+        raw = body_of(body, most=64, values=10_000)
+        return mapping(raw) if isinstance(raw, dict) else None
+    except (JsonProblem, LimitExceeded):
+        if media_type != _FORM or not _FIELDS.match(body):
+            return None
+    return dict(parse_qsl(body.decode("utf-8", "replace")))
+
+
+def traceable(method: str, media_type: str, body: bytes) -> bytes:
     """The body as it may be traced. One that was posted, or answers that, is masked whole unless it is understood:
     a page of HTML or half an answer may repeat a secret in any shape."""
-    if method == "GET" or not body.strip():
+    if method == "GET" or not body.strip() or _fields(media_type, body) is not None:
         return body
-    try:
-        if isinstance(body_of(body, most=64, values=10_000), dict):
-            return body
-    except (JsonProblem, LimitExceeded):
-        if media_type.split(";", 1)[0].strip().lower() == "application/x-www-form-urlencoded" and _FIELDS.match(body):
-            return body
     return f"{MARK} ({len(body):,} bytes that are neither a JSON object nor a form)".encode()
 
 
-def secrets_in(body: bytes) -> list[str]:
-    """The values in an answer that must not be shown: tokens, codes, client secrets."""
-    try:
-        value: object = body_of(body, most=64, values=10_000) if body else None
-    except (JsonProblem, LimitExceeded):
-        try:
-            value = dict(parse_qsl(body.decode("utf-8", "replace"), max_num_fields=100))
-        except ValueError:
-            value = None
-    found = dict.fromkeys(_values(value, _DEPTH))
-    return [one for one in found if len(one) <= (_LONGEST if _BARE.match(one) else _ODD)][:_MANY]
+def secrets_in(media_type: str, body: bytes) -> list[str]:
+    """The values in a body that must not be shown: tokens, codes, client secrets."""
+    found: dict[str, None] = {}
+    for name, value in (_fields(media_type, body) or {}).items():
+        if name.lower() in _SECRET:
+            found |= dict.fromkeys(_texts(value))
+    return [one for one in found if len(one) <= _LONGEST][:_MANY]
 
 
-def _values(value: object, depth: int, *, secret: bool = False) -> Iterator[str]:
-    """The texts that are called secret, or stand in what is: a token may come as a list, or an object."""
+def _texts(value: Json) -> Iterator[str]:
+    """The texts in a value: a token may come as a list, or an object."""
     if isinstance(value, str):
-        if secret:
-            yield value
-    elif depth and isinstance(value, dict):
-        for name, inner in cast("dict[str, object]", value).items():
-            word = name == "code" and isinstance(inner, str) and _WORD.match(inner)  # an error has one, too
-            yield from _values(inner, depth - 1, secret=secret or (name.lower() in _SECRET and not word))
-    elif depth and isinstance(value, list):
-        for inner in cast("list[object]", value):
-            yield from _values(inner, depth - 1, secret=secret)
+        yield value
+    for inner in (*mapping(value).values(), *items_of(value)):
+        yield from _texts(inner)
 
 
 FIRST = 1 << 20
@@ -317,10 +290,10 @@ class Fetcher:
         record: Callable[[AuthExchange], None] = lambda exchange: None,
     ) -> None:
         """`gate` is awaited before each request; `record` gets each exchange when it goes out, and when it is over."""
-        self._config = config
+        self.config = config
         self._limits = limits
         self._tap = tap
-        self._redactor = redactor
+        self.redactor = redactor
         self._network = Network(config, limits.sign_in_request)
         self._gate = gate
         self._record = record
@@ -342,7 +315,7 @@ class Fetcher:
 
         Args:
             purpose: what it is for: `metadata of the authorization server`.
-            secrets: what of headers and body must not be shown.
+            secrets: what of the headers must not be shown.
             follow: False gives a redirect back as the answer.
 
         Raises:
@@ -351,7 +324,7 @@ class Fetcher:
             LimitExceeded: the answer is too large.
         """
         for secret in secrets:
-            self._redactor.learn(secret, f"requests about {self._config.name}")
+            self.redactor.learn(secret, f"requests about {self.config.name}")
         seen = {url}
         while True:
             fetched = await self._once(purpose, method, url, headers or [], body)
@@ -362,36 +335,28 @@ class Fetcher:
 
     def _onward(self, fetched: Fetched, purpose: str, method: str, seen: set[str]) -> str:
         """Where a redirect leads, if it may be followed."""
-        here, location = fetched.url, fetched.header("location")
-        try:
-            onward = urljoin(here, location).partition("#")[0]
-            same = discovery.same_origin(onward, here)
-        except (ValueError, AuthFailed):
-            onward, same = location, False
-        if not location:
-            why = f"to nowhere: HTTP status {fetched.status}."
-        elif method != "GET":
-            why = f"to {self._redactor.url(onward)[:300]}; a {method} with secrets in it is not sent on."
-        elif not same:
-            why = f"to {self._redactor.url(onward)[:300]}, on another origin; it was not followed."
-        elif onward in seen:
-            why = "in a circle."
-        elif len(seen) > _REDIRECTS:
-            why = f"more than {_REDIRECTS} times."
-        else:
-            return onward
+        here, onward = fetched.url, ""
+        with suppress(ValueError, AuthFailed):
+            onward = urljoin(here, fetched.header("location")).partition("#")[0]
+            allowed = method == "GET" and onward not in seen and len(seen) <= _REDIRECTS
+            if allowed and discovery.same_origin(onward, here):
+                return onward
+        place = self.redactor.url(onward)[:300] or "nowhere"
         raise AuthFailed(
-            f"The {purpose} ({self._redactor.url(here)}) is redirected {why}",
-            hint="The answer should come from the address that was asked.",
+            f"The {purpose} ({self.redactor.url(here)}) is redirected to {place}, which is not followed.",
+            hint=f"Only a GET is followed, on its own origin, at most {_REDIRECTS} times and not in a circle. "
+            "The answer should come from the address that was asked.",
         )
 
     async def _once(self, purpose: str, method: str, url: str, headers: HeaderList, body: bytes) -> Fetched:
-        check_url(url, purpose, self._config.url)
+        check_url(url, purpose, self.config.url)
         lines = _lines(url, method, headers, body)
-        clean = tuple(self._redactor.headers(lines))
-        kind = next((value for name, value in lines if name.lower() == "content-type"), "")
-        traced = tellable(method, kind, body)
-        text, place = self._redactor.body(kind, traced).decode("utf-8", "replace"), self._redactor.url(url)
+        clean = tuple(self.redactor.headers(lines))
+        kind = next((value.partition(";")[0] for name, value in lines if name.lower() == "content-type"), "")
+        for secret in secrets_in(kind, body):
+            self.redactor.learn(secret, f"requests about {self.config.name}")
+        traced = traceable(method, kind, body)
+        text, place = self.redactor.body(kind, traced).decode("utf-8", "replace"), self.redactor.url(url)
         if self._gate is not None:
             await self._gate(NextRequest(purpose, method, place, clean, text))
         began = time.monotonic()
@@ -413,16 +378,16 @@ class Fetcher:
         number, purpose = pending.number, pending.purpose
         if isinstance(answer, str):
             self._tap.http_response(HttpResponse(number, 0, "", (), error=answer, purpose=purpose))
-            self._record(pending._replace(response=self._redactor.text(answer), ms=ms))
+            self._record(pending._replace(response=self.redactor.text(answer), ms=ms))
             return
-        for secret in secrets_in(answer.body):
-            self._redactor.learn(secret, f"answers about {self._config.name}")
-        body = tellable(pending.method, answer.media_type, answer.body)
+        for secret in secrets_in(_FORM, answer.body):
+            self.redactor.learn(secret, f"answers about {self.config.name}")
+        body = traceable(pending.method, answer.media_type, answer.body)
         self._tap.http_response(HttpResponse(number, answer.status, "", answer.headers, body=body, purpose=purpose))
         text = shown(
-            tuple(self._redactor.headers(answer.headers)),
+            tuple(self.redactor.headers(answer.headers)),
             body.decode("utf-8", "replace"),
-            lambda text: self._redactor.body(answer.media_type, text.encode("utf-8", "replace")).decode(),
+            lambda text: self.redactor.body(answer.media_type, text.encode("utf-8", "replace")).decode(),
         )
         self._record(pending._replace(status=answer.status, response=text, ms=ms))
 
@@ -447,12 +412,12 @@ class Fetcher:
                 hint="Try again later; [limits] sign_in_request is how many seconds are waited.",
             ) from None
         except (*problems, httpcore2.UnsupportedProtocol, OSError, UnicodeError) as problem:
-            raise _failure(problem, place, purpose, begun=bool(came)) from problem
+            raise _failure(problem, place, purpose) from problem
 
     async def _read(self, response: httpcore2.Response, url: str, purpose: str) -> Fetched:
         headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers)
         if sum(len(name) + len(value) + 4 for name, value in headers) > self._limits.headers:
-            raise _large_headers(purpose)
+            raise LimitExceeded(f"The response headers ({purpose}) are larger than allowed.", limit="headers")
         fetched, bound = Fetched(url, response.status, headers, b""), self._limits.metadata
         if fetched.media_type == "text/event-stream":
             return fetched  # it may never end, and says nothing about signing in
@@ -471,17 +436,11 @@ class Fetcher:
         return fetched._replace(body=bytes(whole))
 
 
-def _failure(problem: BaseException, place: str, purpose: str, *, begun: bool) -> StudioError:
-    if "buffer too long" in str(problem) and not begun:
-        return _large_headers(purpose)
+def _failure(problem: BaseException, place: str, purpose: str) -> StudioError:
     under_way = type(problem).__name__ in ("ReadError", "RemoteProtocolError", "WriteError", "LocalProtocolError")
     failure = network_failure(problem, place, under_way=under_way)
     failure.message = f"{failure.message.removesuffix('.')} ({purpose})."
     return failure
-
-
-def _large_headers(purpose: str) -> LimitExceeded:
-    return LimitExceeded(f"The response headers ({purpose}) are larger than allowed.", limit="headers")
 
 
 def _lines(url: str, method: str, headers: HeaderList, body: bytes) -> Headers:

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
-from mcp_studio.auth import authorize, discovery, tokens, unattended
+from mcp_studio.auth import authorize, client_grants, discovery, tokens
 from mcp_studio.auth.authorize import Expected, authorization_url
 from mcp_studio.auth.callback import Redirects
-from mcp_studio.auth.discovery import Challenge, resource_of
-from mcp_studio.auth.dpop import Dpop, Use, use
+from mcp_studio.auth.discovery import Challenge, check_url, resource_of
+from mcp_studio.auth.dpop import Dpop, use
 from mcp_studio.auth.fetch import Fetcher
-from mcp_studio.auth.metadata import Document, IssuerMetadata, ResourceMetadata, document
-from mcp_studio.auth.model import PENDING, AuthFailed, AuthStep, Client, Grant, Pending, said
-from mcp_studio.auth.registration import client_for, forget_unknown
+from mcp_studio.auth.metadata import IssuerMetadata, ResourceMetadata, document
+from mcp_studio.auth.model import PENDING, AuthFailed, AuthStep, Client, Grant, Pending, quoted
+from mcp_studio.auth.registration import client_for, forgetting_unknown
 from mcp_studio.auth.tokens import Tokens, redeem, with_tokens
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError, Unreachable
+from mcp_studio.jsontext import Json
 from mcp_studio.transport.edge import configured
 from mcp_studio.transport.http_connection import ACCEPT
 from mcp_studio.vault.base import VaultRefused, beside
@@ -33,120 +32,81 @@ if TYPE_CHECKING:
 _PROBE = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
 
-class Resource(NamedTuple):
-    """What protects a server."""
+async def find_resource(fetcher: Fetcher, url: str, header: str) -> tuple[ResourceMetadata | None, str]:
+    """The protected resource metadata (RFC 9728), by the challenge or at the well-known places, and a sentence.
 
-    metadata: ResourceMetadata | None
-    """None for a server of before protected resource metadata (2025-03-26)."""
-    detail: str
-    """A sentence."""
-    challenge: str
-    """The `WWW-Authenticate` header."""
-
-    @property
-    def audience(self) -> str:
-        """What is sent as `resource`; empty for none (RFC 8707)."""
-        return self.metadata.resource if self.metadata else ""
-
-
-async def find_resource(fetcher: Fetcher, url: str, header: str) -> Resource:
-    """The protected resource metadata (RFC 9728), by the challenge or at the well-known places.
+    There is none at a server of before it (2025-03-26).
 
     Raises:
         AuthFailed: there is some that cannot be used, or the server failed.
         StudioError: as `Fetcher.send`.
     """
-    challenge = Challenge.find(header)
-    place, problem = challenge.resource_metadata, discovery.resource_place_problem(challenge, url)
-    if place and not problem and not discovery.same_origin(place, url):
-        problem = f"The server says that its metadata is at {place[:300]}, on another origin: that was not asked."
-    notes = [problem] if problem else []
-    for at in discovery.resource_urls("" if problem else place, url):
-        found = await _document(fetcher, at, "metadata of the server")
-        if found.raw is not None:
-            metadata = ResourceMetadata.read(found.raw, server=url, place=at)
+    named, notes = Challenge.find(header).get("resource_metadata"), list[str]()
+    if named:
+        try:
+            check_url(named, url, "resource_metadata in the header WWW-Authenticate")
+            if not discovery.same_origin(named, url):
+                raise AuthFailed(f"The server says that its metadata is at {quoted(named)}, on another origin.")
+        except AuthFailed as problem:
+            notes.append(f"{problem.message} {problem.hint} It was not asked.")
+    for place in discovery.resource_urls("" if notes else named, url):
+        raw, why = await _document(fetcher, place, "metadata of the server")
+        if raw is not None:
+            metadata = ResourceMetadata(raw, server=url, place=place)
             detail = f"{metadata.resource} takes tokens of {', '.join(metadata.servers[:5])}."
-            return Resource(metadata, " ".join((detail, *notes, *metadata.notes.values())), header)
-        notes.append(found.why)
-    if place:
+            return metadata, " ".join((detail, *notes, *metadata.notes.values()))
+        notes.append(why)
+    if named:
         raise AuthFailed(
             f"The server names its metadata, and there is none. {' '.join(notes)}",
             hint="Protected resource metadata (RFC 9728) has to be at the address that WWW-Authenticate names, on the "
             "server's own origin.",
         )
     old = "It says nothing about authorization servers, as servers before 2025-06-18; it is taken for its own."
-    return Resource(None, " ".join((old, *notes)), header)
+    return None, " ".join((old, *notes))
 
 
-async def find_issuer(fetcher: Fetcher, url: str, issuer: str) -> IssuerMetadata:
-    """The metadata of an authorization server that was named, at the first of its places (RFC 8414, OpenID).
+async def find_issuer(fetcher: Fetcher, url: str, named: str) -> IssuerMetadata:
+    """The metadata of an authorization server, at the first of its places (RFC 8414, OpenID).
+
+    Where none is `named` the server is its own, and may have no metadata (specification 2025-03-26, 2.3).
 
     Raises:
         AuthFailed: there is none, or none that can be used.
         StudioError: as `Fetcher.send`.
     """
-    why: list[str] = []
+    issuer = named or discovery.origin(url)
+    notes: list[str] = []
     for place in discovery.issuer_urls(issuer):
-        found = await _document(fetcher, place, "metadata of the authorization server")
-        if found.raw is not None:
-            return IssuerMetadata.read(found.raw, issuer=issuer, server=url, place=place)
-        why.append(found.why)
+        raw, why = await _document(fetcher, place, "metadata of the authorization server")
+        if raw is not None:
+            return IssuerMetadata(raw, issuer=issuer, server=url, place=place, legacy=not named)
+        notes.append(why)
+    if not named:
+        return IssuerMetadata.assumed(url)
     raise AuthFailed(
-        f"The authorization server {said(issuer)} has no metadata. {' '.join(why)}",
+        f"The authorization server {quoted(issuer)} has no metadata. {' '.join(notes)}",
         hint="It has to publish RFC 8414 or OpenID Connect metadata at one of these places.",
     )
 
 
-async def find_own(fetcher: Fetcher, url: str) -> IssuerMetadata:
-    """The endpoints of a server that is its own authorization server (specification 2025-03-26, 2.3).
-
-    Raises:
-        AuthFailed: its metadata cannot be used.
-        StudioError: as `Fetcher.send`.
-    """
-    issuer = discovery.legacy_issuer(url)
-    place = discovery.issuer_urls(issuer)[0]
-    found = await _document(fetcher, place, "metadata of the authorization server")
-    if found.raw is None:
-        return IssuerMetadata.assumed(url)
-    return IssuerMetadata.read(found.raw, issuer=issuer, server=url, place=place, legacy=True)
-
-
-async def _document(fetcher: Fetcher, place: str, purpose: str) -> Document:
+async def _document(fetcher: Fetcher, place: str, purpose: str) -> tuple[dict[str, Json] | None, str]:
     answer = await fetcher.send(purpose, "GET", place)
-    found = document(answer.status, answer.body, place)
-    if found.broken:
-        raise AuthFailed(found.why, hint="Try again later: whether there is metadata is not known.")
-    return found
+    return document(answer.status, answer.body, place)
 
 
 class Flow:
     """One sign-in; `run` it once, or `resume` it."""
 
-    def __init__(
-        self,
-        accounts: Accounts,
-        config: ServerConfig,
-        fetcher: Fetcher,
-        person: SignIn,
-        *,
-        asked: Sequence[str] = (),
-        challenge: str = "",
-        anew: bool = False,
-    ) -> None:
-        """`asked` are scopes that are wanted in any case; `challenge` is the `WWW-Authenticate` that led here. With
-        `anew` another client is registered, whatever is known of one."""
+    def __init__(self, accounts: Accounts, config: ServerConfig, fetcher: Fetcher, person: SignIn) -> None:
         self.accounts = accounts
         self.config = config
         self.store = accounts.store(config)
         self.fetcher = fetcher
         self.person = person
-        self.anew = anew
         self._url = config.url
         if self._url.startswith(("ws://", "wss://")):
             self._url = f"http{self._url[2:]}"  # the address of the handshake
-        self._asked = tuple(asked)
-        self._challenge = challenge
         self.resource = resource_of(config)
         self.account = config.auth.whose
         self.pending: Pending | None = None
@@ -155,10 +115,11 @@ class Flow:
         """Whether it was set aside, to go on later."""
         self.storing = False
         """Whether what came is being stored, or is: there is no way back from there."""
+        self.unsaved = ""
+        """Why what came could not be stored, and is used all the same."""
         self._open = 0
         """The status of an answer that wants no credentials."""
         self._dpop: Dpop | None = None
-        self._use: Use = "no"
 
     async def run(self) -> Grant:
         """Sign in.
@@ -170,27 +131,28 @@ class Flow:
         with self.person.step("resource") as step:
             if not alone:
                 await self.store.place()  # nobody is sent to a browser for what cannot be stored then
-            resource = await find_resource(self.fetcher, self._url, self._challenge or await self._ask_server())
-            step.detail = resource.detail
+            header = self.person.challenge or await self._ask_server()
+            resource, step.detail = await find_resource(self.fetcher, self._url, header)
         with self.person.step("issuer") as step:
             issuer = await self._issuer(resource, step)
-        self._use = use(self.config.auth.dpop, resource.challenge, resource.metadata, issuer)
-        if self._use != "no":
-            self._dpop = await asyncio.to_thread(Dpop.make)
+        binding = use(self.config.auth.dpop, header, resource, issuer)
+        if binding != "no":
+            self._dpop = await asyncio.to_thread(Dpop.make, required=binding == "must")
             self.accounts.redactor.learn(self._dpop.pem, f"keys for {self.resource}")
         chosen = discovery.select(
-            Challenge.find(resource.challenge).scope,
-            resource.metadata.scopes if resource.metadata else None,
+            Challenge.find(header).get("scope"),
+            resource.scopes if resource else None,
             configured=self.config.auth.scopes,
             offered=issuer.scopes,
             renewable=not alone,
         )
-        asked = discovery.union(chosen, self._asked)
-        return await (self._alone if alone else self._with_person)(resource.audience, issuer, asked)
+        asked = discovery.union(chosen, self.person.scopes)
+        audience = resource.resource if resource else ""
+        return await (self._alone if alone else self._with_person)(audience, issuer, asked)
 
     async def resume(self, redirect_url: str) -> Grant:
         """Go on with what was set aside."""
-        with self.person.step("permission") as step:
+        with self.person.step("resource"):
             waiting = await self.store.pending(self.resource, self.account)
             if not waiting:
                 raise AuthFailed(
@@ -199,9 +161,9 @@ class Flow:
                 )
             query = dict(parse_qsl("".join(redirect_url.split()).rpartition("?")[2]))
             pending = next((one for one in waiting if one.state == query.get("state")), waiting[0])
-            issuer = IssuerMetadata.read(
-                pending.metadata, issuer=pending.client.issuer, server=self._url, place=pending.place, legacy=True
-            )
+        with self.person.step("issuer"):
+            issuer = await find_issuer(self.fetcher, self._url, pending.issuer)
+        with self.person.step("permission") as step:
             redirects = Redirects(self.config.name, self.person.note)
             redirects.uri = pending.redirect_uri
             code = redirects.expect(Expected(pending.state, issuer.issuer, issuer.sends_issuer))
@@ -209,14 +171,11 @@ class Flow:
             if not await self.store.take_pending(pending):
                 raise AuthFailed("This redirect was used before.", hint="Sign in again.")
             step.detail = f"{issuer.issuer} gave it."
-            try:
+            async with forgetting_unknown(self, pending.client):
                 found = await code
-            except AuthFailed as problem:
-                await forget_unknown(self, pending.client, problem)
-                raise
         if pending.dpop_key:
-            self._dpop = await asyncio.to_thread(Dpop.load, pending.dpop_key)
-            self._use = "must" if pending.dpop_use == "must" else "may"
+            required = pending.dpop_use == "must"
+            self._dpop = await asyncio.to_thread(Dpop.load, pending.dpop_key, required=required)
         return await self._redeem(issuer, pending, found)
 
     async def _ask_server(self) -> str:
@@ -238,25 +197,22 @@ class Flow:
         self._open = answer.status if answer.status not in (401, 403) else 0
         return answer.header("www-authenticate") if answer.status == 401 else ""
 
-    async def _issuer(self, resource: Resource, step: AuthStep) -> IssuerMetadata:
+    async def _issuer(self, resource: ResourceMetadata | None, step: AuthStep) -> IssuerMetadata:
         """The authorization server, and its metadata."""
         auth = self.config.auth
-        if resource.metadata is None and not auth.issuer:
-            issuer = await find_own(self.fetcher, self._url)
-            if self._open and not issuer.place:
-                raise AuthFailed(
-                    f"{urlsplit(self._url).netloc.rpartition('@')[2]} answered a request without credentials with "
-                    f"status {self._open} instead of 401, and says nothing about signing in.",
-                    hint="Nothing was sent to anybody else. Is its address right? It may want nothing, or a header "
-                    "with a key.",
-                )
-        else:
-            issuer = await find_issuer(self.fetcher, self._url, await self._chosen(resource))
+        issuer = await find_issuer(self.fetcher, self._url, await self._chosen(resource))
+        if self._open and not issuer.place:
+            raise AuthFailed(
+                f"{urlsplit(self._url).netloc.rpartition('@')[2]} answered a request without credentials with status "
+                f"{self._open} instead of 401, and says nothing about signing in.",
+                hint="Nothing was sent to anybody else. Is its address right? It may want nothing, or a header with a "
+                "key.",
+            )
         before = self.accounts.trusted.issuer((self.resource, self.account, auth.client_id))
         if (auth.client_id or auth.alone) and not auth.issuer and before not in ("", issuer.issuer):
             raise AuthFailed(
-                f"The server now names the authorization server {said(issuer.issuer)}; the configured client was used "
-                f"at {said(before)}. Nothing of it was sent to the new one.",
+                f"The server now names the authorization server {quoted(issuer.issuer)}; the configured client was "
+                f"used at {quoted(before)}. Nothing of it was sent to the new one.",
                 hint=f'If that is right, set issuer = "{issuer.issuer}" in the [servers.NAME.auth] table.',
             )
         if not auth.alone:
@@ -265,22 +221,22 @@ class Flow:
         step.detail = " ".join((f"{issuer.issuer}{place}.", *issuer.notes.values()))
         return issuer
 
-    async def _chosen(self, resource: Resource) -> str:
+    async def _chosen(self, resource: ResourceMetadata | None) -> str:
+        """The authorization server to use; empty where nothing names one."""
         wanted = self.config.auth.issuer
-        if resource.metadata is None:
+        if resource is None:
             return wanted
-        servers = tuple(dict.fromkeys(resource.metadata.servers))
         if wanted:
-            return resource.metadata.chosen(wanted)
-        if len(servers) == 1:
-            return servers[0]
+            return resource.chosen(wanted)
+        if len(resource.servers) == 1:
+            return resource.servers[0]
         before = self.store.issuer(self.resource, self.account)
-        return before if before in servers else await self.person.choose_issuer(servers)
+        return before if before in resource.servers else await self.person.choose_issuer(resource.servers)
 
     async def _alone(self, audience: str, issuer: IssuerMetadata, asked: tuple[str, ...]) -> Grant:
         with self.person.step("token") as step:
-            client, got = await unattended.obtain(
-                self.fetcher, self.config, issuer, resource=audience, scopes=asked, dpop=self._dpop, use=self._use
+            client, got = await client_grants.obtain(
+                self.fetcher, self.config, issuer, resource=audience, scopes=asked, dpop=self._dpop
             )
             step.detail = tokens.about(got, audience)
         return await self._stored(issuer, client, got, audience)
@@ -306,15 +262,15 @@ class Flow:
     def _prepared(
         self, issuer: IssuerMetadata, client: Client, redirect_uri: str, asked: tuple[str, ...], audience: str
     ) -> Pending:
-        proof, state = authorize.make(), authorize.state()
-        for secret in (proof.verifier, state):
+        verifier, state = authorize.chance(), authorize.chance()
+        for secret in (verifier, state):
             self.accounts.redactor.learn(secret)
         url = authorization_url(
             issuer.for_code(assume_pkce=self.config.auth.assume_pkce),
             client_id=client.client_id,
             redirect_uri=redirect_uri,
             state=state,
-            challenge=proof.challenge,
+            challenge=authorize.challenge(verifier),
             scopes=asked,
             resource=audience,
             dpop_jkt=self._dpop.thumbprint if self._dpop and issuer.dpop_algs else "",
@@ -324,25 +280,24 @@ class Flow:
             self.account,
             client,
             state,
-            proof.verifier,
+            verifier,
             redirect_uri,
             url,
             time.time() + PENDING,
             scopes=asked,
             audience=audience,
-            metadata=issuer.essence(),
-            place=issuer.place,
+            issuer="" if issuer.legacy else issuer.issuer,
             dpop_key=self._dpop.pem if self._dpop else "",
-            dpop_use=self._use,
+            dpop_use="must" if self._dpop and self._dpop.required else "may",
         )
 
     async def _permission(self, pending: Pending, issuer: IssuerMetadata, redirects: Redirects, known: bool) -> str:
         self.pending = pending
         expected = Expected(pending.state, issuer.issuer, issuer.sends_issuer)
         try:
-            return await self.person.permit(pending.authorization_url, expected, redirects)
-        except BaseException as problem:
-            await forget_unknown(self, pending.client, problem)
+            async with forgetting_unknown(self, pending.client):
+                return await self.person.permit(pending.authorization_url, expected, redirects)
+        except BaseException:
             if known and not self.aside:
                 # Nobody came back: the page may have said that it does not know us any more.
                 with suppress(StudioError, OSError):
@@ -352,32 +307,20 @@ class Flow:
             self.pending = None
 
     async def _redeem(self, issuer: IssuerMetadata, pending: Pending, code: str) -> Grant:
-        client = pending.client
+        client, url = pending.client, issuer.token_endpoint
+        self.accounts.redactor.learn(code)
+        form = tokens.form(
+            "authorization_code",
+            pending.audience,
+            code=code,
+            redirect_uri=pending.redirect_uri,
+            code_verifier=pending.verifier,
+        )
         with self.person.step("token") as step:
-            self.accounts.redactor.learn(code)
-            form = tokens.form(
-                "authorization_code",
-                pending.audience,
-                code=code,
-                redirect_uri=pending.redirect_uri,
-                code_verifier=pending.verifier,
-            )
-            prove = partial(unattended.client_proof, self.config.auth, client, issuer.issuer, issuer.signing_algs)
-            try:
+            async with forgetting_unknown(self, client):
                 got = await redeem(
-                    self.fetcher,
-                    issuer.token_endpoint,
-                    client,
-                    form,
-                    "token for the code",
-                    prove=prove,
-                    asked=pending.scopes,
-                    dpop=self._dpop,
-                    use=self._use,
+                    self.fetcher, url, client, form, "token for the code", asked=pending.scopes, dpop=self._dpop
                 )
-            except AuthFailed as problem:
-                await forget_unknown(self, client, problem)
-                raise
             step.detail = tokens.about(got, pending.audience)
         return await self._stored(issuer, client, got, pending.audience)
 
@@ -392,7 +335,6 @@ class Flow:
             token_endpoint=issuer.token_endpoint,
             revocation_endpoint=issuer.revocation_endpoint,
             dpop_key=self._dpop.pem if self._dpop and got.token_type == "DPoP" else "",
-            metadata=issuer.essence(),
         )
         grant = with_tokens(grant, got)
         with self.person.step("stored") as step:
@@ -416,6 +358,7 @@ class Flow:
             if not self.accounts.stays:
                 problem.message = f"The token that was given is lost, as it cannot be kept: {problem.message}"
                 raise
+            self.unsaved = f"The token of {self.config.name} could not be kept: {problem.message}"
             return f"Not kept, it holds until the studio ends: {problem.message} {problem.hint}".strip()
         return f"In {await self.store.place()}."
 

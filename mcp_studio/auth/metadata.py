@@ -6,18 +6,14 @@ OpenID Connect Discovery) says how.
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Mapping
-from dataclasses import field
-from typing import NamedTuple
+from codecs import BOM_UTF8
 from urllib.parse import urlsplit
 
 from mcp_studio.auth import discovery
 from mcp_studio.auth.discovery import check_url
-from mcp_studio.auth.model import AuthFailed, said
+from mcp_studio.auth.model import AuthFailed, quoted
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
-from mcp_studio.record import record
 
 MOST = 200
 """Entries of a list that are read."""
@@ -31,8 +27,6 @@ def body_of(data: bytes, *, most: int, values: int) -> Json:
     Raises:
         JsonProblem, LimitExceeded: as `jsontext.loads`.
     """
-    if data[:2] in (BOM_UTF16_LE, BOM_UTF16_BE):
-        raise JsonProblem("it is written in UTF-16, and JSON in UTF-8")
     return loads(data.removeprefix(BOM_UTF8), most=most, values=values)
 
 
@@ -52,8 +46,13 @@ class Fields:
         self.server = server
         self.notes: dict[str, str] = {}
 
+    def wrong(self, name: str, should: str) -> AuthFailed:
+        """What is raised for a field. `should` ends a sentence: what the field has to be."""
+        came = f"is {quoted(self.raw[name])}" if name in self.raw else "is missing"
+        return AuthFailed(f"{name} in {self.what} {came}.", hint=f"{name} has to be {should}.")
+
     def text(self, name: str, should: str) -> str:
-        """A text that has to be there and not empty. `should` ends a sentence: what the field has to be.
+        """A text that has to be there and not empty.
 
         Raises:
             AuthFailed: it is not, or is too long.
@@ -63,13 +62,7 @@ class Fields:
             return value
         raise self.wrong(name, should)
 
-    def wrong(self, name: str, should: str) -> AuthFailed:
-        """What is raised for a field."""
-        if name not in self.raw:
-            return AuthFailed(f"{name} is missing in {self.what}.", hint=f"{name} has to be {should}.")
-        return AuthFailed(f"{name} in {self.what} is {said(self.raw[name])}.", hint=f"{name} has to be {should}.")
-
-    def url(self, name: str, should: str) -> str:
+    def url(self, name: str, should: str = "an https:// URL") -> str:
         """An address that may be used for signing in and has to be there (`discovery.check_url`).
 
         Raises:
@@ -82,7 +75,7 @@ class Fields:
         if self.raw.get(name) in (None, ""):
             return ""
         try:
-            return self.url(name, "an https:// URL")
+            return self.url(name)
         except AuthFailed as problem:
             self.notes[name] = f"{problem.message} {problem.hint}"
             return ""
@@ -92,15 +85,14 @@ class Fields:
         value = self.raw.get(name)
         if value is None:
             return None
-        found = items_of(value)
         if not isinstance(value, list):
-            self.notes[name] = f"{self.wrong(name, '').message[:-1]}; it has to be a list of strings, and was left out."
+            self.notes[name] = f"{self.wrong(name, '').message} It has to be a list of strings, and was left out."
             return None
-        if len(found) > MOST:
-            self.notes[name] = f"{name} in {self.what} has {len(found):,} entries; the first {MOST} were read."
-        elif wrong := next((said(one) for one in found if not isinstance(one, str)), ""):
-            self.notes[name] = f"{name} in {self.what} holds {wrong}; it has to be a list of strings."
-        return tuple(dict.fromkeys(one for one in found[:MOST] if isinstance(one, str) and 0 < len(one) <= LONGEST))
+        came = items_of(value)
+        found = [one for one in came[:MOST] if isinstance(one, str) and 0 < len(one) <= LONGEST]
+        if len(found) < len(came):
+            self.notes[name] = f"{name} in {self.what}: {len(found):,} of {len(came):,} entries are used, as strings."
+        return tuple(dict.fromkeys(found))
 
     def flag(self, name: str) -> bool:
         """True or false; missing is false.
@@ -114,87 +106,46 @@ class Fields:
         raise self.wrong(name, "true or false")
 
 
-DEPTH = 32
-"""Levels of JSON in such a document."""
-VALUES = 50_000
-"""Values in such a document."""
-
-
-class Document(NamedTuple):
-    """What was at one of the places where a document is looked for."""
-
-    raw: dict[str, Json] | None
-    """The document; None where there is none."""
-    why: str = ""
-    """Why there is none, in a sentence."""
-    broken: bool = False
-    """The server failed: that there is no document cannot be concluded, and no older way may be taken instead."""
-
-
-def document(status: int, body: bytes, place: str) -> Document:
-    """What an answer says about one place. Never raises.
+def document(status: int, body: bytes, place: str) -> tuple[dict[str, Json] | None, str]:
+    """What an answer says about one place: the document, or why there is none, in a sentence.
 
     Pages that a web server gives for any address (HTML with status 200) are no document; an object is, wrong or not.
+
+    Raises:
+        AuthFailed: the server failed. That there is no document cannot be concluded, and no older way may be taken.
     """
     if status == 0 or status >= 500 or status == 429:
-        return Document(None, f"{place} failed with status {status}.", True)
-    if 300 <= status < 400:
-        return Document(None, f"{place} sends elsewhere (status {status}), which is not followed.")
-    if status in (401, 403, 407):
-        return Document(None, f"{place} is not open (status {status}); everybody has to be able to read it.")
+        raise AuthFailed(
+            f"{place} failed with status {status}.", hint="Try again later: whether there is metadata is not known."
+        )
     if not 200 <= status < 300:
-        return Document(None, f"Nothing is at {place} (status {status}).")
+        return None, f"{place} answered with status {status}."
     try:
-        raw = body_of(body, most=DEPTH, values=VALUES)
-        if isinstance(raw, dict):
-            return Document(mapping(raw))
-        came = said(raw)
+        raw = body_of(body, most=32, values=50_000)
     except LimitExceeded as problem:
-        return Document(None, f"At {place} is no such document. {problem.message}")
-    except JsonProblem as problem:
-        came = "HTML" if body.lstrip()[:1] == b"<" else f"no JSON ({problem.reason})"
-        if not body.strip():
-            came = f"an empty answer (status {status})"
-    return Document(None, f"At {place} is {came}; it has to be a JSON object.")
+        return None, f"At {place} is no such document. {problem.message}"
+    except JsonProblem:
+        raw = None
+    return (mapping(raw), "") if isinstance(raw, dict) else (None, f"What is at {place} is no JSON object.")
 
 
-@record(frozen=True)
-class ResourceMetadata:
-    """Protected resource metadata (RFC 9728 2); made by `read`."""
+class ResourceMetadata(Fields):
+    """Protected resource metadata (RFC 9728 2)."""
 
-    raw: dict[str, Json]
-    resource: str
-    """What the server is called in requests for tokens, exactly as published (RFC 8707)."""
-    servers: tuple[str, ...]
-    """The issuers of the authorization servers; one at least."""
-    scopes: tuple[str, ...] | None = None
-    dpop_required: bool = False
-    dpop_algs: tuple[str, ...] | None = None
-    notes: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What is wrong though it can be used, by field."""
-
-    @staticmethod
-    def read(raw: Json, *, server: str, place: str) -> ResourceMetadata:
+    def __init__(self, raw: Json, *, server: str, place: str) -> None:
         """Check a document that came from `place` for the server at the address `server`.
 
         Raises:
             AuthFailed: it cannot be used: another resource, no authorization server, wrong types.
         """
-        fields = Fields(raw, f"the protected resource metadata at {place}", server)
-        methods = fields.texts("bearer_methods_supported")
-        if methods and "header" not in methods:
-            fields.notes["bearer_methods_supported"] = (
-                f"bearer_methods_supported in {fields.what} is without header; MCP sends tokens in the header alone."
-            )
-        return ResourceMetadata(
-            raw=fields.raw,
-            resource=_resource(fields),
-            servers=_servers(fields),
-            scopes=fields.texts("scopes_supported"),
-            dpop_required=fields.flag("dpop_bound_access_tokens_required"),
-            dpop_algs=fields.texts("dpop_signing_alg_values_supported"),
-            notes=fields.notes,
-        )
+        super().__init__(raw, f"the protected resource metadata at {place}", server)
+        self.resource = self._resource()
+        """What the server is called in requests for tokens, exactly as published (RFC 8707)."""
+        self.servers = self._servers()
+        """The issuers of the authorization servers; one at least."""
+        self.scopes = self.texts("scopes_supported")
+        self.dpop_required = self.flag("dpop_bound_access_tokens_required")
+        self.dpop_algs = self.texts("dpop_signing_alg_values_supported")
 
     def chosen(self, issuer: str) -> str:
         """The authorization server that the configuration names, as it is written there.
@@ -204,106 +155,84 @@ class ResourceMetadata:
         """
         if any(one.rstrip("/") == issuer.rstrip("/") for one in self.servers):
             return issuer
-        named = ", ".join(said(one) for one in self.servers[:3])
+        named = ", ".join(quoted(one) for one in self.servers[:3])
         raise AuthFailed(
-            f"The configuration names the authorization server {said(issuer)}; the server names {named}.",
+            f"The configuration names the authorization server {quoted(issuer)}; the server names {named}.",
             hint="authorization_servers in its protected resource metadata has to list it; or change `issuer` in the "
             "[servers.NAME.auth] table.",
         )
 
-
-def _resource(fields: Fields) -> str:
-    """RFC 9728 3.3, as the SDKs take it: the server itself, or what it is below."""
-    server = discovery.canonical(fields.server)
-    should = f"{said(server)}, the address of the server, or what it is below (RFC 9728 3.3)"
-    resource = fields.text("resource", should)
-    if "#" in resource:
-        raise fields.wrong("resource", f"{should}, without a fragment (RFC 8707 2)")
-    try:
-        same = discovery.same_origin(resource, server)
-    except AuthFailed:
-        raise fields.wrong("resource", should) from None
-    path, own = (f"{urlsplit(url).path.rstrip('/')}/" for url in (resource, server))
-    if not same or not own.startswith(path) or "@" in urlsplit(resource).netloc:
-        raise fields.wrong("resource", should)
-    return resource
-
-
-def _servers(fields: Fields) -> tuple[str, ...]:
-    name = "authorization_servers"
-    servers = fields.texts(name)
-    if not servers:
-        wrong = fields.wrong(name, "a list of the issuers (https:// URLs) of one server at least")
-        wrong.message = fields.notes.get(name, wrong.message)  # what is wrong in the list
-        raise wrong
-    good: list[str] = []
-    for one in servers:
+    def _resource(self) -> str:
+        """RFC 9728 3.3, as the SDKs take it: the server itself, or what it is below."""
+        server = discovery.canonical(self.server)
+        should = f"{quoted(server)}, the address of the server, or what it is below (RFC 9728 3.3)"
+        resource = self.text("resource", should)
         try:
-            good.append(check_issuer(one, fields.server, f"An entry of {name} in {fields.what}"))
-        except AuthFailed as problem:
-            if len(servers) == 1:
-                raise
-            fields.notes[name] = f"{problem.message} {problem.hint}"
-    if not good:
-        raise AuthFailed(fields.notes[name])
-    return tuple(good)
+            same = discovery.same_origin(resource, server)
+        except AuthFailed:
+            same = False
+        path, own = (f"{urlsplit(url).path.rstrip('/')}/" for url in (resource if same else server, server))
+        if not same or not own.startswith(path) or "#" in resource or "@" in urlsplit(resource).netloc:
+            raise self.wrong("resource", should)
+        return resource
+
+    def _servers(self) -> tuple[str, ...]:
+        name = "authorization_servers"
+        good: list[str] = []
+        for one in self.texts(name) or ():
+            try:
+                if "?" in one:
+                    raise AuthFailed(f"{quoted(one)} has a query.", hint="An issuer has none (RFC 8414 2).")
+                good.append(check_url(one, self.server, f"An entry of {name} in {self.what}"))
+            except AuthFailed as problem:
+                self.notes[name] = f"{problem.message} {problem.hint}"
+        if not good:
+            wrong = self.wrong(name, "a list of the issuers (https:// URLs) of one server at least")
+            wrong.message = f"{wrong.message} {self.notes.get(name, '')}".strip()
+            raise wrong
+        return tuple(good)
 
 
-def check_issuer(issuer: str, server: str, what: str) -> str:
-    """An issuer as it came (RFC 8414 2: no query, no fragment).
+class IssuerMetadata(Fields):
+    """Authorization server metadata (RFC 8414 2)."""
 
-    Raises:
-        AuthFailed: it may not be used for signing in to `server`.
-    """
-    if "?" in issuer:
-        raise AuthFailed(f"{what} is {said(issuer)}: it has a query.", hint="An issuer has none (RFC 8414 2).")
-    return discovery.check_url(issuer, server, what)
-
-
-@record(frozen=True)
-class IssuerMetadata:
-    """Authorization server metadata (RFC 8414 2); made by `read` or `assumed`."""
-
-    raw: dict[str, Json]
-    issuer: str
-    place: str
-    """Where it was; empty where there was none (specification 2025-03-26)."""
-    token_endpoint: str
-    authorization_endpoint: str = ""
-    registration_endpoint: str = ""
-    revocation_endpoint: str = ""
-    scopes: tuple[str, ...] | None = None
-    pkce: tuple[str, ...] | None = None
-    """`code_challenge_methods_supported`."""
-    sends_issuer: bool = False
-    """`authorization_response_iss_parameter_supported` (RFC 9207 3)."""
-    reads_documents: bool = False
-    """`client_id_metadata_document_supported`."""
-    methods: tuple[str, ...] | None = None
-    """`token_endpoint_auth_methods_supported`."""
-    signing_algs: tuple[str, ...] | None = None
-    """`token_endpoint_auth_signing_alg_values_supported`."""
-    grants: tuple[str, ...] | None = None
-    dpop_algs: tuple[str, ...] | None = None
-    """`dpop_signing_alg_values_supported` (RFC 9449 5.1)."""
-    notes: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What is wrong though it can be used, by field."""
-
-    @staticmethod
-    def read(raw: Json, *, issuer: str, server: str, place: str, legacy: bool = False) -> IssuerMetadata:
+    def __init__(self, raw: Json, *, issuer: str, server: str, place: str, legacy: bool = False) -> None:
         """Check a document that came from `place` for the authorization server `issuer`.
 
         Args:
+            place: empty where there was none (specification 2025-03-26).
             legacy: the issuer is the server's own origin, which nobody wrote: it may end with a slash.
 
         Raises:
             AuthFailed: it cannot be used: another issuer, endpoints without TLS, wrong types, …
         """
-        fields = Fields(raw, f"the authorization server metadata at {place}", server)
-        named = fields.text("issuer", f"exactly {said(issuer)}")
-        if named != issuer and not (legacy and named == f"{issuer}/"):
-            raise _other_issuer(fields, named, issuer)
-        return _issuer(fields, named, place)
+        super().__init__(raw, f"the authorization server metadata at {place or 'nowhere'}", server)
+        self.legacy = legacy
+        self.issuer = self._issuer(issuer, legacy)
+        self.place = place
+        self.token_endpoint = self.url("token_endpoint", "the https:// URL where tokens are given out")
+        self.authorization_endpoint = self.maybe_url("authorization_endpoint")
+        self.registration_endpoint = self.maybe_url("registration_endpoint")
+        self.revocation_endpoint = self.maybe_url("revocation_endpoint")
+        self.scopes = self.texts("scopes_supported")
+        self.sends_issuer = self.flag("authorization_response_iss_parameter_supported")
+        """Redirects name the authorization server (RFC 9207 3)."""
+        self.reads_documents = self.flag("client_id_metadata_document_supported")
+        self.methods = self.texts("token_endpoint_auth_methods_supported")
+        self.dpop_algs = self.texts("dpop_signing_alg_values_supported")
+
+    def _issuer(self, issuer: str, legacy: bool) -> str:
+        should = (
+            f"exactly {quoted(issuer)}, with which this place was found (RFC 8414 3.3): another one could collect what "
+            "is sent there"
+        )
+        named = self.text("issuer", should)
+        if named == issuer or (legacy and named == f"{issuer}/"):
+            return named
+        problem = self.wrong("issuer", should)
+        if named.rstrip("/") == issuer.rstrip("/"):
+            problem.hint += f" If you know this one, set issuer = {quoted(named)} in the [servers.NAME.auth] table."
+        raise problem
 
     @staticmethod
     def assumed(url: str) -> IssuerMetadata:
@@ -312,8 +241,14 @@ class IssuerMetadata:
         Raises:
             AuthFailed: nothing may be sent there, as the server is reached without TLS.
         """
-        raw: dict[str, Json] = dict(discovery.legacy_metadata(url))
-        return _issuer(Fields(raw, "what is assumed about the server", url), raw["issuer"], "")
+        base = discovery.origin(url)
+        raw = {
+            "issuer": base,
+            "authorization_endpoint": f"{base}/authorize",
+            "token_endpoint": f"{base}/token",
+            "registration_endpoint": f"{base}/register",
+        }
+        return IssuerMetadata(raw, issuer=base, server=url, place="", legacy=True)
 
     def for_code(self, *, assume_pkce: bool = False) -> str:
         """The authorization endpoint, where a code may be asked for there.
@@ -333,73 +268,10 @@ class IssuerMetadata:
                 or f"authorization_endpoint is missing in the authorization server metadata at {self.place}.",
                 hint="It has to be the https:// URL of the page where a person signs in.",
             )
-        if not self.place or (self.pkce is None and assume_pkce):
+        name = "code_challenge_methods_supported"
+        unsaid = self.raw.get(name) is None
+        if not self.place or "S256" in (self.texts(name) or ()) or (unsaid and assume_pkce):
             return self.authorization_endpoint
-        if self.pkce is None or "S256" not in self.pkce:
-            came = "is missing" if self.pkce is None else f"is {said(', '.join(self.pkce))}"
-            raise AuthFailed(
-                f"code_challenge_methods_supported {came} in the authorization server metadata at {self.place}: "
-                "whether a stolen code would be of use to others is not known.",
-                hint='It has to be a list with "S256" in it (PKCE).'
-                + (" If the server knows PKCE all the same: assume_pkce = true." if self.pkce is None else ""),
-            )
-        return self.authorization_endpoint
-
-    def essence(self) -> dict[str, Json]:
-        """What of it is needed later: keyrings hold little, and a document may have a megabyte."""
-        return {name: _few(self.raw[name]) for name in _ESSENCE if isinstance(self.raw.get(name), (str, bool, list))}
-
-
-_ESSENCE = (
-    "issuer token_endpoint authorization_endpoint registration_endpoint revocation_endpoint "
-    "code_challenge_methods_supported token_endpoint_auth_methods_supported grant_types_supported "
-    "token_endpoint_auth_signing_alg_values_supported dpop_signing_alg_values_supported "
-    "authorization_response_iss_parameter_supported client_id_metadata_document_supported"
-).split()
-
-
-def _few(value: Json) -> Json:
-    if isinstance(value, list):
-        return [one for one in items_of(value)[:50] if isinstance(one, str) and len(one) <= 100]
-    return value[: discovery.LONGEST_ADDRESS] if isinstance(value, str) else value  # what is longer was not taken
-
-
-def _other_issuer(fields: Fields, named: str, issuer: str) -> AuthFailed:
-    should = (
-        f"It has to be exactly {said(issuer)}, with which this place was found (RFC 8414 3.3): another one could "
-        "collect what is sent there."
-    )
-    if named.rstrip("/") != issuer.rstrip("/"):
-        return AuthFailed(f"issuer in {fields.what} is {said(named)}.", hint=should)
-    return AuthFailed(
-        f"issuer in {fields.what} is {said(named)}: it differs in the slash at the end.",
-        hint=f"{should} If you know it, set issuer = {said(named)} in the [servers.NAME.auth] table.",
-    )
-
-
-def _issuer(fields: Fields, issuer: str, place: str) -> IssuerMetadata:
-    return IssuerMetadata(
-        raw=fields.raw,
-        issuer=issuer,
-        place=place,
-        token_endpoint=fields.url("token_endpoint", "the https:// URL where tokens are given out"),
-        authorization_endpoint=fields.maybe_url("authorization_endpoint"),
-        registration_endpoint=fields.maybe_url("registration_endpoint"),
-        revocation_endpoint=fields.maybe_url("revocation_endpoint"),
-        scopes=fields.texts("scopes_supported"),
-        pkce=_methods(fields),
-        sends_issuer=fields.flag("authorization_response_iss_parameter_supported"),
-        reads_documents=fields.flag("client_id_metadata_document_supported"),
-        methods=fields.texts("token_endpoint_auth_methods_supported"),
-        signing_algs=fields.texts("token_endpoint_auth_signing_alg_values_supported"),
-        grants=fields.texts("grant_types_supported"),
-        dpop_algs=fields.texts("dpop_signing_alg_values_supported"),
-        notes=fields.notes,
-    )
-
-
-def _methods(fields: Fields) -> tuple[str, ...] | None:
-    name = "code_challenge_methods_supported"
-    if fields.raw.get(name) is not None and not isinstance(fields.raw[name], list):
-        raise fields.wrong(name, 'a list with "S256" in it')
-    return fields.texts(name)
+        problem = self.wrong(name, 'a list with "S256" in it: without PKCE a stolen code may be of use to others')
+        problem.hint += " If the server knows PKCE all the same: assume_pkce = true." if unsaid else ""
+        raise problem

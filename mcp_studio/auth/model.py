@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import time
-from collections.abc import Iterable
-from dataclasses import asdict, field, fields
+from collections.abc import Mapping
+from dataclasses import Field, asdict, field, fields
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from mcp_studio.errors import LimitExceeded, SignInNeeded
-from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping
+from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, printable
 from mcp_studio.record import record
-from mcp_studio.redact import Redactor
 
 StepName = Literal["resource", "issuer", "client", "permission", "token", "stored"]
 """What protects the server; who gives tokens; who we are there; a person's permission; the token; where it is kept."""
@@ -21,6 +19,10 @@ StepState = Literal["waiting", "running", "asking", "done", "failed", "skipped"]
 SignInState = Literal["running", "paused", "browser", "choosing", "client", "done", "failed", "cancelled"]
 """`paused`: before a request, step by step; `browser`: waits for the redirect; `choosing`: several authorization
 servers; `client`: a client id is needed; the last three are final."""
+
+
+ClientKind = Literal["configured", "document", "registered", "typed"]
+"""How we came to be a client: by the configuration, our metadata document, dynamic registration, or a person's hand."""
 
 
 class AuthExchange(NamedTuple):
@@ -76,7 +78,7 @@ class Client:
     secret: str = ""
     method: str = "none"
     """How it shows itself at the token endpoint."""
-    how: Literal["configured", "document", "registered", "typed"] = "configured"
+    how: ClientKind = "configured"
     redirect_uri: str = ""
     """The redirect that it was registered with."""
     secret_expires: float = 0.0
@@ -113,11 +115,10 @@ class Grant:
     revocation_endpoint: str = ""
     dpop_key: str = ""
     """The private key that the token is bound to, as PEM."""
-    metadata: Json = None
-    """What of the authorization server's metadata is needed later."""
 
 
-class Account(NamedTuple):
+@record(frozen=True)
+class Account:
     """What is known of a sign-in without any of its secrets: for lists and the token view."""
 
     server: str
@@ -129,18 +130,18 @@ class Account(NamedTuple):
     expires: float
     refreshable: bool
     kept: str
-    """Where, in words: `the Secret Service keyring`."""
+    """Where, for people: `the Secret Service keyring`."""
     client_id: str
     client_how: str
     token_type: str
     revocable: bool
-    claims: dict[str, Json]
+    claims: dict[str, Json] = field(default_factory=dict[str, Json])
     """The payload of the access token where it is a JWT, as it stands there: its signature is not checked by us."""
-    id_claims: dict[str, Json]
+    id_claims: dict[str, Json] = field(default_factory=dict[str, Json])
 
     @staticmethod
     def of(grant: Grant, server: str, kept: str) -> Account:
-        """What may be told of a grant that is stored in a place (`kept`)."""
+        """What may be shown of a grant that is stored in a place (`kept`)."""
         return Account(
             server=server,
             resource=grant.resource,
@@ -155,31 +156,7 @@ class Account(NamedTuple):
             client_how=grant.client.how,
             token_type=grant.token_type,
             revocable=bool(grant.revocation_endpoint),
-            claims={},
-            id_claims={},
         )
-
-    @staticmethod
-    def read(raw: dict[str, Json]) -> Account:
-        """What `as_json` made; fields that are wrong count as empty."""
-        values: dict[str, Any] = {}
-        for name, empty in _NOBODY._asdict().items():
-            value: Any = raw.get(name)
-            if name == "scopes":
-                value = tuple(one for one in items_of(value) if isinstance(one, str))
-            if isinstance(empty, float) and type(value) is int:
-                value = float(value)
-            values[name] = value if type(value) is type(empty) else empty
-        return Account(**values)
-
-    def as_json(self) -> dict[str, Json]:
-        """All but the claims."""
-        values = {**self._asdict(), "scopes": list(self.scopes)}
-        del values["claims"], values["id_claims"]
-        return values
-
-
-_NOBODY = Account("", "", "", "", (), 0.0, 0.0, False, "", "", "", "", False, {}, {})
 
 
 QUOTED = 160
@@ -195,44 +172,37 @@ class AuthFailed(SignInNeeded):
     """
 
     def __init__(self, message: str, *, hint: str = "", error: str = "", status: int = 0) -> None:
-        # A sentence that is quoted at the end has its full stop already.
-        super().__init__(message[:-1] if message.endswith(('.".', '!".', '?".')) else message, hint=hint)
+        super().__init__(message, hint=hint)
         self.error = error
         self.status = status
 
 
-def said(value: object) -> str:
-    """A foreign value as it is quoted in a sentence: text in quotes, cut; anything else by its kind."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return f'"{value}"' if len(value) <= QUOTED else f'"{value[:QUOTED]}…" ({len(value):,} characters)'
-        case int() | float():
-            # CPython refuses to write more than 4,300 digits (int_max_str_digits).
-            absurd = isinstance(value, int) and value.bit_length() > 3 * QUOTED
-            return "a number of absurd length" if absurd else f"the number {value!r}"
-        case list() | dict():
-            count = f"{len(value):,}" if value else "nothing"  # pyright: ignore[reportUnknownArgumentType]
-            return f"{'a list' if isinstance(value, list) else 'an object'} with {count} in it"
-        case _:
-            return f"a {type(value).__name__}"
+ERRORS: Mapping[str, str] = {
+    "access_denied": "The person or the authorization server refused the permission.",
+    "invalid_request": "It finds the request wrong; the exchange shows what was sent.",
+    "invalid_client": "It does not know the client, or its secret is wrong.",
+    "invalid_grant": "What was shown to it is wrong, used, revoked or expired: sign in again.",
+    "unauthorized_client": "It does not let this client have codes or tokens in this way.",
+    "unsupported_grant_type": "It does not give tokens in this way.",
+    "invalid_scope": "It does not know one of the scopes, or does not give it to this client.",
+    "invalid_target": "It does not give tokens for this server: its `resource` has to be known there (RFC 8707).",
+    "invalid_dpop_proof": "It does not accept the proof for the key (RFC 9449); a clock may be wrong.",
+    "use_dpop_nonce": "It wants a nonce in the proof (RFC 9449 8), and gave none, or did not accept the one it gave.",
+    "temporarily_unavailable": "Try again later.",
+    "server_error": "It failed; try again later.",
+}
+"""What an authorization server means by the code of an error."""
+UNKNOWN_ERROR = "What that means only it can say; the exchange shows what was sent."
 
 
-def without(text: str, secrets: Iterable[str]) -> str:
-    """Foreign text without these secrets, and without what looks like a token: servers echo what they were sent."""
-    redactor = Redactor()
-    for secret in secrets:
-        redactor.learn(secret)
-    return redactor.text(text)
+def quoted(value: object) -> str:
+    """A foreign value as it is quoted in a sentence."""
+    text = f'"{value}"' if isinstance(value, str) else printable(value, indent=None)
+    return text if len(text) <= QUOTED else f"{text[:QUOTED]}… ({len(text):,} characters)"
 
 
-VERSION = 1
 PENDING = 15 * 60.0
 """Seconds that a sign-in that was set aside can be gone on with."""
-_SECRETS = frozenset("access_token refresh_token id_token secret dpop_key verifier state".split())
 
 
 @record(frozen=True)
@@ -250,9 +220,8 @@ class Pending:
     """Epoch seconds."""
     scopes: tuple[str, ...] = ()
     audience: str = ""
-    metadata: Json = None
-    place: str = ""
-    """Where the metadata of the authorization server was."""
+    issuer: str = ""
+    """The authorization server; empty where none is named, as the server is its own."""
     dpop_key: str = ""
     dpop_use: str = ""
 
@@ -262,34 +231,66 @@ class Pending:
         return not 0 <= self.until - time.time() <= PENDING
 
 
-T = TypeVar("T", Grant, Client, Pending)
+VERSION = 1
+_SECRETS = frozenset("access_token refresh_token id_token secret dpop_key verifier state".split())
+Stored = TypeVar("Stored", Grant, Client, Pending)
+T = TypeVar("T", Account, Grant, Client, Pending)
 
 
 class Damaged(ValueError):
-    """Something that was kept cannot be used; says why."""
+    """Something that was stored cannot be used."""
 
 
 def encode(value: Grant | Client | Pending) -> str:
-    """As it is kept."""
+    """The text that the vault stores."""
     return dumps({"version": VERSION, "kind": type(value).__name__, **asdict(value)}).decode()
 
 
-def decode(kind: type[T], text: str) -> T:
-    """As it was.
+def decode(kind: type[Stored], text: str) -> Stored:
+    """The value that was stored.
 
     Raises:
-        Damaged: it is something else.
+        Damaged: the text is something else.
     """
     try:
         raw = mapping(loads(text, most=64))
     except (JsonProblem, LimitExceeded):
-        raise Damaged("it is not what was written") from None
-    version = raw.get("version")
-    if not isinstance(version, int) or isinstance(version, bool) or raw.get("kind") != kind.__name__:
-        raise Damaged("it is not what was written")
-    if version != VERSION:
-        raise Damaged("a newer mcp-studio has written it" if version > VERSION else f"it has the version {version}")
-    return _made(kind, raw)
+        raw = {}
+    if (raw.get("version"), raw.get("kind")) != (VERSION, kind.__name__):
+        raise Damaged("it is not what was written, or a newer mcp-studio has written it")
+    return from_json(kind, raw)
+
+
+def from_json(kind: type[T], raw: dict[str, Json]) -> T:
+    """A value out of its fields; those that it does not have are left out.
+
+    Raises:
+        Damaged: a field is missing or of another type.
+    """
+    given: dict[str, Any] = {one.name: _checked(one, raw[one.name]) for one in fields(kind) if one.name in raw}
+    try:
+        return kind(**given)
+    except TypeError:
+        raise Damaged("parts of it are missing") from None
+
+
+def _checked(field: Field[Any], value: Json) -> object:
+    """A value as its field wants it; fields are annotated with a few types only."""
+    match str(field.type):
+        case "str" | "ClientKind" if isinstance(value, str):
+            return value
+        case "bool" if isinstance(value, bool):
+            return value
+        case "float" if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return float(value)
+        case "tuple[str, ...]" if isinstance(value, list) and all(isinstance(one, str) for one in items_of(value)):
+            return tuple(items_of(value))
+        case "Client":
+            return from_json(Client, mapping(value))
+        case "Json" | "dict[str, Json]":
+            return value
+        case _:
+            raise Damaged(f"{field.name} in it is not what it should be")
 
 
 def secrets(value: Grant | Client | Pending) -> list[str]:
@@ -299,50 +300,8 @@ def secrets(value: Grant | Client | Pending) -> list[str]:
     return [one for one in (*found, *inner) if one]
 
 
-def _made(kind: type[T], raw: dict[str, Json]) -> T:
-    given: dict[str, Any] = {}
-    for one in fields(kind):
-        if one.name in raw:
-            given[one.name] = _checked(str(one.type), raw[one.name], one.name)
-    try:
-        return kind(**given)
-    except TypeError:
-        raise Damaged("parts of it are missing") from None
-
-
-def _checked(kind: str, value: Json, name: str) -> object:
-    """A value as its field wants it; fields are annotated with a few kinds only."""
-    match kind:
-        case "str" if isinstance(value, str):
-            return value
-        case "float" if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return float(value)
-        case "tuple[str, ...]" if isinstance(value, list) and all(isinstance(one, str) for one in items_of(value)):
-            return tuple(items_of(value))
-        case "Client" if isinstance(value, dict):
-            return _made(Client, mapping(value))
-        case "Json":
-            return value
-        case _ if kind.startswith("Literal[") and isinstance(value, str) and repr(value) in kind:
-            return value
-        case _:
-            raise Damaged(f"{name} in it is not what it should be")
-
-
 LONGEST = 65_536
 """Characters of a token that is looked into."""
-_TIMES = {"exp": "expires", "iat": "issued", "nbf": "valid from", "auth_time": "signed in"}
-
-
-class Moment(NamedTuple):
-    """One claim that is a time."""
-
-    claim: str
-    what: str
-    when: float
-    """Epoch seconds."""
-    words: str
-    """`2026-11-22 05:00:00 UTC, in 59 minutes`."""
 
 
 def payload(token: str) -> dict[str, Json]:
@@ -354,32 +313,14 @@ def payload(token: str) -> dict[str, Json]:
     try:
         data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         return mapping(loads(data, most=32, values=2_000))
-    except (binascii.Error, ValueError, JsonProblem, LimitExceeded):
+    except (ValueError, LimitExceeded):  # damaged base64 and JSON are ValueErrors
         return {}
-
-
-def moments(claims: dict[str, Json], now: float | None = None) -> tuple[Moment, ...]:
-    """The claims that are times, in words."""
-    found: list[Moment] = []
-    for claim, what in _TIMES.items():
-        value = claims.get(claim)
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e11:
-            found.append(Moment(claim, what, float(value), when(float(value), now)))
-    return tuple(found)
-
-
-def when(moment: float, now: float | None = None) -> str:
-    """A time in words: `2026-11-22 05:00:00 UTC, in 59 minutes`."""
-    gap = moment - (time.time() if now is None else now)
-    stamp = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(moment))
-    return f"{stamp}, {'in ' if gap >= 0 else ''}{span(abs(gap))}{'' if gap >= 0 else ' ago'}"
 
 
 def span(seconds: float) -> str:
     """A length of time in its largest unit: `59 minutes`."""
-    for size, name in ((86_400 * 365, "year"), (86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if seconds >= 2 * size or (name == "minute" and seconds >= size):
-            count = int(seconds // size)
-            return f"{count:,} {name}{'' if count == 1 else 's'}"
+    for size, name in ((86_400 * 365, "years"), (86_400, "days"), (3_600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{int(seconds // size):,} {name}"
     count = int(seconds)
     return f"{count} second{'' if count == 1 else 's'}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_studio.auth import model
 from mcp_studio.auth.authorize import Expected
 from mcp_studio.auth.callback import Redirects
+from mcp_studio.auth.discovery import tidy
 from mcp_studio.auth.fetch import Fetcher
 from mcp_studio.auth.flow import Flow
 from mcp_studio.auth.model import Account, AuthExchange, AuthFailed, AuthStep, NextRequest, SignInState, StepName
@@ -34,7 +35,7 @@ TITLES: dict[StepName, str] = {
 """All steps, in their order."""
 FINAL: tuple[SignInState, ...] = ("done", "failed", "cancelled")
 LONGEST = 4_096
-"""Characters of a client id or secret that a person types."""
+"""Characters of a client id and secret that a person types."""
 
 
 class SignIn:
@@ -52,7 +53,16 @@ class SignIn:
         redirect_url: str = "",
         anew: bool = False,
     ) -> None:
-        """Made by `Accounts.sign_in`, which says what its arguments are."""
+        """Made by `Accounts.sign_in`.
+
+        Args:
+            scopes: what is asked for in any case.
+            challenge: the `WWW-Authenticate` that led to it; without one it is fetched.
+            step_by_step: it stops before each request.
+            redirect_url: it goes on with what was set aside: where the browser was sent to.
+            anew: another client is registered, whatever is known of one.
+        """
+        config = tidy(config)
         self.server = config.name
         """The name of the server."""
         self.state: SignInState = "running"
@@ -85,12 +95,15 @@ class SignIn:
         """Why the page must not be opened, or empty."""
         self.warnings: tuple[str, ...] = ()
         """What a person should know of the page's address before going there."""
+        self.scopes = tuple(scopes)
+        self.challenge = challenge
+        self.anew = anew
         self._accounts = accounts
         self._config = config
         self._redirect_url = redirect_url
         self._step: AuthStep | None = None
         fetcher = Fetcher(config, accounts.limits, tap, accounts.redactor, gate=self._gate, record=self._record)
-        self._flow = Flow(accounts, config, fetcher, self, asked=scopes, challenge=challenge, anew=anew)
+        self._flow = Flow(accounts, config, fetcher, self)
         self._task: asyncio.Task[None] | None = None
         self._answer: asyncio.Future[Any] | None = None
         self._redirects: Redirects | None = None
@@ -119,7 +132,7 @@ class SignIn:
     async def _work(self) -> None:
         try:
             grant = await (self._flow.resume(self._redirect_url) if self._redirect_url else self._flow.run())
-            self.account = await self._accounts.signed_in(self._config, grant)
+            self.account = await self._accounts.signed_in(self._config, grant, self._flow.unsaved)
         except StudioError as problem:
             self._end("failed", problem)
         except OSError as problem:
@@ -171,11 +184,11 @@ class SignIn:
         if self.state != "client":
             raise UsageError("No client id is asked for.")
         client_id, secret = client_id.strip(), secret.strip()
-        for what, value in (("client id", client_id), ("client secret", secret)):
-            if not (value.isascii() and value.isprintable() and len(value) <= LONGEST):
-                raise UsageError(f"That is no {what}.", hint="It consists of printable ASCII characters.")
-        if not client_id:
-            raise UsageError("The client id is empty.")
+        both = client_id + secret
+        if not (client_id and both.isascii() and both.isprintable() and len(both) <= LONGEST):
+            raise UsageError(
+                "That is no client id, or no secret of one.", hint="They consist of printable ASCII characters."
+            )
         self._reply((client_id, secret))
 
     def paste(self, redirect_url: str) -> None:

@@ -9,21 +9,31 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import threading
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import asdict, field
 from pathlib import Path
-from typing import NamedTuple
 
-from mcp_studio.auth.model import Account, Client, Damaged, Grant, Pending, T, decode, encode, secrets
+from mcp_studio.auth.model import (
+    Account,
+    Client,
+    Damaged,
+    Grant,
+    Pending,
+    Stored,
+    decode,
+    encode,
+    from_json,
+    secrets,
+)
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, pretty
 from mcp_studio.paths import write_atomically
+from mcp_studio.record import record
 from mcp_studio.vault.base import LockHeld, Vault, beside, file_lock
 
 VERSION = 1
 FILE = "sign-ins.json"
-_LARGEST = 4 * 1024 * 1024
-_MOST = 2_000
 _PATIENCE = 60.0
 """Seconds that somebody else may be renewing: more than a few requests take."""
 _PENDING = 5
@@ -33,12 +43,13 @@ _PROBE = "tried"
 Key = tuple[str, str]
 
 
-class Entries(NamedTuple):
-    """What the file says."""
+@record()
+class Entries:
+    """What the file of sign-ins says."""
 
-    grants: dict[Key, Account]
+    grants: dict[Key, Account] = field(default_factory=dict[Key, Account])
     """By resource and account."""
-    clients: frozenset[Key]
+    clients: set[Key] = field(default_factory=set[Key])
     """Issuer and account."""
     problem: str = ""
     """Why the file cannot be used, as a sentence."""
@@ -46,63 +57,34 @@ class Entries(NamedTuple):
     """A newer version has written it, which knows more of it."""
 
 
-class Index:
-    """The file; without one it is in memory."""
-
-    def __init__(self, file: Path | None) -> None:
-        self._file = file
-        self._cache: tuple[object, Entries] = (None, Entries({}, frozenset()))
-
-    def read(self) -> Entries:
-        """What the file says now; it is read only after it has changed."""
-        stamp, entries = self._cache
-        if self._file is None:
-            return entries
-        try:
-            stat = self._file.stat()
-            now = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
-            if now != stamp:
-                entries = self._parsed(self._file.read_bytes() if stat.st_size <= _LARGEST else b"")
-                self._cache = (now, entries)
-        except OSError:
-            return Entries({}, frozenset())
-        return entries
-
-    def _parsed(self, data: bytes) -> Entries:
-        try:
-            raw = mapping(loads(data, most=16))
-        except JsonProblem:
-            return Entries({}, frozenset(), f"{self._file} cannot be read; sign-ins have to be made anew.")
-        version = raw.get("version")
-        if isinstance(version, int) and version > VERSION:
-            problem = f"{self._file} was written by a newer mcp-studio; its sign-ins are not used."
-            return Entries({}, frozenset(), problem, True)
-        grants = [mapping(one) for one in items_of(raw.get("sign_ins"))[:_MOST]]
-        clients = [mapping(one) for one in items_of(raw.get("clients"))[:_MOST]]
-        return Entries(
-            {key: Account.read(one) for one in grants if (key := _key(one, "resource"))},
-            frozenset(key for one in clients if (key := _key(one, "issuer"))),
-        )
-
-    def write(self, entries: Entries) -> None:
-        """Write the file.
-
-        Raises:
-            OSError: it cannot be written.
-        """
-        if self._file is not None:
-            grants = [account.as_json() for _, account in sorted(entries.grants.items(), key=lambda one: one[0])]
-            clients: list[Json] = [
-                {"issuer": issuer, "account": account} for issuer, account in sorted(entries.clients)
-            ]
-            raw: Json = {"version": VERSION, "sign_ins": list[Json](grants), "clients": clients}
-            write_atomically(self._file, pretty(raw).encode() + b"\n")
-        self._cache = (None, entries)
+def _read_entries(file: Path) -> Entries:
+    try:
+        raw = mapping(loads(file.read_bytes(), most=16))
+    except OSError:
+        return Entries()
+    except JsonProblem:
+        return Entries(problem=f"{file} cannot be read; sign-ins have to be made anew.")
+    version = raw.get("version")
+    if isinstance(version, int) and version > VERSION:
+        return Entries(problem=f"{file} was written by a newer mcp-studio; its sign-ins are not used.", newer=True)
+    found = Entries()
+    for one in items_of(raw.get("sign_ins")):
+        with suppress(Damaged):
+            account = from_json(Account, mapping(one))
+            found.grants[account.resource, account.account] = account
+    for one in map(mapping, items_of(raw.get("clients"))):
+        found.clients.add((str(one.get("issuer")), str(one.get("account"))))
+    return found
 
 
-def _key(one: dict[str, Json], name: str) -> Key | None:
-    first, account = one.get(name), one.get("account")
-    return (first, account) if isinstance(first, str) and isinstance(account, str) else None
+def _write_entries(file: Path, entries: Entries) -> None:
+    clients = [{"issuer": issuer, "account": account} for issuer, account in sorted(entries.clients)]
+    raw: Json = {"version": VERSION, "sign_ins": [asdict(one) for one in _sorted(entries)], "clients": clients}
+    write_atomically(file, pretty(raw).encode() + b"\n")
+
+
+def _sorted(entries: Entries) -> list[Account]:
+    return sorted(entries.grants.values(), key=lambda one: (one.resource, one.account))
 
 
 class GrantStore:
@@ -118,7 +100,8 @@ class GrantStore:
         self._open = vault
         self._locks = state / "locks"
         self._learn = learn
-        self._index = Index(None if memory else state / FILE)
+        self._file = state / FILE
+        self._memory = Entries()
         self._vault: Vault | None = None
         self._guard = threading.Lock()
         self.lasting = not memory
@@ -147,23 +130,18 @@ class GrantStore:
 
         await beside(probe)
 
-    def known(self, resource: str, account: str) -> bool:
+    def has_grant(self, resource: str, account: str) -> bool:
         """Whether there is a grant, by the file alone: cheap."""
-        return (resource, account) in self._index.read().grants
-
-    def stamp(self, resource: str, account: str) -> str:
-        """Changes whenever a process stores a grant; empty where there is none. Cheap."""
-        found = self._index.read().grants.get((resource, account))
-        return f"{found.obtained} {found.expires} {found.kept}" if found else ""
+        return (resource, account) in self._entries().grants
 
     def issuer(self, resource: str, account: str) -> str:
         """The authorization server that gave the grant; empty where there is none."""
-        found = self._index.read().grants.get((resource, account))
+        found = self._entries().grants.get((resource, account))
         return found.issuer if found else ""
 
     async def list(self) -> list[Account]:
         """All grants, without their secrets and claims; the vault is not asked."""
-        return [account for _, account in sorted(self._index.read().grants.items(), key=lambda one: one[0])]
+        return _sorted(self._entries())
 
     async def load(self, resource: str, account: str) -> Grant | None:
         """The grant, None where there is none or what is there cannot be read (then `problem` says why).
@@ -171,8 +149,8 @@ class GrantStore:
         Raises:
             VaultRefused: the vault cannot be read.
         """
-        if not self.known(resource, account):
-            self.problem = self._index.read().problem
+        if not self.has_grant(resource, account):
+            self.problem = self._entries().problem
             return None
         grant = await beside(self._get, Grant, _name("grant", resource, account))
         if grant and (grant.resource, grant.account) != (resource, account):
@@ -186,29 +164,30 @@ class GrantStore:
             VaultRefused, OSError: it is not stored.
         """
 
-        def change(entries: Entries) -> Entries:
-            self._put(entries, _name("grant", grant.resource, grant.account), grant)
-            account = Account.of(grant, server, self._ready().place)
-            return entries._replace(grants={**entries.grants, (grant.resource, grant.account): account})
+        def save() -> None:
+            with self._changing() as entries:
+                self._put(_name("grant", grant.resource, grant.account), grant)
+                entries.grants[grant.resource, grant.account] = Account.of(grant, server, self._ready().place)
 
-        await beside(self._change, change)
+        await beside(save)
 
     async def remove(self, resource: str, account: str) -> bool:
         """Forget a grant; False where there was none."""
 
-        def change(entries: Entries) -> Entries | None:
-            if (resource, account) not in entries.grants:
-                return None
-            # What cannot be deleted stays in the list: it is still there.
-            self._ready().delete(_name("grant", resource, account))
-            left = {key: one for key, one in entries.grants.items() if key != (resource, account)}
-            return entries._replace(grants=left)
+        def remove() -> None:
+            with self._changing() as entries:
+                # What cannot be deleted stays in the list: it is still there.
+                self._ready().delete(_name("grant", resource, account))
+                entries.grants.pop((resource, account), None)
 
-        return await beside(self._change, change)
+        known = self.has_grant(resource, account)
+        if known:
+            await beside(remove)
+        return known
 
     async def client(self, issuer: str, account: str) -> Client | None:
         """Who we are at an authorization server, where it was registered or typed."""
-        if (issuer, account) not in self._index.read().clients:
+        if (issuer, account) not in self._entries().clients:
             return None
         client = await beside(self._get, Client, _name("client", issuer, account))
         return client if client and client.issuer == issuer else None
@@ -216,45 +195,48 @@ class GrantStore:
     async def save_client(self, client: Client, account: str) -> None:
         """Store who we are."""
 
-        def change(entries: Entries) -> Entries:
-            self._put(entries, _name("client", client.issuer, account), client)
-            return entries._replace(clients=entries.clients | {(client.issuer, account)})
+        def save() -> None:
+            with self._changing() as entries:
+                self._put(_name("client", client.issuer, account), client)
+                entries.clients.add((client.issuer, account))
 
-        await beside(self._change, change)
+        await beside(save)
 
     async def remove_client(self, issuer: str, account: str) -> bool:
         """Forget who we are; False where that was not known."""
 
-        def change(entries: Entries) -> Entries | None:
-            if (issuer, account) not in entries.clients:
-                return None
-            self._ready().delete(_name("client", issuer, account))
-            return entries._replace(clients=entries.clients - {(issuer, account)})
+        def remove() -> None:
+            with self._changing() as entries:
+                self._ready().delete(_name("client", issuer, account))
+                entries.clients.discard((issuer, account))
 
-        return await beside(self._change, change)
+        known = (issuer, account) in self._entries().clients
+        if known:
+            await beside(remove)
+        return known
 
     async def save_pending(self, pending: Pending) -> None:
         """Store a sign-in that goes on later, besides a few others that do."""
 
         def save() -> None:
             self._learn_secrets(pending)
-            with self._changing():
-                self._wait(pending, [pending, *self._waiting(pending.resource, pending.account)])
+            with self._locked():
+                self._set_pending(pending, [pending, *self._pending(pending.resource, pending.account)])
 
         await beside(save)
 
     async def pending(self, resource: str, account: str) -> list[Pending]:
         """The sign-ins that were set aside and not long ago, the newest first."""
-        return await beside(self._waiting, resource, account)
+        return await beside(self._pending, resource, account)
 
     async def take_pending(self, pending: Pending) -> bool:
         """Use one of them up; False where somebody has."""
 
         def take() -> bool:
-            with self._changing():
-                waiting = self._waiting(pending.resource, pending.account)
+            with self._locked():
+                waiting = self._pending(pending.resource, pending.account)
                 left = [one for one in waiting if one.state != pending.state]
-                self._wait(pending, left)
+                self._set_pending(pending, left)
                 return len(left) < len(waiting)
 
         return await beside(take)
@@ -282,6 +264,9 @@ class GrantStore:
                 await asyncio.sleep(0.05)
             yield
 
+    def _entries(self) -> Entries:
+        return _read_entries(self._file) if self.lasting else self._memory
+
     # What follows runs in threads.
 
     def _ready(self) -> Vault:
@@ -294,7 +279,7 @@ class GrantStore:
         for secret in secrets(value):
             self._learn(secret, f"{type(value).__name__} {where}")
 
-    def _get(self, kind: type[T], name: str) -> T | None:
+    def _get(self, kind: type[Stored], name: str) -> Stored | None:
         self.problem = ""
         text = self._ready().get(name)
         if text is None:
@@ -307,37 +292,34 @@ class GrantStore:
         self._learn_secrets(value)
         return value
 
-    def _put(self, entries: Entries, name: str, value: Grant | Client) -> None:
-        if entries.newer:
-            raise StudioError(entries.problem, hint="Use the newer one, or move that file away and sign in anew.")
+    def _put(self, name: str, value: Grant | Client) -> None:
         self._learn_secrets(value)
         self._ready().set(name, encode(value))
 
-    def _change(self, change: Callable[[Entries], Entries | None]) -> bool:
-        """Change the file with nobody in between; False where there was nothing to change."""
-        with self._changing():
-            entries = change(self._index.read())
-            if entries is not None:
-                self._index.write(entries)
-        return entries is not None
+    @contextmanager
+    def _changing(self) -> Generator[Entries]:
+        """What the file says, to be changed with nobody in between; it is written at the end."""
+        with self._locked():
+            entries = self._entries()
+            if entries.newer:
+                raise StudioError(entries.problem, hint="Use the newer one, or move that file away and sign in anew.")
+            yield entries
+            if self.lasting:
+                _write_entries(self._file, entries)
 
-    def _changing(self) -> AbstractContextManager[object]:
+    def _locked(self) -> AbstractContextManager[object]:
         return file_lock(self._locks / "sign-ins.lock", "the list of sign-ins") if self.lasting else self._guard
 
-    def _waiting(self, resource: str, account: str) -> list[Pending]:
+    def _pending(self, resource: str, account: str) -> list[Pending]:
         found: list[Pending] = []
-        try:
-            texts = items_of(loads(self._ready().get(_name("pending", resource, account)) or "[]"))
-        except JsonProblem:
-            return []
-        for text in texts[:_PENDING]:
+        for text in items_of(loads(self._ready().get(_name("pending", resource, account)) or "[]")):
             with suppress(Damaged):
-                found.append(decode(Pending, text if isinstance(text, str) else ""))
+                found.append(decode(Pending, text))
         for one in found:
             self._learn_secrets(one)
         return [one for one in found if not one.expired and (one.resource, one.account) == (resource, account)]
 
-    def _wait(self, about: Pending, waiting: list[Pending]) -> None:
+    def _set_pending(self, about: Pending, waiting: list[Pending]) -> None:
         name = _name("pending", about.resource, about.account)
         if waiting:
             self._ready().set(name, dumps([encode(one) for one in waiting[:_PENDING]]).decode())
@@ -358,7 +340,6 @@ def _name(kind: str, where: str, account: str) -> str:
 
 
 TRUSTED_FILE = "authorization-servers.json"
-_LARGEST_TRUSTED_FILE = 1024 * 1024
 _MOST_TRUSTED = 1_000
 _FIELDS = ("resource", "account", "client_id", "issuer")
 ClientKey = tuple[str, str, str]
@@ -383,34 +364,28 @@ class Trusted:
 
     def put(self, key: ClientKey, issuer: str) -> None:
         """Remember one; a state folder that cannot be written is no obstacle to signing in."""
-        known = self._known()
-        if known.pop(key, "") != issuer:
-            self._here[key] = issuer
-            self._write({**known, key: issuer})
+        self._write({**self._known(), key: issuer})
 
     def forget(self, resource: str, account: str) -> None:
         """Forget what the clients of a server were used at."""
-        known = self._known()
-        left = {key: issuer for key, issuer in known.items() if key[:2] != (resource, account)}
-        self._here = {key: issuer for key, issuer in self._here.items() if key in left}
-        if left != known:
-            self._write(left)
+        self._write({key: issuer for key, issuer in self._known().items() if key[:2] != (resource, account)})
 
     def _known(self) -> dict[ClientKey, str]:
         known: dict[ClientKey, str] = {}
         try:
-            data = self._file.read_bytes() if self._file.stat().st_size <= _LARGEST_TRUSTED_FILE else b""
-            entries = items_of(mapping(loads(data, most=8)).get("servers"))
+            entries = items_of(mapping(loads(self._file.read_bytes(), most=8)).get("servers"))
         except (OSError, JsonProblem):
-            entries = []
-        for one in entries[-_MOST_TRUSTED:]:
+            return self._here
+        for one in entries:
             resource, account, client_id, issuer = (str(mapping(one).get(name, "")) for name in _FIELDS)
             known[resource, account, client_id] = issuer
         return {**known, **self._here}
 
     def _write(self, known: dict[ClientKey, str]) -> None:
-        servers: list[Json] = [
-            dict(zip(_FIELDS, (*key, issuer), strict=True)) for key, issuer in [*known.items()][-_MOST_TRUSTED:]
-        ]
-        with suppress(OSError):
+        newest = list(known.items())[-_MOST_TRUSTED:]
+        servers: list[Json] = [dict(zip(_FIELDS, (*key, issuer), strict=True)) for key, issuer in newest]
+        try:
             write_atomically(self._file, pretty({"version": 1, "servers": servers}).encode() + b"\n")
+            self._here = {}
+        except OSError:
+            self._here = known

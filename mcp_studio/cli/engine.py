@@ -95,7 +95,7 @@ async def within(studio: Studio, out: Output, body: Body, asker: Asker, *, answe
             await ends.enter_async_context(asker.answering(studio.inbox))
         code = await body(studio)
         # A renewed token leaves behind one that may be used up.
-        for words in studio.accounts.unkept:
+        for words in studio.signing.unsaved:
             out.warn(f"{words} It ends with this command: sign in again, once tokens can be kept.")
         return code
 

@@ -13,13 +13,10 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from mcp_studio.auth.accounts import Accounts, Browser
 from mcp_studio.config.expand import see_to
-from mcp_studio.config.model import ServerConfig, Settings
+from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.limits import Limits
-from mcp_studio.paths import Paths
-from mcp_studio.redact import Redactor
 from mcp_studio.session.connection import ConnectClock, Connection
 from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.state import Spawn
@@ -27,6 +24,7 @@ from mcp_studio.transport.base import Credentials, HeaderList, Headers, Refused,
 
 if TYPE_CHECKING:
     from mcp_studio.auth.access import SignInRequest
+    from mcp_studio.auth.accounts import Accounts
     from mcp_studio.auth.signin import SignIn
     from mcp_studio.session.manager import ConnectionManager
     from mcp_studio.session.supervisor import Supervisor
@@ -139,23 +137,14 @@ class Signing:
     """All sign-ins of one studio.
 
     Args:
+        make_accounts: makes `accounts` when they are first needed: a studio of programs never signs in.
         can_ask: whether anybody can answer the question.
         spawn: starts a task of the studio.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        paths: Paths,
-        redactor: Redactor,
-        inbox: Inbox,
-        *,
-        can_ask: bool,
-        spawn: Spawn,
-        browser: Browser,
-    ) -> None:
-        self.accounts = Accounts(settings, paths, settings.limits, redactor, browser)
-        """What is known of sign-ins, and all that can be done with them; studios may share it."""
+    def __init__(self, make_accounts: Callable[[], Accounts], inbox: Inbox, *, can_ask: bool, spawn: Spawn) -> None:
+        self._make_accounts = make_accounts
+        self._accounts: Accounts | None = None
         self._inbox = inbox
         self._can_ask = can_ask
         self._spawn = spawn
@@ -163,6 +152,22 @@ class Signing:
         self._running: dict[str, tuple[SignIn, ServerConfig]] = {}
         self._questions: dict[str, _Question] = {}
         self._declined: dict[str, Connection] = {}
+
+    @property
+    def accounts(self) -> Accounts:
+        """What is known of sign-ins, and all that can be done with them."""
+        if self._accounts is None:
+            self._accounts = self._make_accounts()
+        return self._accounts
+
+    def share(self, other: Signing) -> None:
+        """Use the accounts of another studio."""
+        self._make_accounts = lambda: other.accounts
+
+    @property
+    def unsaved(self) -> tuple[str, ...]:
+        """What is lost when this process ends, as it could not be stored: sentences."""
+        return self._accounts.unsaved if self._accounts else ()
 
     def attach(self, manager: ConnectionManager) -> None:
         """These are the servers. A sign-in ends with its server, and when that is another one from now on."""
@@ -328,7 +333,8 @@ class Signing:
         ending = [asyncio.create_task(_over(sign_in)) for sign_in, _ in self._running.values()]
         if ending:
             await asyncio.wait(ending, timeout=seconds)
-        await self.accounts.settle(seconds)
+        if self._accounts is not None:
+            await self._accounts.settle(seconds)
 
     def _check(self, name: str) -> None:
         """A server of the same name at another address, or with another client, is another one."""

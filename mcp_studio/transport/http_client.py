@@ -21,17 +21,18 @@ if TYPE_CHECKING:
     import httpx2
 
 
-async def look_up(host: str) -> None:
-    """Wait until a host name resolves.
+async def look_up(host: str) -> list[str]:
+    """The addresses of a host.
 
     The event loop looks names up in threads that are joined when the loop ends, and a look-up that hangs would hold
-    up quitting for as long. So it is tried first in a thread that nobody waits for; only what resolves goes further.
+    up quitting for as long. So it is done in a thread that nobody waits for.
 
     Raises:
         OSError: the name does not resolve.
         UnicodeError: it cannot be a host name.
     """
-    await beside(socket.getaddrinfo, host, None, type=socket.SOCK_STREAM)
+    found = await beside(socket.getaddrinfo, host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(info[4][0]) for info in found))
 
 
 # ---------------------------------------------------------------------------------------------------- proxies

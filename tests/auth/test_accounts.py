@@ -68,30 +68,6 @@ async def test_who_signs_out_elsewhere_is_signed_out_here(tmp_path: Path) -> Non
         await caller.edge.close(1)
 
 
-async def test_a_vault_that_lost_its_secrets_is_not_asked_each_time(tmp_path: Path) -> None:
-    class Counting(MemoryVault):
-        asked = 0
-
-        def get(self, name: str) -> str | None:
-            self.asked += 1
-            return super().get(name)
-
-    vault = Counting()
-    async with AuthServer() as world:
-        config = server(world.url)
-        assert (await Desk(tmp_path, vault).done(config)).state == "done"
-        vault.secrets.clear()
-        vault.asked = 0
-        desk = Desk(tmp_path, vault)
-        caller = Caller(desk, config, agrees=None)
-        for _ in range(3):
-            with pytest.raises(SignInNeeded):
-                await caller.call()
-        assert vault.asked == 1
-        assert (await desk.done(config)).state == "done" and await caller.call() == 200
-        await caller.edge.close(1)
-
-
 async def test_two_accounts_at_one_server(tmp_path: Path) -> None:
     async with AuthServer() as world:
         desk = Desk(tmp_path)

@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_studio.auth import tokens
+from mcp_studio.auth.dpop import Dpop
 from mcp_studio.auth.model import AuthFailed
 from mcp_studio.jsontext import Json
+from mcp_studio.redact import Redactor
 from tests.auth.test_metadata import ANY_JSON
 
-WHO = "The token endpoint https://as.example/token"
+ENDPOINT = "https://as.example/token"
 TOKEN = "access-token-0123456789"
 GOOD: dict[str, Json] = {"access_token": TOKEN, "token_type": "Bearer", "expires_in": 3600}
 SENT = ("code-0123456789", "verifier-0123456789", "s3cret with blank")
@@ -21,36 +23,38 @@ SENT = ("code-0123456789", "verifier-0123456789", "s3cret with blank")
 
 def read(answer: Json, status: int = 200, **given: object) -> tokens.Tokens:
     body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-    return tokens.read(status, body, who=WHO, secrets=SENT, **given)  # type: ignore[arg-type]
+    redactor = Redactor()
+    for secret in (*SENT, TOKEN):  # as `Fetcher` does with what it sends, and what answers call secret
+        redactor.learn(secret)
+    return tokens.read(status, body, redactor, endpoint=ENDPOINT, **given)  # type: ignore[arg-type]
 
 
 def test_tokens_are_read() -> None:
     found = read({**GOOD, "refresh_token": "rt-secret", "id_token": "a.b.c", "scope": "a b", "extra": 1}, asked=("a",))
     assert (found.access_token, found.refresh_token, found.id_token) == (TOKEN, "rt-secret", "a.b.c")
     assert (found.token_type, found.expires_in, found.scopes) == ("Bearer", 3600.0, ("a", "b"))
-    assert found.raw == {"token_type": "Bearer", "expires_in": 3600, "scope": "a b", "extra": 1}
 
 
 @pytest.mark.parametrize("kind", ["Bearer", "bearer", "BEARER"])
 def test_the_type_is_compared_without_case(kind: str) -> None:
     assert read({**GOOD, "token_type": kind}).token_type == "Bearer"
-    assert read({**GOOD, "token_type": "dPoP"}, dpop="may").token_type == "DPoP"
+    assert read({**GOOD, "token_type": "dPoP"}, dpop=Dpop.make(required=False)).token_type == "DPoP"
 
 
 @pytest.mark.parametrize(
     "kind, dpop, words",
     [
-        ("DPoP", "no", "bound to a key"),
+        ("DPoP", "no", "DPoP"),
         ("Bearer", "must", "Bearer"),
-        (None, "must", "Bearer"),
+        (None, "must", "DPoP"),
         ("mac", "no", '"mac"'),
-        (5, "no", "the number 5"),
+        (5, "no", "type 5"),
         ("N_A", "may", "N_A"),
     ],
 )
 def test_a_token_of_another_type_is_refused(kind: Json, dpop: str, words: str) -> None:
     with pytest.raises(AuthFailed, match=words) as caught:
-        read({**GOOD, "token_type": kind}, dpop=dpop)
+        read({**GOOD, "token_type": kind}, dpop=None if dpop == "no" else Dpop.make(required=dpop == "must"))
     assert "token_type" in caught.value.hint and TOKEN not in str(caught.value)
 
 
@@ -64,8 +68,8 @@ def test_a_missing_type_is_noted() -> None:
     [
         (3600, 3600, False),
         (0.5, 0.5, False),
-        ("3600", 3600, True),
-        (" 60 ", 60, True),
+        ("3600", 3600, False),
+        (" 60 ", 60, False),
         (None, 0, False),
         ("", 0, False),
         (0, 0, True),
@@ -73,10 +77,10 @@ def test_a_missing_type_is_noted() -> None:
         ("soon", 0, True),
         (True, 0, True),
         ([], 0, True),
-        (10**400, tokens.LATEST, True),
-        (1e300, tokens.LATEST, True),
-        ("9" * 14, tokens.LATEST, True),
-        ("9" * 400, 0, True),
+        (10**400, 0, True),
+        (1e300, tokens.LATEST, False),
+        ("9" * 14, tokens.LATEST, False),
+        ("9" * 400, tokens.LATEST, False),
     ],
 )
 def test_the_life_of_a_token_is_a_sane_number(value: Json, seconds: float, noted: bool) -> None:
@@ -93,9 +97,9 @@ def test_a_number_beyond_all_floats_is_read() -> None:
     [
         (..., ("x",), False),
         (None, ("x",), False),
-        ("", (), False),
-        ("a b a", ("a", "b"), False),
-        (["a", "b", 1], ("a", "b"), True),
+        ("", (), True),
+        ("x b x", ("x", "b"), False),
+        (["a", "x", 1], ("a", "x"), False),
         (5, ("x",), True),
     ],
 )
@@ -116,23 +120,23 @@ def test_a_token_that_no_header_can_carry_is_refused(name: str, value: Json) -> 
 
 
 def test_a_number_in_place_of_a_token_is_not_shown() -> None:
-    with pytest.raises(AuthFailed, match="no string") as caught:
+    with pytest.raises(AuthFailed, match="a header can carry") as caught:
         read({**GOOD, "access_token": 4711_4711})
     assert "4711" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
     "granted, words",
-    [("a", "not granted: b"), ("a b c", "nobody asked for it: c"), ("a b", ""), ("a c", "not granted: b")],
+    [("a", "not granted: b"), ("a b", ""), ("a c", "not granted: b")],
 )
 def test_scopes_that_differ_from_what_was_asked_are_noted(granted: str, words: str) -> None:
-    told = read({**GOOD, "scope": granted}, asked=("a", "b")).notes.get("scopes", "")
+    told = read({**GOOD, "scope": granted}, asked=("a", "b")).notes.get("scope", "")
     assert words in told and bool(told) is bool(words)
 
 
 def test_a_refresh_token_is_what_offline_access_asks_for() -> None:
     asked = ("tools", "offline_access")
-    assert "offline_access" in read({**GOOD, "scope": "tools"}, asked=asked).notes["scopes"]
+    assert "offline_access" in read({**GOOD, "scope": "tools"}, asked=asked).notes["scope"]
     assert not read({**GOOD, "scope": "tools", "refresh_token": "r"}, asked=asked).notes
 
 
@@ -147,15 +151,14 @@ def test_a_missing_token_is_said() -> None:
 @pytest.mark.parametrize("status", [200, 400, 401, 500])
 def test_an_error_is_said_in_words(error: str, status: int) -> None:
     with pytest.raises(AuthFailed) as caught:
-        read({"error": error, "error_description": "told so", "error_uri": "https://as.example/e"}, status)
+        read({"error": error, "error_description": "told so"}, status)
     problem = caught.value
     assert (problem.error, problem.status) == (error, status)
-    assert error in problem.message and "told so" in problem.message and "https://as.example/e" in problem.hint
-    assert ("has to be 400" in problem.hint) is (status == 200)
-    assert not problem.hint.startswith("It tells more"), "there is something to do or to look at for any code"
+    assert error in problem.message and "told so" in problem.message
+    assert problem.hint, "there is something to do or to look at for any code"
 
 
-@pytest.mark.parametrize("field", ["error", "error_description", "error_uri"])
+@pytest.mark.parametrize("field", ["error", "error_description"])
 @pytest.mark.parametrize("secret", SENT)
 def test_what_was_sent_is_never_echoed(field: str, secret: str) -> None:
     with pytest.raises(AuthFailed) as caught:
@@ -172,28 +175,26 @@ def test_tokens_within_an_error_are_not_shown() -> None:
 @pytest.mark.parametrize(
     "status, body, words",
     [
-        (200, b"<html>sign in</html>", "HTML"),
-        (200, b"", "nothing"),
-        (502, b"Bad Gateway", r"failed \(status 502"),
-        (429, b"", "fewer requests"),
+        (200, b"<html>sign in</html>", "no JSON object"),
+        (200, b"", "no JSON object"),
+        (502, b"Bad Gateway", r"refused \(status 502"),
+        (429, b"", r"refused \(status 429"),
         (429, b'{"error": "slow_down"}', "slow_down"),
-        (404, b"not found", r"is none \(status 404"),
-        (200, b"access_token=x&token_type=bearer", "no JSON"),
-        (200, b'"text"', "a string"),
-        (200, b"[]", "a list"),
-        (200, b"{" * 100_000, "values"),
-        (200, b"{" * 50, "no JSON"),
-        (302, b"", "elsewhere"),
-        (400, b"{}", "no error"),
-        (400, b'{"error": 5}', "the number 5"),
-        (400, b'{"error": ""}', "error"),
-        (500, b'{"message": "boom"}', r"failed \(status 500"),
+        (404, b'{"detail": "Not found"}', r"refused \(status 404"),
+        (200, b"access_token=x&token_type=bearer", "no JSON object"),
+        (200, b'"text"', "no JSON object"),
+        (200, b"[]", "no JSON object"),
+        (200, b"{" * 100_000, "no JSON object"),
+        (302, b"", r"refused \(status 302"),
+        (400, b"{}", r"refused \(status 400"),
+        (400, b'{"error": 5}', r"refused \(status 400"),
+        (503, b'{"message": "boom"}', r"refused \(status 503"),
     ],
 )
 def test_what_is_no_answer_is_said(status: int, body: bytes, words: str) -> None:
     with pytest.raises(AuthFailed, match=words) as caught:
         read(body, status)
-    assert WHO in caught.value.message and caught.value.hint
+    assert ENDPOINT in caught.value.message and caught.value.hint
 
 
 def test_an_assertion_is_no_access_token() -> None:
@@ -225,9 +226,3 @@ def test_no_bytes_make_another_error(body: bytes, status: int) -> None:
 @pytest.mark.parametrize("answer", [{**GOOD, "error": None}, {**GOOD, "error": ""}, {**GOOD, "token_type": "Bearer "}])
 def test_what_frameworks_add_to_tokens_does_no_harm(answer: Json) -> None:
     assert read(answer).access_token == TOKEN and read(b"\xef\xbb\xbf" + json.dumps(answer).encode())
-
-
-@pytest.mark.parametrize("status, words", [(404, "is none"), (405, "is none"), (429, "fewer"), (503, "failed")])
-def test_a_status_is_understood_also_where_frameworks_answer_with_json(status: int, words: str) -> None:
-    with pytest.raises(AuthFailed, match=words):
-        read({"detail": "Not now"}, status)

@@ -4,34 +4,46 @@ from __future__ import annotations
 
 import asyncio
 import tracemalloc
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
+from urllib.parse import urlsplit
 
 import pytest
 
 from mcp_studio.auth import callback
-from mcp_studio.auth.callback import Callback, Reception, Redirects, port_kept
-from tests.support import wait_until
+from mcp_studio.auth.authorize import Expected
+from mcp_studio.auth.callback import Redirects, port_kept
 
 GOOD = "code=right&state=s"
+WRONG = "code=x&state=other"
 
 
-@asynccontextmanager
-async def listening(host: str = "127.0.0.1") -> AsyncGenerator[tuple[Callback, list[str]]]:
-    got: list[str] = []
+class Listener:
+    """A listener, and the code that it waits for."""
 
-    def receive(query: str) -> Reception:
-        got.append(query)
-        over = query == GOOD
-        return Reception(
-            over, "Done" if over else "Not <this> one", "go back \x1b[31m" if over else "<script>1</script>"
-        )
+    def __init__(self, host: str) -> None:
+        self.host = host
+        self.redirects = Redirects("<b>one</b>\x1b[31m", lambda note: None)
 
-    callback = await Callback.start(host, 0, receive)
-    try:
-        yield callback, got
-    finally:
-        await callback.close()
+    async def __aenter__(self) -> Listener:
+        await self.redirects.start(self.host, 0)
+        self.code = self.redirects.expect(Expected("s", "https://as.example"))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.redirects.close()
+
+    @property
+    def port(self) -> int:
+        return urlsplit(self.redirects.uri).port or 0
+
+
+@pytest.fixture(autouse=True)
+def any_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(callback, "PORT", 0)  # others on this machine may sign in just now
+
+
+def listening(host: str = "127.0.0.1") -> Listener:
+    return Listener(host)
 
 
 async def raw(port: int, request: bytes, host: str = "127.0.0.1") -> bytes:
@@ -45,30 +57,35 @@ async def raw(port: int, request: bytes, host: str = "127.0.0.1") -> bytes:
         writer.close()
 
 
-async def get(callback: Callback, target: str, *, method: str = "GET", host: str = "", more: str = "") -> str:
-    host = host or f"127.0.0.1:{callback.port}"
-    found = await raw(callback.port, f"{method} {target} HTTP/1.1\r\nHost: {host}\r\n{more}\r\n".encode())
+async def get(listener: Listener, target: str, *, method: str = "GET", host: str = "", more: str = "") -> str:
+    host = host or f"127.0.0.1:{listener.port}"
+    found = await raw(listener.port, f"{method} {target} HTTP/1.1\r\nHost: {host}\r\n{more}\r\n".encode())
     return found.decode()
 
 
 async def test_the_redirect_is_received_once_and_the_listener_goes() -> None:
-    async with listening() as (callback, got):
-        assert callback.uri == f"http://127.0.0.1:{callback.port}/callback"
-        answer = await get(callback, f"/callback?{GOOD}")
-        assert answer.startswith("HTTP/1.1 200 ") and "<h1>Done</h1>" in answer and "\x1b" not in answer
+    async with listening() as listener:
+        assert listener.redirects.uri == f"http://127.0.0.1:{listener.port}/callback"
+        answer = await get(listener, f"/callback?{GOOD}")
+        assert (
+            answer.startswith("HTTP/1.1 200 ")
+            and "&lt;b&gt;one" in answer
+            and "<b>" not in answer
+            and "\x1b" not in answer
+        )
         for header in ("Referrer-Policy: no-referrer", "Cache-Control: no-store", "default-src 'none'"):
             assert header in answer
         with pytest.raises(ConnectionError):
-            await get(callback, f"/callback?{GOOD}")
-        assert got == [GOOD]
+            await get(listener, f"/callback?{GOOD}")
+        assert await listener.code == "right"
 
 
 async def test_a_wrong_redirect_is_told_so_and_the_right_one_still_comes_through() -> None:
-    async with listening() as (callback, got):
-        wrong = await get(callback, "/callback?code=x&state=other")
-        assert wrong.startswith("HTTP/1.1 400 ") and "Not &lt;this&gt; one" in wrong and "<script>" not in wrong
-        assert (await get(callback, f"/callback?{GOOD}")).startswith("HTTP/1.1 200 ")
-        assert got == ["code=x&state=other", GOOD]
+    async with listening() as listener:
+        wrong = await get(listener, f"/callback?{WRONG}")
+        assert wrong.startswith("HTTP/1.1 400 ") and "Not this one" in wrong
+        assert (await get(listener, f"/callback?{GOOD}")).startswith("HTTP/1.1 200 ")
+        assert await listener.code == "right"
 
 
 @pytest.mark.parametrize(
@@ -82,42 +99,26 @@ async def test_a_wrong_redirect_is_told_so_and_the_right_one_still_comes_through
         (421, f"/callback?{GOOD}", {"host": "evil.example"}),
         (421, f"/callback?{GOOD}", {"host": "127.0.0.1"}),
         (421, f"/callback?{GOOD}", {"more": "Host: evil.example\r\n"}),
-        (503, f"/callback?{GOOD}", {"more": "Sec-Purpose: prefetch;prerender\r\n"}),
         (404, f"http://evil.example/callback?{GOOD}", {}),
     ],
 )
 async def test_what_is_no_redirect_never_reaches_the_flow(status: int, target: str, extra: dict[str, str]) -> None:
-    async with listening() as (callback, got):
-        assert (await get(callback, target, **extra)).startswith(f"HTTP/1.1 {status} ")
-        assert got == []
-
-
-async def test_a_redirect_that_comes_in_a_wrong_way_is_told_while_it_is_waited_on() -> None:
-    told: list[str] = []
-    callback = await Callback.start("127.0.0.1", 0, lambda query: Reception(True, "Done", ""), told.append)
-    try:
-        for target, method in ((f"/callback/?{GOOD}", "GET"), ("/callback", "POST"), ("/favicon.ico", "GET")):
-            assert (await get(callback, target, method=method)).startswith("HTTP/1.1 40")
-        assert [words.partition(":")[0] for words in told] == [
-            "A redirect came to /callback/",
-            "A redirect came by POST (response_mode=form_post)",
-        ]
-        assert (await get(callback, f"/callback?{GOOD}")).startswith("HTTP/1.1 200 ")
-    finally:
-        await callback.close()
+    async with listening() as listener:
+        assert (await get(listener, target, **extra)).startswith(f"HTTP/1.1 {status} ")
+        assert not listener.code.done()
 
 
 async def test_junk_is_cut_off_or_answered() -> None:
-    async with listening() as (callback, got):
-        assert (await raw(callback.port, b"\x16\x03\x01\x02\x00\r\n\r\n")).startswith(b"HTTP/1.1 400 ")
-        assert await raw(callback.port, b"GET /" + b"x" * 200_000) == b""
-        assert got == []
+    async with listening() as listener:
+        assert (await raw(listener.port, b"\x16\x03\x01\x02\x00\r\n\r\n")).startswith(b"HTTP/1.1 400 ")
+        assert await raw(listener.port, b"GET /" + b"x" * 200_000) == b""
+        assert not listener.code.done()
 
 
 async def test_what_follows_a_request_without_end_fills_no_memory() -> None:
-    async with listening() as (callback, _):
-        reader, writer = await asyncio.open_connection("127.0.0.1", callback.port)
-        writer.write(f"POST /callback HTTP/1.1\r\nHost: 127.0.0.1:{callback.port}\r\n\r\n".encode())
+    async with listening() as listener:
+        reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+        writer.write(f"POST /callback HTTP/1.1\r\nHost: 127.0.0.1:{listener.port}\r\n\r\n".encode())
         await reader.readuntil(b"\r\n\r\n")
         piece = b"x" * (1 << 20)
         tracemalloc.start()
@@ -133,33 +134,33 @@ async def test_what_follows_a_request_without_end_fills_no_memory() -> None:
 
 
 async def test_many_who_say_nothing_do_not_keep_the_browser_out() -> None:
-    async with listening() as (callback, _):
-        idle = [await asyncio.open_connection("127.0.0.1", callback.port) for _ in range(100)]
-        assert (await get(callback, f"/callback?{GOOD}")).startswith("HTTP/1.1 200 ")
+    async with listening() as listener:
+        idle = [await asyncio.open_connection("127.0.0.1", listener.port) for _ in range(100)]
+        assert (await get(listener, f"/callback?{GOOD}")).startswith("HTTP/1.1 200 ")
         for _, writer in idle:
             writer.close()
 
 
 async def test_closing_cuts_everybody_off() -> None:
-    async with listening() as (callback, _):
-        reader, writer = await asyncio.open_connection("127.0.0.1", callback.port)
-        await wait_until(lambda: callback._open)
-        await callback.close()
+    async with listening() as listener:
+        reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+        await get(listener, "/")  # who came before is connected by now
+        await listener.redirects.close()
         with pytest.raises(ConnectionError):
             if not await reader.read():
                 raise ConnectionError
         writer.close()
         with pytest.raises(ConnectionError):
-            await get(callback, "/")
+            await get(listener, "/")
 
 
 async def test_localhost_is_listened_at_with_both_addresses() -> None:
-    async with listening("localhost") as (callback, _):
-        assert callback.uri.startswith("http://localhost:")
+    async with listening("localhost") as listener:
+        assert listener.redirects.uri.startswith("http://localhost:")
         try:
             found = await raw(
-                callback.port,
-                f"GET /callback?{GOOD} HTTP/1.1\r\nHost: localhost:{callback.port}\r\n\r\n".encode(),
+                listener.port,
+                f"GET /callback?{GOOD} HTTP/1.1\r\nHost: localhost:{listener.port}\r\n\r\n".encode(),
                 "::1",
             )
         except OSError:
@@ -170,7 +171,7 @@ async def test_localhost_is_listened_at_with_both_addresses() -> None:
 async def test_a_port_that_is_taken_is_left_for_another_unless_it_was_configured(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with listening() as (taken, _):
+    async with listening() as taken:
         redirects = Redirects("one", lambda note: None)
         assert "paste" in await redirects.start("127.0.0.1", taken.port) and not redirects.listening
         monkeypatch.setattr(callback, "PORT", taken.port)

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_studio.auth import discovery
-from mcp_studio.auth.discovery import Challenge
 from mcp_studio.auth.model import AuthFailed
 
 PRM = "/.well-known/oauth-protected-resource"
@@ -29,18 +28,10 @@ LOCAL = "http://localhost:3000/mcp"
         ("", "wss://h/mcp", [f"https://h{PRM}/mcp", f"https://h{PRM}"]),
         ("https://h/meta.json", "https://h/mcp", ["https://h/meta.json", f"https://h{PRM}/mcp", f"https://h{PRM}"]),
         (f"https://h{PRM}/mcp", "https://h/mcp", [f"https://h{PRM}/mcp", f"https://h{PRM}"]),
-        ("http://h/meta.json", "https://h/mcp", [f"https://h{PRM}/mcp", f"https://h{PRM}"]),
     ],
 )
 def test_the_resource_metadata_is_looked_for(named: str, url: str, places: list[str]) -> None:
-    refused = discovery.resource_place_problem(Challenge("bearer", {"resource_metadata": named}), url)
-    assert list(discovery.resource_urls("" if refused else named, url)) == places
-
-
-def test_a_place_that_may_not_be_used_is_said() -> None:
-    told = discovery.resource_place_problem(Challenge("bearer", {"resource_metadata": "file:///etc/passwd"}), SERVER)
-    assert "resource_metadata" in told and "https://" in told
-    assert discovery.resource_place_problem(Challenge(), SERVER) == ""
+    assert list(discovery.resource_urls(named, url)) == places
 
 
 @pytest.mark.parametrize(
@@ -54,15 +45,6 @@ def test_a_place_that_may_not_be_used_is_said() -> None:
 )
 def test_the_issuer_metadata_is_looked_for_in_the_fixed_order(issuer: str, places: list[str]) -> None:
     assert list(discovery.issuer_urls(issuer)) == places
-
-
-def test_a_server_of_the_first_specification_has_all_at_its_root() -> None:
-    assert discovery.legacy_metadata("https://h/a/mcp") == {
-        "issuer": "https://h",
-        "authorization_endpoint": "https://h/authorize",
-        "token_endpoint": "https://h/token",
-        "registration_endpoint": "https://h/register",
-    }
 
 
 @pytest.mark.parametrize(

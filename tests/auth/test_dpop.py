@@ -22,7 +22,7 @@ URL = "https://as.example/token"
 
 @cache
 def key() -> Dpop:
-    return Dpop.make()
+    return Dpop.make(required=True)
 
 
 def checked(proof: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -56,7 +56,7 @@ def test_every_proof_is_new() -> None:
 def test_a_key_that_was_kept_is_the_same_key() -> None:
     again = Dpop.load(key().pem)
     assert again.thumbprint == key().thumbprint and len(again.thumbprint) == 43
-    assert Dpop.make().thumbprint != key().thumbprint
+    assert Dpop.make(required=True).thumbprint != key().thumbprint
 
 
 def test_the_thumbprint_is_that_of_rfc_7638() -> None:
@@ -90,14 +90,6 @@ def test_what_can_be_no_nonce_is_none(nonce: str) -> None:
     assert not dpop.seen(URL, [("DPoP-Nonce", nonce)]) and "nonce" not in checked(dpop.proof("POST", URL))[1]
 
 
-def test_there_is_an_end_to_nonces() -> None:
-    dpop = Dpop.load(key().pem)
-    for number in range(1000):
-        dpop.seen(f"https://h{number}.example/", [("DPoP-Nonce", "n")])
-    assert "nonce" not in checked(dpop.proof("POST", "https://h0.example/"))[1]
-    assert checked(dpop.proof("POST", "https://h999.example/"))[1]["nonce"] == "n"
-
-
 @given(st.text(max_size=30))
 def test_any_nonce_is_looked_at(nonce: str) -> None:
     key().seen("https://any.example/", [("DPoP-Nonce", nonce)])
@@ -105,12 +97,12 @@ def test_any_nonce_is_looked_at(nonce: str) -> None:
 
 def issuer(algs: Json = None) -> IssuerMetadata:
     raw = {"issuer": "https://as", "token_endpoint": "https://as/t", "dpop_signing_alg_values_supported": algs}
-    return IssuerMetadata.read(raw, issuer="https://as", server="https://h/mcp", place="p")
+    return IssuerMetadata(raw, issuer="https://as", server="https://h/mcp", place="p")
 
 
 def resource(**changes: Json) -> ResourceMetadata:
     raw = {"resource": "https://h/mcp", "authorization_servers": ["https://as"], **changes}
-    return ResourceMetadata.read(raw, server="https://h/mcp", place="p")
+    return ResourceMetadata(raw, server="https://h/mcp", place="p")
 
 
 BOTH = 'Bearer realm="x", DPoP algs="ES256"'
@@ -144,23 +136,16 @@ def test_whether_a_token_is_bound(
 
 
 @pytest.mark.parametrize(
-    "challenge, about, algs, words",
+    "challenge, about, algs",
     [
-        ("DPoP", None, ["RS256"], "authorization server metadata"),
-        ("DPoP", None, [], "authorization server metadata"),
-        ('DPoP algs="EdDSA"', None, ["ES256"], "challenge"),
-        (
-            "",
-            resource(dpop_bound_access_tokens_required=True, dpop_signing_alg_values_supported=["PS256"]),
-            None,
-            "PS256",
-        ),
+        ("DPoP", None, ["RS256"]),
+        ("DPoP", None, []),
+        ('DPoP algs="EdDSA"', None, ["ES256"]),
+        ("", resource(dpop_bound_access_tokens_required=True, dpop_signing_alg_values_supported=["PS256"]), None),
     ],
 )
-def test_what_cannot_be_bound_and_has_to_be_is_said(
-    challenge: str, about: ResourceMetadata | None, algs: Json, words: str
-) -> None:
-    with pytest.raises(AuthFailed, match=words) as caught:
+def test_what_cannot_be_bound_and_has_to_be_is_said(challenge: str, about: ResourceMetadata | None, algs: Json) -> None:
+    with pytest.raises(AuthFailed, match="bound to a key") as caught:
         use(False, challenge, about, issuer(algs))
     assert "ES256" in caught.value.hint
 

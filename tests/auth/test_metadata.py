@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -33,18 +32,18 @@ ANY_JSON = st.recursive(
 
 
 def resource(server: str = SERVER, **changes: Json) -> ResourceMetadata:
-    return ResourceMetadata.read({**RESOURCE, **changes}, server=server, place=PLACE)
+    return ResourceMetadata({**RESOURCE, **changes}, server=server, place=PLACE)
 
 
 def issuer(issuer: str = ISSUER, server: str = SERVER, **changes: Json) -> IssuerMetadata:
     raw = {name: value for name, value in {**METADATA, **changes}.items() if value is not ...}
-    return IssuerMetadata.read(raw, issuer=issuer, server=server, place=ASPLACE)
+    return IssuerMetadata(raw, issuer=issuer, server=server, place=ASPLACE)
 
 
 def test_what_is_right_is_read_and_the_rest_is_kept() -> None:
-    found = resource(dpop_bound_access_tokens_required=True, extra={"x": 1})
+    found = resource(dpop_bound_access_tokens_required=True)
     assert (found.resource, found.servers, found.scopes) == (SERVER, (ISSUER,), ("a", "b"))
-    assert found.dpop_required and found.raw["extra"] == {"x": 1} and not found.notes
+    assert found.dpop_required and not found.notes
     metadata = issuer(authorization_response_iss_parameter_supported=True, scopes_supported=["openid"])
     assert (metadata.token_endpoint, metadata.sends_issuer, metadata.scopes) == (f"{ISSUER}/token", True, ("openid",))
     assert metadata.for_code() == f"{ISSUER}/authorize" and not metadata.notes
@@ -94,12 +93,12 @@ def test_a_server_is_not_its_query() -> None:
 
 BAD_RESOURCE: dict[str, tuple[dict[str, Json], str]] = {
     "no resource": ({"resource": None}, "resource"),
-    "a number": ({"resource": 5}, "the number 5"),
+    "a number": ({"resource": 5}, "is 5"),
     "a huge resource": ({"resource": "https://mcp.example/" + "a" * 9000}, "characters"),
     "no servers": ({"authorization_servers": None}, "authorization_servers"),
-    "no server in it": ({"authorization_servers": []}, "a list with nothing in it"),
+    "no server in it": ({"authorization_servers": []}, "is []"),
     "text for a list": ({"authorization_servers": ISSUER}, ISSUER),
-    "numbers in it": ({"authorization_servers": [1, 2]}, "holds the number 1"),
+    "numbers in it": ({"authorization_servers": [1, 2]}, "[1, 2]"),
     "an issuer without TLS": ({"authorization_servers": ["http://as.example"]}, "without TLS"),
     "an issuer with a query": ({"authorization_servers": ["https://as.example/?x"]}, "query"),
     "an issuer with a fragment": ({"authorization_servers": ["https://as.example/#x"]}, "fragment"),
@@ -121,9 +120,8 @@ def test_what_is_only_of_use_is_left_out_and_noted() -> None:
     assert found.scopes is None and found.servers == (ISSUER,)
     assert "list of strings" in found.notes["scopes_supported"]
     assert "http://no.example" in found.notes["authorization_servers"]
-    found = resource(scopes_supported=["a", 1, "a", "b"], bearer_methods_supported=["query"])
-    assert found.scopes == ("a", "b") and "the number 1" in found.notes["scopes_supported"]
-    assert "header" in found.notes["bearer_methods_supported"]
+    found = resource(scopes_supported=["a", 1, "a", "b"])
+    assert found.scopes == ("a", "b") and "3 of 4" in found.notes["scopes_supported"]
     found = resource(scopes_supported=[f"s{n}" for n in range(5000)])
     assert found.scopes is not None and len(found.scopes) == 200 and "5,000" in found.notes["scopes_supported"]
 
@@ -141,24 +139,23 @@ def test_the_configured_authorization_server_has_to_be_named() -> None:
 )
 def test_the_issuer_is_compared_character_by_character(came: Json) -> None:
     with pytest.raises(AuthFailed, match="issuer") as caught:
-        IssuerMetadata.read({**METADATA, "issuer": came}, issuer=ISSUER, server=SERVER, place=ASPLACE)
+        IssuerMetadata({**METADATA, "issuer": came}, issuer=ISSUER, server=SERVER, place=ASPLACE)
     assert f'"{ISSUER}"' in caught.value.hint
 
 
 def test_a_slash_too_many_is_said_and_can_be_agreed_to() -> None:
     named = resource(authorization_servers=[f"{ISSUER}/"])
-    with pytest.raises(AuthFailed, match="slash") as caught:
+    with pytest.raises(AuthFailed, match="issuer in the") as caught:
         issuer(issuer=named.servers[0])
     assert f'issuer = "{ISSUER}"' in caught.value.hint
     assert issuer(issuer=named.chosen(ISSUER)).issuer == ISSUER
 
 
 BAD_ISSUER: dict[str, tuple[dict[str, Json], str]] = {
-    "no token endpoint": ({"token_endpoint": ...}, "token_endpoint is missing"),
+    "no token endpoint": ({"token_endpoint": ...}, "token_endpoint in .* is missing"),
     "a token endpoint that is null": ({"token_endpoint": None}, "token_endpoint in .* is null"),
     "without TLS": ({"token_endpoint": "http://as.example/token"}, "without TLS"),
     "with a password": ({"token_endpoint": "https://a:b@as.example/token"}, "user name"),
-    "pkce as text": ({"code_challenge_methods_supported": "S256"}, "code_challenge_methods_supported"),
     "iss flag as text": ({"authorization_response_iss_parameter_supported": "true"}, "iss_parameter"),
     "document flag as number": ({"client_id_metadata_document_supported": 1}, "client_id_metadata"),
 }
@@ -181,17 +178,6 @@ def test_endpoints_that_may_not_be_used_are_as_if_missing(name: str, endpoint: J
             found.for_code()
 
 
-def test_what_is_kept_of_metadata_is_small_and_as_good() -> None:
-    """All that a sign-in needs to go on, or to be renewed, after a restart; a keyring has no room for more."""
-    flags = {"authorization_response_iss_parameter_supported": True, "client_id_metadata_document_supported": False}
-    lists = ("token_endpoint_auth_signing_alg_values_supported", "dpop_signing_alg_values_supported")
-    full = issuer(**flags, **{one: ["ES256"] for one in lists}, revocation_endpoint=f"{ISSUER}/revoke")  # type: ignore
-    assert issuer(**full.essence()) == replace(full, raw=full.essence())  # type: ignore[arg-type]
-    large = issuer(x="x" * 500_000, scopes_supported=["s" * 50] * 5_000, grant_types_supported=["g" * 90] * 5_000)
-    assert len(json.dumps(large.essence())) < 20_000
-    assert len(json.dumps(issuer(revocation_endpoint="r" * 500_000).essence())) < 20_000
-
-
 def test_placeholders_are_as_good_as_nothing() -> None:
     found = issuer(registration_endpoint="", revocation_endpoint=None, scopes_supported=None)
     assert (found.registration_endpoint, found.revocation_endpoint, found.scopes) == ("", "", None)
@@ -200,7 +186,7 @@ def test_placeholders_are_as_good_as_nothing() -> None:
 
 @pytest.mark.parametrize("local", ["http://localhost:3000/mcp", "http://127.0.0.1/mcp"])
 def test_a_server_on_this_machine_may_do_without_tls(local: str) -> None:
-    found = IssuerMetadata.read(
+    found = IssuerMetadata(
         {"issuer": "http://localhost:9000", "token_endpoint": "http://localhost:9000/token"},
         issuer="http://localhost:9000",
         server=local,
@@ -221,6 +207,7 @@ def test_a_server_on_this_machine_may_do_without_tls(local: str) -> None:
         (..., False, False),
         (..., True, True),
         (None, True, True),
+        ("S256", True, False),
     ],
 )
 def test_codes_need_pkce(methods: Json, assume: bool, good: bool) -> None:
@@ -244,51 +231,45 @@ def test_a_server_without_metadata_is_assumed_to_have_three_endpoints() -> None:
 
 def test_the_issuer_of_the_first_specification_may_end_with_a_slash() -> None:
     raw = {"issuer": "https://h/", "token_endpoint": "https://h/token"}
-    found = IssuerMetadata.read(raw, issuer="https://h", server="https://h/mcp", place="p", legacy=True)
+    found = IssuerMetadata(raw, issuer="https://h", server="https://h/mcp", place="p", legacy=True)
     assert found.issuer == "https://h/"
-    with pytest.raises(AuthFailed, match="slash"):
-        IssuerMetadata.read(raw, issuer="https://h", server="https://h/mcp", place="p")
+    with pytest.raises(AuthFailed, match="issuer in the"):
+        IssuerMetadata(raw, issuer="https://h", server="https://h/mcp", place="p")
 
 
 @pytest.mark.parametrize(
-    "status, body, broken, words",
+    "status, body, words",
     [
-        (404, b"", False, "status 404"),
-        (401, b"{}", False, "not open (status 401)"),
-        (203, b"", False, "empty answer (status 203)"),
-        (302, b"", False, "elsewhere"),
-        (500, b"{}", True, "failed"),
-        (503, b"", True, "failed"),
-        (429, b"", True, "failed"),
-        (200, b"<!doctype html>", False, "HTML"),
-        (200, b"", False, "empty answer"),
-        (200, b"\xff\xfe{\x00}\x00", False, "UTF-16"),
-        (200, b"\xef\xbb\xbf\xef\xbb\xbf{}", False, "no JSON"),
-        (200, b"[1]", False, "a list"),
-        (200, b'"x"', False, '"x"'),
-        (200, b"[" * 5000, False, "no "),
-        (200, b'{"a":' * 40 + b"1" + b"}" * 40, False, "nested"),
-        (200, b"[" + b"1," * 200_000 + b"1]", False, "values"),
-        (200, b'{"a": NaN}', False, "NaN"),
+        (404, b"", "status 404"),
+        (401, b"{}", "status 401"),
+        (302, b"", "status 302"),
+        (203, b"", "no JSON object"),
+        (200, b"<!doctype html>", "no JSON object"),
+        (200, b"\xff\xfe{\x00}\x00", "no JSON object"),
+        (200, b"\xef\xbb\xbf\xef\xbb\xbf{}", "no JSON object"),
+        (200, b"[1]", "no JSON object"),
+        (200, b"[" * 5000, "At "),
+        (200, b'{"a":' * 40 + b"1" + b"}" * 40, "nested"),
+        (200, b"[" + b"1," * 200_000 + b"1]", "values"),
+        (200, b'{"a": NaN}', "no JSON object"),
     ],
 )
-def test_what_is_no_document_is_said(status: int, body: bytes, broken: bool, words: str) -> None:
-    found = document(status, body, PLACE)
-    assert found.raw is None and found.broken is broken and words in found.why and PLACE in found.why
+def test_what_is_no_document_is_said(status: int, body: bytes, words: str) -> None:
+    raw, why = document(status, body, PLACE)
+    assert raw is None and words in why and PLACE in why
 
 
-def test_a_document_is_an_object() -> None:
-    assert document(200, b'{"a": 1}', PLACE).raw == {"a": 1}
+@pytest.mark.parametrize("status", [500, 503, 429])
+def test_where_the_server_fails_nothing_is_concluded(status: int) -> None:
+    with pytest.raises(AuthFailed, match=f"failed with status {status}"):
+        document(status, b"{}", PLACE)
 
 
-FLAGS = ["dpop_bound_access_tokens_required", "bearer_methods_supported"]
-
-
-@given(st.dictionaries(st.sampled_from([*RESOURCE, *FLAGS]), ANY_JSON), ANY_JSON)
+@given(st.dictionaries(st.sampled_from([*RESOURCE, "dpop_bound_access_tokens_required"]), ANY_JSON), ANY_JSON)
 def test_no_resource_metadata_makes_another_error(changes: dict[str, Json], other: Json) -> None:
     for raw in ({**RESOURCE, **changes}, other):
         try:
-            ResourceMetadata.read(raw, server=SERVER, place=PLACE)
+            ResourceMetadata(raw, server=SERVER, place=PLACE)
         except AuthFailed as problem:
             assert len(problem.message) < 1000
 
@@ -297,17 +278,18 @@ def test_no_resource_metadata_makes_another_error(changes: dict[str, Json], othe
 def test_no_issuer_metadata_makes_another_error(changes: dict[str, Json], other: Json) -> None:
     for raw in ({**METADATA, **changes}, other):
         try:
-            found = IssuerMetadata.read(raw, issuer=ISSUER, server=SERVER, place=ASPLACE)
+            found = IssuerMetadata(raw, issuer=ISSUER, server=SERVER, place=ASPLACE)
             found.for_code()
         except AuthFailed as problem:
             assert len(problem.message) < 1000
 
 
-@given(st.binary(max_size=100) | ANY_JSON.map(lambda value: json.dumps(value).encode()), st.integers(0, 700))
+@given(st.binary(max_size=100) | ANY_JSON.map(lambda value: json.dumps(value).encode()), st.integers(100, 428))
 def test_no_answer_makes_an_error(body: bytes, status: int) -> None:
-    found = document(status, body, PLACE)
-    assert (found.raw is None) is bool(found.why)
+    raw, why = document(status, body, PLACE)
+    assert (raw is None) is bool(why)
 
 
-def test_a_byte_order_mark_and_another_success_do_no_harm() -> None:
-    assert document(200, b'\xef\xbb\xbf{"a": 1}', PLACE).raw == {"a": 1} == document(203, b'{"a": 1}', PLACE).raw
+@pytest.mark.parametrize(("status", "mark"), [(200, b""), (200, b"\xef\xbb\xbf"), (203, b"\xef\xbb\xbf")])
+def test_a_document_is_an_object_with_or_without_a_byte_order_mark(status: int, mark: bytes) -> None:
+    assert document(status, mark + b'{"a": 1}', PLACE) == ({"a": 1}, "")

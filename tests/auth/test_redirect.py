@@ -77,7 +77,7 @@ def test_the_issuer_is_checked_for_codes_and_errors(
         "error=access_denied&state=other",
         f"code=a&state={STATE}&" + "&".join(f"p{n}=1" for n in range(200)),
         f"code={'a' * 20_000}&state=other",
-        f"code={'a' * 200_000}&state={STATE}",
+        f"code={'a' * 20_000}&state={STATE}",
         "state=\udc80&code=a",
         "state=%ff%fe&code=a",
     ],
@@ -98,7 +98,6 @@ def test_what_is_not_ours_is_turned_away_and_waiting_goes_on(text: str) -> None:
         (f"code=a&state=other&state={STATE}", "state more than once"),
         (f"code=a&state={STATE}&iss={ISSUER}&iss={ISSUER}", "iss more than once"),
         (f"code=a&state={STATE}&error=x&error=y", "error more than once"),
-        (f"code={'a' * 20_000}&state={STATE}", "characters"),
     ],
 )
 def test_what_is_ours_and_wrong_ends_the_sign_in(text: str, words: str) -> None:
@@ -126,21 +125,16 @@ def test_a_redirect_counts_once() -> None:
         ("access_denied", "refused"),
         ("invalid_scope", "scopes"),
         ("invalid_target", "this server"),
-        ("temporarily_unavailable", "overloaded"),
-        ("something_else", "something_else"),
-        ("", "without an error code"),
-        ("x" * 5000, "refused"),
+        ("temporarily_unavailable", "later"),
+        ("something_else", "only it can say"),
+        ("", "only it can say"),
+        ("x" * 5000, "only it can say"),
     ],
 )
 def test_errors_are_said_in_words(error: str, words: str) -> None:
-    with pytest.raises(AuthFailed, match=words) as caught:
-        judge(
-            urlencode({"state": STATE, "error": error, "error_description": "why so", "error_uri": "https://e"}),
-            expected(),
-        )
-    assert "why so" in caught.value.message and "https://e" in caught.value.hint and len(str(caught.value)) < 500
-    helps = error in ("invalid_scope", "invalid_target", "temporarily_unavailable")
-    assert caught.value.hint.startswith("It tells more") is not helps
+    with pytest.raises(AuthFailed, match="no permission") as caught:
+        judge(urlencode({"state": STATE, "error": error, "error_description": "why so"}), expected())
+    assert "why so" in caught.value.message and words in caught.value.hint and len(str(caught.value)) < 500
 
 
 def test_a_code_that_is_empty_or_missing_is_none() -> None:
@@ -197,23 +191,23 @@ def test_a_pasted_address_is_understood(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text, words",
+    "text",
     [
-        ("", "Nothing"),
-        ("   ", "Nothing"),
-        ("hello", "no address of a redirect"),
-        ("https://as.example/authorize?client_id=x", "not the address"),
-        ("https://as.example/authorize?client_id=x&code_challenge=y", "the page itself"),
-        ("http://127.0.0.1:7339/callback?code=a&state=b", "not the address"),
-        ("http://127.0.0.1:7338/other?code=a&state=b", "not the address"),
-        ("http://[::1?code=a&state=b", "not the address"),
-        (REDIRECT, "no query"),
-        ("x" * 20_000, "characters"),
+        "",
+        "   ",
+        "hello",
+        "https://as.example/authorize?client_id=x&state=b",
+        "http://127.0.0.1:7339/callback?code=a&state=b",
+        "http://127.0.0.1:7338/other?code=a&state=b",
+        "http://[::1?code=a&state=b",
+        REDIRECT,
+        f"code={'x' * 20_000}&state=b",
     ],
 )
-def test_why_a_pasted_text_is_none_is_said(text: str, words: str) -> None:
-    with pytest.raises(UsageError, match=words):
+def test_a_pasted_text_that_is_no_redirect_is_refused_with_what_it_has_to_be(text: str) -> None:
+    with pytest.raises(UsageError, match="not the address") as caught:
         query_of(text, REDIRECT)
+    assert REDIRECT in caught.value.hint
 
 
 def test_a_redirect_without_anything_may_have_it_after_a_number_sign() -> None:

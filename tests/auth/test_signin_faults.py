@@ -101,7 +101,7 @@ async def test_a_vault_that_refuses_to_keep_it_says_so(tmp_path: Path) -> None:
         assert await desk.accounts.refresh(server(world.url), desk.tap)
         assert await desk.accounts.token(server(world.url)) != token
         assert await desk.accounts.accounts() == []
-        assert ["could not be kept: The keyring is full." in one for one in desk.accounts.unkept] == [True]
+        assert ["could not be kept: The keyring is full." in one for one in desk.accounts.unsaved] == [True]
         assert "revoked" in await desk.accounts.sign_out(server(world.url), desk.tap)
         assert await desk.accounts.account(server(world.url)) is None
 
@@ -110,7 +110,7 @@ async def test_a_mistake_of_ours_leaves_nobody_waiting(tmp_path: Path, monkeypat
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("mcp_studio.auth.authorize.make", broken)
+    monkeypatch.setattr("mcp_studio.auth.authorize.chance", broken)
 
     async with AuthServer() as world:
         desk = Desk(tmp_path)

@@ -30,7 +30,6 @@ GRANT = Grant(
     refresh_token="planted-refresh",
     scopes=("a", "b"),
     expires=12.5,
-    metadata={"issuer": "https://as.example"},
     dpop_key="planted-key",
 )
 PENDING = Pending(
@@ -68,7 +67,7 @@ async def test_the_vault_is_not_touched_for_what_was_never_kept(tmp_path: Path) 
         raise AssertionError("asked")
 
     made = GrantStore(refuse, tmp_path, Redactor().learn)
-    assert not made.known("https://mcp.example/mcp", "")
+    assert not made.has_grant("https://mcp.example/mcp", "")
     assert await made.load("https://mcp.example/mcp", "") is None
     assert await made.client("https://as.example", "") is None
     assert await made.list() == [] and not await made.remove("https://mcp.example/mcp", "")

@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl, unquote_plus
 import pytest
 
 from mcp_studio.auth import tokens
+from mcp_studio.auth.client_auth import TokenRequest, sign
 from mcp_studio.auth.model import AuthFailed, Client
 
-URL = "https://as.example/token"
 ODD = "se cret:+%&=é"
 
 
@@ -18,7 +18,7 @@ def client(method: str, secret: str = ODD, client_id: str = "my id:1") -> Client
     return Client("https://as.example", client_id, secret, method)
 
 
-def form(request: tokens.TokenRequest) -> dict[str, str]:
+def form(request: TokenRequest) -> dict[str, str]:
     pairs = parse_qsl(request.body.decode("ascii"), keep_blank_values=True)
     assert len(dict(pairs)) == len(pairs)
     return dict(pairs)
@@ -38,7 +38,7 @@ def test_a_grant_says_what_it_needs() -> None:
 
 
 def test_what_is_empty_is_not_sent() -> None:
-    assert form(tokens.post(URL, client("none"), tokens.form("refresh_token", refresh_token="r"))) == {
+    assert form(sign(client("none"), tokens.form("refresh_token", refresh_token="r"))) == {
         "grant_type": "refresh_token",
         "refresh_token": "r",
         "client_id": "my id:1",
@@ -46,14 +46,13 @@ def test_what_is_empty_is_not_sent() -> None:
 
 
 def test_a_public_client_names_itself() -> None:
-    request = tokens.post(URL, client("none"), CODE)
+    request = sign(client("none"), CODE)
     assert form(request)["client_id"] == "my id:1" and "client_secret" not in form(request)
     assert "Authorization" not in dict(request.headers)
-    assert set(request.secrets) == {"the-code", "the-verifier"}
 
 
 def test_basic_encodes_id_and_secret_first() -> None:
-    request = tokens.post(URL, client("client_secret_basic"), CREDENTIALS)
+    request = sign(client("client_secret_basic"), CREDENTIALS)
     kind, _, value = dict(request.headers)["Authorization"].partition(" ")
     name, _, secret = base64.b64decode(value).decode("ascii").partition(":")
     assert kind == "Basic" and (unquote_plus(name), unquote_plus(secret)) == ("my id:1", ODD)
@@ -62,19 +61,18 @@ def test_basic_encodes_id_and_secret_first() -> None:
 
 
 def test_post_puts_both_into_the_form() -> None:
-    request = tokens.post(URL, client("client_secret_post"), CREDENTIALS)
+    request = sign(client("client_secret_post"), CREDENTIALS)
     assert form(request) == {"grant_type": "client_credentials", "client_id": "my id:1", "client_secret": ODD}
-    assert ODD in request.secrets and "Authorization" not in dict(request.headers)
+    assert "Authorization" not in dict(request.headers)
 
 
 def test_a_jwt_says_who_the_client_is() -> None:
-    request = tokens.post(URL, client("private_key_jwt"), CREDENTIALS, assertion="a.b.c")
+    request = sign(client("private_key_jwt"), CREDENTIALS, assertion="a.b.c")
     assert form(request) == {
         "grant_type": "client_credentials",
         "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
         "client_assertion": "a.b.c",
     }
-    assert "a.b.c" in request.secrets
 
 
 @pytest.mark.parametrize(
@@ -82,11 +80,9 @@ def test_a_jwt_says_who_the_client_is() -> None:
 )
 def test_a_client_with_nothing_to_show_is_refused(method: str, secret: str) -> None:
     with pytest.raises(AuthFailed) as caught:
-        tokens.post(URL, client(method, secret), CREDENTIALS)
+        sign(client(method, secret), CREDENTIALS)
     assert method in caught.value.message and caught.value.hint
 
 
 def test_a_workload_may_have_no_id() -> None:
-    assert "client_id" not in form(
-        tokens.post(URL, client("none", "", ""), tokens.form(tokens.JWT_BEARER, assertion="j"))
-    )
+    assert "client_id" not in form(sign(client("none", "", ""), tokens.form(tokens.JWT_BEARER, assertion="j")))

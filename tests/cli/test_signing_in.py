@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -257,7 +258,7 @@ def account(**facts: object) -> Account:
         "mine", "https://a.example/mcp", "", "https://auth.example", ("a", "b"), 1_000.0, 1_000.0 + HOUR, True,
         "the keyring", "id", "registered", "Bearer", True, {"sub": "ada", "exp": 4_600}, {},
     )  # fmt: skip
-    return made._replace(**facts)
+    return replace(made, **facts)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

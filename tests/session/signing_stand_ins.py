@@ -13,7 +13,6 @@ from mcp_studio.auth.access import Ask, SignInRequest
 from mcp_studio.auth.signin import FINAL
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError
-from mcp_studio.session import sign_in
 from mcp_studio.signal import Signal
 from mcp_studio.transport.base import HeaderList, Refused, Tap
 from tests.servers.auth_mcp import answer
@@ -145,5 +144,5 @@ def put_in_place(monkeypatch: pytest.MonkeyPatch, token: str = "let-me-in") -> S
     """Every studio has this stand-in from now on."""
     accounts = StandIn(token)
     make: Callable[..., Any] = lambda *_, **__: accounts  # noqa: E731
-    monkeypatch.setattr(sign_in, "Accounts", make)
+    monkeypatch.setattr("mcp_studio.auth.accounts.Accounts", make)
     return accounts

@@ -295,7 +295,7 @@ def _print_token(token: str, account: Account, out: Output) -> Json:
 def _refresh(config: Config, words: list[str], out: Output) -> int:
     async def refresh(studio: Studio, server: ServerConfig) -> Json:
         account = await studio.accounts.refresh(server, studio.manager.supervisor(server.name).tap)
-        if lost := studio.accounts.unkept:
+        if lost := studio.accounts.unsaved:
             raise StudioError(lost[0], hint=f"It ends with this command; sign in again: {login_command(server)}")
         out.note(f"renewed: {accounts.phrase(accounts.validity(account))}")
         return accounts.facts(account)
