@@ -5,19 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
-import sys
 import time
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mcp_studio.limits import MB
-from mcp_studio.paths import write_atomically
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
+from mcp_studio.paths import try_lock, write_atomically
 
 LARGEST_JOURNAL = 2 * MB
 """Bytes that are left by a rewriting; it happens at twice as many."""
@@ -50,22 +44,11 @@ def locked(file: Path) -> Generator[bool]:
     handle = os.open(file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         end = time.monotonic() + _LOCK_PATIENCE
-        while not (alone := _take(handle)) and time.monotonic() < end:
+        while not (alone := try_lock(handle)) and time.monotonic() < end:
             time.sleep(_PAUSE)
         yield alone
     finally:
         os.close(handle)  # which gives the lock back
-
-
-def _take(handle: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 class Journal:
