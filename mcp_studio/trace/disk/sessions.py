@@ -68,7 +68,7 @@ def describe(path: Path) -> SessionInfo:
     try:
         db = format.connect(path)
         try:
-            with format.told(path):
+            with format.as_studio_errors(path):
                 info = _read(db, info)
         finally:
             db.close()

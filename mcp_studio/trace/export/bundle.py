@@ -18,7 +18,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.limits import KB, MB
 from mcp_studio.record import record
 from mcp_studio.trace import message as bits
-from mcp_studio.trace.capture import Materialiser, findings_to_json
+from mcp_studio.trace.capture import EntryMaker, findings_to_json
 from mcp_studio.trace.disk.format import is_database
 from mcp_studio.trace.disk.session import Session, open_session
 from mcp_studio.trace.disk.sessions import NAMES, find
@@ -97,7 +97,7 @@ class Opened:
         self._blocks = blocks
         self._extras = extras
         self._bodies = Bodies(blocks)
-        self._made = Materialiser(lambda: self.columns, self._bodies.body, self._extra)
+        self._made = EntryMaker(lambda: self.columns, self._bodies.body, self._extra)
 
     @property
     def first_number(self) -> int:
