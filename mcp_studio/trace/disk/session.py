@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import sqlite3
 import time
 from array import array
@@ -116,7 +117,7 @@ class Loader:
             raise ValueError
         found = {name: array(CODES[name], bytes(part)) for name, part in split(raw, count).items()}
         named = all(max(found[name]) < len(names.texts) for name, names in self._names.items())
-        timed = all(0 <= moment < _LATEST for moment in found["time"])
+        timed = min(found["time"]) >= 0 and max(found["time"]) < _LATEST and math.isfinite(sum(found["time"]))
         if not named or not timed or not _ALL_KINDS.issuperset(found["kind"]) or max(found["outcome"]) > len(OUTCOMES):
             raise ValueError
         return found
