@@ -244,9 +244,7 @@ def test_a_conversion_that_fails_changes_nothing(path: Path, monkeypatch: pytest
         ("UPDATE large SET hash = 'none'", 301),
     ],
 )
-def test_what_stands_before_a_value_that_means_nothing_is_shown(
-    path: Path, statement: str, kept: int
-) -> None:
+def test_what_stands_before_a_value_that_means_nothing_is_shown(path: Path, statement: str, kept: int) -> None:
     assert len(look(changed(path, statement))) == kept
 
 
