@@ -17,7 +17,7 @@ from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import MB
 from mcp_studio.trace.export.item import Item, Source
 from mcp_studio.trace.message import DIRECTIONS, KINDS
-from mcp_studio.trace.server_tap import Told, cleaned, read
+from mcp_studio.trace.server_tap import HttpEntry, read, redacted
 
 _HEAD_OUT = KINDS.index("http") | DIRECTIONS.index("out") << 4
 _HEAD_IN = KINDS.index("http") | DIRECTIONS.index("in") << 4
@@ -98,7 +98,7 @@ class _Har:
         waited = _ms(begin, columns.time[answered] if answered is not None else last)
         received = _ms(columns.time[answered], last) if answered is not None else 0.0
         request = self._head(head)
-        response = self._head(answered) if answered is not None else Told("", [], b"")
+        response = self._head(answered) if answered is not None else HttpEntry("", [], b"")
         posted = b"".join(map(self._body, sent)) + request.body
         purpose = columns.targets.texts[columns.target[head]]
         names = columns.servers.texts
@@ -114,7 +114,7 @@ class _Har:
             **({"_purpose": self._source.redactor.text(purpose)} if purpose else {}),
         }
 
-    def _content(self, rows: list[int], response: Told) -> tuple[str, int, str]:
+    def _content(self, rows: list[int], response: HttpEntry) -> tuple[str, int, str]:
         """The body of an answer as text, its size, and what is to be said of it."""
         events = _EVENTS in response.header("content-type").lower()
         parts = [response.body] if response.body else []
@@ -128,8 +128,8 @@ class _Har:
         text, note = _text((b"" if events else b"\n").join(parts))
         return text, size, f"The first {kept:,} bytes of it." if kept > _CONTENT else note
 
-    def _head(self, row: int) -> Told:
-        text = cleaned(self._source.reader.body(self._source.columns.first + row), self._source.redactor)
+    def _head(self, row: int) -> HttpEntry:
+        text = redacted(self._source.reader.body(self._source.columns.first + row), self._source.redactor)
         told = read(text.decode("utf-8", "replace").encode())
         return told._replace(headers=[line for line in told.headers if line[0]])
 
@@ -137,7 +137,7 @@ class _Har:
         return self._source.redactor.bytes(self._source.reader.body(self._source.columns.first + row))
 
 
-def _request(head: Told, body: bytes, posted: bool) -> Json:
+def _request(head: HttpEntry, body: bytes, posted: bool) -> Json:
     method, _, url = head.line.partition(" ")
     text, note = _text(body)
     known: dict[str, Json] = {
@@ -150,7 +150,7 @@ def _request(head: Told, body: bytes, posted: bool) -> Json:
     return known
 
 
-def _response(head: Told, text: str, size: int, note: str) -> Json:
+def _response(head: HttpEntry, text: str, size: int, note: str) -> Json:
     status, _, words = head.line.partition(" ")
     known = status.isdecimal() and len(status) == 3
     content: dict[str, Json] = {"size": size, "mimeType": head.header("content-type") or "x-unknown"}

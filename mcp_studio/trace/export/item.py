@@ -14,7 +14,7 @@ from mcp_studio.protocol.versions import META_SERVER, MODERN_VERSIONS
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.lint.rules import Finding
 from mcp_studio.trace.message import DIRECTIONS, GREETINGS, KINDS, Columns, Direction, MessageKind, Reader
-from mcp_studio.trace.server_tap import cleaned
+from mcp_studio.trace.server_tap import redacted
 
 
 class Extra(NamedTuple):
@@ -76,7 +76,7 @@ def items(
             clean(columns.servers.texts[columns.server[row]]),
             DIRECTIONS[columns.kind[row] >> 4],
             kind,
-            cleaned(data, redactor) if kind == "http" else redactor.bytes(data),
+            redacted(data, redactor) if kind == "http" else redactor.bytes(data),
             columns.size[row],
             clean(columns.methods.texts[columns.method[row]]),
             clean(columns.targets.texts[columns.target[row]]),
