@@ -10,6 +10,11 @@ from pathlib import Path
 
 from mcp_studio.record import record
 
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
 APP = "mcp-studio"
 _RESERVED = re.compile(
     r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$|clock\$)\s*(?:\.|\Z)|(?:desktop\.ini|thumbs\.db)\Z",
@@ -143,3 +148,15 @@ def write_atomically(file: Path, data: bytes, *, mode: int = 0o600) -> None:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+def try_lock(handle: int) -> bool:
+    """Lock an open file for this process, without waiting; closing the handle gives the lock back."""
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -21,7 +21,7 @@ from mcp_studio.trace import message as bits
 from mcp_studio.trace.diff import compare, shown
 from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.disk.sessions import SessionInfo, describe, sessions
-from mcp_studio.trace.export.bundle import Opened, open_recording
+from mcp_studio.trace.export.bundle import open_recording
 from mcp_studio.trace.export.collector import address, send
 from mcp_studio.trace.export.formats import FORMATS
 from mcp_studio.trace.export.formats import export as exported
@@ -202,7 +202,7 @@ def listing(options: Options, out: Output) -> int:
     return out.done([_sessions_facts(info) for info in found[:limit]])
 
 
-def open_named(name: str, out: Output) -> Session | Opened:
+def open_named(name: str, out: Output) -> Session:
     """Open a session by its name, or a file.
 
     Raises:
@@ -214,9 +214,8 @@ def open_named(name: str, out: Output) -> Session | Opened:
         if ":" in name and not Path(name).exists():
             error.hint = f"The first word says which session: mcp-studio trace last {name}"
         raise
-    problems = (recording.problem,) if isinstance(recording, Session) else recording.problems
-    for problem in filter(None, problems):
-        out.warn(problem)
+    if recording.problem:
+        out.warn(recording.problem)
     return recording
 
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
-from typing import Literal, cast
+from typing import cast
 
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.message import Failure, Request, Response, parse
 from mcp_studio.trace import message as bits
-from mcp_studio.trace.disk.format import Change, Column
+from mcp_studio.trace.disk.format import Batch
 from mcp_studio.trace.lint.rules import SEVERITIES, Finding, weight
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, Columns, Span, WireMessage
 
-ExtraName = Literal["findings", "comment", "id"]
 _ID_SIZE = 64 * 1024
-"""Bytes of a body that is parsed for its id; that of a larger one is stored beside the body."""
+"""Bytes of a body that is parsed for its id."""
 _KINDS = {(way, kind): n << 4 | m for n, way in enumerate(DIRECTIONS) for m, kind in enumerate(KINDS)}
-_CHANGING: tuple[Column, ...] = ("kind", "method", "target", "flags", "outcome", "link")
+_CHANGING = ("kind", "method", "target", "flags", "outcome", "link")
+"""Columns in which something can become known of an entry after it was written."""
 _OUTCOMES = {outcome: place for place, outcome in enumerate(OUTCOMES, 1)}
 _SEVERITY = 3 << bits.SEVERITY
 _MOST = (1 << 32) - 1
@@ -33,7 +33,7 @@ class Capture:
     """Keeps the columns of a live trace up to date.
 
     Args:
-        noted: also collect what a disk needs besides new rows: `changes`, `extras` and `new_names`.
+        noted: also collect what a disk needs besides new rows.
     """
 
     def __init__(self, columns: Columns, *, noted: bool = False) -> None:
@@ -41,8 +41,9 @@ class Capture:
         self.noted = noted
         self.handed = 0
         """The number of the newest entry whose row the disk has got."""
-        self.changes: list[Change] = []
-        self.extras: dict[tuple[int, ExtraName], Json] = {}
+        self._revised: set[int] = set()
+        """Of the entries up to that one those that have changed since."""
+        self._extras: dict[tuple[int, str], Json] = {}
         self._sent = [2, 2, 2]  # the first two are everywhere
 
     def append(self, entry: WireMessage) -> None:
@@ -62,52 +63,70 @@ class Capture:
     def update(self, entry: WireMessage) -> None:
         """Take over what became known of an entry, except findings."""
         number, span, columns = entry.number, entry.span, self.columns
-        columns.revise(number)
         row = number - columns.first
-        outcome = link = 0
+        if row < 0:
+            return
+        flags = columns.flags[row] & ~(bits.PROBE | bits.BY_HAND | bits.ASKED)
+        flags |= entry.probe * bits.PROBE | entry.by_hand * bits.BY_HAND
         if span is not None:
             other = span.response if span.request is entry else span.request
-            outcome, link = _OUTCOMES[span.outcome], other.number if other else 0
-        if row < 0:  # the disk may have it still
-            self._change(number, (("outcome", outcome), ("link", link)))
-            return
-        old = columns.kind[row], columns.method[row], columns.target[row]
-        old += columns.flags[row], columns.outcome[row], columns.link[row]
-        flags = old[3] & ~(bits.PROBE | bits.BY_HAND | bits.ASKED)
-        flags |= entry.probe * bits.PROBE | entry.by_hand * bits.BY_HAND
-        if span is not None and span.request is entry:
-            flags |= span.asked * bits.ASKED
-            self._link(columns.parents, "parent", number, span.parent)
-            self._link(columns.follows, "follows", number, span.follows)
-        method, target = columns.methods.number(entry.method), columns.targets.number(entry.target)
-        new = _KINDS[entry.direction, entry.kind], method, target, flags, outcome, link
-        columns.kind[row], columns.method[row], columns.target[row] = new[:3]
-        columns.flags[row], columns.outcome[row], columns.link[row] = new[3:]
-        if number <= self.handed:
-            pairs = zip(_CHANGING, old, new, strict=True)
-            self._change(number, [(column, value) for column, before, value in pairs if value != before])
-        if self.noted and entry.id is not None and not _id_stands_in(entry):
-            self.note(number, "id", entry.id)
+            columns.outcome[row], columns.link[row] = _OUTCOMES[span.outcome], other.number if other else 0
+            if span.request is entry:
+                flags |= span.asked * bits.ASKED
+                _link(columns.parents, number, span.parent)
+                _link(columns.follows, number, span.follows)
+        columns.kind[row] = _KINDS[entry.direction, entry.kind]
+        columns.method[row] = columns.methods.number(entry.method)
+        columns.target[row] = columns.targets.number(entry.target)
+        self._set_flags(number, flags)
 
     def findings(self, entry: WireMessage) -> None:
         """Take over what the lint says about an entry."""
         row = entry.number - self.columns.first
         if row >= 0:
             flags = self.columns.flags[row] & ~_SEVERITY
-            self._flags(entry.number, flags | weight(entry.findings) << bits.SEVERITY)
+            self._set_flags(entry.number, flags | weight(entry.findings) << bits.SEVERITY)
             self.note(entry.number, "findings", findings_to_json(entry.findings))
 
     def flag(self, number: int, bit: int, on: bool) -> None:
         """Set or take away a bit that a person decides about."""
         flags = self.columns.flags[number - self.columns.first]
-        self._flags(number, flags | bit if on else flags & ~bit)
+        self._set_flags(number, flags | bit if on else flags & ~bit)
 
-    def note(self, number: int, name: ExtraName, value: Json) -> None:
+    def note(self, number: int, name: str, value: Json) -> None:
         """Something that only few entries have, for the disk; None takes it away."""
         if self.noted:
-            self.extras[number, name] = value
+            self._extras[number, name] = value
 
-    def new_names(self) -> tuple[tuple[str, int, str], ...]:
+    def news(self) -> Batch:
+        """What the disk has not got yet but for new rows: names, and what has changed in rows that it has."""
+        columns = self.columns
+        numbers = [number for number in sorted(self._revised) if number >= columns.first]
+        changes = {
+            name: {number: getattr(columns, name)[number - columns.first] for number in numbers} for name in _CHANGING
+        }
+        extras = self._extras
+        self._revised, self._extras = set(), {}
+        return Batch(self.handed + 1, {}, (), self._new_names(), changes | self._links(numbers), extras)
+
+    def rows(self, bodies: list[bytes]) -> Batch:
+        """The rows after those that the disk has got, with these bodies."""
+        columns, first = self.columns, self.handed + 1
+        self.handed += len(bodies)
+        rows = slice(first - columns.first, first - columns.first + len(bodies))
+        values = {name: column[rows].tobytes() for name, column in columns.arrays()}
+        return Batch(first, values, tuple(bodies), changes=self._links(range(first, first + len(bodies))))
+
+    def stop(self) -> None:
+        """The disk takes nothing any more."""
+        self.noted = False
+        self._revised, self._extras = set(), {}
+
+    def _links(self, numbers: Iterable[int]) -> dict[str, dict[int, int]]:
+        links = {"parent": self.columns.parents, "follows": self.columns.follows}
+        return {name: {number: above[number] for number in numbers if number in above} for name, above in links.items()}
+
+    def _new_names(self) -> tuple[tuple[str, int, str], ...]:
         """The names that were numbered since the last call: column, number and text."""
         found: list[tuple[str, int, str]] = []
         columns = self.columns
@@ -118,40 +137,28 @@ class Capture:
             self._sent[place] = len(texts)
         return tuple(found)
 
-    def _flags(self, number: int, flags: int) -> None:
-        self.columns.revise(number)
+    def _set_flags(self, number: int, flags: int) -> None:
         self.columns.flags[number - self.columns.first] = flags
-        if number <= self.handed:
-            self._change(number, (("flags", flags),))
-
-    def _link(self, links: dict[int, int], column: Column, number: int, above: Span | None) -> None:
-        if above is not None and links.get(number) != above.number:
-            links[number] = above.number
-            self._change(number, ((column, above.number),))
-            if len(links) > _LINKS:  # many at a time: each search for the oldest passes all that went before
-                for oldest in tuple(islice(links, _LINKS // 8)):
-                    del links[oldest]
-
-    def _change(self, number: int, values: Iterable[tuple[Column, int]]) -> None:
-        if self.noted:
-            self.changes += [Change(number, column, value) for column, value in values]
+        self.columns.revise(number)
+        if self.noted and number <= self.handed:
+            self._revised.add(number)
 
 
-def _id_stands_in(entry: WireMessage) -> bool:
-    """Whether the id of an entry will be found again in its body."""
-    body = entry.held
-    if not isinstance(body, bytes) or entry.by_hand:
-        return False
-    return len(body) == entry.size <= _ID_SIZE and body[:1] == b"{"
+def _link(links: dict[int, int], number: int, above: Span | None) -> None:
+    if above is not None:
+        links[number] = above.number
+        if len(links) > _LINKS:  # many at a time: each search for the oldest passes all that went before
+            for oldest in tuple(islice(links, _LINKS // 8)):
+                del links[oldest]
 
 
-class Materialiser:
+class EntryMaker:
     """Makes entries of any recording from its columns. Both ends of a span have the same span.
 
     Args:
         columns: of the recording, as they are at that time.
         body: reads a body, b"" where there is none any more; called each time somebody looks at it.
-        extra: reads what only few entries have, see `disk.format.Extra`; None where there is none.
+        extra: reads what only few entries have, see `disk.format.Batch`; None where there is none.
         alive: an entry that is in memory; it is given instead.
     """
 
@@ -170,51 +177,50 @@ class Materialiser:
 
     def entry(self, number: int) -> WireMessage | None:
         """The entry with a number; None where the columns have none."""
-        return self._entry(number, _DEEPEST)
+        if len(self._made) > _MADE:
+            self._made.clear()
+        return self._entry(self._columns(), number, _DEEPEST)
 
     def forget(self) -> None:
         """Entries have changed: make them again when somebody asks."""
         self._made.clear()
 
-    def _entry(self, number: int, depth: int) -> WireMessage | None:
+    def _entry(self, columns: Columns, number: int, depth: int) -> WireMessage | None:
         known = self._alive(number) or self._made.get(number)
-        columns = self._columns()
         row = number - columns.first
         if known is not None or not 0 <= row < len(columns):
             return known
-        link = columns.link[row] if columns.outcome[row] else 0
-        answer = self._alive(link) if link > number else None
+        link = columns.link[row] - columns.first
+        linked = columns.outcome[row] and 0 <= link < len(columns) and columns.link[link] == number
+        if linked and link < row:
+            self._entry(columns, columns.link[row], depth)  # makes its answer too
+            if number in self._made:
+                return self._made[number]
+        answer = self._alive(columns.link[row]) if linked else None
         if answer is not None and answer.span is not None:
             return answer.span.request
-        entry = self._bare(columns, row)
-        if not depth:  # a file may lead from one entry to another without end
-            return entry
-        self._made[number] = entry
-        if len(self._made) > _MADE:
-            del self._made[next(iter(self._made))]
-        if 0 < link < number:
-            request = self._entry(link, depth - 1)
-            if request is not None and request.span is not None:
-                entry.span, request.span.response = request.span, entry
-        elif columns.outcome[row]:
-            self._open(columns, entry, link, depth)
+        entry = self._made[number] = self._bare(columns, row)
+        if columns.outcome[row] and entry.kind == "request":
+            entry.span = self._span(columns, entry, depth)
+            if linked and link > row:
+                answer = self._made[columns.link[row]] = self._bare(columns, link)
+                answer.span, entry.span.response = entry.span, answer
+                answer.id = entry.id if answer.id is None else answer.id
         return entry
 
-    def _open(self, columns: Columns, entry: WireMessage, link: int, depth: int) -> None:
-        """Make the span of a request."""
-        number, row = entry.number, entry.number - columns.first
-        span = entry.span = Span(
-            number, entry.server, entry.direction, entry.method, entry.target, entry,
+    def _span(self, columns: Columns, request: WireMessage, depth: int) -> Span:
+        number, row = request.number, request.number - columns.first
+        span = Span(
+            number, request.server, request.direction, request.method, request.target, request,
             asked=bool(columns.flags[row] & bits.ASKED), outcome=OUTCOMES[columns.outcome[row] - 1],
         )  # fmt: skip
-        if link:
-            self._entry(link, depth - 1)  # puts itself into the span
         first = number
         while 0 < (earlier := columns.follows.get(first, 0)) < first and span.round < _ROUNDS:
             first, span.round = earlier, span.round + 1
         above = columns.parents.get(number, 0)
-        if 0 < above < number and (parent := self._entry(above, depth - 1)) is not None:
+        if depth and 0 < above < number and (parent := self._entry(columns, above, depth - 1)) is not None:
             span.parent = parent.span
+        return span
 
     def _bare(self, columns: Columns, row: int) -> WireMessage:
         """An entry without its span."""
@@ -225,18 +231,12 @@ class Materialiser:
             columns.methods.texts[columns.method[row]], columns.targets.texts[columns.target[row]], None,
             columns.exchange[row], bool(flags & bits.PROBE), bool(flags & bits.BY_HAND),
         )  # fmt: skip
-        if entry.kind in ("request", "result", "error"):
-            entry.id = self._id(entry)
+        if entry.kind in ("request", "result", "error") and entry.size <= _ID_SIZE:
+            body = entry.body
+            entry.id = id_in(body) if len(body) <= _ID_SIZE else None  # what a file says of sizes may be wrong
         if flags & _SEVERITY:
             entry.findings = findings_from_json(self._extra(number, "findings"), number)
         return entry
-
-    def _id(self, entry: WireMessage) -> int | str | None:
-        known = self._extra(entry.number, "id")
-        if isinstance(known, (int, str)):
-            return known
-        body = entry.body if entry.size <= _ID_SIZE else b""
-        return id_in(body) if len(body) <= _ID_SIZE else None  # what a file says of sizes may be wrong
 
 
 def id_in(body: bytes) -> int | str | None:

@@ -21,74 +21,55 @@ KEYS = ("id", "name", "uri", "uriTemplate", "key")
 """Members by which items are told apart, where all items of both arrays have one, each another."""
 
 
-class _Alignment(NamedTuple):
-    """Indices of items of both arrays."""
-
-    pairs: dict[int, int]
-    """What belongs together: index in the second array -> index in the first."""
-    moved: frozenset[int]
-    """Items of the second array, out of `pairs`, that have gone past others."""
-    removed: tuple[int, ...]
-
-
-def _align(before: Sequence[Json], after: Sequence[Json], mark: Callable[[Json], int]) -> _Alignment:
+def _align(
+    before: Sequence[Json], after: Sequence[Json], mark: Callable[[Json], int]
+) -> tuple[dict[int, int], set[int]]:
     """Put the items of two arrays together: by what names them, else equal ones, and what is left by its place.
 
     Args:
         mark: the same for items that are the same.
+
+    Returns:
+        What belongs together, index in the second array -> index in the first; and of these the ones in the second
+        array that have gone past others.
     """
     names = _names(before, after)
-    old, new = names or _labels([mark(item) for item in before], [mark(item) for item in after])
-    pairs = _equal(old, new)
-    in_order = set(_rising([pairs[index] for index in sorted(pairs)]))
-    moved = frozenset(index for index, one in pairs.items() if one not in in_order)
+    old, new = names or (_labels(map(mark, before)), _labels(map(mark, after)))
+    where = {label: index for index, label in enumerate(old)}
+    pairs = {index: where[label] for index, label in enumerate(new) if label in where}
+    in_order = set(_rising(list(pairs.values())))
+    moved = {index for index, one in pairs.items() if one not in in_order}
     if names is None:
         pairs |= _by_place(pairs, moved, len(old), len(new))
-    taken = set(pairs.values())
-    return _Alignment(pairs, moved, tuple(index for index in range(len(old)) if index not in taken))
+    return pairs, moved
 
 
 def _names(before: Sequence[Json], after: Sequence[Json]) -> tuple[list[Hashable], list[Hashable]] | None:
     """What names the items of both arrays; None where nothing does."""
     for key in KEYS:
-        old, new = ([_name(item, key) for item in items] for items in (before, after))
-        if all(None not in names and len(set(names)) == len(names) for names in (old, new)) and set(old) & set(new):
-            return old, new
+        old, new = ([mapping(item).get(key) for item in items] for items in (before, after))
+        if all(isinstance(name, (str, int)) for name in (*old, *new)):
+            old, new = ([(type(name), name) for name in names] for names in (old, new))
+            if len(set(old)) == len(old) and len(set(new)) == len(new) and set(old) & set(new):
+                return old, new
     return None
 
 
-def _name(item: Json, key: str) -> Hashable:
-    name = mapping(item).get(key)
-    return (type(name), name) if isinstance(name, (str, int)) else None
+def _labels(marks: Iterable[int]) -> list[Hashable]:
+    """Marks that are all different: each with how many of the same came before."""
+    seen: Counter[int] = Counter()
+    labels: list[Hashable] = []
+    for mark in marks:
+        labels.append((mark, seen[mark]))
+        seen[mark] += 1
+    return labels
 
 
-def _labels(old: list[int], new: list[int]) -> tuple[list[Hashable], list[Hashable]]:
-    """Marks that are all different: those at both ends by their place, others with how many of the same came before."""
-    least = min(len(old), len(new))
-    begin = next((index for index in range(least) if old[index] != new[index]), least)
-    end = next((index for index in range(least - begin) if old[-1 - index] != new[-1 - index]), least - begin)
-    found: list[list[Hashable]] = []
-    for marks in (old, new):
-        seen: Counter[int] = Counter()
-        labels: list[Hashable] = [*range(begin)]
-        for mark in marks[begin : len(marks) - end]:
-            labels.append((mark, seen[mark]))
-            seen[mark] += 1
-        found.append([*labels, *range(-end, 0)])
-    return found[0], found[1]
-
-
-def _equal(old: list[Hashable], new: list[Hashable]) -> dict[int, int]:
-    """Where each label of the second list is in the first one."""
-    where = {label: index for index, label in enumerate(old)}
-    return {index: where[label] for index, label in enumerate(new) if label in where}
-
-
-def _by_place(pairs: dict[int, int], moved: frozenset[int], old: int, new: int) -> dict[int, int]:
+def _by_place(pairs: dict[int, int], moved: set[int], old: int, new: int) -> dict[int, int]:
     """Of what is left between two items that stayed, the first with the first, the second with the second."""
     taken, found = set(pairs.values()), dict[int, int]()
     last = (-1, -1)
-    for index, one in [*((index, pairs[index]) for index in sorted(pairs) if index not in moved), (new, old)]:
+    for index, one in [*((index, one) for index, one in pairs.items() if index not in moved), (new, old)]:
         first = (free for free in range(last[1] + 1, one) if free not in taken)
         second = (free for free in range(last[0] + 1, index) if free not in pairs)
         found.update(zip(second, first, strict=False))
@@ -319,19 +300,19 @@ class _Walk:
 
     def _items(self, old: list[Json], new: list[Json], was: At, at: At) -> Iterator[_Pair | Difference]:
         hides = self._ignore.hides
-        aligned = _align(old, new, self._mark)
+        pairs, moved = _align(old, new, self._mark)
         before, after = path_of(was), path_of(at)
-        for index in aligned.removed:
+        for index in sorted(set(range(len(old))).difference(pairs.values())):
             if not hides(was, index):
                 yield Difference("removed", (*before, index), before=old[index], was=(*before, index))
         for place, value in enumerate(new):
             if hides(at, place):
                 continue
-            index = aligned.pairs.get(place)
+            index = pairs.get(place)
             if index is None:
                 yield Difference("added", (*after, place), after=value, was=(*after, place))
                 continue
-            if place in aligned.moved:
+            if place in moved:
                 yield Difference("moved", (*after, place), old[index], value, (*before, index))
             yield old[index], value, (was, index), (at, place)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from array import array
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
@@ -13,14 +12,16 @@ from pathlib import Path
 from mcp_studio.config.model import Settings
 from mcp_studio.jsontext import Json
 from mcp_studio.trace.capture import Capture
-from mcp_studio.trace.disk.format import Batch, Extra
 from mcp_studio.trace.disk.reader import DiskReader
 from mcp_studio.trace.disk.writer import Writer
 from mcp_studio.trace.message import Block, Reader, WireMessage
 
 LARGE = 1 << 20
 """Bodies with more bytes are read one by one."""
-_BLOCK = 256 * 1024
+_BLOCK = 200
+"""Entries of one block in memory."""
+_LARGE_HERE = 16 * 1024
+"""Larger bodies are not copied into a block."""
 
 
 class LiveReader:
@@ -28,22 +29,18 @@ class LiveReader:
 
     Args:
         first: the number of the first body in memory.
-        bodies: they are not copied before somebody reads them; None where one is on disk.
+        bodies: they are not copied before somebody reads them.
         older: reads the disk, which may have more than the trace; None where nothing is there.
     """
 
-    def __init__(self, first: int, bodies: Sequence[bytes | None], older: Reader | None = None) -> None:
+    def __init__(self, first: int, bodies: Sequence[bytes], older: Reader | None = None) -> None:
         self._first, self._bodies, self._older = first, bodies, older
 
     def blocks(self, below: int) -> Iterator[Block]:
         """All bodies of entries with numbers under `below`, the newest block first."""
         stop = min(max(0, below - self._first), len(self._bodies))
         while stop > 0:
-            start, size = stop, 0
-            while start > 0 and size < _BLOCK:
-                start -= 1
-                body = self._bodies[start]
-                size += len(body) if body is not None and len(body) <= LARGE else 0
+            start = max(0, stop - _BLOCK)
             yield self._block(start, stop)
             stop = start
         if self._older is not None:
@@ -52,9 +49,8 @@ class LiveReader:
     def body(self, number: int) -> bytes:
         """The body of one entry; empty where it is not kept any more."""
         place = number - self._first
-        body = self._bodies[place] if 0 <= place < len(self._bodies) else None
-        if body is not None:
-            return body
+        if 0 <= place < len(self._bodies):
+            return self._bodies[place]
         return b"" if self._older is None else self._older.body(number)
 
     def close(self) -> None:
@@ -63,12 +59,10 @@ class LiveReader:
             self._older.close()
 
     def _block(self, start: int, stop: int) -> Block:
-        bodies = self._bodies[start:stop]
-        large = tuple(
-            number for number, body in enumerate(bodies, self._first + start) if body is None or len(body) > LARGE
-        )
-        small = [body if body is not None and len(body) <= LARGE else b"" for body in bodies]
-        return Block(self._first + start, array("I", accumulate(map(len, small))), b"".join(small), large)
+        first, bodies = self._first + start, self._bodies[start:stop]
+        large = tuple(number for number, body in enumerate(bodies, first) if len(body) > _LARGE_HERE)
+        small = [body if len(body) <= _LARGE_HERE else b"" for body in bodies]
+        return Block(first, array("I", accumulate(map(len, small))), b"".join(small), large)
 
 
 _OVERHEAD = 200
@@ -115,7 +109,7 @@ class Window:
         """Take the oldest one out."""
         entry = self.entries.pop(self.oldest)
         self.oldest += 1
-        self.bytes -= _OVERHEAD + (entry.size if isinstance(entry.held, bytes) else 0)
+        self.bytes -= entry.size + _OVERHEAD
         return entry
 
     def clear(self, following: int) -> None:
@@ -123,10 +117,9 @@ class Window:
         self.entries.clear()
         self.oldest, self.bytes = following, 0
 
-    def bodies(self, first: int) -> list[bytes | None]:
-        """From the entry with a number on; None where one is on disk."""
-        numbers = range(first, self.oldest + len(self.entries))
-        return [body if isinstance(body := self.entries[number].held, bytes) else None for number in numbers]
+    def bodies(self, first: int) -> list[bytes]:
+        """From the entry with a number on."""
+        return [self.entries[number].body for number in range(first, self.oldest + len(self.entries))]
 
 
 class Recorder:
@@ -155,7 +148,6 @@ class Recorder:
         self._forget, self._on_failed = forget, failed
         self._timer: asyncio.TimerHandle | None = None
         self._pending = 0
-        self._large: deque[WireMessage] = deque()
         self._reader: DiskReader | None = None
         self.over = False
         """Nothing is written any more."""
@@ -216,8 +208,7 @@ class Recorder:
             self._end()
         if self.over:
             return
-        for batch in self._new():
-            self._disk.put(batch)
+        self._hand_over()
         self._let_go()
         if self._disk.written < self._capture.handed:
             self.wake()
@@ -243,39 +234,26 @@ class Recorder:
     def _end(self) -> None:
         if not self.over:
             self.over = True
-            self._large.clear()
             self._on_failed(self._disk.failed)
 
-    def _new(self) -> Iterator[Batch]:
-        """What the disk has not got yet, in batches of bounded size."""
-        capture, columns, entries = self._capture, self._capture.columns, self._window.entries
-        names, extras = capture.new_names(), tuple(Extra(*key, value) for key, value in capture.extras.items())
-        changes, number = tuple(capture.changes), capture.handed + 1
-        capture.extras, capture.changes = {}, []
-        last = min(self._waiting, default=columns.first + len(columns)) - 1
-        while number <= last or names or extras or changes:
-            first, size, bodies = number, 0, list[bytes]()
-            while number <= last and size < _BATCH:
-                body = entries[number].body
-                bodies.append(body)
-                size += len(body) + _ENTRY
-                if len(body) > LARGE:
-                    self._large.append(entries[number])
-                number += 1
-            start = first - columns.first
-            values = {name: column[start : start + len(bodies)].tobytes() for name, column in columns.arrays()}
-            yield Batch(first, values, tuple(bodies), names, changes if number > last else (), extras)
-            capture.handed = number - 1
-            names, extras, changes = (), (), () if number > last else changes
+    def _hand_over(self) -> None:
+        """Give the disk what it has not got yet, in batches of bounded size."""
+        capture, entries = self._capture, self._window.entries
+        news = capture.news()
+        if news.names or news.extras or any(news.changes.values()):
+            self._disk.put(news)
+        last = min(self._waiting, default=capture.columns.first + len(capture.columns)) - 1
+        bodies, size = list[bytes](), 0
+        for number in range(capture.handed + 1, last + 1):
+            bodies.append(entries[number].body)
+            size += len(bodies[-1]) + _ENTRY
+            if size >= _BATCH or number == last:
+                self._disk.put(capture.rows(bodies))
+                bodies, size = [], 0
 
     def _let_go(self) -> None:
-        """What is on disk leaves the memory: large bodies at once, entries once newer ones have taken their place."""
+        """What is on disk leaves the memory, once newer entries have taken its place."""
         disk, window, handed = self._disk, self._window, self._capture.handed
-        while self._large and self._large[0].number <= disk.written:
-            entry = self._large.popleft()
-            if entry.number in window.entries:
-                window.bytes -= entry.size
-            entry.held = partial(self.body, entry.number)
         while len(window) > _ENTRIES or window.bytes > _BYTES:
             if window.oldest > (handed if window.bytes > _MOST else min(disk.written, handed)):
                 break

@@ -46,7 +46,7 @@ def clean_id(identity: RequestId | None, label: Callable[[str], str]) -> Request
 _CALLS = frozenset(("tools/call", "prompts/get", "resources/read", "tasks/result", "tasks/get", "completion/complete"))
 """Requests for which servers ask something."""
 _REMEMBERED = 500
-"""Answered requests, and those that were given up, that are remembered."""
+"""Requests that were answered or given up and are remembered."""
 _ASKED = 1_000
 """Questions of the server that are remembered while they have no answer."""
 _LABEL, _LINE = 1_000, 65_536
@@ -64,7 +64,7 @@ def _remember(known: dict[K, V], key: K, value: V, most: int = _REMEMBERED) -> V
 
 
 class Rounds:
-    """The newest answered requests of one connection, for whoever comes back to them, and what is on whose behalf.
+    """The newest requests of one connection that are over, for whoever comes back to them, and what is on whose behalf.
 
     Args:
         entry: finds an entry by its number.
@@ -72,11 +72,10 @@ class Rounds:
 
     def __init__(self, entry: Callable[[int], WireMessage | None]) -> None:
         self._entry = entry
-        self._answered: dict[RequestId, tuple[Span, bool]] = {}
+        self._over: dict[RequestId, tuple[Span, bool]] = {}
         """With each, whether the answer asks for input, so that another round follows."""
         self._follows: dict[RequestId, RequestId] = {}
         self._under: dict[RequestId, Span] = {}
-        self._given_up: dict[RequestId, Span] = {}
         self._greeting: Span | None = None
 
     def begins(self, again: bool) -> None:
@@ -99,10 +98,10 @@ class Rounds:
     def opened(self, identity: RequestId, span: Span) -> bool:
         """A request goes out: link it to the round before, or to what it is sent for. Whether there is any."""
         if (follows := self._follows.pop(identity, None)) is not None:
-            earlier, asks = self._answered.get(follows, (None, False))
+            earlier, asks = self._over.get(follows, (None, False))
             if earlier is not None and asks:
                 span.follows, span.round = earlier, earlier.round + 1
-                self._answered[follows] = earlier, False
+                self._over[follows] = earlier, False
             else:
                 span.parent = earlier
         elif (above := self._under.pop(identity, None)) is not None:
@@ -114,26 +113,17 @@ class Rounds:
                 span.request.probe |= first.request.probe
         return span.follows is not None or span.parent is not None
 
-    def answered(self, identity: RequestId, span: Span, message: Response | Failure) -> None:
-        """A request is answered."""
-        _remember(self._answered, identity, (span, _asks(message)))
+    def close(self, identity: RequestId, span: Span, message: Response | Failure | None = None) -> None:
+        """A request is answered by this message, or nobody waits for its answer any more."""
+        _remember(self._over, identity, (span, message is not None and _asks(message)))
 
     def get(self, identity: RequestId) -> Span | None:
-        """The span of a request that was answered not long ago."""
-        return self._answered.get(identity, (None, False))[0]
-
-    def given_up(self, identity: RequestId, span: Span) -> None:
-        """Nobody waits for the answer to this request any more."""
-        _remember(self._given_up, identity, span)
-
-    def label(self, identity: RequestId, entry: WireMessage) -> None:
-        """Say on an answer that nobody waits for what it answers, if that was given up not long ago."""
-        if span := self._given_up.pop(identity, None):
-            entry.method, entry.target, entry.probe = span.method, span.target, span.request.probe
+        """The span of a request that has been over for not long."""
+        return self._over.get(identity, (None, False))[0]
 
     def clear(self) -> None:
         """The connection is over."""
-        for known in (self._given_up, self._answered, self._follows, self._under):
+        for known in (self._over, self._follows, self._under):
             known.clear()
 
 
@@ -191,7 +181,7 @@ _KEPT = 64 * 1024
 _BEYOND = 4 * 1024
 
 
-class Told(NamedTuple):
+class HttpEntry(NamedTuple):
     """One HTTP message as an entry of the trace has it."""
 
     line: str
@@ -206,40 +196,36 @@ class Told(NamedTuple):
 
 def request_text(request: HttpRequest, redactor: Redactor) -> bytes:
     """`POST https://…`, the headers, and the body."""
-    head = _head(f"{request.method} {redactor.url(request.url)}", request.headers, redactor)
-    return _with_body(head, request.headers, request.body, redactor)
+    first = f"{request.method} {redactor.url(request.url)}"
+    return _text(first, request.headers, request.body, redactor)
 
 
 def response_text(response: HttpResponse, redactor: Redactor) -> bytes:
     """`200 OK`, the headers, and the body; or why there is no answer."""
     first = f"{response.status} {response.reason}".rstrip() if response.status else f"failed: {response.error}"
-    head = _head(redactor.text(first), response.headers, redactor)
-    return _with_body(head, response.headers, response.body, redactor)
+    return _text(redactor.text(first), response.headers, response.body, redactor)
 
 
-def read(text: bytes) -> Told:
+def read(text: bytes) -> HttpEntry:
     """The parts of such an entry."""
     head, _, body = text.partition(_GAP)
     first, *rest = head.decode("utf-8", "surrogateescape").split("\n")
     lines = (line.partition(": ") for line in rest)
-    return Told(first, [(name, value) for name, _, value in lines], body)
+    return HttpEntry(first, [(name, value) for name, _, value in lines], body)
 
 
-def cleaned(text: bytes, redactor: Redactor) -> bytes:
+def redacted(text: bytes, redactor: Redactor) -> bytes:
     """The same once more, for what leaves the trace: address, headers and body each have their own rules."""
-    told = read(text)
-    lines = zip(told.headers, redactor.headers(told.headers), strict=True)
+    entry = read(text)
+    lines = zip(entry.headers, redactor.headers(entry.headers), strict=True)
     clean = (f"{name}: {value}" if given else name for (name, given), (_, value) in lines)
-    head = "\n".join((redactor.url(told.line), *clean)).encode("utf-8", "surrogateescape")
-    return head + _GAP + redactor.body(told.header("content-type"), told.body) if told.body else head
+    head = "\n".join((redactor.url(entry.line), *clean)).encode("utf-8", "surrogateescape")
+    return head + _GAP + redactor.body(entry.header("content-type"), entry.body) if entry.body else head
 
 
-def _head(first: str, headers: Headers, redactor: Redactor) -> bytes:
+def _text(first: str, headers: Headers, body: bytes, redactor: Redactor) -> bytes:
     lines = (f"{name}: {value}" for name, value in redactor.headers(headers))
-    return "\n".join((first, *lines)).encode("utf-8", "replace").replace(_GAP, b"\n")
-
-
-def _with_body(head: bytes, headers: Headers, body: bytes, redactor: Redactor) -> bytes:
+    head = "\n".join((first, *lines)).encode("utf-8", "replace").replace(_GAP, b"\n")
     if not body:
         return head
     kind = next((value for name, value in headers if name.lower() == "content-type"), "")
@@ -431,7 +417,7 @@ class ServerTap:
                 _remember(self._asked, message.id, self.store.opened(entry, parent), _ASKED)
             elif isinstance(message, (Response, Failure)) and message.id is not None:
                 if span := self._open.get(message.id):
-                    self._rounds.answered(message.id, span, message)
+                    self._rounds.close(message.id, span, message)
                 self._answered(self._open, message.id, entry, tool_failed(message))
             else:
                 self.store.revised(entry)
@@ -492,7 +478,7 @@ class ServerTap:
             del self._coming[frame]  # given up before it left
         if span := self._open.pop(identity, None):
             lost = lost and span.method != LISTEN  # a subscription has no answer to lose
-            self._rounds.given_up(identity, span)
+            self._rounds.close(identity, span)
             self.store.gave_up(span, "lost" if lost else "cancelled")
 
     def ended(self) -> None:
@@ -518,8 +504,8 @@ class ServerTap:
         if span := spans.pop(name, None):
             self.store.settled(span, entry, entry.kind == "error", tool=tool)
             return
-        if spans is self._open:
-            self._rounds.label(name, entry)
+        if spans is self._open and (late := self._rounds.get(name)) is not None:
+            entry.method, entry.target, entry.probe = late.method, late.target, late.request.probe
         self.store.revised(entry)
 
     def _label_of_plain(self, text: str) -> str:

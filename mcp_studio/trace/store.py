@@ -14,7 +14,7 @@ from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.redact import Redactor
 from mcp_studio.signal import Signal
 from mcp_studio.trace import message as bits
-from mcp_studio.trace.capture import Capture, Materialiser
+from mcp_studio.trace.capture import Capture, EntryMaker
 from mcp_studio.trace.disk.writer import Writer
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.lint.linter import Examiner, typical
@@ -50,7 +50,7 @@ class TraceStore:
             self._recorder = Recorder(
                 disk, self._window, self._capture, self._redacting, forget=self._forget, failed=self._failed
             )
-        self._materialiser = Materialiser(lambda: self.columns, self._body, self._extra, self._window.entries.get)
+        self._maker = EntryMaker(lambda: self.columns, self._body, self._extra, self._window.entries.get)
         self.first_number = 1
         """The number of the oldest entry still kept."""
         self.total = 0
@@ -103,7 +103,7 @@ class TraceStore:
         """The entry with a number, its span with it; None when it is not kept."""
         entry = self._window.entries.get(number)
         if entry is None and self.first_number <= number <= self.total:
-            entry = self._materialiser.entry(number)
+            entry = self._maker.entry(number)
         return entry
 
     async def body(self, entry: WireMessage) -> bytes:
@@ -223,7 +223,7 @@ class TraceStore:
         self._window.clear(self.first_number)
         self._capture.columns.trim(self.first_number)
         self._comments.clear()
-        self._materialiser.forget()
+        self._maker.forget()
         self.revision += 1
 
     def flush(self) -> None:
@@ -270,7 +270,7 @@ class TraceStore:
     def _changed(self, number: int) -> None:
         self.revision += 1
         if 0 < number < self._window.oldest:
-            self._materialiser.forget()
+            self._maker.forget()
         if self._recorder is not None:
             self._recorder.wake()
 
@@ -294,8 +294,7 @@ class TraceStore:
 
     def _failed(self, why: str) -> None:
         """The disk is full, or does not take anything: the trace goes on in memory."""
-        self._capture.noted = False
-        self._capture.changes, self._capture.extras = [], {}
+        self._capture.stop()
         self.revision += 1
         self.troubled.emit(why)
 

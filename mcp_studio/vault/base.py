@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -15,6 +14,7 @@ from typing import Literal, ParamSpec, Protocol, TypeVar
 
 from mcp_studio.config.model import Keeping
 from mcp_studio.errors import ConfigError
+from mcp_studio.paths import try_lock
 
 Drawer = Literal["secrets", "tokens"]
 """Secrets that a person named for `${keyring:NAME}`, and tokens of signing in: no reference reaches a token."""
@@ -97,27 +97,12 @@ def file_lock(file: Path, what: str, patience: float = 30.0) -> Generator[None]:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with open(file, "ab", opener=lambda path, flags: os.open(path, flags, 0o600)) as opened:
         until = time.monotonic() + patience
-        while not _lock(opened.fileno()):
+        while not try_lock(opened.fileno()):
             if time.monotonic() >= until:
                 hint = f"Where none is running, something else holds {file} open."
                 raise LockHeld(f"Another studio has been busy with {what} for more than {patience:g} s.", hint=hint)
             time.sleep(0.02)
         yield  # closing the file releases the lock
-
-
-def _lock(handle: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 P = ParamSpec("P")

@@ -9,7 +9,7 @@ from typing import Any
 from mcp_studio.protocol.message import parse
 from mcp_studio.servers.mock.peer import Pace, Peer
 from mcp_studio.servers.mock.tape import Greeting, Tape
-from mcp_studio.trace.export.bundle import Filling
+from mcp_studio.trace.export.bundle import made_of
 from mcp_studio.trace.export.item import Item
 from mcp_studio.trace.message import Columns, Direction
 
@@ -34,7 +34,7 @@ def tell(method: str, /, **params: Any) -> Said:
 
 def recorded(*said: Said, step: float = 1.0) -> tuple[Columns, dict[int, bytes]]:
     """Columns and bodies; messages are `step` seconds apart, links are found by ids."""
-    filling, bodies = Filling(), dict[int, bytes]()
+    items, bodies = list[Item](), dict[int, bytes]()
     asked: dict[tuple[str, Any], int] = {}
     methods: dict[int, tuple[str, str]] = {}
     answers: dict[int, int] = {}
@@ -53,7 +53,7 @@ def recorded(*said: Said, step: float = 1.0) -> tuple[Columns, dict[int, bytes]]
         method, target = methods[number] if "method" in message else methods[link]
         bodies[number] = json.dumps({"jsonrpc": "2.0", **message}).encode()
         under = max((one for one in answers if one < number < answers[one]), default=0)
-        filling.add(
+        items.append(
             Item(
                 number,
                 server="s",
@@ -69,7 +69,7 @@ def recorded(*said: Said, step: float = 1.0) -> tuple[Columns, dict[int, bytes]]
                 under=under if direction == "in" and kind == "request" else 0,
             )
         )  # type: ignore[arg-type]
-    return filling.done({}).columns, bodies
+    return made_of(items).columns, bodies
 
 
 def tape(*said: Said, step: float = 1.0) -> Tape:

@@ -57,7 +57,7 @@ async def written(store: TraceStore, writer: Writer) -> None:
 
 
 def in_memory(store: TraceStore) -> int:
-    return len(store._window)  # pyright: ignore[reportPrivateUsage]
+    return sum(1 for entry in store if isinstance(entry.held, bytes))
 
 
 def same(recording: Recording, other: Recording) -> None:
@@ -156,6 +156,8 @@ def test_a_large_body_is_in_memory_no_longer_than_it_takes(tmp_path: Path) -> No
         reader = store.reader()  # before it is on disk
         assert reader.body(2) == body
         reader.close()
+        flood(tap, 1)
+        receive(tap, b'{"jsonrpc":"2.0","method":"m","params":"%b"}' % (b"x" * 9_000_000))
         await wait_until(lambda: not isinstance(entry.held, bytes))
         assert await store.body(entry) == entry.body == body
         await store.close(5)
@@ -197,8 +199,6 @@ async def test_a_folder_that_cannot_be_written_is_said_once_and_the_trace_goes_o
     assert len(told) == 1 and told[0] == store.problem and "not kept on disk" in told[0]
     assert len(store) == 10_000 and store.dropped == 10_010 and len(store.columns) == 10_000
     assert store[0].number == 10_011 and store.entry(1) is None
-    capture = store._capture  # pyright: ignore[reportPrivateUsage]
-    assert not capture.changes and not capture.extras
     await store.close(1)
 
 
@@ -216,9 +216,7 @@ async def test_what_is_cleared_stays_on_disk_and_numbers_go_on(tmp_path: Path) -
     await store.close(5)
     past = open_session(writer.path or tmp_path)
     assert len(past) == 10
-    (asked, answer) = past[4], past[9]
-    assert asked.span is not None and asked.span is answer.span and asked.span.response is answer
-    assert asked.span.outcome == "ok" and past.columns.ms(4) is not None
+    assert past[4].target == "slow" and past[9].id == 1
     past.close()
 
 
@@ -251,7 +249,6 @@ async def test_nothing_leaves_the_memory_before_it_is_written() -> None:
     disk.trimmed = 4_000
     flood(ServerTap(store, Redactor(), "s"), 1)
     await wait_until(lambda: store.first_number == 4_001)
-    assert store._capture.columns.first == 4_001  # pyright: ignore[reportPrivateUsage]
     assert store.columns.first == 4_001 and store.dropped == 4_000
     disk.lost = 2
     assert "2 messages" in store.problem

@@ -18,6 +18,7 @@ from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.paths import Paths
 from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.disk.sessions import delete, find
+from mcp_studio.trace.export.bundle import Bundle
 from mcp_studio.trace.message import Recording
 from mcp_studio.trace.query.needle import QueryError
 from mcp_studio.trace.query.parser import Query, parse
@@ -50,8 +51,7 @@ def run(options: Options, out: Output) -> int:
     try:
         return _look(recording, options, out)
     finally:
-        if isinstance(recording, Session):
-            recording.close()
+        recording.close()
 
 
 def _ways(options: Options) -> list[str]:
@@ -82,7 +82,7 @@ def _look(recording: Recording, options: Options, out: Output) -> int:
 
 def _answer(recording: Recording, query: Query, options: Options, out: Output) -> int:
     if options.flag("--follow"):
-        if not isinstance(recording, Session):
+        if not isinstance(recording, Session) or isinstance(recording, Bundle):
             raise UsageError("Only a session can be followed.", hint="What came out of a file does not go on.")
         limit = options.count("--limit", _MOST) or _TAIL
         return asyncio.run(recorded.follow(recording, query, limit, options.flag("--jsonl"), out))
@@ -216,4 +216,5 @@ def _now(recording: Recording) -> float:
 
 
 def _name(recording: Recording) -> str:
-    return recording.path.stem if isinstance(recording, Session) else ""
+    named = isinstance(recording, Session) and not isinstance(recording, Bundle)
+    return recording.path.stem if named else ""

@@ -13,12 +13,10 @@ import sqlite3
 import stat
 import time
 from array import array
-from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
-from itertools import accumulate
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
@@ -90,7 +88,7 @@ def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
     Raises:
         StudioError: it is not there, no session, damaged, or of a newer version.
     """
-    with told(path):
+    with as_studio_errors(path):
         if not stat.S_ISREG(path.stat().st_mode):
             raise _foreign(path)
         db = _open(path, "rw" if write else "ro")
@@ -129,7 +127,7 @@ def is_database(path: Path) -> bool:
 
 
 @contextmanager
-def told(path: Path) -> Generator[None]:
+def as_studio_errors(path: Path) -> Generator[None]:
     """What SQLite and the system say of a session's file, as a `StudioError`."""
     try:
         yield
@@ -220,44 +218,6 @@ def _convert(path: Path, version: int) -> None:
 WIDTHS = {name: array(code).itemsize for name, code in CODES.items()}
 """Bytes of one value of each column."""
 WIDTH = sum(WIDTHS.values())
-MOST_ENTRIES = 4_096
-MOST_BYTES = 1 << 20
-"""Of one block, unless one body is larger."""
-
-
-class Piece(NamedTuple):
-    """One block. Numbers are little-endian, as on every platform that there is a Python for."""
-
-    first: int
-    entries: int
-    columns: bytes
-    ends: bytes
-    data: bytes
-
-
-def cut(first: int, columns: Mapping[str, bytes], bodies: Sequence[bytes]) -> Iterator[Piece]:
-    """Entries from `first` on as blocks of bounded size."""
-    ends = list(accumulate(map(len, bodies)))
-    start = 0
-    while start < len(bodies):
-        before = ends[start - 1] if start else 0
-        end = max(start + 1, min(start + MOST_ENTRIES, bisect_right(ends, before + MOST_BYTES)))
-        parts = (columns[name][start * width : end * width] for name, width in WIDTHS.items())
-        relative = packed(one - before for one in ends[start:end])
-        yield Piece(first + start, end - start, b"".join(parts), relative, b"".join(bodies[start:end]))
-        start = end
-
-
-def join(pieces: Sequence[Piece]) -> Piece:
-    """Blocks that follow each other as one."""
-    columns = [split(piece.columns, piece.entries) for piece in pieces]
-    ends, size = array("I"), 0
-    for piece in pieces:
-        ends.extend([end + size for end in unpacked(piece.ends)])
-        size += len(piece.data)
-    parts = (b"".join([one[name] for one in columns]) for name in CODES)
-    count = sum(piece.entries for piece in pieces)
-    return Piece(pieces[0].first, count, b"".join(parts), packed(ends), b"".join([piece.data for piece in pieces]))
 
 
 def split(columns: bytes, count: int) -> dict[str, memoryview]:
@@ -284,28 +244,8 @@ def unpacked(raw: bytes) -> array[int]:
     return array("I", raw)
 
 
-Column = Literal["link", "outcome", "flags", "kind", "method", "target", "parent", "follows"]
-"""What can become known of an entry after it was written."""
-
-
-class Change(NamedTuple):
-    """Something that became known of an entry after it was written."""
-
-    number: int
-    column: Column
-    value: int
-
-
-class Extra(NamedTuple):
-    """What only few entries have, as JSON; the newest of one number and name counts, None takes it away."""
-
-    number: int
-    name: Literal["findings", "comment", "id"]
-    value: Json
-
-
 class Batch(NamedTuple):
-    """Entries with the numbers from `first` on, redacted, and what changed in earlier ones."""
+    """Some entries, redacted, from the number `first` on, and what became known of these and of earlier ones."""
 
     first: int
     columns: Mapping[str, bytes]
@@ -313,7 +253,7 @@ class Batch(NamedTuple):
     bodies: tuple[bytes, ...]
     names: tuple[tuple[str, int, str], ...] = ()
     """New names: `server`, `method` or `target`, number, text."""
-    changes: tuple[Change, ...] = ()
-    """Of entries before and in this batch; `parent` and `follows`, which are no columns, come only in this way."""
-    extras: tuple[Extra, ...] = ()
-    """Of entries before and in this batch."""
+    changes: Mapping[str, Mapping[int, int]] = {}
+    """Column -> number of the entry -> value. `parent` and `follows`, which are no columns, come only in this way."""
+    extras: Mapping[tuple[int, str], Json] = {}
+    """What only few entries have: `findings` and `comment`, by number and name; None deletes it."""

@@ -78,10 +78,6 @@ class DiskReader:
         except (JsonProblem, StudioError):
             return None
 
-    def forget(self) -> None:
-        """The newest entries are read again: more may have come."""
-        self._block = _EMPTY
-
     def close(self) -> None:
         """No more reading; reading once more opens it again."""
         with self._lock:
@@ -92,7 +88,7 @@ class DiskReader:
     def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         # All at once: as long as a statement is open, the writer cannot tidy up behind itself.
         try:
-            with self._lock, format.told(self._path):
+            with self._lock, format.as_studio_errors(self._path):
                 if self._db is None:
                     self._db = format.connect(self._path)
                     format.unhurried(self._db)

@@ -8,7 +8,7 @@ import math
 import sqlite3
 import time
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,216 +16,153 @@ from typing import Any
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import dumps
 from mcp_studio.trace import message as bits
-from mcp_studio.trace.capture import Materialiser
+from mcp_studio.trace.capture import EntryMaker
 from mcp_studio.trace.disk import format
 from mcp_studio.trace.disk.format import WIDTH, packed, split, unpacked
 from mcp_studio.trace.disk.reader import DiskReader
 from mcp_studio.trace.disk.sessions import SessionInfo, describe
-from mcp_studio.trace.message import CODES, DIRECTIONS, KINDS, OUTCOMES, Columns, Names, Reader, WireMessage
+from mcp_studio.trace.message import CODES, DIRECTIONS, KINDS, OUTCOMES, Columns, Reader, WireMessage
 
 _MOST_ENTRIES = 10_000_000
 _MOST_LINKS = 1_000_000
 _PATIENCE = 20.0
 """Seconds for reading all of it; an honest file of a million entries takes 0.2."""
-_BLOCK = 1 << 16
-"""Entries of one block."""
-_GAP = 1_000_000
-"""Missing entries, all together, in whose place empty ones are put."""
 _LATEST = 1e11
 """The year 5138: later moments cannot be shown everywhere."""
 _LONGEST = 4_000
 """Characters of one name."""
 _NOTE = DIRECTIONS.index("none") << 4 | KINDS.index("note")
-_KINDS = bytes(value if value >> 4 < len(DIRECTIONS) and value & 15 < len(KINDS) else _NOTE for value in range(256))
-"""What a byte of the column `kind` is taken for."""
-_SHARED = {"server": "servers", "method": "methods", "target": "targets"}
+_ALL_KINDS = frozenset(way << 4 | kind for way in range(len(DIRECTIONS)) for kind in range(len(KINDS)))
 
 
 class Loader:
-    """Brings columns up to what a file holds, as often as it is asked to. Nothing in the file is trusted."""
+    """Brings columns up to what a file holds, as often as it is asked to.
+
+    Nothing in the file is trusted. The first value that makes no sense ends the reading.
+    """
 
     def __init__(self, path: Path, db: sqlite3.Connection) -> None:
         self._path, self._db = path, db
         self.columns = Columns()
-        self._names = dict.fromkeys(_SHARED, 1)
+        self._names = {
+            "server": self.columns.servers, "method": self.columns.methods, "target": self.columns.targets,
+        }  # fmt: skip
         self._seq = 0
-        self._missing = 0
-        self._began = False
         self._deadline = 0.0
         self.problem = ""
         """What could not be read, in a sentence."""
 
     def load(self) -> set[int]:
-        """Take what is new; returns the numbers of the entries known before that have changed.
+        """Take what is new; returns the numbers of the entries that have changed.
 
         Raises:
             StudioError: the file cannot be read at all.
         """
         self._deadline = time.monotonic() + _PATIENCE
-        known = len(self.columns)
-        with format.told(self._path):
+        changed: set[int] = set()
+        with format.as_studio_errors(self._path):
             self._db.execute("BEGIN")  # all of one moment: a change may be about the newest entry
         try:
-            with format.told(self._path):
+            with format.as_studio_errors(self._path):
                 self._load_names()
-            changed = set[int]()
-            try:
-                with format.told(self._path):
-                    self._load_blocks()
+                known = len(self.columns)
+                try:
+                    self._load_blocks(known)
+                finally:
                     self._check_links(known)
-                    changed = self._load_changes()
-            except StudioError as error:
-                self.problem = error.message
-            return changed if known else set()
+                self._load_changes(changed)
+        except (ValueError, TypeError, LookupError):
+            self.problem = f"The session {self._path.name} is damaged: what can be read is shown."
+        except StudioError as error:
+            self.problem = error.message
         finally:
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("COMMIT")
-
-    def _load_names(self) -> None:
-        for kind, shared in _SHARED.items():
-            names: Names = getattr(self.columns, shared)
-            rows = self._db.execute(
-                "SELECT number, substr(text, 1, ?) FROM name WHERE kind = ? AND number > ? ORDER BY number",
-                (_LONGEST, kind, self._names[kind]),
-            )
-            for number, text in rows:
-                # Several may have the same text: what SQLite cannot keep of them has been replaced.
-                if number != len(names.texts) or not isinstance(text, str) or not names.append(text):
-                    self._damaged()
-                    break
-                self._names[kind] = number
-
-    def _load_blocks(self) -> None:
-        columns = self.columns
-        last = columns.first + len(columns) - 1 if self._began else 0
-        # One block may begin among what is known, and reach beyond.
-        (begin,) = self._db.execute("SELECT max(first) FROM block WHERE first <= ?", (last + 1,)).fetchone()
-        query = "SELECT first, count, columns FROM block WHERE first >= ? ORDER BY first"
-        for first, count, raw in self._db.execute(query, (begin or 0,)):
-            if not isinstance(first, int) or not isinstance(count, int) or not 0 < first < (1 << 32) - _BLOCK:
-                return self._damaged()
-            whole = isinstance(raw, bytes) and len(raw) >= WIDTH and not len(raw) % WIDTH
-            if whole and len(raw) != count * WIDTH:
-                self._damaged()
-                count = len(raw) // WIDTH
-            if not self._began:
-                self._began, columns.first = True, first
-            after = columns.first + len(columns)
-            if not 0 < count <= _BLOCK or not self._fill(first - after):
-                return self._damaged()
-            self._take(raw if whole else None, count, max(0, after - first))
-            if self._too_long():
-                return None
-        return None
-
-    def _take(self, raw: bytes | None, count: int, known: int) -> None:
-        """Append the rows of one block but the first `known`."""
-        if known >= count:
-            return
-        if raw is None:
-            self._damaged()
-            self._fill(count - known)
-            return
-        for name, values in split(raw, count).items():
-            column: array[Any] = array(CODES[name])
-            column.frombytes(values[known * column.itemsize :])
-            getattr(self.columns, name).extend(self._checked(name, column))
-
-    def _checked(self, name: str, values: array[Any]) -> array[Any]:
-        """The values, those that mean nothing replaced."""
-        if name == "time":
-            if min(values) >= 0 and max(values) < _LATEST and math.isfinite(sum(values)):
-                return values
-            good = [value if 0 <= value < _LATEST else 0.0 for value in values]
-        elif name == "kind":
-            good = list(values.tobytes().translate(_KINDS))
-        elif name == "outcome" or name in _SHARED:
-            most, other = (
-                (len(getattr(self.columns, _SHARED[name]).texts), 1) if name in _SHARED else (len(OUTCOMES) + 1, 0)
-            )
-            if max(values) < most:
-                return values
-            good = [value if value < most else other for value in values]
-        else:
-            return values
-        checked = array(values.typecode, good)
-        if checked != values:
-            self._damaged()
-        return checked
-
-    def _check_links(self, known: int) -> None:
-        """None leads to an entry that is not there."""
-        links, after = self.columns.link, self.columns.first + len(self.columns)
-        if max(links[known:], default=0) >= after:
-            self._damaged()
-            links[known:] = array("I", [number if number < after else 0 for number in links[known:]])
-
-    def _fill(self, count: int) -> bool:
-        """Empty rows in the place of missing entries; False where too many are missing."""
-        count = max(0, count)
-        self._missing += count
-        if self._missing > _GAP:
-            return False
-        columns = self.columns
-        last = columns.time[-1] if len(columns) else 0.0
-        for name, code in CODES.items():
-            value = last if name == "time" else _NOTE if name == "kind" else 0
-            getattr(columns, name).extend(array(code, [value]) * count)
-        return True
-
-    def _load_changes(self) -> set[int]:
-        changed: set[int] = set()
-        query = "SELECT seq, field, numbers, news FROM change WHERE seq > ? ORDER BY seq"
-        for seq, field, numbers, news in self._db.execute(query, (self._seq,)):
-            self._seq = seq
-            if (
-                not isinstance(numbers, bytes)
-                or not isinstance(news, bytes)
-                or len(numbers) != len(news)
-                or len(news) % 4
-            ):
-                self._damaged()
-                continue
-            pairs = zip(unpacked(numbers), unpacked(news), strict=True)
-            if field in ("parent", "follows"):
-                self._link(self.columns.parents if field == "parent" else self.columns.follows, pairs)
-            else:
-                changed |= self._change(field, pairs)
-            if self._too_long():
-                break
         return changed
 
-    def _link(self, links: dict[int, int], pairs: Iterable[tuple[int, int]]) -> None:
-        last = self.columns.first + len(self.columns) - 1
-        for number, above in pairs:
-            if 0 < above < number <= last and len(links) < _MOST_LINKS:
-                links[number] = above
+    def _load_names(self) -> None:
+        for kind, names in self._names.items():
+            query = "SELECT number, substr(text, 1, ?) FROM name WHERE kind = ? AND number >= ? ORDER BY number"
+            for number, text in self._db.execute(query, (_LONGEST, kind, len(names.texts))):
+                # Several may have the same text: what SQLite cannot keep of them has been replaced.
+                if number != len(names.texts) or not isinstance(text, str) or not names.append(text):
+                    raise ValueError
 
-    def _change(self, field: object, pairs: Iterable[tuple[int, int]]) -> set[int]:
-        """Put the changes of one column in their places, those that make sense."""
-        columns, after = self.columns, self.columns.first + len(self.columns)
-        mosts = {
+    def _load_blocks(self, known: int) -> None:
+        columns = self.columns
+        # The newest block may have grown since.
+        (begin,) = self._db.execute(
+            "SELECT max(first) FROM block WHERE first <= ?", (columns.first + known,)
+        ).fetchone()
+        query = "SELECT first, count, columns FROM block WHERE first >= ? ORDER BY first"
+        for first, count, raw in self._db.execute(query, (begin if known else 0,)):
+            values = self._values(count, raw)
+            if not 0 < first < first + count < 1 << 32:
+                raise ValueError
+            if not len(columns):
+                columns.first = first
+            after = columns.first + len(columns)
+            self._check_bounds(first + count - columns.first)
+            self._fill(first - after)
+            for name, column in columns.arrays():
+                column.extend(values[name][max(0, after - first) :])
+
+    def _values(self, count: int, raw: bytes) -> dict[str, array[Any]]:
+        """The columns of one block.
+
+        Raises:
+            ValueError, TypeError: something in them makes no sense.
+        """
+        if count < 1 or len(raw) != count * WIDTH:
+            raise ValueError
+        found = {name: array(CODES[name], bytes(part)) for name, part in split(raw, count).items()}
+        named = all(max(found[name]) < len(names.texts) for name, names in self._names.items())
+        timed = min(found["time"]) >= 0 and max(found["time"]) < _LATEST and math.isfinite(sum(found["time"]))
+        if not named or not timed or not _ALL_KINDS.issuperset(found["kind"]) or max(found["outcome"]) > len(OUTCOMES):
+            raise ValueError
+        return found
+
+    def _fill(self, count: int) -> None:
+        """Empty rows in the place of entries that were never handed over."""
+        columns = self.columns
+        if count > 0:
+            values = {"time": columns.time[-1], "kind": _NOTE}
+            for name, column in columns.arrays():
+                column.extend(array(CODES[name], [values.get(name, 0)]) * count)
+
+    def _check_links(self, known: int) -> None:
+        """No link leads to an entry that is not there."""
+        links, after = self.columns.link, self.columns.first + len(self.columns)
+        if max(links[known:], default=0) >= after:
+            links[known:] = array("I", [number if number < after else 0 for number in links[known:]])
+
+    def _check_bounds(self, entries: int) -> None:
+        if entries > _MOST_ENTRIES or time.monotonic() > self._deadline:
+            raise StudioError(f"The session {self._path.name} is too long: only its beginning is read.")
+
+    def _load_changes(self, changed: set[int]) -> None:
+        """Put changes in their places, those that make sense: a change may be about an entry that had to go."""
+        columns = self.columns
+        first, after = columns.first, columns.first + len(columns)
+        links = {"parent": columns.parents, "follows": columns.follows}
+        limits = {
             "link": after, "outcome": len(OUTCOMES) + 1, "flags": 256, "kind": 256,
             "method": len(columns.methods.texts), "target": len(columns.targets.texts),
         }  # fmt: skip
-        if not isinstance(field, str) or field not in mosts:
-            self._damaged()
-            return set()
-        most, values, changed = mosts[field], getattr(columns, field), set[int]()
-        for number, value in pairs:
-            if columns.first <= number < after and value < most and (field != "kind" or _KINDS[value] == value):
-                values[number - columns.first] = value
-                changed.add(number)
-        return changed
-
-    def _too_long(self) -> bool:
-        too_long = len(self.columns) > _MOST_ENTRIES or time.monotonic() > self._deadline
-        if too_long:
-            self.problem = f"The session {self._path.name} is too long: only its beginning is read."
-        return too_long
-
-    def _damaged(self) -> None:
-        self.problem = self.problem or f"The session {self._path.name} is damaged: what can be read is shown."
+        query = "SELECT seq, field, numbers, news FROM change WHERE seq > ? ORDER BY seq"
+        for seq, field, numbers, news in self._db.execute(query, (self._seq,)):
+            self._check_bounds(len(columns))
+            self._seq = seq
+            pairs = zip(unpacked(numbers), unpacked(news), strict=True)
+            if field in links:
+                kept = [(number, above) for number, above in pairs if 0 < above < number < after]
+                links[field].update(kept[: _MOST_LINKS - len(links[field])])
+                continue
+            limit, values = limits[field], getattr(columns, field)
+            for number, value in pairs:
+                if first <= number < after and value < limit and (field != "kind" or value in _ALL_KINDS):
+                    values[number - first] = value
+                    changed.add(number)
 
 
 def open_session(path: Path, clean: Callable[[str], str] = str) -> Session:
@@ -250,7 +187,7 @@ class Session:
         self._db = format.connect(path)
         self._loader = Loader(path, self._db)
         try:
-            with format.told(path):
+            with format.as_studio_errors(path):
                 self._version = self._data_version()
             self._loader.load()
         except BaseException:
@@ -265,7 +202,7 @@ class Session:
         self._comments: dict[int, str] = {}
         self._reader = DiskReader(path)
         self._worker = ThreadPoolExecutor(1, "session")
-        self._materialiser = Materialiser(lambda: self.columns, self._reader.body, self._reader.extra)
+        self._maker = EntryMaker(lambda: self.columns, self._reader.body, self._reader.extra)
 
     def close(self) -> None:
         """Wait for what is being written, and let the file go; any number of times."""
@@ -308,7 +245,7 @@ class Session:
 
     def entry(self, number: int) -> WireMessage | None:
         """The entry with a number, its span with it; None when it is not kept."""
-        return self._materialiser.entry(number)
+        return self._maker.entry(number)
 
     async def body(self, entry: WireMessage) -> bytes:
         """The whole body, also of what is large, without blocking the event loop."""
@@ -326,15 +263,14 @@ class Session:
         Raises:
             StudioError: the file cannot be read any more.
         """
-        with format.told(self.path):
+        with format.as_studio_errors(self.path):
             version = self._data_version()
         if version == self._version:
             return False
         self._version = version
         for number in self._loader.load():
             self.columns.revise(number)
-        self._materialiser.forget()
-        self._reader.forget()
+        self._maker.forget()
         self.info = describe(self.path)
         self.revision += 1
         return True
@@ -374,12 +310,12 @@ class Session:
 
     def _changed(self, number: int) -> None:
         self.columns.revise(number)
-        self._materialiser.forget()
+        self._maker.forget()
 
     def _write(self, number: int, flags: int, comment: str | None) -> None:
         """In the worker's thread."""
         try:
-            with format.told(self.path), contextlib.closing(format.connect(self.path, write=True)) as db:
+            with format.as_studio_errors(self.path), contextlib.closing(format.connect(self.path, write=True)) as db:
                 db.execute("BEGIN IMMEDIATE")
                 row = ("flags", packed([number]), packed([flags]))
                 db.execute("INSERT INTO change(field, numbers, news) VALUES (?, ?, ?)", row)

@@ -5,18 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.paths import try_lock
 from mcp_studio.trace.disk import format
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
 
 _MOST = 1_000
 """Sessions that are kept at most, and listed."""
@@ -73,7 +68,7 @@ def describe(path: Path) -> SessionInfo:
     try:
         db = format.connect(path)
         try:
-            with format.told(path):
+            with format.as_studio_errors(path):
                 info = _read(db, info)
         finally:
             db.close()
@@ -261,8 +256,8 @@ def take_lock(file: Path) -> int | None:
         handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         return None
-    if not _lock(handle, for_us=True) or not os.fstat(handle).st_nlink:
-        # Somebody who tidies up has seen it before it was locked.
+    if not try_lock(handle) or not os.fstat(handle).st_nlink:
+        # Another studio has deleted it before it was locked.
         os.close(handle)
         return None
     return handle
@@ -275,28 +270,12 @@ def is_locked(file: Path) -> bool:
     except OSError:
         return False
     try:
-        return not _lock(handle, for_us=False)
+        return not try_lock(handle)
     finally:
         os.close(handle)
 
 
 def release_lock(file: Path, handle: int) -> None:
-    """Give the lock back and take its file away."""
-    with contextlib.suppress(OSError):
-        if sys.platform == "win32":  # an open file cannot be deleted there
-            os.close(handle)
-            file.unlink()
-        else:
-            file.unlink()
-            os.close(handle)
-
-
-def _lock(handle: int, *, for_us: bool) -> bool:
-    try:
-        if sys.platform == "win32":
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(handle, (fcntl.LOCK_EX if for_us else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+    """Give the lock back and delete its file."""
+    os.close(handle)  # first: Windows does not delete what is open
+    file.unlink(missing_ok=True)

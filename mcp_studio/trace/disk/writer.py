@@ -9,22 +9,23 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Mapping
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
+from queue import SimpleQueue
 
 from mcp_studio import __version__
-from mcp_studio.jsontext import dumps
+from mcp_studio.jsontext import Json, dumps
 from mcp_studio.trace.disk import format, sessions
-from mcp_studio.trace.disk.format import Batch, Change, Extra, Piece, cut, join, packed, unpacked
+from mcp_studio.trace.disk.format import Batch, packed, unpacked
+from mcp_studio.trace.message import CODES
 
 LARGE = 16 * 1024
 """Larger bodies stand once, compressed, beside the blocks."""
-_TAIL_ENTRIES, _TAIL_BYTES = 4_096, 256 * 1024
-"""Small blocks at the end become one when together they are that large."""
-_SMALL = 64 * 1024
+_BLOCK_ENTRIES, _BLOCK_BYTES = 1_000, 32 * 1024
+"""A block with as much gets no further entries. Until then it is written again with each batch."""
 _ROWS = 300
 """Rows of one statement: after each statement the thread waits until the event loop, if it is busy, lets it go on."""
 _PRUNE = 16 << 20
@@ -32,10 +33,25 @@ _PRUNE = 16 << 20
 _SHORT = 1 << 20
 """A session of fewer bytes ends without waiting for the disk; a power failure right after it may take it."""
 _TRIES = 50
+_SIZES = ("page_count", "freelist_count", "page_size")
+
+
+class _Block:
+    """The newest block of a file: neighbouring entries."""
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self.columns = {name: bytearray() for name in CODES}
+        self.ends: array[int] = array("I")
+        self.data = bytearray()
+
+    @property
+    def full(self) -> bool:
+        return len(self.ends) >= _BLOCK_ENTRIES or len(self.data) >= _BLOCK_BYTES
 
 
 class SessionFile:
-    """Makes the file at once.
+    """A session's file while it is written. It is made at once.
 
     Args:
         folder: of all sessions; made where it is missing.
@@ -47,7 +63,7 @@ class SessionFile:
         sqlite3.Error, OSError: from any method: it cannot be written.
     """
 
-    def __init__(self, folder: Path, meta: Mapping[str, object], most_bytes: int, max_age: float) -> None:
+    def __init__(self, folder: Path, meta: Mapping[str, object], most_bytes: float, max_age: float) -> None:
         self._folder, self._most, self._age = folder, most_bytes, max_age
         folder.mkdir(0o700, parents=True, exist_ok=True)
         with contextlib.suppress(OSError):
@@ -62,44 +78,42 @@ class SessionFile:
         self.first = 0
         """The number of the oldest entry kept."""
         self.newest = 0
-        self._sound, self._lost = True, 0
-        self._tail: list[int] = []
-        self._tail_count = self._tail_bytes = 0
+        self._block = _Block(1)
+        self._lost = 0
         self._grown = 0
         self._prune()
         sessions.tidy(folder)
 
-    def write(self, batches: Sequence[Batch], lost: int = 0) -> None:
+    def write(self, batch: Batch, lost: int = 0) -> None:
         """Add all of it, or nothing; `lost` bodies had to be left out until now."""
         db = self._db
         db.execute("BEGIN IMMEDIATE")
         try:
-            for batch in batches:
-                self._write(batch)
+            if batch.names:
+                db.executemany("INSERT OR REPLACE INTO name VALUES (?, ?, ?)", map(_storable, batch.names))
+            if batch.bodies:
+                self._add_entries(batch)
+            self._add_changes(batch.changes)
+            self._add_extras(batch.extras)
             if lost != self._lost:
                 self._lost = lost
                 self._put_meta({"lost": lost})
             db.execute("COMMIT")
         except BaseException:
-            self._sound = False
             with contextlib.suppress(sqlite3.Error):
                 db.execute("ROLLBACK")
             raise
         if self._grown > _PRUNE:
             self._grown = 0
             self._prune()
-        self._trim()
+        if self._used() > self._most:
+            self._trim()
 
     def finish(self) -> None:
-        """The session is over: tidy up, and leave a single plain file."""
+        """The session is over: leave a single plain file."""
         try:
-            with contextlib.suppress(sqlite3.Error):
-                self._db.execute("BEGIN IMMEDIATE")
-                if self._sound:
-                    self._merge_tail()
-                self._put_meta({"ended": time.time()})
-                self._db.execute("COMMIT")
             with contextlib.suppress(sqlite3.Error):  # somebody is reading it
+                self._put_meta({"ended": time.time()})
                 self._db.execute("PRAGMA busy_timeout=0")
                 if self._used() < _SHORT:  # such as one call has: nobody waits for the disk at the end of each
                     self._db.execute("PRAGMA synchronous=OFF")
@@ -111,58 +125,28 @@ class SessionFile:
 
     # ------------------------------------------------------------------ inside a transaction
 
-    def _write(self, batch: Batch) -> None:
-        db = self._db
-        if batch.names:
-            db.executemany("INSERT OR REPLACE INTO name VALUES (?, ?, ?)", map(_storable, batch.names))
-        if batch.bodies:
-            self._entries(batch)
-        self._change(batch.changes)
-        self._extra(batch.extras)
-
-    def _entries(self, batch: Batch) -> None:
-        bodies = batch.bodies
-        if batch.first != self.newest + 1:
-            self._merge_tail()  # it ends here: only what follows without a gap becomes one
-        for number, body in enumerate(bodies, batch.first):
+    def _add_entries(self, batch: Batch) -> None:
+        if self._block.full or batch.first != self.newest + 1:
+            self._block = _Block(batch.first)
+        block = self._block
+        for name in CODES:
+            block.columns[name] += batch.columns[name]
+            self._grown += len(batch.columns[name])
+        for number, body in enumerate(batch.bodies, batch.first):
             if len(body) > LARGE:
-                self._large(number, body)
-        for piece in cut(batch.first, batch.columns, [body if len(body) <= LARGE else b"" for body in bodies]):
-            self._insert(piece)
-            if piece.entries * 4 > _TAIL_ENTRIES or len(piece.data) > _SMALL:
-                self._merge_tail()
-                continue
-            self._tail.append(piece.first)
-            self._tail_count += piece.entries
-            self._tail_bytes += len(piece.data)
-            if self._tail_count >= _TAIL_ENTRIES or self._tail_bytes >= _TAIL_BYTES:
-                self._merge_tail()
+                self._add_large(number, body)
+            else:
+                block.data += body
+                self._grown += len(body)
+            block.ends.append(len(block.data))
+        columns = b"".join(block.columns.values())
+        self._db.execute("INSERT OR REPLACE INTO block VALUES (?, ?, ?)", (block.first, len(block.ends), columns))
+        row = (block.first, block.ends.tobytes(), bytes(block.data))
+        self._db.execute("INSERT OR REPLACE INTO bodies VALUES (?, ?, ?)", row)
         self.first = self.first or batch.first
-        self.newest = batch.first + len(bodies) - 1
+        self.newest = batch.first + len(batch.bodies) - 1
 
-    def _insert(self, piece: Piece) -> None:
-        self._db.execute("INSERT INTO block VALUES (?, ?, ?)", (piece.first, piece.entries, piece.columns))
-        self._db.execute("INSERT INTO bodies VALUES (?, ?, ?)", (piece.first, piece.ends, piece.data))
-        self._grown += len(piece.columns) + len(piece.data)
-
-    def _merge_tail(self) -> None:
-        """Small blocks that follow each other become one."""
-        tail, self._tail = self._tail, []
-        self._tail_count = self._tail_bytes = 0
-        if len(tail) < 2:
-            return
-        db, ends = self._db, (tail[0], tail[-1])
-        rows = db.execute(
-            "SELECT first, count, columns, ends, data FROM block JOIN bodies USING (first)"
-            " WHERE first BETWEEN ? AND ? ORDER BY first",
-            ends,
-        )
-        piece = join([Piece(*row) for row in rows])
-        db.execute("DELETE FROM block WHERE first BETWEEN ? AND ?", ends)
-        db.execute("DELETE FROM bodies WHERE first BETWEEN ? AND ?", ends)
-        self._insert(piece)
-
-    def _large(self, number: int, body: bytes) -> None:
+    def _add_large(self, number: int, body: bytes) -> None:
         digest = blake2b(body, digest_size=16).digest()
         if not self._db.execute("SELECT 1 FROM body WHERE hash = ?", (digest,)).fetchone():
             small = zlib.compress(body, 1)
@@ -170,19 +154,17 @@ class SessionFile:
             self._grown += len(small)
         self._db.execute("INSERT OR REPLACE INTO large VALUES (?, ?)", (number, digest))
 
-    def _change(self, changes: Iterable[Change]) -> None:
+    def _add_changes(self, changes: Mapping[str, Mapping[int, int]]) -> None:
         """A row for each column; readers take them in order, so the last one counts."""
-        latest: dict[str, dict[int, int]] = {}
-        for number, column, value in changes:
-            latest.setdefault(column, {})[number] = value
-        rows = [(column, packed(values.keys()), packed(values.values())) for column, values in latest.items()]
+        rows = [
+            (column, packed(values.keys()), packed(values.values())) for column, values in changes.items() if values
+        ]
         self._db.executemany("INSERT INTO change(field, numbers, news) VALUES (?, ?, ?)", rows)
 
-    def _extra(self, extras: Iterable[Extra]) -> None:
-        latest = {(number, name): value for number, name, value in extras}
-        gone = [key for key, value in latest.items() if value is None]
+    def _add_extras(self, extras: Mapping[tuple[int, str], Json]) -> None:
+        gone = [key for key, value in extras.items() if value is None]
         self._db.executemany("DELETE FROM extra WHERE number = ? AND name = ?", gone)
-        rows = [(*key, dumps(value).decode("utf-8", "replace")) for key, value in latest.items() if value is not None]
+        rows = [(*key, dumps(value).decode("utf-8", "replace")) for key, value in extras.items() if value is not None]
         for start in range(0, len(rows), _ROWS):
             some = rows[start : start + _ROWS]
             values = ", ".join(["(?, ?, ?)"] * len(some))
@@ -197,13 +179,11 @@ class SessionFile:
         sessions.prune(self._folder, self._most, time.time() - self._age)
 
     def _used(self) -> int:
-        pages, free, size = (self._db.execute(f"PRAGMA {name}").fetchone()[0] for name in _PAGES)
+        pages, free, size = (self._db.execute(f"PRAGMA {name}").fetchone()[0] for name in _SIZES)
         return (pages - free) * size
 
     def _trim(self) -> None:
-        """Where this session alone is too large, its oldest blocks go; the file itself is filled again."""
-        if self._used() <= self._most:
-            return
+        """This session alone is too large: its oldest blocks go; the file itself is filled again."""
         db = self._db
         while self._used() > self._most * 0.9:
             (blocks,) = db.execute("SELECT count(*) FROM block").fetchone()
@@ -220,10 +200,6 @@ class SessionFile:
                 db.execute("DELETE FROM change WHERE seq = ?", (seq,))
             db.execute("COMMIT")
             self.first = keep[0]
-            self._tail = [first for first in self._tail if first >= self.first]
-
-
-_PAGES = ("page_count", "freelist_count", "page_size")
 
 
 def _reserve(folder: Path) -> tuple[Path, int]:
@@ -245,8 +221,6 @@ MB = 1 << 20
 DAY = 86_400.0
 _ENTRY = 64
 """Bytes that an entry costs in the queue besides its body."""
-_STEP = 8 * MB
-"""Bytes put into one transaction."""
 
 
 class Writer:
@@ -272,12 +246,10 @@ class Writer:
     ) -> None:
         self._folder, self._bounds, self._room = folder, (max_bytes, max_age), queue_bytes
         self._meta = {"origin": origin, "title": title, "version": __version__}
-        self._queue: deque[tuple[int, Batch]] = deque()
+        self._queue: SimpleQueue[tuple[int, Batch] | None] = SimpleQueue()
+        """Batches with their sizes; None is the end."""
         # Each is changed by one side alone, so that neither has to wait for a lock.
         self._put = self._done = 0
-        self._wake = threading.Event()
-        self._idle = threading.Event()
-        self._idle.set()
         self._closing = False
         self._thread: threading.Thread | None = None
         self.written = 0
@@ -301,25 +273,19 @@ class Writer:
             batch = batch._replace(bodies=(b"",) * len(batch.bodies))
             size = _ENTRY * (len(batch.bodies) + 1)
             if waiting + size > 2 * self._room:
-                self.failed = "The trace is not kept on disk any more: the disk does not answer."
+                self._fail("the disk does not answer")
                 return
         self._put += size
-        self._queue.append((size, batch))
-        self._idle.clear()
-        self._wake.set()
+        self._queue.put((size, batch))
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="trace", daemon=True)
             self._thread.start()
 
-    def wait(self, timeout: float) -> bool:
-        """Block until all that was handed over is on disk, or cannot be; whether that was in time."""
-        return self._idle.wait(timeout)
-
     def close(self, timeout: float = 2.0) -> bool:
         """Write what is left and end the session; blocks at most `timeout` seconds. Whether all of it is on disk."""
         self._closing = True
-        self._wake.set()
         if self._thread is not None:
+            self._queue.put(None)
             self._thread.join(timeout)
             return not self._thread.is_alive() and not self.failed
         return not self.failed
@@ -337,35 +303,20 @@ class Writer:
         except (ValueError, TypeError, LookupError, ArithmeticError, MemoryError) as problem:
             # Nobody waits for this thread: what was not foreseen must not end it unsaid.
             self._fail(f"{type(problem).__name__}: {problem}")
-        finally:
-            self._queue.clear()
-            self._idle.set()
 
     def _write_all(self) -> None:
         file = SessionFile(self._folder, self._meta, *self._bounds)
         self.path = file.path
         try:
-            while not (self._closing and not self._queue) and not self.failed:
-                self._wake.wait()
-                self._wake.clear()
-                while self._queue and not self.failed:
-                    self._step(file)
-                self._idle.set()
-                if self._queue:
-                    self._idle.clear()
+            while (item := self._queue.get()) is not None and not self.failed:
+                size, batch = item
+                file.write(batch, self.lost)
+                self._done += size
+                self.trimmed = max(self.trimmed, file.first - 1)
+                self.written = max(self.written, file.newest)
         finally:
             file.finish()
 
-    def _step(self, file: SessionFile) -> None:
-        size, batches = 0, list[Batch]()
-        while self._queue and size < _STEP:
-            one, batch = self._queue.popleft()
-            size += one
-            batches.append(batch)
-        file.write(batches, self.lost)
-        self._done += size
-        self.written = max(self.written, file.newest)
-        self.trimmed = max(self.trimmed, file.first - 1)
-
     def _fail(self, why: str) -> None:
         self.failed = f"The trace is not kept on disk any more: {why}."
+        self._queue = SimpleQueue()  # nobody takes what is in the old one

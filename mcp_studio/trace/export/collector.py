@@ -13,8 +13,7 @@ from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.limits import KB
 from mcp_studio.redact import Redactor
-from mcp_studio.trace.export.formats import Progress, gathered
-from mcp_studio.trace.export.item import Item, Source
+from mcp_studio.trace.export.item import Item, Progress, Source, run
 from mcp_studio.trace.export.spans import spans_of
 from mcp_studio.trace.message import Recording
 
@@ -76,7 +75,7 @@ async def send(
             collector.close()
         sent = collector.sent
 
-    await gathered(recording, numbers, redactor, consume, told=told, leave=True)
+    await run(recording, numbers, redactor, consume, told=told, leave=True)
     return sent
 
 

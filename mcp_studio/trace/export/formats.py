@@ -1,36 +1,384 @@
-"""What a recording can be exported as, and doing it in a thread, beside the event loop."""
+"""What a recording can be exported as: a report, HTTP archives, spans, and the lines of bundles; and writing it.
+
+What HAR has no place for begins with an underscore. Each frame of an event stream stands in the answer as an event.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import os
+import re
 import time
 from array import array
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
-from threading import Thread
 from typing import IO, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
 
-from mcp_studio.errors import UsageError
+from mcp_studio import __version__
+from mcp_studio.errors import LimitExceeded, UsageError
+from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping, pretty
+from mcp_studio.limits import MB
 from mcp_studio.paths import file_stem
 from mcp_studio.redact import Redactor
+from mcp_studio.safetext import safe
 from mcp_studio.trace import message as bits
-from mcp_studio.trace.export import har, jsonl, markdown, spans
-from mcp_studio.trace.export.item import Extra, Item, Source, Write, items, servers_in
-from mcp_studio.trace.message import Columns, Reader, Recording
-from mcp_studio.trace.recorder import LARGE
+from mcp_studio.trace.export import jsonl, spans
+from mcp_studio.trace.export.item import Item, Progress, Source, Write, run
+from mcp_studio.trace.message import DIRECTIONS, KINDS, LISTEN, Columns, Recording
+from mcp_studio.trace.server_tap import HttpEntry, read, redacted
 from mcp_studio.trace.tree import tree, walk
 
-_CHUNK = 500
-_WAIT = 60.0
-"""Seconds that the thread waits for the event loop."""
+_SIGNS = re.compile(r"[!-/:-@\[-`{-~]")
+_SCANNED = 200_000
+_BACKTICKS = re.compile("`+")
+_TILL = 4_000
+_ROWS = 80
+
+
+def inline(text: object, limit: int = 200) -> str:
+    """Text within a line or a table: every sign that Markdown could take for its own is escaped."""
+    return _SIGNS.sub(r"\\\g<0>", safe(text, limit))
+
+
+def code(text: object, limit: int = 200) -> str:
+    """Text in the typeface of code, on one line, also within a table."""
+    shown = safe(text, limit).replace("|", "\u2502")
+    if not shown.strip():
+        return ""
+    fence = "`" * (1 + max((len(run) for run in _BACKTICKS.findall(shown)), default=0))
+    pad = " " if shown[0] in "` " or shown[-1] in "` " else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def block(body: bytes) -> str:
+    """A body in a fence that nothing in it can end; JSON is indented, and what is long is cut."""
+    text, kind = body[:_SCANNED].decode("utf-8", "backslashreplace"), "text"
+    if len(body) <= _SCANNED and body[:1] in b"{[":
+        try:
+            text, kind = pretty(loads(text, exact=True)), "json"
+        except (JsonProblem, LimitExceeded):
+            kind = "text"
+    shown = safe(text[:_TILL], _TILL * 12, lines=True)
+    rows = shown.split("\n")
+    left = len(text) - _TILL
+    if left > 0 or len(rows) > _ROWS or len(body) > _SCANNED:
+        rows = [*rows[:_ROWS], f"… cut; the whole has {len(body):,} bytes"]
+    fence = "`" * max(3, 1 + max((len(run) for run in _BACKTICKS.findall(shown)), default=0))
+    return "\n".join((fence + kind, *rows, fence))
+
+
+_SHOWN = 500
+"""Requests that are shown one by one."""
+_LINES = 2_000
+"""Other entries, in lines."""
+_FAILURES = 100
+_KINDS = 200
+"""Rows of the table."""
+_REQUEST = KINDS.index("request")
+_FAILED = ("tool error", "error", "lost")
+_WORDS = {"stderr": "standard error", "stray": "standard output, no protocol", "note": "note", "http": "HTTP"}
+
+
+def write_report(source: Source, items: Iterator[Item]) -> Iterator[bytes]:
+    """A report; bodies that are long are cut, and of very many requests only the first are shown."""
+    report = _Report(source)
+    for part in (report.overview(), report.events(items)):
+        for line in part:
+            yield f"{line}\n".encode("utf-8", "backslashreplace")
+
+
+class _Report:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._columns = source.columns
+        self._requests = list(self._find_requests())
+        """The rows of the requests that were chosen, or whose answer was."""
+        self._failed = [row for row in self._requests if self._has_failed(row)]
+
+    def overview(self) -> Iterator[str]:
+        """Summary, numbers and failures."""
+        columns, source = self._columns, self._source
+        first, last = (columns.time[source.numbers[at] - columns.first] for at in (0, -1))
+        yield f"# {inline(source.title) or 'A trace'}\n"
+        entries, requests, failed = len(source.numbers), len(self._requests), len(self._failed)
+        yield f"- {entries:,} entries, {requests:,} requests, {failed:,} of which failed"
+        yield f"- from {_clock(first)} to {_clock(last)} UTC, {last - first:,.1f} s"
+        for name, known in source.servers.items():
+            yield f"- server {code(name)}{_about(mapping(known))}"
+        yield ""
+        if self._requests:
+            yield from self._table()
+        if self._failed:
+            yield "## Failures\n"
+            for row in self._failed[:_FAILURES]:
+                yield f"- {self._name(row)}: {columns.outcome_of(row)} (entry {columns.first + row:,})"
+            if failed > _FAILURES:
+                yield f"- {failed - _FAILURES:,} more"
+            yield ""
+        yield "## What happened\n"
+
+    def _table(self) -> Iterator[str]:
+        columns = self._columns
+        found: dict[tuple[int, int, int], list[int]] = {}
+        for row in self._requests:
+            found.setdefault((columns.server[row], columns.method[row], columns.target[row]), []).append(row)
+        yield "## Numbers\n"
+        yield "| server | method | target | count | failed | median ms | p95 ms | longest ms | bytes back |"
+        yield "|---|---|---|---:|---:|---:|---:|---:|---:|"
+        for (server, method, target), rows in sorted(found.items(), key=lambda one: -len(one[1]))[:_KINDS]:
+            texts = columns.servers.texts[server], columns.methods.texts[method], columns.targets.texts[target]
+            yield f"| {' | '.join([*(self._code(text) for text in texts), *self._figures(rows)])} |"
+        if len(found) > _KINDS:
+            yield f"\n{len(found) - _KINDS:,} further rows are left out."
+        yield ""
+
+    def _figures(self, rows: list[int]) -> Iterator[str]:
+        columns = self._columns
+        took = sorted(ms for row in rows if (ms := columns.ms(row)) is not None)
+        answers = (columns.link[row] - columns.first for row in rows if columns.link[row])
+        yield f"{len(rows):,}"
+        yield f"{sum(map(self._has_failed, rows)):,}"
+        for share in (0.5, 0.95, 1.0):
+            yield f"{took[min(len(took) - 1, int(share * len(took)))]:,.1f}" if took else ""
+        yield f"{sum(columns.size[answer] for answer in answers if 0 <= answer < len(columns)):,}"
+
+    def events(self, items: Iterator[Item]) -> Iterator[str]:
+        """Each request with its answer, and what else there was."""
+        shown, lines, listing = set[int](), 0, False
+        for item in items:
+            number = item.number if item.kind == "request" else item.link if item.outcome else 0
+            if number >= max(1, self._columns.first):
+                if number not in shown and len(shown) < _SHOWN:
+                    shown.add(number)
+                    yield from self._exchange(number - self._columns.first, item)
+                    listing = False
+            elif lines < _LINES:
+                lines += 1
+                yield self._other(item) if listing else f"\n{self._other(item)}"
+                listing = True
+        if (left := len(self._requests) - len(shown)) > 0:
+            yield f"\nRequests that are not shown one by one: {left:,}."
+        if lines >= _LINES:
+            yield f"\nOf the other entries only the first {_LINES:,} are shown."
+
+    def _exchange(self, row: int, item: Item) -> Iterator[str]:
+        columns, number = self._columns, self._columns.first + row
+        ms, under = columns.ms(row), columns.parents.get(number) or columns.follows.get(number)
+        way = "" if columns.direction_of(row) == "out" else "the server asks: "
+        yield f"\n### {number:,}. {way}{self._name(row)}\n"
+        took = "" if ms is None else f", {ms:,.1f} ms"
+        below = f", under entry {under:,}" if under else ""
+        yield f"{_clock(columns.time[row])}, {columns.outcome_of(row) or 'no request'}{took}{below}\n"
+        if item.extra.comment:
+            yield f"> {inline(item.extra.comment, 2_000)}\n"
+        for finding in item.extra.findings[:20]:
+            yield f"- {finding.severity} {code(finding.rule)}: {inline(finding.text, 500)}"
+        for entry in (number, columns.link[row]):
+            if entry and 0 <= entry - columns.first < len(columns):
+                body = item.body
+                if entry != item.number:
+                    body = self._source.redactor.bytes(self._source.reader.body(entry))
+                yield f"\n{block(body) if body else 'Its body is empty.'}"
+
+    def _other(self, item: Item) -> str:
+        what = _WORDS.get(item.kind, item.kind)
+        if item.target:  # what a request of signing in is for
+            what += f" ({inline(item.target)})"
+        text = item.body.split(b"\n", 1)[0][:400].decode("utf-8", "backslashreplace")
+        comment = f" · {inline(item.extra.comment)}" if item.extra.comment else ""
+        return f"- {_clock(item.time)} {code(item.server, 60)} {what}: {code(text)}{comment}"
+
+    def _find_requests(self) -> Iterator[int]:
+        columns = self._columns
+        for number in self._source.numbers:
+            row = number - columns.first
+            link = columns.link[row]
+            if columns.kind[row] & 15 == _REQUEST:
+                yield row
+            elif columns.outcome[row] and link >= columns.first and not self._source.chosen(link):
+                yield link - columns.first
+
+    def _has_failed(self, row: int) -> bool:
+        columns = self._columns
+        outcome, lasting = columns.outcome_of(row), columns.methods.texts[columns.method[row]] == LISTEN
+        return outcome in _FAILED and not (lasting and outcome == "lost")
+
+    def _name(self, row: int) -> str:
+        columns = self._columns
+        texts = columns.methods.texts[columns.method[row]], columns.targets.texts[columns.target[row]]
+        name = " ".join(self._code(text) for text in texts if text) or "a request"
+        return f"{name} on {self._code(columns.servers.texts[columns.server[row]])}"
+
+    def _code(self, text: str) -> str:
+        return code(self._source.redactor.text(text), 80)
+
+
+def _about(known: dict[str, Json]) -> str:
+    info = mapping(known.get("info"))
+    named = " ".join(code(info[key], 60) for key in ("name", "version") if info.get(key))
+    parts = [named, f"protocol {code(known['version'], 30)}" if known.get("version") else "",
+             code(known.get("url") or "stdio", 120)]  # fmt: skip
+    return ": " + ", ".join(filter(None, parts))
+
+
+def _clock(seconds: float) -> str:
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(seconds)) + f".{int(seconds * 1000) % 1000:03}"
+    except (OverflowError, OSError, ValueError):
+        return "at no time"
+
+
+_HEAD_OUT = KINDS.index("http") | DIRECTIONS.index("out") << 4
+_HEAD_IN = KINDS.index("http") | DIRECTIONS.index("in") << 4
+_OUT = DIRECTIONS.index("out")
+_CONTENT = 16 * MB
+"""Bytes of one answer that are written: the stream of a connection may hold very many."""
+_EVENTS = "text/event-stream"
+
+
+def write_har(source: Source, items: Iterator[Item]) -> Iterator[bytes]:
+    """One HAR entry for each exchange that something chosen is of.
+
+    Raises:
+        UsageError: nothing that was chosen went over HTTP.
+    """
+    columns = source.columns
+    if not any(columns.exchange[number - columns.first] for number in source.numbers):
+        raise UsageError("None of it went over HTTP, and HAR has HTTP exchanges alone.")
+    exchanges, done = _exchanges(columns), set[int]()
+    creator = dumps({"name": "mcp-studio", "version": __version__})
+    comment = dumps(source.title or "A trace of mcp-studio")
+    yield b'{"log":{"version":"1.2","creator":%b,"comment":%b,"entries":[' % (creator, comment)
+    separator = b"\n"
+    for item in items:
+        rows = exchanges.get(item.number - columns.first)
+        if rows is not None and rows[0] not in done:
+            done.add(rows[0])
+            yield separator + dumps(_har_entry(source, rows))
+            separator = b",\n"
+    yield b"\n]}}\n"
+
+
+def _exchanges(columns: Columns) -> dict[int, list[int]]:
+    """For each row of an exchange all rows of it, the head of its request first."""
+    found: dict[int, list[int]] = {}
+    newest: dict[tuple[int, int], list[int]] = {}
+    for row in range(len(columns)):
+        if columns.exchange[row]:
+            key = columns.server[row], columns.exchange[row]
+            if columns.kind[row] == _HEAD_OUT:
+                newest[key] = []  # each connection counts its exchanges from 1
+            if (rows := newest.get(key)) is not None:
+                rows.append(row)
+                found[row] = rows
+    return found
+
+
+def _har_entry(source: Source, rows: list[int]) -> Json:
+    """One exchange."""
+    columns, head = source.columns, rows[0]
+    sent = [row for row in rows if columns.kind[row] != _HEAD_OUT and columns.kind[row] >> 4 == _OUT]
+    came = [row for row in rows if columns.kind[row] != _HEAD_IN and columns.kind[row] >> 4 != _OUT]
+    answered = next((row for row in rows if columns.kind[row] == _HEAD_IN), None)
+    begin, last = columns.time[head], columns.time[rows[-1]]
+    waited = _ms(begin, columns.time[answered] if answered is not None else last)
+    received = _ms(columns.time[answered], last) if answered is not None else 0.0
+    request = _head(source, head)
+    response = _head(source, answered) if answered is not None else HttpEntry("", [], b"")
+    posted = b"".join(_body(source, row) for row in sent) + request.body
+    purpose = columns.targets.texts[columns.target[head]]
+    return {
+        "startedDateTime": datetime.fromtimestamp(begin, UTC).isoformat(timespec="milliseconds"),
+        "time": round(waited + received, 3),
+        "request": _request(request, posted, bool(sent or request.body)),
+        "response": _response(response, *_content(source, came, response)),
+        "cache": {},
+        "timings": {"send": 0, "wait": waited, "receive": received},
+        "_server": source.redactor.text(columns.servers.texts[columns.server[head]]),
+        "_numbers": [columns.first + row for row in rows[:1_000]],
+        **({"_purpose": source.redactor.text(purpose)} if purpose else {}),
+    }
+
+
+def _content(source: Source, rows: list[int], response: HttpEntry) -> tuple[str, int, str]:
+    """The body of an answer as text, its size, and what is to be said of it."""
+    events = _EVENTS in response.header("content-type").lower()
+    parts = [response.body] if response.body else []
+    size = kept = len(response.body)
+    for row in rows:
+        size += source.columns.size[row]
+        if kept <= _CONTENT:
+            body = _body(source, row)
+            kept += len(body)
+            parts.append(b"data: %b\n\n" % body if events else body)
+    text, note = _text((b"" if events else b"\n").join(parts))
+    return text, size, f"The first {kept:,} bytes of it." if kept > _CONTENT else note
+
+
+def _head(source: Source, row: int) -> HttpEntry:
+    text = redacted(source.reader.body(source.columns.first + row), source.redactor)
+    head = read(text.decode("utf-8", "replace").encode())
+    return head._replace(headers=[line for line in head.headers if line[0]])
+
+
+def _body(source: Source, row: int) -> bytes:
+    return source.redactor.bytes(source.reader.body(source.columns.first + row))
+
+
+def _request(head: HttpEntry, body: bytes, posted: bool) -> Json:
+    method, _, url = head.line.partition(" ")
+    text, note = _text(body)
+    known: dict[str, Json] = {
+        "method": method, "url": url, "httpVersion": "HTTP/1.1", "cookies": [], "headers": _pairs(head.headers),
+        "queryString": _pairs(_query(url)), "headersSize": -1, "bodySize": len(body),
+    }  # fmt: skip
+    if posted:
+        data: dict[str, Json] = {"mimeType": head.header("content-type") or "application/json", "text": text}
+        known["postData"] = {**data, "comment": note} if note else data
+    return known
+
+
+def _response(head: HttpEntry, text: str, size: int, note: str) -> Json:
+    status, _, words = head.line.partition(" ")
+    known = status.isdecimal() and len(status) == 3
+    content: dict[str, Json] = {"size": size, "mimeType": head.header("content-type") or "x-unknown"}
+    if text:
+        content["text"] = text
+    if note:
+        content["comment"] = note
+    made: dict[str, Json] = {
+        "status": int(status) if known else 0, "statusText": words if known else "", "httpVersion": "HTTP/1.1",
+        "cookies": [], "headers": _pairs(head.headers), "content": content, "redirectURL": head.header("location"),
+        "headersSize": -1, "bodySize": size,
+    }  # fmt: skip
+    return made if known else {**made, "_error": head.line or "There was no answer."}
+
+
+def _pairs(pairs: Iterable[tuple[str, str]]) -> Json:
+    return [{"name": name, "value": value} for name, value in pairs]
+
+
+def _query(url: str) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(urlsplit(url).query, keep_blank_values=True, max_num_fields=500)
+    except ValueError:
+        return []
+
+
+def _text(body: bytes) -> tuple[str, str]:
+    """Bytes as text, and what is to be said of that."""
+    try:
+        return body.decode(), ""
+    except UnicodeDecodeError:
+        return body.decode("utf-8", "backslashreplace"), "Bytes that are no UTF-8 are written as \\x.."
+
+
+def _ms(begin: float, end: float) -> float:
+    return round(max(0.0, end - begin) * 1000, 3)
+
+
 _BUFFER = 1 << 20
-_FRESH = 10.0
-"""Seconds in which a body may still be waited for."""
-Progress = Callable[[int, int], None]
-"""Gets how many of how many entries are out."""
 
 
 class Format(NamedTuple):
@@ -49,8 +397,8 @@ FORMATS: Mapping[str, Format] = {
         Format("bundle", "mcptrace", "everything, compressed: opens anywhere, and can be played", jsonl.write_bundle),
         Format("jsonl", "jsonl", "everything, one JSON object on each line", jsonl.write),
         Format("otlp", "otlp.jsonl", "requests as OpenTelemetry spans, as a collector takes them", spans.write),
-        Format("har", "har", "HTTP exchanges, for what reads HTTP archives", har.write),
-        Format("markdown", "md", "a report for people: numbers, failures, each request shortly", markdown.write),
+        Format("har", "har", "HTTP exchanges, for what reads HTTP archives", write_har),
+        Format("markdown", "md", "a report for people: numbers, failures, each request shortly", write_report),
     )
 }
 """By their names."""
@@ -94,7 +442,7 @@ async def export(
             _to_stream(write(source, chosen), target)
 
     try:
-        count = await gathered(recording, numbers, redactor, consume, title=title, told=told)
+        count = await run(recording, numbers, redactor, consume, title=title, told=told)
     except FileExistsError:
         raise UsageError(f"{target} is there already.", hint="Name another file; nothing is overwritten.") from None
     except OSError as problem:
@@ -117,143 +465,9 @@ def _to_file(parts: Iterator[bytes], target: Path, overwrite: bool) -> None:
     try:
         with os.fdopen(handle, "wb", buffering=_BUFFER) as out:
             _to_stream(parts, out)
-        if overwrite:
-            os.replace(draft, target)
-        else:
-            _put_new(draft, target)
+        os.replace(draft, target)
     finally:
         draft.unlink(missing_ok=True)
-
-
-def _put_new(draft: Path, target: Path) -> None:
-    """Give the file its name, unless somebody has taken it meanwhile."""
-    try:
-        os.link(draft, target)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without hard links
-        if target.exists():
-            raise FileExistsError from None
-        os.replace(draft, target)
-
-
-async def gathered(
-    recording: Recording,
-    numbers: Iterable[int] | None,
-    redactor: Redactor,
-    consume: Callable[[Source, Iterator[Item]], None],
-    *,
-    title: str = "",
-    told: Progress | None = None,
-    leave: bool = False,
-) -> int:
-    """Give the entries with these numbers, or all, to `consume`, which runs in a thread; how many there were.
-
-    Args:
-        leave: when cancelled, leave the thread alone at once: it ends by itself, with its next entry.
-
-    Raises:
-        UsageError: nothing is chosen, or `consume` has nothing to say about it.
-    """
-    one = _Export(recording, redactor, title, told)
-    await one.complete()
-    reader = recording.reader()
-    done: Future[int] = Future()
-
-    def run() -> None:
-        try:
-            done.set_result(one.run(numbers, reader, consume))
-        except BaseException as problem:
-            done.set_exception(problem)
-
-    Thread(target=run, name="export", daemon=True).start()
-    waiting = asyncio.wrap_future(done)
-    try:
-        return await asyncio.shield(waiting)
-    except asyncio.CancelledError:
-        one.stopped = True
-        waiting.add_done_callback(lambda over: over.cancelled() or over.exception())  # nobody asks for it any more
-        if not leave:
-            await asyncio.wait((waiting,))
-        raise
-
-
-class _Stopped(Exception):
-    """Nobody waits for the export any more."""
-
-
-class _Export:
-    """One export: what only the recording knows is asked for on the event loop, all else is done in a thread."""
-
-    def __init__(self, recording: Recording, redactor: Redactor, title: str, told: Progress | None) -> None:
-        self.stopped = False
-        self._recording = recording
-        self._columns = recording.columns.snapshot()
-        self._redactor = redactor
-        self._title = title
-        self._told = told
-        self._loop = asyncio.get_running_loop()
-
-    async def complete(self) -> None:
-        """Wait for bodies that have just come and are large: they are redacted beside the event loop."""
-        columns, since = self._columns, time.time() - _FRESH
-        for row in range(len(columns) - 1, -1, -1):
-            if columns.time[row] < since:
-                return
-            if columns.size[row] > LARGE and (entry := self._recording.entry(columns.first + row)) is not None:
-                await self._recording.body(entry)
-
-    def run(
-        self, wanted: Iterable[int] | None, reader: Reader, consume: Callable[[Source, Iterator[Item]], None]
-    ) -> int:
-        """All of it; in the thread."""
-        columns, redactor = self._columns, self._redactor
-        try:
-            numbers = _present(wanted, columns.first, columns.first + len(columns))
-            if not numbers:
-                raise UsageError("There is nothing to export.", hint="No entry of the trace was chosen.")
-            servers = servers_in(columns, numbers, reader.body, redactor)
-            title = redactor.text(self._title)
-            source = Source(columns, numbers, servers, title, time.time(), redactor, reader)
-            consume(source, self._items(source))
-            return len(numbers)
-        finally:
-            reader.close()
-
-    def _items(self, source: Source) -> Iterator[Item]:
-        numbers, body = source.numbers, source.reader.body
-        for at in range(0, len(numbers), _CHUNK):
-            chunk = numbers[at : at + _CHUNK]
-            extras = asyncio.run_coroutine_threadsafe(self._extras(chunk), self._loop).result(_WAIT)
-            for item in items(self._columns, chunk, body, extras, self._redactor):
-                if self.stopped:
-                    raise _Stopped
-                yield item
-            if self._told is not None:
-                self._loop.call_soon_threadsafe(self._told, at + len(chunk), len(numbers))
-
-    async def _extras(self, numbers: Sequence[int]) -> dict[int, Extra]:
-        """Findings and comments, which only the recording knows; most entries have none."""
-        found: dict[int, Extra] = {}
-        for number in numbers:
-            flags = self._columns.flags[number - self._columns.first]
-            if flags & (bits.COMMENTED | 3 << bits.SEVERITY):
-                entry = self._recording.entry(number)
-                comment = self._recording.comment_on(number) if flags & bits.COMMENTED else ""
-                found[number] = Extra(entry.findings if entry else (), comment)
-                if not len(found) % 20:
-                    await asyncio.sleep(0)
-        return found
-
-
-def _present(numbers: Iterable[int] | None, first: int, end: int) -> Sequence[int]:
-    """The chosen ones, ascending, once each, as far as they are there."""
-    if numbers is None:
-        return range(first, end)
-    if isinstance(numbers, range) and numbers.step == 1:
-        return range(max(first, numbers.start), min(end, numbers.stop))
-    known = array("I", sorted(set(numbers)))
-    return known[bisect_left(known, first) : bisect_left(known, end)]
 
 
 _TRIES = 1_000

@@ -1,20 +1,27 @@
-"""One entry by value, as all exports take it."""
+"""What exports take: entries by value, what is known of the whole, and a thread beside the event loop."""
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from functools import lru_cache
+from threading import Thread
 from typing import NamedTuple
 
-from mcp_studio.errors import LimitExceeded
+from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
 from mcp_studio.protocol.versions import META_SERVER, MODERN_VERSIONS
 from mcp_studio.redact import Redactor
+from mcp_studio.trace import message as bits
 from mcp_studio.trace.lint.rules import Finding
-from mcp_studio.trace.message import DIRECTIONS, GREETINGS, KINDS, Columns, Direction, MessageKind, Reader
-from mcp_studio.trace.server_tap import cleaned
+from mcp_studio.trace.message import DIRECTIONS, GREETINGS, KINDS, Columns, Direction, MessageKind, Reader, Recording
+from mcp_studio.trace.recorder import LARGE
+from mcp_studio.trace.server_tap import redacted
 
 
 class Extra(NamedTuple):
@@ -76,7 +83,7 @@ def items(
             clean(columns.servers.texts[columns.server[row]]),
             DIRECTIONS[columns.kind[row] >> 4],
             kind,
-            cleaned(data, redactor) if kind == "http" else redactor.bytes(data),
+            redacted(data, redactor) if kind == "http" else redactor.bytes(data),
             columns.size[row],
             clean(columns.methods.texts[columns.method[row]]),
             clean(columns.targets.texts[columns.target[row]]),
@@ -163,3 +170,131 @@ def _greeting(frame: bytes) -> dict[str, Json]:
     version = result.get("protocolVersion") or spoken
     known: dict[str, Json] = {"version": version} if isinstance(version, str) and version else {}
     return {**known, "info": info} if info else known
+
+
+_CHUNK = 500
+_WAIT = 60.0
+"""Seconds that the thread waits for the event loop."""
+_FRESH = 10.0
+"""Seconds in which a body may still be waited for."""
+Progress = Callable[[int, int], None]
+"""Gets how many of how many entries are out."""
+
+
+async def run(
+    recording: Recording,
+    numbers: Iterable[int] | None,
+    redactor: Redactor,
+    consume: Callable[[Source, Iterator[Item]], None],
+    *,
+    title: str = "",
+    told: Progress | None = None,
+    leave: bool = False,
+) -> int:
+    """Give the entries with these numbers, or all, to `consume`, which runs in a thread; how many there were.
+
+    Args:
+        leave: when cancelled, leave the thread alone at once: it ends by itself, with its next entry.
+
+    Raises:
+        UsageError: nothing is chosen, or `consume` has nothing to say about it.
+    """
+    one = _Export(recording, redactor, title, told)
+    await one.complete()
+    reader = recording.reader()
+    done: Future[int] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(one.run(numbers, reader, consume))
+        except BaseException as problem:
+            done.set_exception(problem)
+
+    Thread(target=run, name="export", daemon=True).start()
+    waiting = asyncio.wrap_future(done)
+    try:
+        return await asyncio.shield(waiting)
+    except asyncio.CancelledError:
+        one.stopped = True
+        waiting.add_done_callback(lambda over: over.cancelled() or over.exception())  # nobody asks for it any more
+        if not leave:
+            await asyncio.wait((waiting,))
+        raise
+
+
+class _Stopped(Exception):
+    """Nobody waits for the export any more."""
+
+
+class _Export:
+    """One export: what only the recording knows is asked for on the event loop, all else is done in a thread."""
+
+    def __init__(self, recording: Recording, redactor: Redactor, title: str, told: Progress | None) -> None:
+        self.stopped = False
+        self._recording = recording
+        self._columns = recording.columns.snapshot()
+        self._redactor = redactor
+        self._title = title
+        self._told = told
+        self._loop = asyncio.get_running_loop()
+
+    async def complete(self) -> None:
+        """Wait for bodies that have just come and are large: they are redacted beside the event loop."""
+        columns, since = self._columns, time.time() - _FRESH
+        for row in range(len(columns) - 1, -1, -1):
+            if columns.time[row] < since:
+                return
+            if columns.size[row] > LARGE and (entry := self._recording.entry(columns.first + row)) is not None:
+                await self._recording.body(entry)
+
+    def run(
+        self, wanted: Iterable[int] | None, reader: Reader, consume: Callable[[Source, Iterator[Item]], None]
+    ) -> int:
+        """All of it; in the thread."""
+        columns, redactor = self._columns, self._redactor
+        try:
+            numbers = _present(wanted, columns.first, columns.first + len(columns))
+            if not numbers:
+                raise UsageError("There is nothing to export.", hint="No entry of the trace was chosen.")
+            servers = servers_in(columns, numbers, reader.body, redactor)
+            title = redactor.text(self._title)
+            source = Source(columns, numbers, servers, title, time.time(), redactor, reader)
+            consume(source, self._items(source))
+            return len(numbers)
+        finally:
+            reader.close()
+
+    def _items(self, source: Source) -> Iterator[Item]:
+        numbers, body = source.numbers, source.reader.body
+        for at in range(0, len(numbers), _CHUNK):
+            chunk = numbers[at : at + _CHUNK]
+            extras = asyncio.run_coroutine_threadsafe(self._extras(chunk), self._loop).result(_WAIT)
+            for item in items(self._columns, chunk, body, extras, self._redactor):
+                if self.stopped:
+                    raise _Stopped
+                yield item
+            if self._told is not None:
+                self._loop.call_soon_threadsafe(self._told, at + len(chunk), len(numbers))
+
+    async def _extras(self, numbers: Sequence[int]) -> dict[int, Extra]:
+        """Findings and comments, which only the recording knows; most entries have none."""
+        found: dict[int, Extra] = {}
+        for number in numbers:
+            flags = self._columns.flags[number - self._columns.first]
+            if flags & (bits.COMMENTED | 3 << bits.SEVERITY):
+                entry = self._recording.entry(number)
+                comment = self._recording.comment_on(number) if flags & bits.COMMENTED else ""
+                found[number] = Extra(entry.findings if entry else (), comment)
+                if not len(found) % 20:
+                    await asyncio.sleep(0)
+        return found
+
+
+def _present(numbers: Iterable[int] | None, first: int, end: int) -> Sequence[int]:
+    """The chosen ones, ascending, once each, as far as they are there."""
+    if numbers is None:
+        return range(first, end)
+    if isinstance(numbers, range) and numbers.step == 1:
+        return range(max(first, numbers.start), min(end, numbers.stop))
+    known = array("I", sorted(set(numbers)))
+    return known[bisect_left(known, first) : bisect_left(known, end)]

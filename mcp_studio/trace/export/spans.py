@@ -22,7 +22,7 @@ from mcp_studio.protocol.versions import Context
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.export.item import Extra, Item, Source
 from mcp_studio.trace.message import KINDS, LISTEN
-from mcp_studio.trace.server_tap import cleaned, read
+from mcp_studio.trace.server_tap import read, redacted
 from mcp_studio.trace.tree import answer_to, asked_for, parent_of, signs_in
 
 Value = str | int | bool
@@ -279,7 +279,7 @@ class _Spans:
         answer = answer_to(columns, number - columns.first) if number else 0
         if not number or (answer != item.number and answer and self._source.chosen(answer)):
             return None
-        asked, came = (cleaned(reader.body(one), redactor) if one else b"" for one in (number, answer))
+        asked, came = (redacted(reader.body(one), redactor) if one else b"" for one in (number, answer))
         about = _describe_sign_in(item.target, read(asked).line, read(came).line)
         return self._span(about, item, number, answer)
 

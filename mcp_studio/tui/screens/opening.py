@@ -11,7 +11,7 @@ from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
 from mcp_studio.trace.disk.format import is_database
 from mcp_studio.trace.disk.session import Session, open_session
-from mcp_studio.trace.export.bundle import Opened, open_bundle
+from mcp_studio.trace.export.bundle import open_bundle
 from mcp_studio.trace.message import Recording
 from mcp_studio.tui.screens.sessions import Chosen, SessionsDialog, when
 
@@ -103,9 +103,7 @@ async def show(app: StudioApp, panel: TracePanel, path: Path) -> None:
             app.fail(error)
             return
         shelf.put(file, panel.base.recording if panel.base is not None else None)
-        recording = file.recording
-        problems = recording.problems if isinstance(recording, Opened) else (cast("Session", recording).problem,)
-        for problem in filter(None, problems[:3]):
+        if problem := cast("Session", file.recording).problem:
             app.say(safe(problem, 300), "warning")
     await panel.show(file.recording, file.kind, file.title, file.refresh)
 

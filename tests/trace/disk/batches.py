@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
@@ -48,8 +50,16 @@ def write(folder: Path, *batches: Batch, close: bool = True, **options: Any) -> 
     writer = Writer(folder, "test", **options)
     for one in batches:
         writer.put(one)
-        assert writer.wait(20)
+        assert wait(writer, one.first + len(one.bodies) - 1)
     if close:
         assert writer.close(20), writer.failed
     assert writer.path is not None, writer.failed
     return writer
+
+
+def wait(writer: Writer, number: int) -> bool:
+    """Wait until the entries up to this number are on disk, or nothing is written any more; whether they are."""
+    end = time.monotonic() + 20
+    while writer.written < number and not writer.failed and time.monotonic() < end:
+        threading.Event().wait(0.001)
+    return writer.written >= number

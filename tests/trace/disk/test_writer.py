@@ -11,19 +11,18 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from mcp_studio.trace.disk import format
-from mcp_studio.trace.disk.format import Batch, Extra
+from mcp_studio.trace.disk.format import Batch
 from mcp_studio.trace.disk.session import open_session
 from mcp_studio.trace.disk.sessions import describe, is_locked, release_lock, sessions, take_lock
 from mcp_studio.trace.disk.writer import SessionFile, Writer
 from tests.support import ROOT
-from tests.trace.disk.batches import batch, bodies, body, write
+from tests.trace.disk.batches import batch, bodies, body, wait, write
 
 MB = 1 << 20
 
@@ -33,7 +32,7 @@ def test_files_are_private_and_only_one_is_left_in_the_end(tmp_path: Path) -> No
     writer = Writer(folder)
     assert not folder.exists()
     writer.put(batch(1, bodies(1, 3)))
-    assert writer.wait(20) and writer.path
+    assert wait(writer, 3) and writer.path
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
     assert len(list(folder.iterdir())) == 4
@@ -61,7 +60,7 @@ def test_a_session_that_alone_is_too_large_loses_its_oldest_entries(tmp_path: Pa
             batch(first, [b"%07d" % n * 100 for n in range(first, first + 500)], names=None if first == 1 else ())
         )
         first += 500
-        assert writer.wait(20)
+        assert wait(writer, first - 1)
     assert 0 < writer.trimmed < writer.written == 10_000 and writer.lost == 0
     assert writer.close() and writer.path and writer.path.stat().st_size < 3 * MB
     session = open_session(writer.path)
@@ -77,9 +76,9 @@ def test_what_a_slow_disk_cannot_take_is_counted_and_keeps_its_place(
 ) -> None:
     go, really = threading.Event(), SessionFile.write
 
-    def slow(self: SessionFile, batches: Sequence[Batch], lost: int) -> None:
+    def slow(self: SessionFile, batch: Batch, lost: int) -> None:
         assert go.wait(20)
-        really(self, batches, lost)
+        really(self, batch, lost)
 
     monkeypatch.setattr(SessionFile, "write", slow)
     writer = Writer(tmp_path, queue_bytes=1 * MB)
@@ -120,7 +119,7 @@ def test_a_full_disk_is_told_and_what_was_written_stays(tmp_path: Path, monkeypa
     for _ in range(100):
         writer.put(batch(first, bodies(first, 100), names=None if first == 1 else ()))
         first += 100
-        assert writer.wait(20)
+        assert wait(writer, first - 1) or writer.failed
     assert not writer.close(20) and writer.written > 100
     assert writer.failed == "The trace is not kept on disk any more: the disk is full."
     writer.put(batch(first, bodies(first, 100)))
@@ -132,7 +131,7 @@ def test_a_full_disk_is_told_and_what_was_written_stays(tmp_path: Path, monkeypa
 
 def test_what_cannot_be_stored_is_told(tmp_path: Path) -> None:
     writer = Writer(tmp_path)
-    writer.put(batch(1, [b"x"], extras=(Extra(1, "id", float("nan")),)))
+    writer.put(batch(1, [b"x"], extras={(1, "comment"): float("nan")}))
     assert not writer.close(20) and "ValueError" in writer.failed
 
 
@@ -140,7 +139,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "trace").write_text("a file")
     writer = Writer(tmp_path / "trace")
     writer.put(batch(1, [b"x"]))
-    assert writer.wait(20) and writer.path is None
+    assert not wait(writer, 1) and writer.path is None
     assert writer.failed.startswith("The trace is not kept on disk any more: ") and "File exists" in writer.failed
     assert not writer.close()
 
@@ -149,13 +148,13 @@ WRITE = """
 import sys
 from pathlib import Path
 from mcp_studio.trace.disk.writer import Writer
-from tests.trace.disk.batches import batch, bodies
+from tests.trace.disk.batches import batch, bodies, wait
 writer = Writer(Path(sys.argv[1]))
 first, seed = 1, int(sys.argv[2])
 while True:
     count = 1 + (first * 7919 + seed) % 200
     writer.put(batch(first, bodies(first, count), names=None if first == 1 else ()))
-    assert writer.wait(20)
+    assert wait(writer, first + count - 1)
     print(writer.written, flush=True)
     first += count
 """
@@ -211,12 +210,12 @@ def test_bodies_of_any_bytes_come_back(tmp_path: Path) -> None:
 
 def test_what_stands_beside_many_entries_is_written_while_the_event_loop_is_busy(tmp_path: Path) -> None:
     many = 3_000
-    found = tuple(Extra(number, "comment", f"about {number}") for number in range(1, many + 1))
-    later = (Extra(5, "comment", None), Extra(6, "comment", "first"), Extra(6, "comment", "last"))
+    found = {(number, "comment"): f"about {number}" for number in range(1, many + 1)}
+    later = {(5, "comment"): None, (6, "comment"): "last"}
     writer = Writer(tmp_path, "test")
-    writer.put(batch(1, bodies(1, many), extras=found + later))
+    writer.put(batch(1, bodies(1, many), extras={**found, **later}))
     began = time.thread_time()
-    while not writer.wait(0):
+    while writer.written < many:
         assert time.thread_time() - began < 5, "each row takes a turn of the interpreter"
     assert writer.close(20) and writer.path
     session = open_session(writer.path)

@@ -6,7 +6,7 @@ import io
 
 from mcp_studio.redact import Redactor
 from mcp_studio.trace import message as bits
-from mcp_studio.trace.export.bundle import Filling, Opened
+from mcp_studio.trace.export.bundle import Bundle, made_of
 from mcp_studio.trace.export.formats import export
 from mcp_studio.trace.export.item import Extra, Item
 from mcp_studio.trace.lint.rules import Finding
@@ -49,12 +49,9 @@ def morning() -> list[Item]:
     ]  # fmt: skip
 
 
-def recorded(items: list[Item]) -> Opened:
+def recorded(items: list[Item]) -> Bundle:
     """The recording that has these entries."""
-    filling = Filling()
-    for one in items:
-        filling.add(one)
-    return filling.done({})
+    return made_of(items)
 
 
 def exported(

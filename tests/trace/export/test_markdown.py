@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from mcp_studio.trace.export import markdown
+from mcp_studio.trace.export import formats
+from mcp_studio.trace.export.formats import block, code, inline
 from mcp_studio.trace.export.item import Extra
-from mcp_studio.trace.export.markdown import block, code, inline
 from mcp_studio.trace.lint.rules import Finding
 from tests.trace.export.recorded import exported, item, morning, recorded
 
@@ -102,6 +102,6 @@ def test_long_bodies_are_cut_and_say_so() -> None:
 
 
 def test_of_very_many_requests_the_first_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(markdown, "_SHOWN", 2)
+    monkeypatch.setattr(formats, "_SHOWN", 2)
     text = report()
     assert text.count("### ") == 2 and "not shown one by one: 1." in text

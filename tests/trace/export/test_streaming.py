@@ -12,8 +12,9 @@ import pytest
 
 from mcp_studio.errors import UsageError
 from mcp_studio.redact import Redactor
-from mcp_studio.trace.export.formats import export, gathered
+from mcp_studio.trace.export.formats import export
 from mcp_studio.trace.export.item import Item, Source
+from mcp_studio.trace.export.item import run as run_export
 from tests.support import run
 from tests.trace.export.recorded import item, morning, recorded
 
@@ -67,7 +68,7 @@ class Slow:
 
 async def test_writing_is_one_threads_work_and_the_loop_goes_on() -> None:
     slow = Slow()
-    task = asyncio.ensure_future(gathered(recorded(morning()), None, Redactor(), slow))
+    task = asyncio.ensure_future(run_export(recorded(morning()), None, Redactor(), slow))
     await asyncio.to_thread(slow.inside.wait, 20)
     slow.go_on.set()
     assert await task == 9
@@ -76,7 +77,7 @@ async def test_writing_is_one_threads_work_and_the_loop_goes_on() -> None:
 
 async def test_an_export_that_is_stopped_waits_for_its_thread() -> None:
     slow = Slow()
-    task = asyncio.ensure_future(gathered(recorded(morning()), None, Redactor(), slow))
+    task = asyncio.ensure_future(run_export(recorded(morning()), None, Redactor(), slow))
     await asyncio.to_thread(slow.inside.wait, 20)
     task.cancel()
     slow.go_on.set()
