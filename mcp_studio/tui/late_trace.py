@@ -107,9 +107,9 @@ def load_dialog(screen: MainScreen, opened: Opened) -> ModalScreen[None]:
 
 def mortem_words() -> ModuleType:
     """How the end of a connection reads in a line."""
-    from mcp_studio.trace import postmortem as words
+    from mcp_studio.present import crashes
 
-    return words
+    return crashes
 
 
 def mortem_of(call: Call, known: Iterable[Mortem]) -> Mortem | None:
@@ -149,10 +149,9 @@ def stray_dialog(trace: Recording, server: ServerConfig) -> ModalScreen[int]:
 
 def stray_of(trace: Recording, server: str, argv: Sequence[str]) -> ModalScreen[int]:
     """The same of any server, which was started by a command."""
-    from mcp_studio.trace.stray import language_of, launcher_of
     from mcp_studio.tui.screens.stray_dialog import StrayDialog
 
-    return StrayDialog(trace, server, language_of(argv), launcher_of(argv))
+    return StrayDialog(trace, server, argv)
 
 
 def endings() -> Callable[..., list[Mortem]]:
