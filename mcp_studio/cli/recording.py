@@ -346,7 +346,7 @@ def statistics(recording: Recording, numbers: Sequence[int] | None, out: Output)
         while not counted.look(1.0):
             continue
     else:
-        counted = numbers_of(recording.columns, numbers)
+        counted = numbers_of(recording, numbers)
     rows = [("", "", "", counted.total), *((name, "", "", tally) for name, tally in sorted(counted.servers.items()))]
     rows += [(one.server, one.method, "", tally) for one, tally in sorted(counted.methods.items())]
     rows += [(one.server, one.method, one.target, tally) for one, tally in sorted(counted.targets.items())]

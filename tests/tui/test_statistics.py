@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.trace.durations import LONGEST
 from mcp_studio.trace.message import OTHER
-from mcp_studio.trace.statistics import Numbers, Target
+from mcp_studio.trace.statistics import LONGEST, Numbers, Target
 from mcp_studio.tui.screens import statistics_rows as stat_rows
 from mcp_studio.tui.screens.statistics import Statistics
 from mcp_studio.tui.screens.statistics_detail import detail
@@ -28,7 +27,7 @@ def figures() -> tuple[list[StatRow], View]:
             )
     numbers = Numbers(made)
     numbers.look(60)
-    return stat_rows.rows_of(numbers, "calls"), View(numbers.axis, None, numbers.until)
+    return stat_rows.rows_of(numbers, "calls"), View(numbers.start, None, numbers.until)
 
 
 def names(rows: list[StatRow], sort: str, view: View, backward: bool = False) -> list[str]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mcp_studio.trace.durations import Bar, Durations
-from mcp_studio.trace.statistics import sparkline
+from mcp_studio.trace.statistics import Bar, Durations, sparkline
 from mcp_studio.tui.views.glyphs import ASCII, glyphs
 from mcp_studio.tui.views.line import Piece
 
