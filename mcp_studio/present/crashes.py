@@ -1,16 +1,13 @@
-"""How a server ended, and what it printed besides the protocol, in sentences."""
+"""How a server ended, in sentences."""
 
 from __future__ import annotations
 
-import os
 import signal
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
 
 from mcp_studio.jsontext import Json
 from mcp_studio.present import units
 from mcp_studio.trace.postmortem import Ending, Flight, How, Mortem
-from mcp_studio.trace.stray import Sort
 
 _HEADLINES: dict[How, str] = {
     "exit": "ended with exit code {code}",
@@ -144,110 +141,3 @@ def as_json(one: Mortem) -> dict[str, Json]:
         "stray": [line.text for line in one.stray],
         "strayCount": one.stray_count,
     }
-
-
-# ---------------------------------------------------------------------- standard output
-
-
-class _Language(NamedTuple):
-    """What is usual in one language."""
-
-    name: str
-    words: frozenset[str]
-    """Programs and endings of files that tell it."""
-    cause: str
-    """What prints to standard output."""
-    remedy: str
-    """What prints to standard error instead."""
-    logging: str
-    """How log messages get to standard output."""
-
-
-_LANGUAGES = (
-    _Language(
-        "Python",
-        frozenset("python pypy uv uvx pipx poetry hatch pdm conda .py .pyz".split()),
-        "a print() in its code, or in a library that it uses",
-        "print(…, file=sys.stderr)",
-        "a logging handler on sys.stdout: logging.basicConfig(stream=sys.stdout), or a console library",
-    ),
-    _Language(
-        "Node.js",
-        frozenset("node npx npm yarn pnpm bun bunx deno tsx ts-node .js .mjs .cjs .ts".split()),
-        "a console.log() or console.info() in its code, or in a package that it uses",
-        "console.error()",
-        "a logger whose transport is the console or process.stdout (pino and winston write there by default)",
-    ),
-    _Language(
-        "Go",
-        frozenset(("go", ".go")),
-        "a fmt.Println or fmt.Printf in its code, or in a module that it uses",
-        "log.Println",
-        "a logger that was given os.Stdout: slog.NewTextHandler(os.Stdout, …), log.SetOutput(os.Stdout)",
-    ),
-    _Language(
-        "Rust",
-        frozenset(("cargo", ".rs")),
-        "a println! or print! in its code, or in a crate that it uses",
-        "eprintln!",
-        "tracing_subscriber::fmt(), which writes to standard output without with_writer(std::io::stderr)",
-    ),
-    _Language(
-        "Java",
-        frozenset("java jbang kotlin scala mvn gradle .jar".split()),
-        "a System.out.println",
-        "System.err.println",
-        "a console appender of Logback or Log4j, which writes to System.out unless its target is System.err",
-    ),
-)
-SORTS: dict[Sort, str] = {
-    "banner": "greeting",
-    "log": "log line",
-    "json": "JSON over several lines",
-    "broken": "message with something else in it",
-    "trace": "stack trace",
-    "text": "printed text",
-}
-"""A line of each sort in few words."""
-_EXPLANATIONS: dict[Sort, str] = {
-    "banner": "It stands before the first message of the server: a greeting.",
-    "log": "A log line on standard output; logs belong on standard error.",
-    "json": (
-        "JSON over several lines. A message has to be one line: it must be written without indentation, and newlines "
-        "in its texts as \\n."
-    ),
-    "broken": (
-        "A message that something else was printed into, or two messages on one line: two threads or processes write "
-        "to standard output at once, without a lock or unbuffered."
-    ),
-    "trace": "A stack trace that was printed to standard output: an error that the server did not expect.",
-    "text": "Text that was printed to standard output.",
-}
-
-
-def explain(sort: Sort, argv: Sequence[str]) -> str:
-    """What a line on standard output is, what usually causes it, and what to do.
-
-    Args:
-        argv: the command that starts the server; it tells the language.
-    """
-    if sort == "json":
-        return _EXPLANATIONS[sort]
-    language = _language_of(argv)
-    if language is None:
-        usual = "The usual cause is something that it prints, itself or by a library that it uses."
-    else:
-        cause = language.logging if sort == "log" else language.cause
-        usual = f"In {language.name} the usual cause is {cause}; {language.remedy} writes to standard error instead."
-    return f"{_EXPLANATIONS[sort]} {usual}"
-
-
-def _language_of(argv: Sequence[str]) -> _Language | None:
-    """The language of the server that a command starts, by its first word that tells."""
-    for word in " ".join(argv).lower().replace("\\", "/").split():
-        program = os.path.basename(word).removesuffix(".exe").removesuffix(".cmd").rstrip("0123456789.")
-        ending = os.path.splitext(word)[1]
-        for language in _LANGUAGES:
-            if program in language.words or ending in language.words:
-                return language
-    return None

@@ -6,7 +6,6 @@ to be taken back.
 
 from __future__ import annotations
 
-import asyncio
 import math
 import random
 import re
@@ -17,9 +16,6 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
-from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
-from mcp_studio.safetext import safe
 from mcp_studio.trace.message import (
     ASKED,
     DIRECTIONS,
@@ -31,7 +27,6 @@ from mcp_studio.trace.message import (
     UNTIMED,
     Columns,
     Recording,
-    WireMessage,
 )
 
 EXACT = 4_000
@@ -116,14 +111,13 @@ class Durations:
         return [Bar(edges[at], edges[at + 1], round(heights[at] * share)) for at in range(len(edges) - 1)]
 
 
+_CHANGING = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,})*\b|\d+(?:\.\d+)?")
 BUCKETS = 240
 """Of one series, at most; when they are full, two and two become one."""
 _RECENT = 16
 """Seconds that are kept one by one."""
 _ERRORS = 200
 """Numbers of the newest errors that are known one by one."""
-_BARS = "▁▂▃▄▅▆▇█"
-_PLAIN = ".:-=+*#%"
 
 
 class Series:
@@ -158,14 +152,6 @@ class Series:
     def recent(self, now: float, seconds: int = 10) -> float:
         """How many a second over the newest whole seconds before a moment."""
         return sum(self._recent[second] for second in range(int(now) - seconds, int(now))) / seconds
-
-
-def sparkline(counts: Iterable[int], *, ascii: bool = False) -> str:
-    """A cell for each count, as high as it is compared to the largest; a space for none."""
-    values = list(counts)
-    most = max(values, default=0)
-    signs = _PLAIN if ascii else _BARS
-    return "".join(signs[(value * len(signs) - 1) // most] if value else " " for value in values)
 
 
 class Tally:
@@ -479,98 +465,6 @@ def numbers_of(recording: Recording, entries: Iterable[int]) -> Numbers:
     numbers = Numbers(recording)
     numbers.take(columns, sorted(rows))
     return numbers
-
-
-# ---------------------------------------------------------------------- what errors say
-
-_LARGEST = 256 * 1024
-"""Bytes of an answer that is read for its words."""
-_WORDS = 300
-_PART = 50
-_CHANGING = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,})*\b|\d+(?:\.\d+)?")
-_NO_ANSWER = "no answer: the connection ended"
-
-
-class ErrorGroup(NamedTuple):
-    """Errors of one server and method, and of one target, that say the same."""
-
-    server: str
-    method: str
-    target: str
-    text: str
-    """What the newest of them says: code and message, or the text of a tool that failed; safe, on one line."""
-    times: int
-    newest: int
-    """The number of its newest entry."""
-    at: float
-    """When that came, in seconds since the epoch."""
-
-
-class Errors:
-    """Reads what errors say, out of the bodies of a trace, and groups them by their text."""
-
-    def __init__(self, recording: Recording) -> None:
-        self._recording = recording
-        self._known: dict[int, ErrorGroup] = {}
-
-    async def top(self, numbers: Iterable[int]) -> list[ErrorGroup]:
-        """Groups of these entries, the largest first; entries that are not kept any more are left out.
-
-        Args:
-            numbers: as `Tally.wrong` has them.
-        """
-        wanted = sorted(set(numbers))
-        new = [number for number in wanted if number not in self._known]
-        for place, number in enumerate(new):
-            await self._read(number)
-            if place % _PART == 0:
-                await asyncio.sleep(0)  # bodies that are in memory are there at once: keys come between them
-        self._known = {number: self._known[number] for number in wanted if number in self._known}
-        return _grouped(self._known.values())
-
-    async def _read(self, number: int) -> None:
-        entry = self._recording.entry(number)
-        if entry is None:
-            return
-        try:
-            text = text_of(entry, await self._recording.body(entry) if entry.size <= _LARGEST else b"")
-        except (StudioError, OSError):
-            return
-        self._known[number] = ErrorGroup(entry.server, entry.method, entry.target, text, 1, number, entry.time)
-
-
-def text_of(entry: WireMessage, body: bytes) -> str:
-    """What an error says, safe and on one line.
-
-    Args:
-        body: its own; empty where it is too large to be read for that.
-    """
-    if entry.kind == "request":
-        return _NO_ANSWER
-    if entry.size > _LARGEST:
-        return f"an answer of {entry.size:,} bytes"
-    try:
-        value = loads(body)
-    except (JsonProblem, StudioError, RecursionError):
-        return "an answer that cannot be read"
-    said = next((text for one in (value if isinstance(value, list) else [value]) if (text := _words(one))), "")
-    return safe(" ".join(said[: 4 * _WORDS].split()), _WORDS) or "it gives no reason"
-
-
-def _words(message: Json) -> str:
-    error, result = mapping(mapping(message).get("error")), mapping(mapping(message).get("result"))
-    if error:
-        return f"{error.get('code', '')} {error.get('message', '')}".strip()
-    texts = [mapping(block).get("text") for block in items_of(result.get("content"))]
-    return next((text for text in texts if isinstance(text, str) and text.strip()), "")
-
-
-def _grouped(errors: Iterable[ErrorGroup]) -> list[ErrorGroup]:
-    groups: dict[tuple[str, ...], ErrorGroup] = {}
-    for one in errors:
-        key = one.server, one.method, one.target, pattern_of(one.text)
-        groups[key] = one._replace(times=groups[key].times + 1) if key in groups else one
-    return sorted(groups.values(), key=lambda group: (-group.times, -group.newest))
 
 
 def pattern_of(text: str) -> str:

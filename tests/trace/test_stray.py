@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_studio.present.crashes import SORTS, explain
+from mcp_studio.present import stray
+from mcp_studio.present.stray import SORTS, explain
 from mcp_studio.protocol.message import parse
-from mcp_studio.trace import stray
 from mcp_studio.trace.message import WireMessage
 from tests.trace.test_server_tap import made, receive, send
 

@@ -24,14 +24,13 @@ from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.paths import Paths
-from mcp_studio.present import crashes, units
+from mcp_studio.present import crashes, stray, units
 from mcp_studio.safetext import safe
 from mcp_studio.session.connection import Deadline
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 from mcp_studio.trace.disk.sessions import in_words
 from mcp_studio.trace.lint.rules import SEVERITIES
-from mcp_studio.trace.stray import bursts, text_of
 from mcp_studio.transport.guard_start import environment_names
 from mcp_studio.transport.http_client import route_to
 from mcp_studio.vault.keyring import place_in_words
@@ -347,22 +346,22 @@ def _stray(studio: Studio, name: str) -> Json:
         return []
     argv = (config.command, *config.args)
     found: dict[str, dict[str, Json]] = {}
-    for burst in reversed(bursts(studio.trace, name)):
+    for burst in reversed(stray.bursts(studio.trace, name)):
         before = f"{burst.before.method} {burst.before.target}".strip() if burst.before is not None else ""
         for line in burst.lines:
             one = found.setdefault(
                 line.sort,
                 {
-                    "kind": crashes.SORTS[line.sort],
+                    "kind": stray.SORTS[line.sort],
                     "count": 0,
-                    "explanation": crashes.explain(line.sort, argv),
+                    "explanation": stray.explain(line.sort, argv),
                     "after": before,
                     "lines": [],
                 },
             )
             one["count"] += 1
             if len(one["lines"]) < _SHOWN:
-                one["lines"].append(text_of(line.entry)[:300].decode("utf-8", "replace"))
+                one["lines"].append(stray.text_of(line.entry)[:300].decode("utf-8", "replace"))
     return list(found.values())
 
 

@@ -12,9 +12,10 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.present import units
+from mcp_studio.present.error_groups import ErrorGroup, Errors
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import Recording
-from mcp_studio.trace.statistics import ErrorGroup, Errors, Numbers
+from mcp_studio.trace.statistics import Numbers
 from mcp_studio.tui.screens import statistics_rows as stat_rows
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.screens.statistics_detail import DetailRoom, content, detail

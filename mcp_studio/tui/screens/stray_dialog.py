@@ -9,9 +9,8 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from mcp_studio.present import crashes, units
+from mcp_studio.present import stray, units
 from mcp_studio.safetext import safe
-from mcp_studio.trace import stray
 from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.tracing import clock
@@ -101,7 +100,7 @@ class StrayDialog(Dialog[int], scope="stray"):
             return []
         room = max(8, width - _SORT - 4)
         text = safe(stray.text_of(entry)[: room * 4].decode("utf-8", "replace"), room * 4)
-        sort = fit(crashes.SORTS[row.sort], _SORT, more=more)
+        sort = fit(stray.SORTS[row.sort], _SORT, more=more)
         return [(f"{glyphs().bad} ", "bad"), (sort, "warn"), ("  ", ""), (cut(text, room, more=more), "")]
 
     def _explain(self) -> None:
@@ -110,7 +109,7 @@ class StrayDialog(Dialog[int], scope="stray"):
         if row is None or row.entry is None:
             return
         line = safe(stray.text_of(row.entry).decode("utf-8", "replace"), 600)
-        said = crashes.explain(row.sort, self._argv)
+        said = stray.explain(row.sort, self._argv)
         self._said.update(Content.assemble((said, ""), "\n", (f"{clock(row.entry.time)}  {line}", "$quiet")))
 
     def on_virtual_list_highlighted(self, event: VirtualList.Highlighted) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.trace.statistics import BUCKETS, Series, sparkline
+from mcp_studio.trace.statistics import BUCKETS, Series
 
 
 def filled(seconds: list[int]) -> tuple[Series, int]:
@@ -39,10 +39,3 @@ def test_the_newest_seconds_are_known_one_by_one() -> None:
     assert series.recent(112.0) == 1.5
     assert series.recent(120.9) == 0.0
     assert series.recent(500.0) == 0.0
-
-
-def test_a_sparkline_has_a_cell_for_each_count() -> None:
-    assert sparkline([0, 1, 4, 8]) == " ▁▄█"
-    assert sparkline([0, 1, 8], ascii=True) == " .%"
-    assert sparkline([]) == ""
-    assert sparkline([0, 0]) == "  "

@@ -1,0 +1,101 @@
+"""What errors say, grouped by their text: the same words with other numbers and ids in them are the same."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
+from mcp_studio.safetext import safe
+from mcp_studio.trace.message import Recording, WireMessage
+from mcp_studio.trace.statistics import pattern_of
+
+_LARGEST = 256 * 1024
+"""Bytes of an answer that is read for its words."""
+_WORDS = 300
+_PART = 50
+_NO_ANSWER = "no answer: the connection ended"
+
+
+class ErrorGroup(NamedTuple):
+    """Errors of one server and method, and of one target, that say the same."""
+
+    server: str
+    method: str
+    target: str
+    text: str
+    """What the newest of them says: code and message, or the text of a tool that failed; safe, on one line."""
+    times: int
+    newest: int
+    """The number of its newest entry."""
+    at: float
+    """When that came, in seconds since the epoch."""
+
+
+class Errors:
+    """Reads what errors say, out of the bodies of a trace, and groups them by their text."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._known: dict[int, ErrorGroup] = {}
+
+    async def top(self, numbers: Iterable[int]) -> list[ErrorGroup]:
+        """Groups of these entries, the largest first; entries that are not kept any more are left out.
+
+        Args:
+            numbers: as `Tally.wrong` has them.
+        """
+        wanted = sorted(set(numbers))
+        new = [number for number in wanted if number not in self._known]
+        for place, number in enumerate(new):
+            await self._read(number)
+            if place % _PART == 0:
+                await asyncio.sleep(0)  # bodies that are in memory are there at once: keys come between them
+        self._known = {number: self._known[number] for number in wanted if number in self._known}
+        return _grouped(self._known.values())
+
+    async def _read(self, number: int) -> None:
+        entry = self._recording.entry(number)
+        if entry is None:
+            return
+        try:
+            text = text_of(entry, await self._recording.body(entry) if entry.size <= _LARGEST else b"")
+        except (StudioError, OSError):
+            return
+        self._known[number] = ErrorGroup(entry.server, entry.method, entry.target, text, 1, number, entry.time)
+
+
+def text_of(entry: WireMessage, body: bytes) -> str:
+    """What an error says, safe and on one line.
+
+    Args:
+        body: its own; empty where it is too large to be read for that.
+    """
+    if entry.kind == "request":
+        return _NO_ANSWER
+    if entry.size > _LARGEST:
+        return f"an answer of {entry.size:,} bytes"
+    try:
+        value = loads(body)
+    except (JsonProblem, StudioError, RecursionError):
+        return "an answer that cannot be read"
+    said = next((text for one in (value if isinstance(value, list) else [value]) if (text := _words(one))), "")
+    return safe(" ".join(said[: 4 * _WORDS].split()), _WORDS) or "it gives no reason"
+
+
+def _words(message: Json) -> str:
+    error, result = mapping(mapping(message).get("error")), mapping(mapping(message).get("result"))
+    if error:
+        return f"{error.get('code', '')} {error.get('message', '')}".strip()
+    texts = [mapping(block).get("text") for block in items_of(result.get("content"))]
+    return next((text for text in texts if isinstance(text, str) and text.strip()), "")
+
+
+def _grouped(errors: Iterable[ErrorGroup]) -> list[ErrorGroup]:
+    groups: dict[tuple[str, ...], ErrorGroup] = {}
+    for one in errors:
+        key = one.server, one.method, one.target, pattern_of(one.text)
+        groups[key] = one._replace(times=groups[key].times + 1) if key in groups else one
+    return sorted(groups.values(), key=lambda group: (-group.times, -group.newest))
