@@ -18,8 +18,7 @@ from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
-from mcp_studio.trace.durations import Durations
-from mcp_studio.trace.error_groups import pattern_of
+from mcp_studio.trace.statistics import Durations, pattern_of
 
 MOST = 1_000_000
 """Calls of one run."""
@@ -132,7 +131,7 @@ class Load:
         self.outcomes[OUTCOMES.get(type(outcome), "unknown")] += 1
         self.bytes += outcome.size
         if isinstance(outcome, (Succeeded, ToolFailed, Rejected)):
-            self.durations.add((outcome.ms,))
+            self.durations.add(outcome.ms)
             self._lost = 0
         if self.done == 1:
             self.problems = outcome.problems
@@ -159,12 +158,15 @@ class Load:
 
     def figures(self) -> dict[str, Json]:
         """All of it as JSON; times in milliseconds."""
-        p50, p95, p99 = self.durations.percentiles(0.5, 0.95, 0.99)
-        some = self.durations.count > 0
+        durations, some = self.durations, self.durations.count > 0
         times = {
-            "p50": p50, "p95": p95, "p99": p99, "mean": self.durations.mean,
-            "min": self.durations.least if some else None, "max": self.durations.most if some else None,
-        }  # fmt: skip
+            "p50": durations.percentile(0.5),
+            "p95": durations.percentile(0.95),
+            "p99": durations.percentile(0.99),
+            "mean": durations.mean,
+            "min": durations.least if some else None,
+            "max": durations.most if some else None,
+        }
         return {
             "calls": self.total, "concurrency": self.at_once, "done": self.done, "outcomes": dict(self.outcomes),
             "seconds": round(self.seconds, 3), "rate": round(self.rate, 1), "bytes": self.bytes,
@@ -179,7 +181,7 @@ class Load:
 
     def line(self) -> str:
         """How far it is, or how it went, on a line."""
-        p50, p95 = self.durations.percentiles(0.5, 0.95)
+        p50, p95 = self.durations.percentile(0.5), self.durations.percentile(0.95)
         times = f" · p50 {p50:,.1f} ms · p95 {p95:,.1f} ms" if p50 is not None and p95 is not None else ""
         wrong = f" · {self.wrong:,} failed" if self.wrong else ""
         return f"{self.done:,} of {self.total:,} calls · {self.rate:,.0f}/s{times}{wrong}"

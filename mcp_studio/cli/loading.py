@@ -15,7 +15,7 @@ from mcp_studio.cli.outcome import ToolError, end
 from mcp_studio.cli.output import Output
 from mcp_studio.errors import StudioError
 from mcp_studio.studio import Studio
-from mcp_studio.trace.durations import Bar
+from mcp_studio.trace.statistics import Bar
 
 _INTERRUPTED = 130
 _TOLD = 0.1
@@ -108,7 +108,7 @@ def _text(load: Load) -> str:
     lines = [f"{load.done:,} calls, {load.at_once:,} at once, in {load.seconds:.2f} s: {load.rate:,.1f} a second", ""]
     lines += [f"  {name:<12}{count:>12,}" for name, count in load.outcomes.most_common()]
     lines.append(f"  {'bytes':<12}{load.bytes:>12,}")
-    shares = zip(("p50", "p95", "p99"), times.percentiles(0.5, 0.95, 0.99), strict=True)
+    shares = (("p50", times.percentile(0.5)), ("p95", times.percentile(0.95)), ("p99", times.percentile(0.99)))
     some = (*shares, ("min", times.least), ("mean", times.mean), ("max", times.most)) if times.count else ()
     lines += ["", *(f"  {name:<12}{value:>12,.2f} ms" for name, value in some if value is not None)] if some else []
     bars = times.histogram()

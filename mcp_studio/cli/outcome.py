@@ -25,7 +25,7 @@ from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.errors import InputNeeded, StudioError, UsageError
 from mcp_studio.jsontext import Json, items_of, mapping, printable
-from mcp_studio.trace import postmortem
+from mcp_studio.present import crashes
 
 
 class ToolError(StudioError):
@@ -96,10 +96,9 @@ def _lost(error: StudioError, sent: bool, out: Output) -> int:
     """Tell why a call was lost, and how its server ended."""
     if out.ending is None:
         return out.fail(error, {"sent": sent})
-    code = out.fail(error, {"sent": sent, "ending": postmortem.as_json(out.ending)})
-    for name, value in postmortem.facts(out.ending):
-        if name != "stderr":  # the error has told of it
-            out.note(f"  {name:<9}  {value}")
+    code = out.fail(error, {"sent": sent, "ending": crashes.as_json(out.ending)})
+    for name, value in crashes.facts(out.ending):
+        out.note(f"  {name:<9}  {value}")
     return code
 
 

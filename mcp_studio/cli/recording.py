@@ -28,7 +28,7 @@ from mcp_studio.trace.export.formats import export as exported
 from mcp_studio.trace.export.item import items
 from mcp_studio.trace.export.jsonl import head_line, line_of
 from mcp_studio.trace.message import Columns, Reader, Recording
-from mcp_studio.trace.query.parser import Query
+from mcp_studio.trace.query.select import Query
 from mcp_studio.trace.search import Search
 from mcp_studio.trace.server_tap import beginning
 from mcp_studio.trace.statistics import Numbers, Tally, numbers_of
@@ -304,7 +304,7 @@ async def follow(session: Session, query: Query, limit: int, raw: bool, out: Out
         if session.refresh():
             idle = 0
             await _through(search)
-            place = search.found.place(last + 1)
+            place = search.place(last + 1)
             _print(session, [search.found[index] for index in range(place, len(search.found))], lines, raw, out)
             last = session.total
         idle += 1
@@ -345,7 +345,7 @@ def statistics(recording: Recording, numbers: Sequence[int] | None, out: Output)
         while not counted.look(1.0):
             continue
     else:
-        counted = numbers_of(recording.columns, numbers)
+        counted = numbers_of(recording, numbers)
     rows = [("", "", "", counted.total), *((name, "", "", tally) for name, tally in sorted(counted.servers.items()))]
     rows += [(one.server, one.method, "", tally) for one, tally in sorted(counted.methods.items())]
     rows += [(one.server, one.method, one.target, tally) for one, tally in sorted(counted.targets.items())]

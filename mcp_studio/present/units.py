@@ -15,12 +15,14 @@ def size(count: float) -> str:
 
 
 def duration(ms: float) -> str:
-    """Milliseconds as people say them: `18 ms`, `1.2 s`, `2 min 5 s`."""
+    """Milliseconds as people say them: `18 ms`, `1.2 s`, `2 min 5 s`, `3 h 10 min`."""
     if ms < 1000:
         return f"{ms:.0f} ms"
     if ms < 60_000:
         return f"{ms / 1000:.1f} s"
-    return f"{ms // 60_000:.0f} min {ms % 60_000 / 1000:.0f} s"
+    if ms < 3_600_000:
+        return f"{ms // 60_000:.0f} min {ms % 60_000 // 1000:.0f} s"
+    return f"{ms // 3_600_000:.0f} h {ms % 3_600_000 // 60_000:.0f} min"
 
 
 def seconds(count: float) -> str:

@@ -33,6 +33,8 @@ class Outgoing(NamedTuple):
     """Whether it is a message of the stateless era."""
     headers: tuple[tuple[str, str], ...] = ()
     """`Mcp-Param-*` headers, already encoded."""
+    params: dict[str, Json] | None = None
+    """Those of a request."""
 
 
 def request_out(
@@ -51,7 +53,7 @@ def request_out(
     if params:
         message["params"] = params
     subject = params.get(NAMED[method]) if method in NAMED else ""
-    return Outgoing(dumps(message), "request", identity, method, str(subject or ""), version, modern, headers)
+    return Outgoing(dumps(message), "request", identity, method, str(subject or ""), version, modern, headers, params)
 
 
 class Ready(NamedTuple):

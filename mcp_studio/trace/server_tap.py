@@ -295,7 +295,7 @@ class ServerTap:
         else:
             entry.kind = "notification"
             self.store.revised(entry)
-        self._lint.sent(entry, out, frame)
+        self._lint.sent(entry, out)
 
     def received(self, frame: bytes, exchange: int = 0) -> None:
         """A frame came in; `understood` sorts it right after."""

@@ -1,4 +1,4 @@
-"""Counts what crossed the wire, per server, method and target, from the columns of a trace.
+"""Figures of what crossed the wire, per server, method and target, from the columns of a trace.
 
 An entry that is answered later counts when its answer has come, so that nothing is ever counted twice and nothing has
 to be taken back.
@@ -7,30 +7,117 @@ to be taken back.
 from __future__ import annotations
 
 import math
+import random
+import re
 import time
+from array import array
+from bisect import bisect_right, insort
 from collections import Counter, deque
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
-from mcp_studio.trace.durations import LONGEST, Durations
-from mcp_studio.trace.message import ASKED, DIRECTIONS, KINDS, LISTEN, OTHER, OUTCOMES, PROBE, UNTIMED, Columns
+from mcp_studio.trace.message import (
+    ASKED,
+    DIRECTIONS,
+    KINDS,
+    LISTEN,
+    OTHER,
+    OUTCOMES,
+    PROBE,
+    UNTIMED,
+    Columns,
+    Recording,
+)
 
+EXACT = 4_000
+"""Durations that are kept; of more it is a random sample."""
+LONGEST = 1e12
+"""Milliseconds; durations are shorter."""
+_LEAST = 0.01
+"""Milliseconds; where a histogram begins."""
+_STEPS = ((1, 1.25, 1.6, 2, 2.5, 3.2, 4, 5, 6.3, 8), (1, 2, 5), (1,))
+"""Where bars begin in each power of ten: at many round numbers, or at few."""
+
+
+class Bar(NamedTuple):
+    """One bar of a histogram."""
+
+    begin: float
+    """Milliseconds, included."""
+    end: float
+    """Milliseconds, not included."""
+    height: int
+    """How many durations."""
+
+
+class Durations:
+    """How long something took, many times; at most 16 KB, however many there are."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.total = 0.0
+        """Milliseconds of all together."""
+        self.least = math.inf
+        self.most = 0.0
+        self._sample: array[float] = array("f")
+        """Ascending."""
+        self._chance = random.Random(0)
+
+    def add(self, ms: float) -> None:
+        """One more, from 0 to `LONGEST` milliseconds."""
+        self.count += 1
+        self.total += ms
+        self.least = min(self.least, ms)
+        self.most = max(self.most, ms)
+        if self.count > EXACT:
+            if self._chance.random() * self.count >= EXACT:
+                return
+            del self._sample[self._chance.randrange(EXACT)]
+        insort(self._sample, ms)
+
+    @property
+    def exact(self) -> bool:
+        """Whether percentiles are those of all values."""
+        return self.count <= EXACT
+
+    @property
+    def mean(self) -> float | None:
+        """Milliseconds; None without any."""
+        return self.total / self.count if self.count else None
+
+    def percentile(self, share: float) -> float | None:
+        """The duration in milliseconds that this share of them stays under (nearest rank); None without any."""
+        rank = math.ceil(share * len(self._sample))
+        return self._sample[max(0, rank - 1)] if self._sample else None
+
+    def histogram(self, most: int = 16) -> list[Bar]:
+        """Bars of about one width on a logarithmic scale, without empty ones at the ends.
+
+        Args:
+            most: how many there may be: they are as narrow as that lets them, and a power of ten wide at most.
+        """
+        if not self.count:
+            return []
+        edges: list[float] = []
+        values = [max(value, _LEAST) for value in self._sample]
+        for steps in _STEPS:
+            edges = [step * 10.0**power for power in range(-2, 14) for step in steps]
+            first, last = bisect_right(edges, values[0]) - 1, bisect_right(edges, values[-1])
+            edges = edges[first : last + 1]
+            if len(edges) <= most + 1:
+                break
+        heights = Counter(bisect_right(edges, value) - 1 for value in values)
+        share = self.count / len(values)
+        return [Bar(edges[at], edges[at + 1], round(heights[at] * share)) for at in range(len(edges) - 1)]
+
+
+_CHANGING = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,})*\b|\d+(?:\.\d+)?")
 BUCKETS = 240
 """Of one series, at most; when they are full, two and two become one."""
 _RECENT = 16
 """Seconds that are kept one by one."""
 _ERRORS = 200
 """Numbers of the newest errors that are known one by one."""
-_BARS = "▁▂▃▄▅▆▇█"
-_PLAIN = ".:-=+*#%"
-
-
-class Axis:
-    """The time axis that all series of one trace share."""
-
-    def __init__(self) -> None:
-        self.start = 0
-        """Seconds since the epoch at which it begins; 0 until there is something."""
 
 
 class Series:
@@ -53,26 +140,18 @@ class Series:
         if len(self._recent) > 2 * _RECENT:
             self._recent = Counter({second: self._recent[second] for second in sorted(self._recent)[-_RECENT:]})
 
-    def shape(self, axis: Axis, until: float, bars: int) -> list[int]:
-        """Counts from the start of the axis to a moment, in at most so many bars."""
-        span = max(1, int(until) - axis.start + 1)
+    def shape(self, start: int, until: float, bars: int) -> list[int]:
+        """Counts from one moment to another, in at most so many bars."""
+        span = max(1, int(until) - start + 1)
         found = [0] * min(bars, BUCKETS, span)
         for place, count in self._counts.items():
-            since = max(0, place * self._width - axis.start)
+            since = max(0, place * self._width - start)
             found[min(len(found) - 1, since * len(found) // span)] += count
         return found
 
     def recent(self, now: float, seconds: int = 10) -> float:
         """How many a second over the newest whole seconds before a moment."""
         return sum(self._recent[second] for second in range(int(now) - seconds, int(now))) / seconds
-
-
-def sparkline(counts: Iterable[int], *, ascii: bool = False) -> str:
-    """A cell for each count, as high as it is compared to the largest; a space for none."""
-    values = list(counts)
-    most = max(values, default=0)
-    signs = _PLAIN if ascii else _BARS
-    return "".join(signs[(value * len(signs) - 1) // most] if value else " " for value in values)
 
 
 class Tally:
@@ -102,7 +181,6 @@ class Tally:
         self.series = Series()
         self.wrong: deque[int] = deque(maxlen=_ERRORS)
         """Numbers of the newest entries that tell of errors; of a request without an answer its own."""
-        self._percentiles: tuple[int, list[float | None]] = 0, [None] * 3
 
     @property
     def errors(self) -> int:
@@ -118,17 +196,17 @@ class Tally:
     @property
     def p50(self) -> float | None:
         """Milliseconds that half of them stayed under; None without any."""
-        return self._share(0)
+        return self.durations.percentile(0.5)
 
     @property
     def p95(self) -> float | None:
         """The same for 95 of 100."""
-        return self._share(1)
+        return self.durations.percentile(0.95)
 
     @property
     def p99(self) -> float | None:
         """The same for 99 of 100."""
-        return self._share(2)
+        return self.durations.percentile(0.99)
 
     @property
     def most(self) -> float | None:
@@ -140,15 +218,11 @@ class Tally:
         """Of requests and answers together."""
         return self.bytes_in + self.bytes_out
 
-    def rate(self, axis: Axis, now: float | None) -> float:
-        """How many a second: over the newest 10 seconds before `now`, or without it over the time of the whole trace.
-
-        Args:
-            axis: that of the numbers that it is part of.
-        """
+    def rate(self, start: int, now: float | None) -> float:
+        """How many a second: over the newest 10 seconds before `now`, or without it since the start of the trace."""
         if now is not None:
             return self.series.recent(now)
-        return self.count / max(1.0, self.last - axis.start) if axis.start else 0.0
+        return self.count / max(1.0, self.last - start) if start else 0.0
 
     def end(self, second: int, ms: float | None, asked: bool) -> None:
         """One came to its end; with a duration where it was answered."""
@@ -158,15 +232,9 @@ class Tally:
             self.series.add(second)
         if ms is not None and asked:
             self.apart = self.apart or Durations()
-            self.apart.add((ms,))
+            self.apart.add(ms)
         elif ms is not None:
-            self.durations.add((ms,))
-
-    def _share(self, place: int) -> float | None:
-        count = self.durations.count
-        if self._percentiles[0] != count:  # a table is sorted by it at each look
-            self._percentiles = count, self.durations.percentiles(0.5, 0.95, 0.99)
-        return self._percentiles[1][place]
+            self.durations.add(ms)
 
 
 NAMED = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
@@ -192,23 +260,12 @@ class Target(NamedTuple):
     target: str
 
 
-class _Goals(NamedTuple):
-    """The tallies that a message counts for."""
-
-    whole: tuple[Tally, ...]
-    """For these it is one more."""
-    bytes: tuple[Tally, ...]
-    """For these its bytes alone count."""
-    server: Tally
-
-
 BUDGET = 0.008
 """Seconds that one look takes at most, so that keys and the screen do not wait."""
 _CHUNK = 512
 """Rows between two looks at the clock."""
 MOST = 1_000
 """Different targets, and as many methods, that have figures of their own; further ones are counted together."""
-_GOALS = 10_000
 _OPEN = 20_000
 """Requests without an answer, and frames that are not understood yet, that are come back to."""
 _OURS, _THEIRS, _NOTICE, _LOOSE = range(4)
@@ -223,23 +280,18 @@ _FAILED, _REFUSED, _CANCELLED, _LOST = (
 _K = TypeVar("_K", str, Method, Target)
 
 
-class _Trace(Protocol):
-    @property
-    def columns(self) -> Columns: ...
-
-
 class Numbers:
     """The figures of a trace, past or running; give it time now and then with `look`.
 
     Bounded in memory: `MOST` targets and methods, at most 32 KB each. What the trace drops stays counted.
     """
 
-    def __init__(self, recording: _Trace) -> None:
+    def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._next = 0
         self._open: dict[int, None] = {}
-        self._goals: dict[tuple[int, int, int, int], _Goals] = {}
-        self.axis = Axis()
+        self.start = 0
+        """Seconds since the epoch at which the series begin; 0 until there is something."""
         self.total = Tally()
         """All requests of ours, but for handshakes."""
         self.servers: dict[str, Tally] = {}
@@ -265,7 +317,7 @@ class Numbers:
         """When the newest entry came that was looked at, in seconds since the epoch."""
         columns = self._recording.columns
         row = min(self._next - columns.first, len(columns)) - 1
-        return columns.time[row] if row >= 0 else float(self.axis.start)
+        return columns.time[row] if row >= 0 else float(self.start)
 
     def of(self, server: str, method: str, target: str) -> Tally | None:
         """The figures of one tool, prompt or resource; None before it was used."""
@@ -309,51 +361,49 @@ class Numbers:
             side = _THEIRS if inward else _OURS
         else:
             side = (_OURS if inward else _THEIRS) if link else _LOOSE
-        goals = self._goals_of(columns, row, side)
-        for tally in (*goals.whole, *goals.bytes):
+        tallies = self._tallies(columns, row, side)
+        for tally in {self.total, self._server(columns, row), *tallies}:
             if inward:
                 tally.bytes_in += columns.size[row]
             else:
                 tally.bytes_out += columns.size[row]
         if kind == _REQUEST:
             if not link and outcome >= _CANCELLED:
-                self._given_up(columns, row, goals, side)
+                self._given_up(columns, row, side)
             elif not link:
                 self._open[number] = None
         elif side != _LOOSE:
             self._open.pop(link, None)
-            self._ended(columns, row, goals, side)
-            if outcome == _FAILED:
-                for tally in goals.whole:
-                    tally.failed += 1
-                    tally.wrong.append(number)
-            elif (outcome == _REFUSED or kind == _ERROR) and not columns.flags[row] & PROBE:
-                for tally in goals.whole:
-                    tally.refused += 1
+            self._ended(columns, row, side)
+            failed = outcome == _FAILED
+            if failed or ((outcome == _REFUSED or kind == _ERROR) and not columns.flags[row] & PROBE):
+                for tally in tallies:
+                    tally.failed += failed
+                    tally.refused += not failed
                     tally.wrong.append(number)
 
-    def _ended(self, columns: Columns, row: int, goals: _Goals, side: int) -> None:
+    def _ended(self, columns: Columns, row: int, side: int) -> None:
         """A notification, an answer, or a request that was given up."""
         at = columns.time[row]
         second = int(at) if math.isfinite(at) else 0  # it may stand otherwise in a file that somebody gave us
-        if second and not self.axis.start:
-            self.axis.start = second
+        self.start = self.start or second
         ms, other = None, columns.link[row] - columns.first
         if columns.link[row] and 0 <= other < len(columns):
             ms = (at - columns.time[other]) * 1000
             ms = ms if 0 < ms < LONGEST else 0.0
         asked = ms is not None and bool(columns.flags[other] & ASKED)
-        for tally in goals.whole:
+        for tally in self._tallies(columns, row, side):
             tally.end(second, ms, asked)
-        goals.server.notices += side == _NOTICE
-        goals.server.questions += side == _THEIRS
+        server = self._server(columns, row)
+        server.notices += side == _NOTICE
+        server.questions += side == _THEIRS
 
-    def _given_up(self, columns: Columns, row: int, goals: _Goals, side: int) -> None:
+    def _given_up(self, columns: Columns, row: int, side: int) -> None:
         """A request that no answer will come to."""
-        self._ended(columns, row, goals, side)
+        self._ended(columns, row, side)
         # A subscription that ends with its connection ends as it should.
         lost = columns.outcome[row] == _LOST and columns.methods.texts[columns.method[row]] != LISTEN
-        for tally in goals.whole:
+        for tally in self._tallies(columns, row, side):
             if lost:
                 tally.lost += 1
                 tally.wrong.append(row + columns.first)
@@ -372,27 +422,24 @@ class Numbers:
             elif columns.outcome[row] in (_CANCELLED, _LOST):
                 del self._open[number]
                 side = _THEIRS if columns.kind[row] >> 4 == _IN else _OURS
-                self._given_up(columns, row, self._goals_of(columns, row, side), side)
+                self._given_up(columns, row, side)
                 self.revision += 1
 
-    def _goals_of(self, columns: Columns, row: int, side: int) -> _Goals:
-        key = side, columns.server[row], columns.method[row], columns.target[row]
-        if (known := self._goals.get(key)) is not None:
-            return known
-        name, method = columns.servers.texts[key[1]], columns.methods.texts[key[2]]
-        server = _of(self.servers, name, OTHER)
-        whole, bytes_ = [], [self.total, server]
+    def _server(self, columns: Columns, row: int) -> Tally:
+        return _of(self.servers, columns.servers.texts[columns.server[row]], OTHER)
+
+    def _tallies(self, columns: Columns, row: int, side: int) -> list[Tally]:
+        """Those for which an entry is one more."""
+        server, method = columns.servers.texts[columns.server[row]], columns.methods.texts[columns.method[row]]
+        found: list[Tally] = []
         if side == _OURS and method not in UNTIMED:
-            whole, bytes_ = bytes_, []
+            found += [self.total, self._server(columns, row)]
         if side != _LOOSE:
-            of_method = Method(name, method, side == _THEIRS, side == _NOTICE)
-            whole.append(_of(self.methods, of_method, of_method._replace(method=OTHER)))
+            key = Method(server, method, side == _THEIRS, side == _NOTICE)
+            found.append(_of(self.methods, key, key._replace(method=OTHER)))
         if side == _OURS and method in NAMED:
-            target = Target(name, method, columns.targets.texts[key[3]])
-            whole.append(_of(self.targets, target, target._replace(target=OTHER)))
-        if len(self._goals) > _GOALS:
-            self._goals.clear()
-        found = self._goals[key] = _Goals(tuple(whole), tuple(bytes_), server)
+            target = Target(server, method, columns.targets.texts[columns.target[row]])
+            found.append(_of(self.targets, target, target._replace(target=OTHER)))
         return found
 
 
@@ -406,20 +453,22 @@ def _of(known: dict[_K, Tally], key: _K, other: _K) -> Tally:
     return found
 
 
-class _Part(NamedTuple):
-    """As much of a recording as numbers need."""
-
-    columns: Columns
-
-
-def numbers_of(columns: Columns, entries: Iterable[int]) -> Numbers:
+def numbers_of(recording: Recording, entries: Iterable[int]) -> Numbers:
     """The figures of entries, by their numbers; of a request its answer counts too, and the other way round.
 
     Entries that are not kept are left out.
     """
+    columns = recording.columns
     first, length = columns.first, len(columns)
     rows = {number - first for number in entries if first <= number < first + length}
     rows |= {link - first for row in rows if (link := columns.link[row]) and first <= link < first + length}
-    numbers = Numbers(_Part(columns))
+    numbers = Numbers(recording)
     numbers.take(columns, sorted(rows))
     return numbers
+
+
+def pattern_of(text: str) -> str:
+    """A text without what changes from one time to the next; the code in front of it stays."""
+    code = re.match(r"-?\d+ ", text)
+    head = code[0] if code else ""
+    return head + _CHANGING.sub("#", text[len(head) :])

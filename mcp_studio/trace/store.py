@@ -16,8 +16,8 @@ from mcp_studio.signal import Signal
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.capture import Capture, EntryMaker
 from mcp_studio.trace.disk.writer import Writer
+from mcp_studio.trace.lint.examiner import Examiner, typical
 from mcp_studio.trace.lint.ledger import Ledger
-from mcp_studio.trace.lint.linter import Examiner, typical
 from mcp_studio.trace.message import UNTIMED, Columns, Direction, MessageKind, Outcome, Reader, Span, WireMessage
 from mcp_studio.trace.recorder import LARGE, LiveReader, Recorder, Window
 

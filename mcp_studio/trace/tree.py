@@ -5,7 +5,7 @@ Everything is said by numbers, so that it holds for a running trace, a past sess
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Literal, NamedTuple
 
@@ -22,7 +22,7 @@ _MOST = 2_000
 """Nodes of one tree."""
 _AHEAD = 3
 """Entries before a request among which the head of its HTTP request stands."""
-_HTTP, _REQUEST = KINDS.index("http"), KINDS.index("request")
+_REQUEST, _HTTP = KINDS.index("request"), KINDS.index("http")
 _IN, _OUT = DIRECTIONS.index("in"), DIRECTIONS.index("out")
 _NOTE = KINDS.index("note") | DIRECTIONS.index("none") << 4
 _HEAD_OUT, _HEAD_IN = _HTTP | _OUT << 4, _HTTP | _IN << 4
@@ -45,9 +45,7 @@ def tree(recording: Recording, number: int) -> Node | None:
     """
     columns = recording.columns
     request = request_of(columns, number)
-    if request is None:
-        return None
-    return _Grown(columns).grow(root_of(columns, request))
+    return None if request is None else _grown(columns, root_of(columns, request))
 
 
 def walk(node: Node, depth: int = 0) -> Iterator[tuple[int, Node]]:
@@ -115,92 +113,67 @@ def relation_of(columns: Columns, number: int) -> Relation:
     return "retry" if greeting or (above >= 0 and columns.method[above] == columns.method[row]) else "step"
 
 
-class _Grown:
-    """Grows one tree."""
+def _grown(columns: Columns, root: int) -> Node:
+    """The tree under a request; its depth is bounded by nothing but its size, so there is no recursion."""
+    under: dict[int, list[int]] = {}
+    for child in {**columns.parents, **columns.follows}:
+        if (parent := parent_of(columns, child)) and columns.first <= child < columns.first + len(columns):
+            under.setdefault(parent, []).append(child)
+    found = [root]
+    for number in found:
+        found += under.get(number, ())[: max(0, _MOST - len(found))]
+    beside = _beside(columns, found)
+    made: dict[int, Node] = {}
+    for number in reversed(found):
+        children = [made[child] for child in under.get(number, ()) if child in made]
+        children += [*_heads(columns, number), *beside.get(number, ())]
+        relation = "root" if number == root else relation_of(columns, number)
+        if number != root and relation == "root":
+            relation = "step"  # its link is forgotten by now
+        made[number] = Node(number, relation, tuple(sorted(children, key=lambda node: node.number)))
+    return made[root]
 
-    def __init__(self, columns: Columns) -> None:
-        self._columns = columns
-        self._under: dict[int, list[int]] = {}
-        for child in {**columns.parents, **columns.follows}:
-            if parent := parent_of(columns, child):
-                self._under.setdefault(parent, []).append(child)
 
-    def grow(self, root: int) -> Node:
-        """The tree under a request; its depth is bounded by nothing but its size, so there is no recursion."""
-        found = [root]
-        for number in found:
-            room = max(0, _MOST - len(found))
-            found += [child for child in self._under.get(number, ()) if self._is_here(child)][:room]
-        made: dict[int, Node] = {}
-        notes = self._notes(found)
-        for number in reversed(found):
-            children = [made[child] for child in self._under.get(number, ()) if child in made]
-            extra = [*self._http(number), *notes.get(number, ())]
-            children = sorted([*children, *extra], key=lambda node: node.number)
-            made[number] = Node(number, self._relation(number, root), tuple(children))
-        return made[root]
-
-    def _relation(self, number: int, root: int) -> Relation:
-        if number == root:
-            return "root"
-        known = relation_of(self._columns, number)
-        return "step" if known == "root" else known  # its link is forgotten by now
-
-    def _is_here(self, number: int) -> bool:
-        return self._columns.first <= number < self._columns.first + len(self._columns)
-
-    def _http(self, number: int) -> list[Node]:
-        """The heads of the HTTP exchanges on which a request and its answer went."""
-        columns = self._columns
-        row = number - columns.first
-        if signs_in(columns, row):
-            answer = answer_to(columns, row)
-            return [Node(answer, "http")] if answer else []
-        if columns.kind[row] != _ASKED:
-            return []  # what the server asks comes on the exchange of the call that it asks for
-        wanted = {columns.exchange[row]}
-        answer = columns.link[row] - columns.first
-        if row < answer < len(columns):
-            wanted.add(columns.exchange[answer])
-        wanted.discard(0)
-        found: dict[tuple[int, int], int] = {}
-        for at in self._around(row, answer) if wanted else ():
-            if columns.exchange[at] not in wanted or columns.server[at] != columns.server[row]:
-                continue
+def _heads(columns: Columns, number: int) -> list[Node]:
+    """The heads of the HTTP exchanges on which a request of ours, or of signing in, and its answer went."""
+    row = number - columns.first
+    if signs_in(columns, row):
+        answer = answer_to(columns, row)
+        return [Node(answer, "http")] if answer else []
+    if columns.kind[row] != _ASKED:
+        return []  # what the server asks comes on the exchange of the call that it asks for
+    answer = columns.link[row] - columns.first
+    ends = (row, answer) if row < answer < len(columns) else (row,)
+    near = {at: None for end in ends for at in range(max(0, row - _AHEAD, end - _NEAR), end + _NEAR)}
+    found: dict[tuple[int, int], int] = {}
+    for end in ends:
+        for at in _same_exchange(columns, end, near):
             if columns.kind[at] == _HEAD_OUT or (columns.kind[at] == _HEAD_IN and at > row):
                 # The next connection counts its exchanges from 1 again: the first of each is this one's.
                 found.setdefault((columns.exchange[at], columns.kind[at]), columns.first + at)
-                if len(found) == 2 * len(wanted):
-                    break
-        return [Node(entry, "http") for entry in found.values()]
+    return [Node(entry, "http") for entry in found.values()]
 
-    def _around(self, row: int, answer: int) -> Iterator[int]:
-        """The rows in which what came with a request can stand."""
-        begun = range(max(0, row - _AHEAD), min(len(self._columns), row + _NEAR))
-        yield from begun
-        if answer > row:
-            yield from range(max(begun.stop, answer - _NEAR), min(len(self._columns), answer + _NEAR))
 
-    def _notes(self, numbers: list[int]) -> dict[int, list[Node]]:
-        """What happened to the connection while a request was open, each note at the last one that was; and what was
-        sent to sign in meanwhile."""
-        columns = self._columns
-        found: dict[int, int] = {}
-        for number in sorted(numbers):
-            row = number - columns.first
-            answer = columns.link[row] - columns.first
-            if columns.kind[row] & 15 != _REQUEST or answer <= row:
+def _beside(columns: Columns, numbers: list[int]) -> dict[int, list[Node]]:
+    """What happened to the connection while a request was open, each note at the last one that was; and what was
+    sent to sign in meanwhile."""
+    found: dict[int, int] = {}
+    for number in sorted(numbers):
+        row = number - columns.first
+        answer = columns.link[row] - columns.first
+        if columns.kind[row] & 15 != _REQUEST:
+            continue
+        for at in range(row, min(answer, row + _NEAR, len(columns))):
+            if columns.kind[at] not in (_NOTE, _HEAD_OUT) or columns.server[at] != columns.server[row]:
                 continue
-            stop = min(answer, row + _NEAR, len(columns))
-            for at in chain(_rows(columns, _NOTE, row, stop), _rows(columns, _HEAD_OUT, row, stop)):
-                if columns.server[at] == columns.server[row] and (columns.kind[at] == _NOTE or signs_in(columns, at)):
-                    found[columns.first + at] = number
-        notes: dict[int, list[Node]] = {}
-        for note, number in found.items():
-            step = columns.kind[note - columns.first] != _NOTE
-            node = Node(note, "step", tuple(self._http(note))) if step else Node(note, "note")
-            notes.setdefault(number, []).append(node)
-        return notes
+            if columns.kind[at] == _NOTE or signs_in(columns, at):
+                found[columns.first + at] = number
+    nodes: dict[int, list[Node]] = {}
+    for entry, number in found.items():
+        note = columns.kind[entry - columns.first] == _NOTE
+        node = Node(entry, "note") if note else Node(entry, "step", tuple(_heads(columns, entry)))
+        nodes.setdefault(number, []).append(node)
+    return nodes
 
 
 def signs_in(columns: Columns, row: int) -> bool:
@@ -208,43 +181,33 @@ def signs_in(columns: Columns, row: int) -> bool:
     return columns.kind[row] & 15 == _HTTP and columns.target[row] != 0
 
 
-def _rows(columns: Columns, kind: int, row: int, stop: int) -> Iterator[int]:
-    """The rows of a kind, from one row on to before another."""
-    try:
-        while True:
-            row = columns.kind.index(kind, row, stop)
-            yield row
-            row += 1
-    except ValueError:
-        return
+def _same_exchange(columns: Columns, row: int, rows: Iterable[int]) -> Iterator[int]:
+    """Those of some rows that came on the HTTP exchange of a row."""
+    exchange, server = columns.exchange[row], columns.server[row]
+    for at in rows if exchange else ():
+        if at < len(columns) and columns.exchange[at] == exchange and columns.server[at] == server:
+            yield at
 
 
 def answer_to(columns: Columns, row: int) -> int:
     """The number of the answer to a request of signing in; 0 where there is none."""
-    stop = min(row + _NEAR, len(columns))
-    same = (
-        at for at in _rows(columns, _HEAD_IN, row, stop)
-        if columns.exchange[at] == columns.exchange[row] and columns.server[at] == columns.server[row]
-    )  # fmt: skip
-    return columns.first + next(same, -columns.first)
+    same = _same_exchange(columns, row, range(row, row + _NEAR))
+    return next((columns.first + at for at in same if columns.kind[at] == _HEAD_IN), 0)
 
 
 def asked_for(columns: Columns, row: int) -> int:
     """The number of the request of signing in that a message is the answer to; 0 where it is none."""
-    for at in range(row - 1, max(-1, row - _NEAR), -1) if columns.kind[row] == _HEAD_IN else ():
-        if columns.exchange[at] == columns.exchange[row] and columns.server[at] == columns.server[row]:
-            return columns.first + at
-    return 0
+    before = range(row - 1, max(-1, row - _NEAR), -1) if columns.kind[row] == _HEAD_IN else ()
+    return next((columns.first + at for at in _same_exchange(columns, row, before)), 0)
 
 
 def _carried(columns: Columns, row: int) -> int:
     """The request that went out, or was answered, on the HTTP exchange of a head; 0 where it is not found."""
     if signs_in(columns, row):
         return asked_for(columns, row)
-    before, after = range(row - 1, max(-1, row - _NEAR), -1), range(row + 1, min(len(columns), row + _NEAR))
-    for at in chain(after, before) if columns.kind[row] >> 4 == _OUT else chain(before, after):
-        if columns.exchange[at] != columns.exchange[row] or columns.server[at] != columns.server[row]:
-            continue
+    before, after = range(row - 1, max(-1, row - _NEAR), -1), range(row + 1, row + _NEAR)
+    nearest_first = chain(after, before) if columns.kind[row] == _HEAD_OUT else chain(before, after)
+    for at in _same_exchange(columns, row, nearest_first):
         if columns.kind[at] == _ASKED:
             return columns.first + at
         if columns.link[at] >= columns.first and columns.kind[at] >> 4 != _OUT and columns.kind[at] & 15 != _REQUEST:

@@ -9,7 +9,7 @@ from mcp_studio.jsontext import Json, JsonProblem, loads, printable
 from mcp_studio.protocol.events import NONE, request
 from mcp_studio.protocol.message import Malformed, Notification, Request, parse
 from mcp_studio.protocol.versions import LATEST_HANDSHAKE
-from mcp_studio.trace.lint.methods import CLIENT_REQUESTS, Span
+from mcp_studio.trace.lint.methods import CLIENT_REQUESTS, Availability
 from mcp_studio.trace.message import WireMessage
 
 _HIDDEN = "‹redacted›"
@@ -34,11 +34,11 @@ _PARAMS: dict[str, Json] = {
 }  # fmt: skip
 
 _TOLD = {
-    "notifications/initialized": Span(last=LATEST_HANDSHAKE),
-    "notifications/cancelled": Span(),
-    "notifications/progress": Span(last=LATEST_HANDSHAKE),
-    "notifications/roots/list_changed": Span(last=LATEST_HANDSHAKE),
-    "notifications/tasks/status": Span(LATEST_HANDSHAKE, LATEST_HANDSHAKE),
+    "notifications/initialized": Availability(last=LATEST_HANDSHAKE),
+    "notifications/cancelled": Availability(),
+    "notifications/progress": Availability(last=LATEST_HANDSHAKE),
+    "notifications/roots/list_changed": Availability(last=LATEST_HANDSHAKE),
+    "notifications/tasks/status": Availability(LATEST_HANDSHAKE, LATEST_HANDSHAKE),
 }
 """What a client may say (specification, schema, ClientNotification)."""
 

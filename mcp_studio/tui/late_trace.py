@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mcp_studio.trace.message import Recording, WireMessage
     from mcp_studio.trace.postmortem import Mortem
     from mcp_studio.trace.query.complete import Suggestions
+    from mcp_studio.trace.search import Search
     from mcp_studio.trace.statistics import Numbers
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.panels.mortem_card import MortemCard
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from mcp_studio.tui.screens.main import MainScreen
     from mcp_studio.tui.screens.mortem_dialog import Wish
     from mcp_studio.tui.screens.usage import Usage
-    from mcp_studio.tui.views.trace_filter import FilterRun
 
 
 def suggestions(text: str, cursor: int, recording: Recording) -> Suggestions:
@@ -34,12 +34,12 @@ def suggestions(text: str, cursor: int, recording: Recording) -> Suggestions:
     return complete(text, cursor, recording)
 
 
-def filter_run(recording: Recording, text: str, now: float | None = None) -> FilterRun:
+def filter_run(recording: Recording, text: str, now: float | None = None) -> Search:
     """The search behind a filter text; raises QueryError where it is none."""
     from mcp_studio.trace.query.parser import parse
-    from mcp_studio.tui.views.trace_filter import FilterRun
+    from mcp_studio.trace.search import Search
 
-    return FilterRun(recording, parse(text, now))
+    return Search(recording, parse(text, now))
 
 
 def trace_dialog(recording: Recording, entry: WireMessage, panel: TracePanel | None = None) -> ModalScreen[None]:
@@ -107,9 +107,9 @@ def load_dialog(screen: MainScreen, opened: Opened) -> ModalScreen[None]:
 
 def mortem_words() -> ModuleType:
     """How the end of a connection reads in a line."""
-    from mcp_studio.trace import postmortem as words
+    from mcp_studio.present import crashes
 
-    return words
+    return crashes
 
 
 def mortem_of(call: Call, known: Iterable[Mortem]) -> Mortem | None:
@@ -149,10 +149,9 @@ def stray_dialog(trace: Recording, server: ServerConfig) -> ModalScreen[int]:
 
 def stray_of(trace: Recording, server: str, argv: Sequence[str]) -> ModalScreen[int]:
     """The same of any server, which was started by a command."""
-    from mcp_studio.trace.stray import language_of, launcher_of
     from mcp_studio.tui.screens.stray_dialog import StrayDialog
 
-    return StrayDialog(trace, server, language_of(argv), launcher_of(argv))
+    return StrayDialog(trace, server, argv)
 
 
 def endings() -> Callable[..., list[Mortem]]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from mcp_studio.present import connections, units
+from mcp_studio.present import connections, crashes, units
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
-from mcp_studio.trace import postmortem as words
-from mcp_studio.trace.postmortem import Flight, Frame, Mortem, Printed, headline
+from mcp_studio.trace.postmortem import Flight, Frame, Mortem
 from mcp_studio.tui.tracing import clock
 from mcp_studio.tui.views.glyphs import glyphs
 
@@ -40,8 +39,8 @@ def card(one: Mortem, status: Status | None, *, lines: int = 20, ago: bool = Tru
 
 def _first(one: Mortem) -> list[Part]:
     sign = glyphs().off if one.ending.how == "closed" else glyphs().bad
-    parts: list[Part] = [(f"{sign} {safe(one.server, 80)} {headline(one.ending)}", "b $state-failed"), "\n"]
-    if text := words.means(one):
+    parts: list[Part] = [(f"{sign} {safe(one.server, 80)} {crashes.headline(one.ending)}", "b $state-failed"), "\n"]
+    if text := crashes.meaning(one.ending):
         parts += [text, "\n"]
     if one.message and one.ending.how not in ("exit", "signal", "guard", "closed"):
         parts += [(safe(one.message, 600), "$quiet"), "\n"]
@@ -52,8 +51,8 @@ def _state(one: Mortem, status: Status | None, ago: bool) -> list[Part]:
     parts: list[Part] = []
     if one.uptime is not None:
         ready = "" if one.ready else ", not ready yet"
-        parts.append(f"  ran      {words.span_text(one.uptime)}{ready}, since {clock(one.began)}\n")
-    since = f", {words.span_text(max(0.0, time.time() - one.time))} ago" if ago else ""
+        parts.append(f"  ran      {units.duration(one.uptime * 1000)}{ready}, since {clock(one.began)}\n")
+    since = f", {units.duration(max(0.0, time.time() - one.time) * 1000)} ago" if ago else ""
     parts.append(f"  ended    {clock(one.time)}{since}\n")
     if status is not None:
         parts.append(("  now      ", ""))
@@ -90,11 +89,11 @@ def _flights(flights: Sequence[Flight]) -> list[Part]:
         sign = glyphs().sent if one.direction == "out" else glyphs().received
         what = f"{safe(one.method, 80)} {safe(one.target, 200)}".rstrip()
         number = f", request {safe(one.id, 40)}" if one.id is not None else ""
-        parts += [f"  {sign} {what}", (f"  for {words.span_text(one.ms / 1000)}{number}\n", "$quiet")]
+        parts += [f"  {sign} {what}", (f"  for {units.duration(one.ms)}{number}\n", "$quiet")]
     return parts
 
 
-def _printed(title: str, lines: Sequence[Printed], more: bool) -> list[Part]:
+def _printed(title: str, lines: Sequence[Frame], more: bool) -> list[Part]:
     if not lines:
         return [(f"\n{title}: nothing\n", _HEAD)]
     count = f", the last {len(lines)} lines" if more else ""
@@ -117,8 +116,8 @@ def _frames(frames: Sequence[Frame]) -> list[Part]:
         what = " ".join(filter(None, (safe(one.method, 60), safe(one.target, 60)))) or one.kind
         kind = "" if one.kind in ("request", "notification") else f" {one.kind}"
         parts += [f"  {clock(one.time)} {sign} {what}{kind}", (f"  {units.size(one.size)}\n", "$quiet")]
-        if one.kind != "http" and one.head:
-            head = safe(one.head, _LINE)
+        if one.kind != "http" and one.text:
+            head = safe(one.text, _LINE)
             parts.append(
                 (f"      {head if len(head) <= _HEAD_MOST else head[:_HEAD_MOST] + glyphs().more}\n", "$quiet")
             )

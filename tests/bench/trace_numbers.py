@@ -67,7 +67,7 @@ def at_once(tools: int) -> None:
     took = time.process_time() - began
     print(f"1,000,000 entries, {len(numbers.targets):,} tools: {took:.2f} s CPU, {looks} looks, "
           f"longest {longest * 1000:.0f} ms, {memory / 1e6:.1f} MB kept")  # fmt: skip
-    view = stat_rows.View(numbers.axis, None, numbers.until)
+    view = stat_rows.View(numbers.start, None, numbers.until)
     at = time.process_time()
     rows = stat_rows.ordered(stat_rows.rows_of(numbers, "calls"), "p95", False, view)
     drawn = time.process_time() - at

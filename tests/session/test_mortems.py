@@ -12,8 +12,8 @@ import pytest
 from mcp_studio.call.call import Call, Lost
 from mcp_studio.call.sending import mortem_of, mortem_when_known
 from mcp_studio.catalog.listing import Ref
+from mcp_studio.present import crashes
 from mcp_studio.studio import Studio
-from mcp_studio.trace import postmortem
 from mcp_studio.trace.postmortem import Mortem, endings
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.studio_support import http, opened, stdio
@@ -45,7 +45,7 @@ async def test_a_signal_under_a_call_is_told_with_what_was_in_flight(number: int
         assert (found.ending.how, found.ending.code, found.ready) == ("signal", number, True)
         assert [(one.method, one.target, one.id) for one in found.flights] == [("tools/call", "wait", call.request)]
         assert found.flights[0].ms >= 0 and found.uptime is not None and found.uptime < 60
-        assert words in postmortem.means(found)
+        assert words in crashes.meaning(found.ending)
         assert [frame.method for frame in found.frames][-1] == "tools/call"
         assert studio.trace[found.flights[0].number - studio.trace.first_number].method == "tools/call"
         # The same can be read from what the trace says of it, as of a past session.
@@ -56,10 +56,10 @@ async def test_a_signal_under_a_call_is_told_with_what_was_in_flight(number: int
 async def test_an_exit_code_comes_with_the_last_words() -> None:
     async with opened(stdio(python_server("raw_faults", "--fault", "exits-mid-call"), "s")) as studio:
         found = await lost(studio, start(studio, text="hi"))
-        assert postmortem.first_line(found).startswith("s ended with exit code 7 after ")
+        assert crashes.first_line(found).startswith("s ended with exit code 7 after ")
         assert [line.text for line in found.stderr] == ["panic: out of cheese"]
-        assert ("in flight", postmortem.flight(found.flights[0])) in list(postmortem.facts(found))
-        assert postmortem.as_json(found)["inFlight"][0]["target"] == "echo"
+        assert ("in flight", crashes.flight(found.flights[0])) in list(crashes.facts(found))
+        assert crashes.as_json(found)["inFlight"][0]["target"] == "echo"
 
 
 @pytest.mark.parametrize(

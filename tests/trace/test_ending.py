@@ -6,7 +6,8 @@ import signal
 
 import pytest
 
-from mcp_studio.trace.postmortem import ENDED_NOTE, headline, meaning, of_words, read
+from mcp_studio.present.crashes import headline, meaning
+from mcp_studio.trace.postmortem import ENDED_NOTE, of_words, read
 from mcp_studio.transport.stdio import how_it_ended
 
 

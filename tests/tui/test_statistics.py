@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.trace.durations import LONGEST
 from mcp_studio.trace.message import OTHER
-from mcp_studio.trace.statistics import Numbers, Target
+from mcp_studio.trace.statistics import LONGEST, Numbers, Target
 from mcp_studio.tui.screens import statistics_rows as stat_rows
 from mcp_studio.tui.screens.statistics import Statistics
 from mcp_studio.tui.screens.statistics_detail import detail
 from mcp_studio.tui.screens.statistics_rows import COLUMNS, SORTS, StatRow, View
-from mcp_studio.tui.views.histogram import brief, count_text, histogram
+from mcp_studio.tui.views.histogram import brief, count_text, histogram, spark
 from mcp_studio.tui.views.line import width_of
 from tests.trace.made import Made
 from tests.tui.stage import Stage, on_stage, raw, run
@@ -28,7 +27,7 @@ def figures() -> tuple[list[StatRow], View]:
             )
     numbers = Numbers(made)
     numbers.look(60)
-    return stat_rows.rows_of(numbers, "calls"), View(numbers.axis, None, numbers.until)
+    return stat_rows.rows_of(numbers, "calls"), View(numbers.start, None, numbers.until)
 
 
 def names(rows: list[StatRow], sort: str, view: View, backward: bool = False) -> list[str]:
@@ -164,3 +163,9 @@ async def test_nothing_used_is_told_and_harms_nothing() -> None:
         await stage.shows("No tool was called")
         await stage.press("enter", "]", "enter", "y", "s", "0", "escape")
         await stage.until(lambda: stage.app.screen is stage.main)
+
+
+def test_a_line_over_time_has_a_cell_for_each_count() -> None:
+    assert spark([0, 1, 4, 8]) == " ▁▄█"
+    assert spark([]) == ""
+    assert spark([0, 0]) == "  "

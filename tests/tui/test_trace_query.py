@@ -45,7 +45,7 @@ async def test_a_wrong_text_stays_when_it_is_left() -> None:
         await typed(stage, "ping (or")
         await stage.press("down")
         await stage.until(lambda: panel.table.has_focus, "the table")
-        await stage.shows("ping (or", "✗ at 7: Something is missing before `or`.")
+        await stage.shows("ping (or", "✗ at 7: Something is missing here.")
         await stage.press("slash")
         await stage.press("escape")
         await stage.until(lambda: not panel.filter.display and not panel.filter.aid.display, "no filter")

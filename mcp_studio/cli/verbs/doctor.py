@@ -24,15 +24,13 @@ from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.paths import Paths
+from mcp_studio.present import crashes, stray, units
 from mcp_studio.safetext import safe
 from mcp_studio.session.connection import Deadline
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
-from mcp_studio.trace import postmortem
 from mcp_studio.trace.disk.sessions import in_words
 from mcp_studio.trace.lint.rules import SEVERITIES
-from mcp_studio.trace.stray import bursts, explain, language_of, launcher_of, text_of
-from mcp_studio.trace.stray import words as stray_words
 from mcp_studio.transport.guard import child_environment
 from mcp_studio.transport.http_client import route_to
 from mcp_studio.vault.keyring import place_in_words
@@ -326,20 +324,19 @@ def _text(report: dict[str, Json], server: ServerConfig) -> Iterator[str]:
 def _ending(studio: Studio, name: str) -> Json:
     """How a server ended last, as JSON; None where it did not."""
     mortems = studio.manager.supervisor(name).mortems
-    return postmortem.as_json(mortems[-1]) if mortems else None
+    return crashes.as_json(mortems[-1]) if mortems else None
 
 
 def _ending_lines(ending: dict[str, Json]) -> Iterator[str]:
     """The same as text."""
     if ending["uptime"] is not None:
-        yield f"  ran          for {postmortem.span_text(ending['uptime'])}" + (
-            "" if ending["ready"] else ", not ready yet"
-        )
+        ready = "" if ending["ready"] else ", not ready yet"
+        yield f"  ran          for {units.duration(ending['uptime'] * 1000)}{ready}"
     if ending["means"]:
         yield f"  which means  {ending['means']}"
     for one in ending["inFlight"]:
         what = f"{one['method']} {one['target']}".strip()
-        yield f"  in flight    {what}, for {postmortem.span_text(one['ms'] / 1000)}"
+        yield f"  in flight    {what}, for {units.duration(one['ms'])}"
 
 
 def _stray(studio: Studio, name: str) -> Json:
@@ -348,19 +345,23 @@ def _stray(studio: Studio, name: str) -> Json:
     if config.kind != "stdio":
         return []
     argv = (config.command, *config.args)
-    language, launcher = language_of(argv), launcher_of(argv)
     found: dict[str, dict[str, Json]] = {}
-    for burst in reversed(bursts(studio.trace, name)):
+    for burst in reversed(stray.bursts(studio.trace, name)):
         before = f"{burst.before.method} {burst.before.target}".strip() if burst.before is not None else ""
         for line in burst.lines:
             one = found.setdefault(
                 line.sort,
-                {"kind": stray_words(line.sort), "count": 0, "explanation": explain(line.sort, language, launcher),
-                 "after": before, "lines": []},
-            )  # fmt: skip
+                {
+                    "kind": stray.SORTS[line.sort],
+                    "count": 0,
+                    "explanation": stray.explain(line.sort, argv),
+                    "after": before,
+                    "lines": [],
+                },
+            )
             one["count"] += 1
             if len(one["lines"]) < _SHOWN:
-                one["lines"].append(text_of(line.entry)[:300].decode("utf-8", "replace"))
+                one["lines"].append(stray.text_of(line.entry)[:300].decode("utf-8", "replace"))
     return list(found.values())
 
 

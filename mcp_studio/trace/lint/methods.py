@@ -5,164 +5,150 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mcp_studio.jsontext import Json, mapping
-from mcp_studio.protocol.versions import EXTENSION_TASKS, VERSIONS, at_least
+from mcp_studio.protocol.versions import LATEST_HANDSHAKE, LATEST_MODERN, VERSIONS, at_least
 from mcp_studio.trace.lint.rules import Spot, quoted
 
-_MODERN = "2026-07-28"
-_TASKS = frozenset({"tasks/get", "tasks/result", "tasks/list", "tasks/cancel"})
 
-
-class Span(NamedTuple):
-    """The first and last version that has a method."""
+class Availability(NamedTuple):
+    """Where a method exists."""
 
     first: str = VERSIONS[0]
+    """The first version that has it."""
     last: str = VERSIONS[-1]
+    """The last version that has it."""
+    needs: str = ""
+    """The capability that it needs, and the part of it: `tools.listChanged`."""
+    section: str = ""
+    """Where that is written."""
 
     def has(self, version: str) -> bool:
-        """Whether a version has it."""
+        """Whether a version has the method."""
         return at_least(version, self.first) and at_least(self.last, version)
 
 
-_ALWAYS = Span()
-_HANDSHAKE = Span(last="2025-11-25")
-_ONLY_2025_11 = Span("2025-11-25", "2025-11-25")
+_HANDSHAKE = Availability(last=LATEST_HANDSHAKE)
+_MODERN = Availability(LATEST_MODERN)
+_ONLY_2025_11 = Availability("2025-11-25", "2025-11-25")
+_TOOLS, _PROMPTS = Availability(needs="tools"), Availability(needs="prompts")
+_RESOURCES = Availability(needs="resources")
+_SUBSCRIBE = Availability(last=LATEST_HANDSHAKE, needs="resources.subscribe")
 
-CLIENT_REQUESTS: dict[str, Span] = {
+CLIENT_REQUESTS: dict[str, Availability] = {
     "initialize": _HANDSHAKE,
     "ping": _HANDSHAKE,
-    "logging/setLevel": _HANDSHAKE,
-    "resources/subscribe": _HANDSHAKE,
-    "resources/unsubscribe": _HANDSHAKE,
-    "server/discover": Span(_MODERN),
-    "subscriptions/listen": Span(_MODERN),
+    "logging/setLevel": Availability(last=LATEST_HANDSHAKE, needs="logging"),
+    "resources/subscribe": _SUBSCRIBE,
+    "resources/unsubscribe": _SUBSCRIBE,
+    "server/discover": _MODERN,
+    "subscriptions/listen": _MODERN,
     "tasks/result": _ONLY_2025_11,
     "tasks/list": _ONLY_2025_11,
-    "tasks/get": Span("2025-11-25"),
-    "tasks/cancel": Span("2025-11-25"),
-    "tasks/update": Span(_MODERN),
-    **dict.fromkeys(
-        (
-            *("tools/list", "tools/call", "prompts/list", "prompts/get", "resources/list", "resources/read"),
-            *("resources/templates/list", "completion/complete"),
-        ),
-        _ALWAYS,
-    ),
+    "tasks/get": Availability("2025-11-25"),
+    "tasks/cancel": Availability("2025-11-25"),
+    "tasks/update": _MODERN,
+    "tools/list": _TOOLS,
+    "tools/call": _TOOLS,
+    "prompts/list": _PROMPTS,
+    "prompts/get": _PROMPTS,
+    "resources/list": _RESOURCES,
+    "resources/read": _RESOURCES,
+    "resources/templates/list": _RESOURCES,
+    "completion/complete": Availability(needs="completions"),
 }
-SERVER_REQUESTS: dict[str, Span] = {
+_SERVER_REQUESTS: dict[str, Availability] = {
     "ping": _HANDSHAKE,
-    "roots/list": _HANDSHAKE,
-    "sampling/createMessage": _HANDSHAKE,
-    "elicitation/create": Span("2025-06-18", "2025-11-25"),
-    **dict.fromkeys(_TASKS, _ONLY_2025_11),
+    "roots/list": Availability(last=LATEST_HANDSHAKE, needs="roots", section="client/roots#capabilities"),
+    "sampling/createMessage": Availability(
+        last=LATEST_HANDSHAKE, needs="sampling", section="client/sampling#capabilities"
+    ),
+    "elicitation/create": Availability(
+        "2025-06-18", LATEST_HANDSHAKE, "elicitation", "client/elicitation#capabilities"
+    ),
+    "tasks/get": _ONLY_2025_11,
+    "tasks/result": _ONLY_2025_11,
+    "tasks/list": _ONLY_2025_11,
+    "tasks/cancel": _ONLY_2025_11,
 }
-SERVER_NOTIFICATIONS: dict[str, Span] = {
-    **dict.fromkeys(
-        (
-            *("notifications/message", "notifications/progress", "notifications/cancelled"),
-            *("notifications/resources/updated", "notifications/resources/list_changed"),
-            *("notifications/tools/list_changed", "notifications/prompts/list_changed"),
-        ),
-        _ALWAYS,
+_SERVER_NOTIFICATIONS: dict[str, Availability] = {
+    "notifications/progress": Availability(),
+    "notifications/cancelled": Availability(),
+    "notifications/message": Availability(needs="logging", section="server/utilities/logging#capabilities"),
+    "notifications/tools/list_changed": Availability(needs="tools.listChanged", section="server/tools#capabilities"),
+    "notifications/prompts/list_changed": Availability(
+        needs="prompts.listChanged", section="server/prompts#capabilities"
+    ),
+    "notifications/resources/list_changed": Availability(
+        needs="resources.listChanged", section="server/resources#capabilities"
+    ),
+    "notifications/resources/updated": Availability(
+        needs="resources.subscribe", section="server/resources#capabilities"
     ),
     "notifications/elicitation/complete": _ONLY_2025_11,
     "notifications/tasks/status": _ONLY_2025_11,
-    "notifications/tasks": Span(_MODERN),
-    "notifications/subscriptions/acknowledged": Span(_MODERN),
+    "notifications/tasks": _MODERN,
+    "notifications/subscriptions/acknowledged": _MODERN,
 }
-
-_NOTIFICATION_NEEDS: dict[str, tuple[str, str, str]] = {
-    "notifications/message": ("logging", "", "server/utilities/logging#capabilities"),
-    "notifications/tools/list_changed": ("tools", "listChanged", "server/tools#capabilities"),
-    "notifications/prompts/list_changed": ("prompts", "listChanged", "server/prompts#capabilities"),
-    "notifications/resources/list_changed": ("resources", "listChanged", "server/resources#capabilities"),
-    "notifications/resources/updated": ("resources", "subscribe", "server/resources#capabilities"),
-}
-_REQUEST_NEEDS: dict[str, tuple[str, str]] = {
-    "roots/list": ("roots", "client/roots#capabilities"),
-    "sampling/createMessage": ("sampling", "client/sampling#capabilities"),
-    "elicitation/create": ("elicitation", "client/elicitation#capabilities"),
-}
-_USE_NEEDS: dict[str, tuple[str, str]] = {
-    **dict.fromkeys(("tools/list", "tools/call"), ("tools", "")),
-    **dict.fromkeys(("prompts/list", "prompts/get"), ("prompts", "")),
-    **dict.fromkeys(("resources/list", "resources/read", "resources/templates/list"), ("resources", "")),
-    **dict.fromkeys(("resources/subscribe", "resources/unsubscribe"), ("resources", "subscribe")),
-    "logging/setLevel": ("logging", ""),
-    "completion/complete": ("completions", ""),
-}
+INPUT_REQUESTS = ("elicitation/create", "sampling/createMessage", "roots/list")
+"""What a server may ask for inside a result (2026-07-28)."""
 
 
 def check_notification(method: str, version: str, capabilities: Json) -> list[Spot]:
     """Whether a server may send this notification."""
-    span = SERVER_NOTIFICATIONS.get(method)
-    if span is None:
+    known = _SERVER_NOTIFICATIONS.get(method)
+    if known is None:
         return [Spot("unknown-notification", f"No version knows the notification {quoted(method)}.", "/method")]
-    if version and not span.has(version):
+    if version and not known.has(version):
         return [_foreign(method, version)]
-    if method in _NOTIFICATION_NEEDS:
-        name, part, section = _NOTIFICATION_NEEDS[method]
-        if version and not declares(capabilities, name, part):
-            what = f"{name}.{part}" if part else name
-            return [Spot("undeclared-notification", f"{method} needs {what}, which was not declared.", "", section)]
+    if version and not declares(capabilities, known.needs):
+        text = f"{method} needs {known.needs}, which was not declared."
+        return [Spot("undeclared-notification", text, "", known.section)]
     return []
 
 
 def check_request(method: str, params: dict[str, Json], version: str, capabilities: Json) -> list[Spot]:
     """Whether a server may ask this of us, who declared `capabilities`."""
-    if version == _MODERN:
+    if version == LATEST_MODERN:
         return [Spot("server-request", f"{method[:80]} is a request; servers of {version} send none.", "/method")]
-    span = SERVER_REQUESTS.get(method)
-    if span is None:
+    known = _SERVER_REQUESTS.get(method)
+    if known is None:
         return [Spot("unknown-method", f"No version lets a server ask for {quoted(method)}.", "/method")]
-    if version and not span.has(version):
+    if version and not known.has(version):
         return [_foreign(method, version)]
     return check_asking(method, params, capabilities)
 
 
 def check_asking(method: str, params: dict[str, Json], capabilities: Json, where: str = "") -> list[Spot]:
     """Whether what a server asks for was declared; also inside an `input_required` result, which stands at `where`."""
-    if method not in _REQUEST_NEEDS:
+    known = _SERVER_REQUESTS[method]
+    needs = [known.needs]
+    if method == "elicitation/create" and params.get("mode") == "url":
+        needs.append("elicitation.url")
+    if method == "sampling/createMessage" and ("tools" in params or "toolChoice" in params):
+        needs.append("sampling.tools")
+    missing = next((name for name in needs if not declares(capabilities, name)), "")
+    if not missing:
         return []
-    name, section = _REQUEST_NEEDS[method]
-    needs = name
-    if declares(capabilities, name):
-        if method == "elicitation/create" and params.get("mode") == "url":
-            needs = "elicitation.url"
-        elif method == "sampling/createMessage" and ("tools" in params or "toolChoice" in params):
-            needs = "sampling.tools"
-        if needs == name or declares(capabilities, *needs.split(".")):
-            return []
-    return [Spot("undeclared-request", f"{method} needs {needs}, which we did not declare.", where, section)]
+    return [Spot("undeclared-request", f"{method} needs {missing}, which we did not declare.", where, known.section)]
 
 
 def check_use(method: str, version: str, capabilities: Json) -> list[Spot]:
     """Whether we may send this request to a server that declared `capabilities`."""
-    span = CLIENT_REQUESTS.get(method)
-    if span is None:
+    known = CLIENT_REQUESTS.get(method)
+    if known is None:
         return []  # somebody's own method, tried on purpose
-    if not span.has(version):
+    if not known.has(version):
         return [_foreign(method, version)]
-    if method not in _USE_NEEDS or (method == "completion/complete" and not at_least(version, "2025-03-26")):
+    if declares(capabilities, known.needs) or (known.needs == "completions" and version == VERSIONS[0]):
         return []
-    name, part = _USE_NEEDS[method]
-    if declares(capabilities, name, part):
-        return []
-    what = f"{name}.{part}" if part else name
-    return [Spot("undeclared-use", f"We sent {method}, but the server did not declare {what}.", "/method")]
+    return [Spot("undeclared-use", f"We sent {method}, but the server did not declare {known.needs}.", "/method")]
 
 
-def declares(capabilities: Json, name: str, part: str = "") -> bool:
-    """Whether capabilities name one, and the part of it: an object or true."""
+def declares(capabilities: Json, needs: str) -> bool:
+    """Whether capabilities name one, and the part of it behind the point; nothing needs nothing."""
+    name, _, part = needs.partition(".")
     found = mapping(capabilities).get(name)
-    if not part:
-        return found is not None
-    inner = mapping(found).get(part)
-    return inner is not None and inner is not False
-
-
-def has_tasks(capabilities: Json) -> bool:
-    """Whether the tasks extension of 2026-07-28 is declared."""
-    return declares(capabilities, "extensions", EXTENSION_TASKS)
+    inner = mapping(found).get(part) if part else found
+    return not needs or (inner is not None and inner is not False)
 
 
 def _foreign(method: str, version: str) -> Spot:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from mcp_studio.jsontext import Json, items_of, mapping
-from mcp_studio.protocol.versions import RESULT_TYPES, VERSIONS, at_least
+from mcp_studio.protocol.versions import EXTENSION_TASKS, LATEST_MODERN, RESULT_TYPES, VERSIONS, at_least
 from mcp_studio.protocol.views import header_problem
-from mcp_studio.trace.lint.methods import check_asking, has_tasks
+from mcp_studio.trace.lint.methods import INPUT_REQUESTS, check_asking, declares
 from mcp_studio.trace.lint.rules import Spot, escaped, kind_of, quoted
 
 _BLOCKS = {
@@ -20,10 +20,10 @@ _BLOCKS = {
     "resource_link": "2025-06-18",
 }
 """Content block type -> the version that brought it."""
-_TOOL_NAME = r"[A-Za-z0-9_.-]{1,128}"
-_SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*:"
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _LABEL = r"[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?"
-_META_KEY = rf"({_LABEL}(\.{_LABEL})*/)?([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?"
+_META_KEY = re.compile(rf"({_LABEL}(\.{_LABEL})*/)?([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?")
 _ITEMS = 5_000
 """Items of one result that are looked at."""
 _NAMES = 20_000
@@ -51,49 +51,47 @@ LISTS = {
 }
 
 
-class Names:
+class Pages:
     """The names that the pages of each list have had so far."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, set[str]] = {}
+        self._names: dict[str, set[str]] = {method: set() for method in LISTS}
         self._next: dict[str, Json] = {}
 
-    def begin(self, method: str, cursor: Json = None) -> None:
-        """A page is asked for: the first one, the next one, or another one for itself."""
+    def begin(self, method: str, cursor: Json) -> None:
+        """A page is asked for: the next one, or else the list begins anew."""
         if cursor is None or cursor != self._next.get(method):
-            self._seen[method] = set()
-
-    def set_next(self, method: str, cursor: Json) -> None:
-        """The newest page names the next one."""
-        self._next[method] = cursor
+            self._names[method].clear()
 
     def add(self, method: str, name: str) -> bool:
         """Add a name; False where it was there already."""
-        seen = self._seen.setdefault(method, set())
-        if name in seen:
-            return False
-        if len(seen) < _NAMES:
-            seen.add(name)
-        return True
+        names = self._names[method]
+        known = name in names
+        if len(names) < _NAMES:
+            names.add(name)
+        return not known
+
+    def end(self, method: str, cursor: Json) -> None:
+        """The page names the next one."""
+        self._next[method] = cursor
 
 
-def check_result(method: str, result: dict[str, Json], version: str, client: Json, names: Names) -> list[Spot]:
+def check_result(method: str, result: dict[str, Json], version: str, client: Json, pages: Pages) -> Iterator[Spot]:
     """What is wrong with one result; `client` are the capabilities that we declared."""
-    if at_least(version, "2026-07-28") and "resultType" in result:
+    if at_least(version, LATEST_MODERN) and "resultType" in result:
         kind = result["resultType"]
-        if kind == "task" and has_tasks(client):
-            return []
+        if kind == "task" and declares(client, f"extensions.{EXTENSION_TASKS}"):
+            return
         if kind not in RESULT_TYPES:
             text = f"The resultType {quoted(kind)} is unknown, which makes the result invalid."
-            return [Spot("result-type", text, "/result/resultType")]
+            yield Spot("result-type", text, "/result/resultType")
+            return
         if kind == "input_required":
-            return list(_input_required(method, result, client))
-    return [*_meta(result, "the result", "/result"), *_content_of(method, result, version, names)]
-
-
-def _content_of(method: str, result: dict[str, Json], version: str, names: Names) -> Iterator[Spot]:
+            yield from _input_required(method, result, client)
+            return
+    yield from _meta(result, "the result", "/result")
     if method in LISTS:
-        yield from _list(method, result, version, names)
+        yield from _list(method, result, version, pages)
     elif method == "tools/call":
         yield from _call(result, version)
     elif method == "resources/read":
@@ -105,7 +103,7 @@ def _content_of(method: str, result: dict[str, Json], version: str, names: Names
     elif method == "completion/complete":
         values = items_of(mapping(result.get("completion")).get("values"))
         if len(values) > _COMPLETIONS:
-            text = f"There are {len(values):,} values; at most 100 are allowed."
+            text = f"There are {len(values):,} values; at most {_COMPLETIONS} are allowed."
             yield Spot("completion-values", text, "/result/completion/values")
     elif method == "initialize":
         yield from _icons(mapping(result.get("serverInfo")), "the serverInfo", "/result/serverInfo")
@@ -118,60 +116,57 @@ def _content_of(method: str, result: dict[str, Json], version: str, names: Names
 # ---------------------------------------------------------------------- lists
 
 
-def _list(method: str, result: dict[str, Json], version: str, names: Names) -> Iterator[Spot]:
+def _list(method: str, result: dict[str, Json], version: str, pages: Pages) -> Iterator[Spot]:
     """One page of a list. What makes the catalog leave out an item is found here too, so that it is seen at once."""
     shape, cursor = LISTS[method], result.get("nextCursor")
-    names.set_next(method, cursor)
+    pages.end(method, cursor)
     if "nextCursor" in result and not isinstance(cursor, str):
         text = f"nextCursor is {kind_of(cursor)}; it must be a string, or be left out."
         yield Spot("cursor-type", text, "/result/nextCursor")
-    for index, raw in enumerate(items_of(result.get(shape.key))[:_ITEMS]):
+    for index, item in enumerate(items_of(result.get(shape.key))[:_ITEMS]):
         where = f"/result/{shape.key}/{index}"
-        if not isinstance(raw, dict):
-            yield Spot("wrong-type", f"A {shape.noun} is {kind_of(raw)}; it must be an object.", where, shape.section)
-            continue
-        item = cast("dict[str, Json]", raw)
-        identity = item.get(shape.identity)
-        if not isinstance(identity, str):
-            rule, what = "wrong-type", f"is {kind_of(identity)}; it must be a string"
-            if shape.identity not in item:
-                rule, what = "missing-field", "is missing"
-            text = f"The {shape.identity} of a {shape.noun} {what}."
-            yield Spot(rule, text, f"{where}/{shape.identity}", shape.section)
-        name = f"the {shape.noun} {quoted(identity)}" if isinstance(identity, str) else f"a {shape.noun}"
-        if isinstance(identity, str) and not names.add(method, identity):
-            text = f"{name} is listed more than once."
-            yield Spot("duplicate-name", text, f"{where}/{shape.identity}", shape.section)
-        if method == "tools/list":
-            yield from _tool(item, name, where, version)
-        elif method == "resources/list":
-            yield from _uri(item, where)
-        yield from _icons(item, name, where)
-        yield from _meta(item, name, where)
+        if not isinstance(item, dict):
+            yield Spot("wrong-type", f"A {shape.noun} is {kind_of(item)}; it must be an object.", where, shape.section)
+        else:
+            yield from _item(method, mapping(item), where, version, pages)
+
+
+def _item(method: str, item: dict[str, Json], where: str, version: str, pages: Pages) -> Iterator[Spot]:
+    shape = LISTS[method]
+    identity, place = item.get(shape.identity), f"{where}/{shape.identity}"
+    name = f"the {shape.noun} {quoted(identity)}"
+    if shape.identity not in item:
+        name = f"a {shape.noun}"
+        yield Spot("missing-field", f"The {shape.identity} of a {shape.noun} is missing.", place, shape.section)
+    elif not isinstance(identity, str):
+        text = f"The {shape.identity} of a {shape.noun} is {kind_of(identity)}; it must be a string."
+        yield Spot("wrong-type", text, place, shape.section)
+    elif not pages.add(method, identity):
+        yield Spot("duplicate-name", f"There is more than one of {name}.", place, shape.section)
+    if method == "tools/list":
+        yield from _tool(item, name, where, version)
+    elif method == "resources/list":
+        yield from _uri(item, where)
+    yield from _icons(item, name, where)
+    yield from _meta(item, name, where)
 
 
 def _tool(tool: dict[str, Json], name: str, where: str, version: str) -> Iterator[Spot]:
     identity = tool.get("name")
-    if isinstance(identity, str) and not re.fullmatch(_TOOL_NAME, identity):
-        what = "has other characters than A-Z a-z 0-9 _ - ."
-        if not identity or len(identity) > 128:
-            what = "is longer than 128 characters" if identity else "is empty"
-        yield Spot("tool-name", f"The name of {name} {what}.", f"{where}/name", "server/tools#tool-names")
+    if isinstance(identity, str) and not _TOOL_NAME.fullmatch(identity):
+        text = f"The name of {name} is not 1 to 128 of the characters A-Z a-z 0-9 _ - ."
+        yield Spot("tool-name", text, f"{where}/name", "server/tools#tool-names")
     schema = tool.get("inputSchema")
-    if not isinstance(schema, dict):
-        what = kind_of(schema) if "inputSchema" in tool else "missing"
-        text = f"The inputSchema of {name} is {what}; it must be a JSON Schema object."
-        yield Spot("tool-schema", text, f"{where}/inputSchema")
-    elif mapping(schema).get("type") != "object":
-        text = f'The inputSchema of {name} is not of "type": "object".'
-        yield Spot("tool-schema", text, f"{where}/inputSchema/type")
-    elif at_least(version, "2026-07-28") and (wrong := header_problem(schema)):
-        yield Spot("header-annotation", f"{name}: {wrong}.", f"{where}/inputSchema")
+    if mapping(schema).get("type") != "object":
+        text = f'The inputSchema of {name} is no JSON Schema of "type": "object".'
+        yield Spot("tool-schema", text, f"{where}/inputSchema" + ("/type" if isinstance(schema, dict) else ""))
+    elif at_least(version, LATEST_MODERN) and (wrong := header_problem(schema)):
+        yield Spot("header-annotation", f"In {name}: {wrong}.", f"{where}/inputSchema")
 
 
 def _uri(item: dict[str, Json], where: str) -> Iterator[Spot]:
     uri = item.get("uri")
-    if isinstance(uri, str) and not re.match(_SCHEME, uri):
+    if isinstance(uri, str) and not _SCHEME.match(uri):
         yield Spot("resource-uri", f"{quoted(uri)} is no URI: it has no scheme.", f"{where}/uri")
 
 
@@ -180,15 +175,14 @@ def _icons(item: dict[str, Json], name: str, where: str) -> Iterator[Spot]:
     for index, icon in enumerate(items_of(item.get("icons"))[:_ICONS]):
         source = mapping(icon).get("src")
         if isinstance(source, str) and not source.lower().startswith(("https:", "data:")):
-            scheme = source.split(":", 1)[0][:20] if ":" in source else "no scheme"
-            text = f"An icon of {name} is neither https nor data ({quoted(scheme)})."
+            text = f"An icon of {name} is neither https nor data ({quoted(source, 20)})."
             yield Spot("icon-source", text, f"{where}/icons/{index}/src")
 
 
 def _meta(item: dict[str, Json], name: str, where: str) -> Iterator[Spot]:
     """Specification, basic, "_meta": keys are names with an optional prefix."""
     for key in list(mapping(item.get("_meta")))[:_KEYS]:
-        if not re.fullmatch(_META_KEY, key):
+        if not _META_KEY.fullmatch(key):
             yield Spot("meta-key", f"{quoted(key)} is no valid key of _meta of {name}.", f"{where}/_meta")
 
 
@@ -201,8 +195,8 @@ def _call(result: dict[str, Json], version: str) -> Iterator[Spot]:
         yield from _block(block, f"/result/content/{index}", version)
     if "structuredContent" not in result:
         return
-    structured = result.get("structuredContent")
-    if not at_least(version, "2026-07-28") and not isinstance(structured, dict):
+    structured = result["structuredContent"]
+    if not at_least(version, LATEST_MODERN) and not isinstance(structured, dict):
         text = f"structuredContent is {kind_of(structured)}; it must be an object."
         yield Spot("structured-content", text, "/result/structuredContent")
     if not any(mapping(block).get("type") == "text" for block in content):
@@ -215,12 +209,11 @@ def _block(block: Json, where: str, version: str) -> Iterator[Spot]:
     if not isinstance(block, dict):
         return
     kind = mapping(block).get("type")
-    if not isinstance(kind, str):
-        yield Spot("content-block", "A content block has no type.", f"{where}/type")
-    elif kind not in _BLOCKS:
+    since = _BLOCKS.get(kind) if isinstance(kind, str) else None
+    if since is None:
         yield Spot("content-block", f"A content block has the unknown type {quoted(kind)}.", f"{where}/type")
-    elif version and not at_least(version, _BLOCKS[kind]):
-        text = f"A content block has the type {kind}, which came with {_BLOCKS[kind]}."
+    elif version and not at_least(version, since):
+        text = f"A content block has the type {kind}, which came with {since}."
         yield Spot("content-block", text, f"{where}/type")
     elif kind == "resource_link":
         yield from _uri(mapping(block), where)
@@ -233,9 +226,8 @@ def _input_required(method: str, result: dict[str, Json], client: Json) -> Itera
         yield Spot("input-required", "It asks for input, but has neither inputRequests nor requestState.", "/result")
     for key, request in list(mapping(result.get("inputRequests")).items())[:_REQUESTS]:
         where, asked = f"/result/inputRequests/{escaped(key)}", mapping(request)
-        asked_for = asked.get("method")
-        if asked_for in ("elicitation/create", "sampling/createMessage", "roots/list"):
-            yield from check_asking(asked_for, mapping(asked.get("params")), client, where)
+        wanted = asked.get("method")
+        if wanted in INPUT_REQUESTS:
+            yield from check_asking(wanted, mapping(asked.get("params")), client, where)
         else:
-            what = quoted(asked_for) if isinstance(asked_for, str) else "no method"
-            yield Spot("input-required", f"An input request has {what}, which cannot be asked for.", where)
+            yield Spot("input-required", f"{quoted(wanted)} cannot be asked for in a result.", where)

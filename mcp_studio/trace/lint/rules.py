@@ -74,10 +74,6 @@ _LISTEN = "basic/patterns/subscriptions"
 _MRTR = "basic/patterns/mrtr#inputrequiredresult"
 
 
-_OPENINGS = ("a ", "an ", "the ", "content ", "message ")
-"""Words that a sentence may begin with, which then has a capital; names of members stay as they are written."""
-
-
 def _rule(severity: Severity, sections: str | tuple[str, str], about: str) -> Rule:
     legacy, modern = (sections, sections) if isinstance(sections, str) else sections
     return Rule(severity, legacy, modern, about)
@@ -89,14 +85,12 @@ RULES: dict[str, Rule] = {
     "too-deep": _rule("warning", "basic#messages", "a message is not nested deeper than its reader can follow"),
     "invalid-utf8": _rule("error", "basic/transports", "messages are encoded as UTF-8"),
     "byte-order-mark": _rule("warning", "basic/transports", "a message does not begin with a byte order mark"),
-    "duplicate-key": _rule("warning", "basic#messages", "the keys of an object are different"),
     "stdout-noise": _rule("error", _STDIO, "standard output carries messages and nothing else"),
     "batch": _rule("error", "basic#messages", "batches exist in 2025-03-26 alone"),
     # the envelope
     "not-a-message": _rule("error", "basic#messages", "a message is a request, a notification or a response"),
     "jsonrpc-version": _rule("error", "basic#messages", 'every message says "jsonrpc": "2.0"'),
     "id-type": _rule("error", "basic#requests", "an id is a string or an integer, never null"),
-    "id-long": _rule("warning", "basic#requests", "an id is short enough to be sent back"),
     "params-type": _rule("error", "basic#requests", "params is an object"),
     "method-type": _rule("error", "basic#requests", "method is a string"),
     "notification-id": _rule("error", "basic#notifications", "notifications have no id"),
@@ -118,7 +112,6 @@ RULES: dict[str, Rule] = {
     "progress-without-token": _rule("error", _PROGRESS, "progress is told for tokens that were given"),
     "progress-after-end": _rule("error", _PROGRESS, "progress stops when the request is answered"),
     "progress-not-increasing": _rule("error", _PROGRESS, "progress increases with each notification"),
-    "progress-beyond-total": _rule("hint", _PROGRESS, "progress stays within the total"),
     # what was declared
     "undeclared-notification": _rule("error", _NEGOTIATED, "a server sends what it declared"),
     "undeclared-request": _rule("error", _NEGOTIATED, "a server asks for what the client declared"),
@@ -180,10 +173,7 @@ def found(spot: Spot, number: int, modern: bool) -> Finding:
     """The finding that a rule's observation is, in the words of one era."""
     rule = RULES[spot.rule]
     section = spot.section or (rule.modern if modern else rule.section)
-    text = spot.text
-    if text.startswith(_OPENINGS):
-        text = text[0].upper() + text[1:]
-    return Finding(rule.severity, spot.rule, text, section, spot.pointer, number)
+    return Finding(rule.severity, spot.rule, spot.text, section, spot.pointer, number)
 
 
 _KINDS = {dict: "an object", list: "an array", str: "a string", bool: "true or false", type(None): "null"}
@@ -194,6 +184,11 @@ def kind_of(value: Json) -> str:
     if isinstance(value, float):
         return "a fraction" if value % 1 else "a number with a point"
     return _KINDS.get(type(value), "a number")
+
+
+def kind_in(members: dict[str, Json], name: str) -> str:
+    """The same of a member, which may be missing."""
+    return kind_of(members[name]) if name in members else "missing"
 
 
 def quoted(value: Json, most: int = 60) -> str:

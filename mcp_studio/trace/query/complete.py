@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import KINDS, Recording
-from mcp_studio.trace.query.parser import ALIASES, KEYS, SIGNS
+from mcp_studio.trace.query.parser import ALIASES, KEYS
 
 _MOST = 50
 _SAMPLE = 20_000
@@ -30,9 +30,8 @@ _METHODS = {
     "resource": ("resources/read", "resources/subscribe", "resources/unsubscribe"),
 }  # fmt: skip
 _SPECIAL = re.compile(r'[\s()"*]|^[=/<>]|^$')
-_SIGNED = re.compile(r"~([smt])\s+$", re.I)
-_QUOTED = re.compile(r'(?:(?<=[\s():-])|^)"(?:[^"\\]|\\.)*("|\\?$)', re.S)
-"""A text in quotes; the last one may have no end."""
+_WORD = re.compile(r'(?:"(?:[^"\\]|\\.)*(?:"|$)|[^\s()"])+', re.S)
+"""A run of texts in quotes, the last of which may have no end, and of other characters."""
 
 
 class Suggestion(NamedTuple):
@@ -64,15 +63,12 @@ def complete(text: str, cursor: int, recording: Recording) -> Suggestions:
     following = re.match(r'[^\s()"]*', text[cursor:])
     end = cursor + (following.end() if following else 0)
     word = text[start:cursor]
-    sign = _SIGNED.search(text[:start])
     key, colon, begun = word.partition(":")
     options: Iterable[Suggestion] = ()
-    if sign:
-        options = _values(SIGNS["~" + sign[1].lower()], word, "", recording)
-    elif colon:
+    if colon:
         name = ALIASES.get(key.lower(), key.lower())
         options = _values(name, begun, key + ":", recording) if name in KEYS else ()
-    elif not word.startswith(("/", "<", ">", "~", '"')):
+    elif not word.startswith(("/", "<", ">", '"')):
         options = _words(word, first=not text[:start])
     found = dict.fromkeys(islice(options, _MOST))
     return Suggestions(start, end, tuple(option for option in found if option.text != text[start:end]))
@@ -80,14 +76,8 @@ def complete(text: str, cursor: int, recording: Recording) -> Suggestions:
 
 def _start(typed: str) -> int:
     """Where the last word of what was typed begins."""
-    after, end = 0, len(typed)
-    for quoted in _QUOTED.finditer(typed):
-        if quoted[1] == '"':
-            after = quoted.end()
-        else:
-            end = quoted.start()
-    word = re.search(r"-?([^\s()]*)$", typed[after:end])
-    return after + word.start(1) if word else end
+    start = next((word.start() for word in _WORD.finditer(typed) if word.end() == len(typed)), len(typed))
+    return start + typed.startswith("-", start)
 
 
 def _words(begun: str, first: bool) -> Iterator[Suggestion]:

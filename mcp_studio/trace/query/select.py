@@ -1,34 +1,32 @@
-"""All entries of a recording that a query asks for."""
+"""Queries, and all entries of a recording that one asks for."""
 
 from __future__ import annotations
 
 import json
-import operator
+import math
 import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator
-from functools import partial
-from typing import NamedTuple
+from functools import reduce
+from typing import Literal, NamedTuple
 
 from mcp_studio.jsontext import Json, items_of, mapping
-from mcp_studio.trace.message import COMMENTED, KINDS, Block, Columns, Reader, Recording
-from mcp_studio.trace.query.needle import Needle, TextTest
-from mcp_studio.trace.query.parser import All, Any, Byte, Comment, Compare, Id, Name, Node, Not, Query, Text, terms
+from mcp_studio.patterns import Pattern
+from mcp_studio.trace.message import COMMENTED, DIRECTIONS, KINDS, Block, Columns, Reader, Recording
 
 Test = Callable[[int], bool]
 """Whether the entry in a row is meant."""
-Find = Callable[[bytes, int, int], int]
-"""Where something is in some bytes between two places; -1 where it is not."""
-_COMPARE: dict[str, Callable[[float, float], bool]] = {
-    ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le,
-}  # fmt: skip
+TextTest = Callable[[str], bool]
+NameColumn = Literal["server", "method", "target"]
 _FIRST_STEP = 2_048
 _STEP = 16_384
 """Rows that are asked about in one step; the first is small, so that something is soon to be seen."""
 _PARSED = 1 << 16
 """Larger bodies are not parsed for their id; it is looked for at their beginning and end."""
 _EDGE = 4_096
+_SIGNS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\](?:[*?]|\{[^}]*\})?|\\.|.[*?]|.\{[^}]*\}|[+.^$]", re.S)
+"""What stands between the characters that are always there, in a pattern without choices and groups."""
 
 
 class Snapshot(NamedTuple):
@@ -45,20 +43,255 @@ class Snapshot(NamedTuple):
         return self.columns.first + self.rows - 1
 
 
-class Slice(NamedTuple):
-    """What one step has found."""
+class Rows:
+    """The rows of a snapshot, and the block of bodies that stands beside some of them."""
 
+    def __init__(self, snapshot: Snapshot, reader: Reader) -> None:
+        self.columns = snapshot.columns
+        self.comments = snapshot.comments
+        self.block = Block(0, array("I"), b"")
+        self._reader = reader
+
+    def body(self, row: int) -> bytes:
+        """The body of a row; empty where the block has none."""
+        block, number = self.block, self.columns.first + row
+        place = number - block.first
+        if not 0 <= place < len(block.ends):
+            return b""
+        if number in block.large:
+            return self._reader.body(number)
+        return block.data[block.ends[place - 1] if place else 0 : block.ends[place]]
+
+    def candidates(self, hint: re.Pattern[bytes] | None) -> Container[int]:
+        """The rows of the block in whose bodies, in lower case, a pattern is found, and those with large bodies."""
+        ends, low = self.block.ends, self.block.first - self.columns.first
+        if hint is None:
+            return range(low, low + len(ends))
+        lowered = self.block.data.lower()
+        found = {number - self.columns.first for number in self.block.large}
+        at = 0
+        while (match := hint.search(lowered, at)) and (place := bisect_right(ends, match.start())) < len(ends):
+            found.add(low + place)
+            at = ends[place]
+        return found
+
+    def named(self, column: NameColumn, test: TextTest) -> frozenset[int]:
+        """The numbers of the names that are meant; each name is tested once."""
+        texts: list[str] = getattr(self.columns, f"{column}s").texts
+        # A name that an entry gets while another thread looks at it is no matter: the entry is looked at again.
+        return frozenset(number for number, text in enumerate(tuple(texts)) if test(text))
+
+
+class Term(NamedTuple):
+    """A question about entries, and what its answer takes."""
+
+    make: Callable[[Rows], Test]
+    bodies: bool = False
+    comments: bool = False
+
+
+class Query(NamedTuple):
+    """What a text asks for; without a term it asks for everything."""
+
+    text: str
+    term: Term | None
+
+    def __bool__(self) -> bool:
+        return self.term is not None
+
+    @property
+    def reads_bodies(self) -> bool:
+        """Whether the columns do not say it all."""
+        return self.term is not None and self.term.bodies
+
+
+def every(terms: Iterable[Term]) -> Term:
+    """All of these are true; bodies are read where the columns leave it open."""
+    return reduce(lambda one, other: _joined(one, other, True), sorted(terms, key=lambda term: term.bodies))
+
+
+def either(terms: Iterable[Term]) -> Term:
+    """One of these is true."""
+    return reduce(lambda one, other: _joined(one, other, False), sorted(terms, key=lambda term: term.bodies))
+
+
+def _joined(one: Term, other: Term, both: bool) -> Term:
+    def make(rows: Rows) -> Test:
+        first, second = one.make(rows), other.make(rows)
+        if both:
+            return lambda row: first(row) and second(row)
+        return lambda row: first(row) or second(row)
+
+    return Term(make, one.bodies or other.bodies, one.comments or other.comments)
+
+
+def opposite(term: Term) -> Term:
+    """This is not true."""
+
+    def make(rows: Rows) -> Test:
+        test = term.make(rows)
+        return lambda row: not test(row)
+
+    return term._replace(make=make)
+
+
+def name_is(column: NameColumn, test: TextTest) -> Term:
+    """The server, method or target is so."""
+
+    def make(rows: Rows) -> Test:
+        numbers: array[int] = getattr(rows.columns, column)
+        meant = rows.named(column, test)
+        return lambda row: numbers[row] in meant
+
+    return Term(make)
+
+
+def byte_is(column: Literal["kind", "outcome", "flags"], meant: Callable[[int], bool]) -> Term:
+    """A column of single bytes has one of some values."""
+    values = frozenset(filter(meant, range(256)))
+
+    def make(rows: Rows) -> Test:
+        numbers: array[int] = getattr(rows.columns, column)
+        return lambda row: numbers[row] in values
+
+    return Term(make)
+
+
+def kind_is(kinds: Iterable[str], directions: Iterable[str] = DIRECTIONS) -> Term:
+    """It is of one of these kinds and goes in one of these directions."""
+    codes = {DIRECTIONS.index(way) << 4 | KINDS.index(kind) for way in directions for kind in kinds}  # type: ignore[arg-type]
+    return byte_is("kind", codes.__contains__)
+
+
+def comment_is(test: TextTest) -> Term:
+    """A person's comment on it is so."""
+
+    def make(rows: Rows) -> Test:
+        first = rows.columns.first
+        return {number - first for number, text in rows.comments.items() if test(text)}.__contains__
+
+    return Term(make, comments=True)
+
+
+class Sought(NamedTuple):
+    """What is looked for in names and bodies."""
+
+    in_text: TextTest
+    in_body: Callable[[bytes], bool]
+    hint: re.Pattern[bytes] | None = None
+    """What stands in each body in lower case in which it occurs: all bodies of a block are searched for it at once."""
+
+    def term(self) -> Term:
+        """It occurs in the body."""
+        return Term(self._in_bodies, bodies=True)
+
+    def _in_bodies(self, rows: Rows) -> Test:
+        block: Block | None = None
+        candidates: Container[int] = ()
+
+        def test(row: int) -> bool:
+            nonlocal block, candidates
+            if block is not rows.block:
+                block, candidates = rows.block, rows.candidates(self.hint)
+            return row in candidates and self.in_body(rows.body(row))
+
+        return test
+
+    def anywhere(self) -> Term:
+        """It occurs in server, method, target, kind or body."""
+
+        def make(rows: Rows) -> Test:
+            columns = rows.columns
+            servers, methods = rows.named("server", self.in_text), rows.named("method", self.in_text)
+            targets = rows.named("target", self.in_text)
+            kinds = {place for place, kind in enumerate(KINDS) if self.in_text(kind)}
+            in_body = self._in_bodies(rows)
+            return lambda row: (
+                columns.server[row] in servers
+                or columns.method[row] in methods
+                or columns.target[row] in targets
+                or columns.kind[row] & 15 in kinds
+                or in_body(row)
+            )
+
+        return Term(make, bodies=True)
+
+
+def needle(text: str) -> Sought:
+    """A text in any case; in JSON also escaped: `é` as `\\u00e9`, `"` as `\\"`."""
+    folded = text.casefold()
+    forms = (b"|".join(map(re.escape, _forms(char))) for char in text)
+    pattern = re.compile(b"".join(b"(?:" + form + b")" for form in forms))
+    hint = pattern if text else None
+    return Sought(lambda text: folded in text.casefold(), lambda body: pattern.search(body.lower()) is not None, hint)
+
+
+def _forms(char: str) -> list[bytes]:
+    """A character as it stands in a body in lower case: each of its cases, in UTF-8 and as JSON escapes it."""
+    cases = (char.lower(), char.upper(), char.casefold(), char)
+    plain = [case.encode("utf-8", "replace").lower() for case in cases]
+    escaped = [json.dumps(case)[1:-1].lower().encode("ascii") for case in cases]
+    return list(dict.fromkeys(plain + escaped))
+
+
+def regex(text: str, flags: str = "") -> Sought:
+    """A regular expression; its tests raise `TooSlow` where it does not come to an end.
+
+    Raises:
+        PatternError: it is none.
+    """
+    pattern = Pattern(text, flags)
+    # Choices, groups and escapes of several characters say nothing of what stands in each match.
+    plain = not re.search(r"[|(]|\\[xuUpPNgkc\d]", text) and (text.isascii() or "i" not in flags)
+    literal = max(_SIGNS.split(text), key=len) if plain else ""
+    hint = re.compile(re.escape(literal.encode().lower())) if literal else None
+
+    def in_text(text: str) -> bool:
+        return pattern.find(text, math.inf) is not None
+
+    return Sought(in_text, lambda body: in_text(body.decode("utf-8", "replace")), hint)
+
+
+def id_is(id: str) -> Term:
+    """A frame has this id itself, and not only something inside it."""
+    forms = {re.escape(form) for form in (id.encode("utf-8", "replace"), json.dumps(id)[1:-1].encode())}
+    pattern = re.compile(rb'"id"\s*:\s*"?(?:' + b"|".join(forms) + rb')"?\s*[,}]', re.I)
+
+    def in_body(body: bytes) -> bool:
+        if len(body) > _PARSED:
+            return bool(pattern.search(body, 0, _EDGE) or pattern.search(body, len(body) - _EDGE))
+        if not pattern.search(body):
+            return False
+        try:
+            found: Json = json.loads(body)
+        except (ValueError, RecursionError):
+            return False
+        return any(_is_id(mapping(one).get("id"), id) for one in (items_of(found) or [found]))
+
+    return Sought(lambda text: False, in_body, pattern).term()
+
+
+def _is_id(found: Json, id: str) -> bool:
+    return isinstance(found, (int, float, str)) and str(found) == id
+
+
+# ---------------------------------------------------------------------- all entries
+
+
+class Slice(NamedTuple):
+    """What one step has found among the entries from one number to before another."""
+
+    first: int
+    end: int
     numbers: array[int]
     """Of the entries that are meant, ascending."""
-    down_to: int
-    """The number of the lowest entry that was looked at."""
 
 
 def take(recording: Recording, query: Query) -> Snapshot:
     """What a query reads; on the event loop where the recording grows."""
     columns = recording.columns.snapshot()
     comments: dict[int, str] = {}
-    if any(isinstance(term, Comment) for term in terms(query.root)):
+    if query.term is not None and query.term.comments:
         numbers = (columns.first + row for row, flags in enumerate(columns.flags) if flags & COMMENTED)
         comments = {number: text for number in numbers if (text := recording.comment_on(number))}
     return Snapshot(columns, len(columns), comments)
@@ -93,7 +326,8 @@ def scan(snapshot: Snapshot, query: Query, reader: Reader, above: int = 0) -> It
     Raises:
         TooSlow: a regex takes too long.
     """
-    evaluator = _Evaluator(snapshot, query, reader)
+    rows = Rows(snapshot, reader)
+    test = _test(query, rows)
     first, high, step = snapshot.columns.first, snapshot.rows, _FIRST_STEP
     bottom = max(0, above + 1 - first)
     for block in reader.blocks(first + high) if query.reads_bodies else ():
@@ -103,188 +337,34 @@ def scan(snapshot: Snapshot, query: Query, reader: Reader, above: int = 0) -> It
         if low >= end:
             continue
         if end < high:  # bodies that are missing
-            yield evaluator.rows(range(end, high), Block(first + high, array("I"), b""))
-        yield evaluator.rows(range(low, end), block)
+            yield _slice(rows, range(end, high), test)
+        rows.block = block
+        yield _slice(rows, range(low, end), test)
         high = low
     while high > bottom:
         low = max(bottom, high - step)
         step = min(_STEP, step * 2)
-        yield evaluator.rows(range(low, high), Block(first + high, array("I"), b""))
+        yield _slice(rows, range(low, high), test)
         high = low
 
 
 def scan_some(snapshot: Snapshot, query: Query, reader: Reader, numbers: Iterable[int]) -> Iterator[Slice]:
     """The same for some entries; what is not kept is left out."""
-    evaluator, first = _Evaluator(snapshot, query, reader), snapshot.columns.first
+    rows = Rows(snapshot, reader)
+    test = _test(query, rows)
     for number in sorted(set(numbers), reverse=True):
-        if first <= number <= snapshot.newest:
+        if rows.columns.first <= number <= snapshot.newest:
             body = reader.body(number) if query.reads_bodies else b""
-            row = number - first
-            yield evaluator.rows(range(row, row + 1), Block(number, array("I", [len(body)]), body))
+            rows.block = Block(number, array("I", [len(body)]), body)
+            row = number - rows.columns.first
+            yield _slice(rows, range(row, row + 1), test)
 
 
-class _Evaluator:
-    """A query as one function of a row, and the block whose bodies it reads."""
-
-    def __init__(self, snapshot: Snapshot, query: Query, reader: Reader) -> None:
-        self._columns, self._comments, self._reader = snapshot.columns, snapshot.comments, reader
-        self._block = Block(0, array("I"), b"")
-        self._lowered = b""
-        self._low = 0
-        self._large: frozenset[int] = frozenset()
-        self._test = self._compile(query.root)
-
-    def rows(self, rows: range, block: Block) -> Slice:
-        """Those of some rows that are meant, with the bodies of a block."""
-        first, test = self._columns.first, self._test
-        self._block, self._lowered, self._low = block, b"", block.first - first
-        self._large = frozenset(number - first for number in block.large)
-        return Slice(array("Q", [first + row for row in rows if test(row)]), first + rows.start)
-
-    def _compile(self, node: Node) -> Test:
-        columns = self._columns
-        match node:
-            case All(parts) | Any(parts):
-                return self._combined([self._compile(part) for part in parts], isinstance(node, All))
-            case Not(part):
-                inner = self._compile(part)
-                return lambda row: not inner(row)
-            case Name(column, test):
-                return self._named(column, test)
-            case Byte(column, values):
-                bytes_: array[int] = getattr(columns, column)
-                return lambda row: bytes_[row] in values
-            case Compare("ms", sign, limit):
-                compare = _COMPARE[sign]
-                return lambda row: (ms := columns.ms(row)) is not None and compare(ms, limit)
-            case Compare(column, sign, limit):
-                compare, numbers = _COMPARE[sign], getattr(columns, column)
-                return lambda row: compare(numbers[row], limit)
-            case Comment(test):
-                meant = {number - columns.first for number, text in self._comments.items() if test.matches(text)}
-                return meant.__contains__
-            case Id(id):
-                pattern = _id_pattern(id)
-                confirm = partial(_has_id, id=id, pattern=pattern)
-                return self._in_bodies(_finder(pattern), confirm, confirm)
-            case Text(sought, anywhere):
-                if isinstance(sought, Needle):
-                    body = self._in_bodies(sought.find, sought.in_body)
-                else:
-                    find = _finder(re.compile(re.escape(sought.literal))) if sought.literal else None
-                    body = self._in_bodies(find, sought.in_body, sought.in_body)
-                return self._combined([*self._names(sought), body], False) if anywhere else body
-
-    @staticmethod
-    def _combined(parts: list[Test], every: bool) -> Test:
-        if len(parts) == 1:
-            return parts[0]
-        if len(parts) == 2:
-            one, other = parts
-            return (lambda row: one(row) and other(row)) if every else (lambda row: one(row) or other(row))
-        if every:
-            return lambda row: all(part(row) for part in parts)
-        return lambda row: any(part(row) for part in parts)
-
-    def _named(self, column: str, test: TextTest) -> Test:
-        """Each name is tested once."""
-        values: array[int] = getattr(self._columns, column)
-        texts: list[str] = getattr(self._columns, f"{column}s").texts
-        # A name that an entry gets while another thread looks at it is no matter: the entry is looked at again.
-        meant = frozenset(number for number, text in enumerate(tuple(texts)) if test.matches(text))
-        return lambda row: values[row] in meant
-
-    def _names(self, test: TextTest) -> list[Test]:
-        """Whether a text is in server, method, target or kind; without those in which it cannot be."""
-        columns = self._columns
-        found: list[Test] = []
-        for column in ("server", "method", "target"):
-            if any(test.matches(text) for text in getattr(columns, f"{column}s").texts):
-                found.append(self._named(column, test))
-        places = frozenset(place for place, kind in enumerate(KINDS) if test.matches(kind))
-        if places:
-            kinds = columns.kind
-            found.append(lambda row: kinds[row] & 15 in places)
-        return found
-
-    def _in_bodies(
-        self, find: Find | None, in_body: Callable[[bytes], bool], confirm: Callable[[bytes], bool] | None = None
-    ) -> Test:
-        """Look through all bodies of a block at once.
-
-        Args:
-            find: finds what may be meant, in lower case.
-            in_body: decides about one large body.
-            confirm: decides about what `find` has found; None where that is meant.
-        """
-        block: Block | None = None
-        rows: Container[int] = ()
-
-        def test(row: int) -> bool:
-            nonlocal block, rows
-            if block is not self._block:
-                block, rows = self._block, self._rows_with(find)
-            if row in self._large:
-                return in_body(self._body(row))
-            return row in rows and (confirm is None or confirm(self._body(row)))
-
-        return test
-
-    def _rows_with(self, find: Find | None) -> Container[int]:
-        """The rows of the block in whose bodies something is found."""
-        ends = self._block.ends
-        if find is None:
-            return range(self._low, self._low + len(ends))
-        if not self._lowered:
-            self._lowered = self._block.data.lower()
-        found: set[int] = set()
-        at, place, size = 0, 0, ends[-1] if ends else 0
-        while (at := find(self._lowered, at, size)) >= 0:
-            place = bisect_right(ends, at, place)
-            if place >= len(ends):
-                break
-            if find(self._lowered, at, ends[place]) >= 0:  # else it reaches into the next body
-                found.add(self._low + place)
-            at = ends[place]
-            place += 1
-        return found
-
-    def _body(self, row: int) -> bytes:
-        block, place = self._block, row - self._low
-        if not 0 <= place < len(block.ends):
-            return b""
-        body = block.data[block.ends[place - 1] if place else 0 : block.ends[place]]
-        return self._reader.body(block.first + place) if row in self._large else body
+def _test(query: Query, rows: Rows) -> Test:
+    return query.term.make(rows) if query.term is not None else lambda row: True
 
 
-def _finder(pattern: re.Pattern[bytes]) -> Find:
-    def find(lowered: bytes, start: int, end: int) -> int:
-        found = pattern.search(lowered, start, end)
-        return found.start() if found else -1
-
-    return find
-
-
-def _id_pattern(id: str) -> re.Pattern[bytes]:
-    """Finds frames that may have this id."""
-    plain = re.escape(id.encode("utf-8", "replace"))
-    text = re.escape(json.dumps(id).encode())
-    own = re.escape(b'"' + id.encode("utf-8", "replace") + b'"')
-    return re.compile(rb'"id"\s*:\s*(?:' + plain + rb"(?![\d.eE])|" + text + b"|" + own + b")", re.I)
-
-
-def _has_id(body: bytes, id: str, pattern: re.Pattern[bytes]) -> bool:
-    """Whether a frame has this id itself, and not only something inside it."""
-    if len(body) > _PARSED:
-        return bool(pattern.search(body, 0, _EDGE) or pattern.search(body, len(body) - _EDGE))
-    if not pattern.search(body):
-        return False
-    try:
-        found: Json = json.loads(body)
-    except (ValueError, RecursionError):
-        return False
-    return any(_is_id(mapping(one).get("id"), id) for one in (items_of(found) or [found]))
-
-
-def _is_id(found: Json, id: str) -> bool:
-    return isinstance(found, (int, float, str)) and str(found) == id
+def _slice(rows: Rows, which: range, test: Test) -> Slice:
+    first = rows.columns.first
+    numbers = array("Q", [first + row for row in which if test(row)])
+    return Slice(first + which.start, first + which.stop, numbers)

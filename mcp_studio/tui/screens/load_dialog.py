@@ -174,7 +174,7 @@ def figures(load: Load, width: int, height: int) -> list[list[Piece]]:
     lines.append([(cut(dot.join((*parts, f"{units.size(load.bytes)} came back")), width), "bad" if load.wrong else "")])
     times = load.durations
     if times.count:
-        p50, p95, p99 = times.percentiles(0.5, 0.95, 0.99)
+        p50, p95, p99 = (times.percentile(share) for share in (0.5, 0.95, 0.99))
         named = (("min", times.least), ("p50", p50), ("p95", p95), ("p99", p99), ("max", times.most))
         lines.append([(cut(dot.join(f"{name} {brief(ms)}" for name, ms in named), width), "")])
         lines.append([])

@@ -148,7 +148,7 @@ class ServerDetails(Dialog[None], scope="details"):
         if mortems := self._studio.manager.supervisor(self._name).mortems:
             said, last = late_trace.mortem_words(), mortems[-1]
             parts.append((f"\nHow it ended last, at {clock(last.time)}\n", "b $accent"))
-            parts.append(f"  {safe(said.first_line(last), 200)}. {said.means(last)}".rstrip() + "\n")
+            parts.append(f"  {safe(said.first_line(last), 200)}. {said.meaning(last.ending)}".rstrip() + "\n")
             parts += [f"  in flight: {safe(said.flight(one), 200)}\n" for one in last.flights[:5]]
             parts.append((f"  {self._key('server-ending')} in the servers pane shows all of it\n", "$quiet"))
         if count:

@@ -12,8 +12,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.present import units
+from mcp_studio.present.error_groups import ErrorGroup, Errors
 from mcp_studio.safetext import safe
-from mcp_studio.trace.error_groups import ErrorGroup, Errors
 from mcp_studio.trace.message import Recording
 from mcp_studio.trace.statistics import Numbers
 from mcp_studio.tui.screens import statistics_rows as stat_rows
@@ -106,7 +106,7 @@ class Statistics(Dialog[str], scope="statistics"):
     def _view(self) -> View:
         now = time.time()
         numbers = self._numbers
-        return View(numbers.axis, now, now) if self._live else View(numbers.axis, None, numbers.until)
+        return View(numbers.start, now, now) if self._live else View(numbers.start, None, numbers.until)
 
     def _count(self, tab: str) -> str:
         numbers = self._numbers

@@ -10,8 +10,8 @@ from textual.widgets import Static
 
 from mcp_studio.present import outcomes as describe
 from mcp_studio.present import units
+from mcp_studio.present.error_groups import ErrorGroup
 from mcp_studio.safetext import safe
-from mcp_studio.trace.error_groups import ErrorGroup
 from mcp_studio.trace.statistics import Tally
 from mcp_studio.tui.screens.statistics_rows import StatRow, View
 from mcp_studio.tui.views.glyphs import glyphs

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import OTHER
-from mcp_studio.trace.statistics import NAMED, Axis, Method, Numbers, Tally, Target
+from mcp_studio.trace.statistics import NAMED, Method, Numbers, Tally, Target
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.histogram import brief, count_text, spark
 from mcp_studio.tui.views.line import Piece, fit
@@ -27,7 +27,8 @@ _BAD = 0.05
 class View(NamedTuple):
     """What figures depend on besides their tally."""
 
-    axis: Axis
+    start: int
+    """Where the line over time begins."""
     now: float | None
     """The moment of a live trace; None for a past one, whose rates are those of its whole time."""
     until: float
@@ -70,8 +71,8 @@ COLUMNS = (
     Column("p99", "p99", 7, 5, *_ms(lambda tally: tally.p99)),
     Column("most", "max", 7, 7, *_ms(lambda tally: tally.most)),
     Column(
-        "rate", "/s", 7, 6, lambda tally, view: tally.rate(view.axis, view.now),
-        lambda tally, view: _rate(tally.rate(view.axis, view.now)),
+        "rate", "/s", 7, 6, lambda tally, view: tally.rate(view.start, view.now),
+        lambda tally, view: _rate(tally.rate(view.start, view.now)),
     ),
     Column("in", "in", 8, 8, lambda tally, view: tally.bytes_in, lambda tally, view: units.size(tally.bytes_in)),
     Column("out", "out", 8, 9, lambda tally, view: tally.bytes_out, lambda tally, view: units.size(tally.bytes_out)),
@@ -161,7 +162,7 @@ def draw(row: StatRow, width: int, sort: str, view: View) -> list[Piece]:
         look = _look(column, row.tally, text)
         pieces.append((fit(text, column.width, more=glyphs().more, right=True), look))
     if line:
-        pieces += [("  ", ""), (spark(row.tally.series.shape(view.axis, view.until, line)).ljust(line), "accent")]
+        pieces += [("  ", ""), (spark(row.tally.series.shape(view.start, view.until, line)).ljust(line), "accent")]
     return pieces
 
 

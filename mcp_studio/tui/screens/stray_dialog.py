@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from mcp_studio.present import units
+from mcp_studio.present import stray, units
 from mcp_studio.safetext import safe
-from mcp_studio.trace import stray
 from mcp_studio.trace.message import Recording, WireMessage
-from mcp_studio.trace.stray import Language
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.tracing import clock
 from mcp_studio.tui.views.glyphs import glyphs
@@ -38,12 +36,11 @@ class Row(NamedTuple):
 class StrayDialog(Dialog[int], scope="stray"):
     """Answers with the number of the entry that is to be shown in the trace."""
 
-    def __init__(self, trace: Recording, server: str, language: Language, launcher: str = "") -> None:
+    def __init__(self, trace: Recording, server: str, argv: Sequence[str]) -> None:
         super().__init__()
         self._trace = trace
         self._server = server
-        self._language = language
-        self._launcher = launcher
+        self._argv = argv
         self._said = Static(classes="whole")
         self._total = -1
         self._count = 0
@@ -103,7 +100,7 @@ class StrayDialog(Dialog[int], scope="stray"):
             return []
         room = max(8, width - _SORT - 4)
         text = safe(stray.text_of(entry)[: room * 4].decode("utf-8", "replace"), room * 4)
-        sort = fit(stray.words(row.sort), _SORT, more=more)
+        sort = fit(stray.SORTS[row.sort], _SORT, more=more)
         return [(f"{glyphs().bad} ", "bad"), (sort, "warn"), ("  ", ""), (cut(text, room, more=more), "")]
 
     def _explain(self) -> None:
@@ -112,7 +109,7 @@ class StrayDialog(Dialog[int], scope="stray"):
         if row is None or row.entry is None:
             return
         line = safe(stray.text_of(row.entry).decode("utf-8", "replace"), 600)
-        said = stray.explain(row.sort, self._language, self._launcher)
+        said = stray.explain(row.sort, self._argv)
         self._said.update(Content.assemble((said, ""), "\n", (f"{clock(row.entry.time)}  {line}", "$quiet")))
 
     def on_virtual_list_highlighted(self, event: VirtualList.Highlighted) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mcp_studio.trace.durations import Bar, Durations
-from mcp_studio.trace.statistics import sparkline
+from mcp_studio.trace.statistics import Bar, Durations
 from mcp_studio.tui.views.glyphs import ASCII, glyphs
 from mcp_studio.tui.views.line import Piece
 
+_BARS = "▁▂▃▄▅▆▇█"
+_PLAIN = ".:-=+*#%"
 _EIGHTHS = "▏▎▍▌▋▊▉█"
 _LABEL = 16
 """Cells of the bounds in front of a bar."""
@@ -40,8 +41,10 @@ def count_text(count: int) -> str:
 
 
 def spark(counts: Sequence[int]) -> str:
-    """Counts as one line of signs."""
-    return sparkline(counts, ascii=glyphs() is ASCII)
+    """A sign for each count, as high as it is compared to the largest; a space for none."""
+    signs = _PLAIN if glyphs() is ASCII else _BARS
+    most = max(counts, default=0)
+    return "".join(signs[(count * len(signs) - 1) // most] if count else " " for count in counts)
 
 
 def histogram(durations: Durations, width: int, height: int) -> list[list[Piece]]:

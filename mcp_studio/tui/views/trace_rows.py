@@ -13,7 +13,7 @@ from mcp_studio.tui.views.trace_seen import Seen
 from mcp_studio.tui.views.virtual import VirtualView
 
 if TYPE_CHECKING:
-    from mcp_studio.tui.views.trace_filter import FilterRun
+    from mcp_studio.trace.search import Search
 
 
 class TraceRows(VirtualView):
@@ -28,7 +28,7 @@ class TraceRows(VirtualView):
     }
     """
     _longest = 0
-    _filter: FilterRun | None = None
+    _filter: Search | None = None
 
     def begin(self, source: Recording) -> None:
         """Another recording, all of it."""
@@ -42,7 +42,7 @@ class TraceRows(VirtualView):
     def row_count(self) -> int:
         """Entries shown, as of the last look."""
         if self._filter is not None:
-            return len(self._filter)
+            return len(self._filter.found)
         return self._total - self._first + 1 if self._total else 0
 
     def entry(self, index: int) -> WireMessage | None:
@@ -51,7 +51,7 @@ class TraceRows(VirtualView):
         return self._source[place] if 0 <= place < len(self._source) else None
 
     def _number(self, index: int) -> int:
-        return self._first + index if self._filter is None else self._filter.number(index)
+        return self._first + index if self._filter is None else self._filter.found[index]
 
     def _place(self, number: int) -> int:
         return number - self._first if self._filter is None else self._filter.place(number)
@@ -59,7 +59,7 @@ class TraceRows(VirtualView):
     @property
     def searched(self) -> float:
         """How much of the trace the filter has seen, 0 to 1."""
-        return 1.0 if self._filter is None else self._filter.share
+        return 1.0 if self._filter is None else self._filter.done
 
     @property
     def filter_text(self) -> str:
@@ -74,7 +74,7 @@ class TraceRows(VirtualView):
     @property
     def trouble(self) -> str:
         """Why the filter looks no further, in a sentence; empty where all is well."""
-        return "" if self._filter is None else self._filter.trouble
+        return "" if self._filter is None else self._filter.error
 
     def _row(self, index: int) -> int:
         """The row of the columns that has the entry; -1 when it is not kept any more."""

@@ -116,7 +116,7 @@ class TraceTable(TraceRows):
     @property
     def numbers(self) -> Sequence[int] | None:
         """The numbers of the shown entries, ascending; None without a filter."""
-        return None if self._filter is None else self._filter.numbers
+        return None if self._filter is None else self._filter.found[:]
 
     @property
     def message(self) -> WireMessage | None:
@@ -213,7 +213,7 @@ class TraceTable(TraceRows):
         self._measure()
         self._first, self._total = source.first_number, source.total if len(source) else 0
         if self._filter is not None:
-            self._filter.advance(_SLICE)
+            self._filter.pull(_SLICE)
         if self._following:
             cursor, first_row = self.row_count - 1, self.row_count - self.size.height
             self._kept = self._number(cursor) if self.row_count else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from mcp_studio.trace.lint.typed import Job, check
+from mcp_studio.trace.lint.examiner import Job, check
 from tests.trace.lint.kit import META, MODERN, Talk, text, tool
 
 Do = Callable[[], list[str]]

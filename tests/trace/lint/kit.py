@@ -9,9 +9,9 @@ from typing import Any
 from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import parse
 from mcp_studio.redact import Redactor
+from mcp_studio.trace.lint.examiner import Job, check
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.lint.rules import Finding
-from mcp_studio.trace.lint.typed import Job, check
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
@@ -87,7 +87,7 @@ class Talk:
         body = {**(params or {}), **({"_meta": whole} if whole else {})}
         frame = json.dumps({"jsonrpc": "2.0", "id": self._id, "method": method, "params": body}).encode()
         version = self.version if self.modern else ""
-        out = Outgoing(frame, "request", self._id, method, target, version, self.modern)
+        out = Outgoing(frame, "request", self._id, method, target, version, self.modern, (), body)
         self.tap.expect(out, follows)
         self.tap.sent(frame, exchange)
         return self.rules()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_studio.trace.lint.typed import Job, check
+from mcp_studio.trace.lint.examiner import Job, check
 from tests.trace.lint.kit import EVERYTHING, META, MODERN, Talk
 
 WORDS = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
@@ -43,7 +42,6 @@ FAULTS = {
     "big-progress": {"progress-type"},
     "truncated": {"not-json"},
     "nan": {"not-json"},
-    "duplicate-keys": {"duplicate-key"},
 }
 """Fault of `raw_faults.py` -> the rules that it breaks, and no others."""
 
@@ -70,7 +68,6 @@ async def test_a_server_with_one_fault_breaks_the_rules_of_that_fault_alone(faul
 
 LINES = {
     "id-type": '{"jsonrpc":"2.0","id":null,"method":"ping"}',
-    "id-long": json.dumps({"jsonrpc": "2.0", "id": "x" * 2_000, "method": "ping"}),
     "params-type": '{"jsonrpc":"2.0","method":"notifications/message","params":[1]}',
     "unknown-member": '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9},"extra":1}',
     "notification-id": '{"jsonrpc":"2.0","id":1,"method":"notifications/tools/list_changed"}',

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from mcp_studio.jsontext import Json, dumps
-from mcp_studio.trace.error_groups import Errors, pattern_of, text_of
+from mcp_studio.present.error_groups import Errors, text_of
 from mcp_studio.trace.message import WireMessage
+from mcp_studio.trace.statistics import pattern_of
 from tests.support import run
 
 

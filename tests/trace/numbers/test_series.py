@@ -5,31 +5,30 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.trace.statistics import BUCKETS, Axis, Series, sparkline
+from mcp_studio.trace.statistics import BUCKETS, Series
 
 
-def filled(seconds: list[int]) -> tuple[Series, Axis]:
-    series, axis = Series(), Axis()
-    axis.start = seconds[0]
+def filled(seconds: list[int]) -> tuple[Series, int]:
+    series = Series()
     for second in seconds:
         series.add(second)
-    return series, axis
+    return series, seconds[0]
 
 
 @given(st.lists(st.integers(0, 1_000_000), min_size=1, max_size=100), st.integers(1, 200))
 def test_nothing_is_lost_however_long_it_takes(offsets: list[int], bars: int) -> None:
     seconds = sorted(1_700_000_000 + offset for offset in offsets)
-    series, axis = filled(seconds)
-    shape = series.shape(axis, seconds[-1], bars)
+    series, start = filled(seconds)
+    shape = series.shape(start, seconds[-1], bars)
     assert sum(shape) == len(seconds)
     assert len(shape) <= min(bars, BUCKETS)
 
 
 def test_two_series_share_their_axis_though_one_is_older() -> None:
-    old, axis = filled([100, 100, 101])
+    old, start = filled([100, 100, 101])
     young = Series()
     young.add(5_000)
-    shapes = old.shape(axis, 5_000, 10), young.shape(axis, 5_000, 10)
+    shapes = old.shape(start, 5_000, 10), young.shape(start, 5_000, 10)
     assert [shape.index(max(shape)) for shape in shapes] == [0, 9]
     assert len(shapes[0]) == len(shapes[1]) == 10
 
@@ -40,10 +39,3 @@ def test_the_newest_seconds_are_known_one_by_one() -> None:
     assert series.recent(112.0) == 1.5
     assert series.recent(120.9) == 0.0
     assert series.recent(500.0) == 0.0
-
-
-def test_a_sparkline_has_a_cell_for_each_count() -> None:
-    assert sparkline([0, 1, 4, 8]) == " ▁▄█"
-    assert sparkline([0, 1, 8], ascii=True) == " .%"
-    assert sparkline([]) == ""
-    assert sparkline([0, 0]) == "  "

@@ -45,7 +45,6 @@ def offered(text: str, cursor: int | None = None) -> list[str]:
         ("resource:", ['resource:"file:///a b"']),
         ("prompt:", [r'prompt:"say \"hi\""']),
         ("method:t", ["method:tools/call", "method:prompts/get"]),
-        ("~s gi", ["~s github"]),
         ("x status:t", ["x status:tool-error", "x status:lost"]),
         ("kind:err", ["kind:error"]),
         ("finding:e", ["finding:error"]),

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import Recording, WireMessage
+from mcp_studio.trace.statistics import pattern_of
 
 _LARGEST = 256 * 1024
 """Bytes of an answer that is read for its words."""
 _WORDS = 300
-_KEPT = 5_000
-"""Texts that are kept, so that no answer is read twice."""
 _PART = 50
-_CHANGING = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,})*\b|\d+(?:\.\d+)?")
-_LOST = "no answer: the connection ended"
+_NO_ANSWER = "no answer: the connection ended"
 
 
 class ErrorGroup(NamedTuple):
@@ -38,7 +35,7 @@ class ErrorGroup(NamedTuple):
 
 
 class Errors:
-    """Reads what errors say, out of the bodies of a trace; every one of them once."""
+    """Reads what errors say, out of the bodies of a trace, and groups them by their text."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
@@ -56,10 +53,8 @@ class Errors:
             await self._read(number)
             if place % _PART == 0:
                 await asyncio.sleep(0)  # bodies that are in memory are there at once: keys come between them
-        found = _grouped([self._known[number] for number in wanted if number in self._known])
-        while len(self._known) > _KEPT:
-            del self._known[next(iter(self._known))]
-        return found
+        self._known = {number: self._known[number] for number in wanted if number in self._known}
+        return _grouped(self._known.values())
 
     async def _read(self, number: int) -> None:
         entry = self._recording.entry(number)
@@ -79,7 +74,7 @@ def text_of(entry: WireMessage, body: bytes) -> str:
         body: its own; empty where it is too large to be read for that.
     """
     if entry.kind == "request":
-        return _LOST
+        return _NO_ANSWER
     if entry.size > _LARGEST:
         return f"an answer of {entry.size:,} bytes"
     try:
@@ -98,16 +93,9 @@ def _words(message: Json) -> str:
     return next((text for text in texts if isinstance(text, str) and text.strip()), "")
 
 
-def _grouped(errors: Sequence[ErrorGroup]) -> list[ErrorGroup]:
+def _grouped(errors: Iterable[ErrorGroup]) -> list[ErrorGroup]:
     groups: dict[tuple[str, ...], ErrorGroup] = {}
     for one in errors:
         key = one.server, one.method, one.target, pattern_of(one.text)
         groups[key] = one._replace(times=groups[key].times + 1) if key in groups else one
     return sorted(groups.values(), key=lambda group: (-group.times, -group.newest))
-
-
-def pattern_of(text: str) -> str:
-    """A text without what changes from one time to the next; the code in front of it stays."""
-    code = re.match(r"-?\d+ ", text)
-    head = code[0] if code else ""
-    return head + _CHANGING.sub("#", text[len(head) :])

@@ -5,22 +5,29 @@ An error of the SDK becomes the rule that names it best. Of a union only the err
 
 from __future__ import annotations
 
-import json
+import asyncio
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping
-from mcp_studio.protocol.versions import META_VERSION, VERSIONS
-from mcp_studio.trace.lint.rules import Spot, escaped
-from mcp_studio.trace.message import Direction, MessageKind
+from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping
+from mcp_studio.protocol.versions import META_VERSION, MODERN_VERSIONS, VERSIONS
+from mcp_studio.trace.lint.ledger import Ledger, attach
+from mcp_studio.trace.lint.rules import Spot, escaped, found
+from mcp_studio.trace.message import Direction, MessageKind, WireMessage
 
 Path = tuple[str | int, ...]
+SIZE = 256 * 1024
+"""Bytes of a message that is looked at closely; larger ones would take too long."""
 TIME = 2.0
 """Seconds of computing for all messages that are checked together, without what has to be imported first."""
-_FLAWS, _NULLS, _DUPLICATES = 20, 20, 10
+_LOOKED_AT = 4_000
+_OF_A_KIND = 2
+_TOGETHER = 100
+_FLAWS, _NULLS = 20, 20
 _TELLING = ("type", "resultType", "mode", "method")
 """Members whose value decides which arm of a union is meant."""
 _FREE = frozenset(
@@ -42,24 +49,58 @@ _RULES = (
     (r"/params/level", "log-level"),
 )
 """Where an error is -> the rule that it breaks; anywhere else it breaks a rule about types in general."""
-_SECTIONS = {
-    "tools/call": "server/tools#tool-result",
-    "tools": "server/tools#tool",
-    "resources/read": "server/resources#resource-contents",
-    "resources": "server/resources#resource",
-    "prompts/get": "server/prompts#promptmessage",
-    "prompts": "server/prompts#prompt",
-    "completion": "server/utilities/completion#completion-results",
-    "logging": "server/utilities/logging",
-    "message": "server/utilities/logging",
-    "sampling": "client/sampling",
-    "elicitation": "client/elicitation",
-    "roots": "client/roots",
-    "initialize": "basic/lifecycle#initialization",
-    "server": "schema#discoverresult",
-    "subscriptions": "basic/patterns/subscriptions",
-}
-"""Method without `notifications/`, or the first part of it -> page and heading of the specification."""
+
+
+class Examiner:
+    """Checks whole messages when somebody looks at them, and adds what it finds to them.
+
+    Args:
+        ledger: the ledger of a server.
+        changed: gets each message that something was added to.
+    """
+
+    def __init__(self, ledger: Callable[[str], Ledger], changed: Callable[[WireMessage], None]) -> None:
+        self._ledger = ledger
+        self._changed = changed
+
+    async def look(self, entries: Iterable[WireMessage]) -> None:
+        """Check these messages; what is found is on them afterwards."""
+        wanted = [entry for entry in entries if _is_wanted(entry)][:_TOGETHER]
+        versions = [self._ledger(entry.server).version_at(entry.number) for entry in wanted]
+        jobs = [
+            Job(entry.direction, entry.kind, entry.method, version, entry.body)
+            for entry, version in zip(wanted, versions, strict=True)
+        ]
+        all_spots = await asyncio.to_thread(check_all, jobs) if jobs else []
+        for entry, version, spots in zip(wanted, versions, all_spots, strict=True):
+            known = {finding.pointer for finding in entry.findings}
+            modern = version in MODERN_VERSIONS
+            new = [found(spot, entry.number, modern) for spot in spots if not _is_covered(spot.pointer, known)]
+            if attach(entry, self._ledger(entry.server), new):
+                self._changed(entry)
+
+
+def _is_wanted(entry: WireMessage) -> bool:
+    return entry.kind in ("request", "notification", "result") and entry.size <= SIZE and bool(entry.body)
+
+
+def _is_covered(pointer: str, known: set[str]) -> bool:
+    """Whether a rule has found something at this place, right above or right below it."""
+    return any(pointer in (one, one.rpartition("/")[0]) or pointer.rpartition("/")[0] == one for one in known if one)
+
+
+def typical(newest_first: Iterable[WireMessage], server: str) -> list[WireMessage]:
+    """The newest messages of a server, some of each kind: what is worth checking to judge it."""
+    chosen: list[WireMessage] = []
+    counts: Counter[tuple[str, str, str, str]] = Counter()
+    for seen, entry in enumerate(newest_first):
+        if seen >= _LOOKED_AT or len(chosen) >= _TOGETHER:
+            break
+        key = (entry.direction, entry.kind, entry.method, entry.target)
+        if entry.server == server and counts[key] < _OF_A_KIND:
+            counts[key] += 1
+            chosen.append(entry)
+    return chosen
 
 
 class Job(NamedTuple):
@@ -88,16 +129,14 @@ def check(job: Job) -> list[Spot]:
         message = loads(job.body)
     except (JsonProblem, LimitExceeded):
         return []
-    spots = _duplicate_keys(job.body.decode("utf-8", "replace"))
     part = "result" if job.kind == "result" else "params"
     content = mapping(message).get(part, None if part == "result" else {})
     if not isinstance(content, dict):
-        return spots  # the envelope's rules say so
+        return []  # the envelope's rules say so
     known = mapping(content)
     if part == "result" and ("task" in known or known.get("resultType") == "task"):
-        return spots  # the result comes later, and has this shape then
-    if job.direction == "in":
-        spots += _nulls(content, f"/{part}")
+        return []  # the result comes later, and has this shape then
+    spots = _nulls(content, f"/{part}") if job.direction == "in" else []
     known_places = {spot.pointer for spot in spots}
     flaws = _meant(_flaws(job, _version(job, known), content))
     return spots + [spot for flaw in flaws[:_FLAWS] if (spot := _spot(flaw, job)).pointer not in known_places]
@@ -119,33 +158,15 @@ def _nulls(value: Json, where: str) -> list[Spot]:
     todo: list[tuple[Json, str]] = [(value, where)]
     while todo and len(spots) < _NULLS:
         node, path = todo.pop()
-        for key, inner in mapping(node).items():
-            if inner is None and key != "data":
+        members = mapping(node) or dict(enumerate(items_of(node)))
+        for key, inner in members.items():
+            place = f"{path}/{escaped(str(key))}"
+            if inner is None and isinstance(key, str) and key != "data":
                 text = f'"{key[:80]}" is null; an optional member is left out instead.'
-                spots.append(Spot("not-in-schema", text, f"{path}/{escaped(key)}"))
-            elif isinstance(inner, (dict, list)) and key not in _FREE:
-                todo.append((inner, f"{path}/{escaped(key)}"))
-        if isinstance(node, list):
-            todo += [(inner, f"{path}/{index}") for index, inner in enumerate(cast("list[Json]", node))]
+                spots.append(Spot("not-in-schema", text, place))
+            elif key not in _FREE:
+                todo.append((inner, place))
     return spots
-
-
-def _duplicate_keys(text: str) -> list[Spot]:
-    """Keys that an object has twice; readers differ in which they take."""
-    seen: set[str] = set()
-
-    def pairs(items: list[tuple[str, Json]]) -> dict[str, Json]:
-        made = dict(items)
-        if len(made) < len(items):
-            names = [name for name, _ in items]
-            seen.update(name for name in names if names.count(name) > 1)
-        return made
-
-    try:
-        json.loads(text, object_pairs_hook=pairs)
-    except (ValueError, RecursionError):
-        return []
-    return [Spot("duplicate-key", f'An object has the key "{name[:80]}" twice.') for name in sorted(seen)[:_DUPLICATES]]
 
 
 # ---------------------------------------------------------------------- errors of the SDK
@@ -237,7 +258,7 @@ def _words(kind: str, message: str) -> str:
 
 
 def _spot(flaw: _Flaw, job: Job) -> Spot:
-    name = str(flaw.path[-1])[:80] if flaw.path else "the message"
+    name = str(flaw.path[-1])[:80] if flaw.path else "The message"
     if len(flaw.path) > 1 and isinstance(flaw.path[-1], int):
         name = f"{str(flaw.path[-2])[:80]}[{name}]"
     base = "/result" if job.kind == "result" else ""
@@ -248,5 +269,4 @@ def _spot(flaw: _Flaw, job: Job) -> Spot:
     if rule:
         return Spot(rule, text, pointer)
     rule = {"missing": "missing-field", "union": "not-in-schema"}.get(flaw.kind, "wrong-type")
-    method = job.method.removeprefix("notifications/")
-    return Spot(rule, text, pointer, _SECTIONS.get(method) or _SECTIONS.get(method.split("/", 1)[0], ""))
+    return Spot(rule, text, pointer)

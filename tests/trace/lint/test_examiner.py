@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.trace.lint import typed
-from mcp_studio.trace.lint.linter import SIZE, typical
+from mcp_studio.trace.lint import examiner
+from mcp_studio.trace.lint.examiner import SIZE, Job, check, typical
 from mcp_studio.trace.lint.rules import Spot
-from mcp_studio.trace.lint.typed import Job, check
 from tests.support import run
 from tests.trace.lint.kit import MODERN, Talk, text, tool
 
@@ -99,7 +98,7 @@ def test_a_closer_look_adds_what_the_rules_do_not_say() -> None:
     revision = talk.store.revision
     assert looked_at(talk) == ["wrong-type"] and talk.store.revision > revision
     (found,) = talk.newest.findings
-    assert (found.pointer, found.section) == ("/result/tools/0/icons/0/sizes", "server/tools#tool")
+    assert (found.pointer, found.section) == ("/result/tools/0/icons/0/sizes", "schema")
     assert talk.ledger.counts["error"] == 1
 
 
@@ -135,7 +134,7 @@ def test_time_that_other_programs_take_leaves_no_message_unchecked(monkeypatch: 
         time.sleep(0.02)  # as on a machine that is busy
         return really(job)
 
-    monkeypatch.setattr(typed, "TIME", 0.05)
-    monkeypatch.setattr(typed, "check", slowly)
+    monkeypatch.setattr(examiner, "TIME", 0.05)
+    monkeypatch.setattr(examiner, "check", slowly)
     job = Job("in", "result", "tools/list", "2025-11-25", b'{"result":{"tools":[{"name":5,"inputSchema":{}}]}}')
-    assert [bool(found) for found in typed.check_all([job] * 5)] == [True] * 5
+    assert [bool(found) for found in examiner.check_all([job] * 5)] == [True] * 5

@@ -1,0 +1,143 @@
+"""How a server ended, in sentences."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+from mcp_studio.jsontext import Json
+from mcp_studio.present import units
+from mcp_studio.trace.postmortem import Ending, Flight, How, Mortem
+
+_HEADLINES: dict[How, str] = {
+    "exit": "ended with exit code {code}",
+    "signal": "was ended by {signal}",
+    "guard": "ended together with its guard",
+    "stdout": "closed its standard output, though it was still running",
+    "stdin": "closed its standard input, though it was still running",
+    "stalled": "did not read its input any more",
+    "refused": "could not be reached",
+    "dropped": "dropped the connection",
+    "session": "no longer knows the session",
+    "status": "answered with HTTP status {code}",
+    "timeout": "did not answer in time",
+    "closed": "was closed by the studio",
+    "other": "is not connected any more",
+}
+_SIGNALS = {
+    "SIGSEGV": "It touched memory that is not its own: a crash in native code, its own or that of a library.",
+    "SIGBUS": "It touched memory that is not there: a crash in native code, or a mapped file that was cut short.",
+    "SIGILL": "It ran an instruction that this processor does not have: often a build for another machine.",
+    "SIGFPE": "It calculated what cannot be: often a division by zero in native code.",
+    "SIGABRT": "It gave up by itself (abort): a failed assertion, a panic, or memory that was damaged.",
+    "SIGKILL": "It was killed from outside: by the system when memory ran out, by a container's limit, or by somebody.",
+    "SIGTERM": "Something asked it to end: a supervisor, a container that stops, or somebody.",
+    "SIGINT": "It was interrupted, as Ctrl+C does.",
+    "SIGHUP": "Its terminal or session went away.",
+    "SIGPIPE": "It wrote to a pipe that nobody reads any more.",
+    "SIGSYS": "It made a system call that a sandbox forbids.",
+}
+_CODES = {
+    0: "It ended as a program does that is done. A server has to go on reading its input until that ends.",
+    1: "The usual code for any error; what it said last often tells which.",
+    2: "Often the code for arguments that are wrong.",
+    126: "The code of a shell for a command that cannot be run.",
+    127: "The code of a shell for a command that it does not find.",
+    3221225477: "The code of Windows for an access violation: a crash in native code.",
+    3221225786: "The code of Windows for Ctrl+C.",
+}
+_HOWS: dict[How, str] = {
+    "stdout": "Nothing that it says can be read any more, so the studio ended it.",
+    "stdin": "Nothing can be sent to it any more, so the studio ended it.",
+    "stalled": "Its pipe was full, so the studio ended it: it is busy, or waits for something itself.",
+    "guard": "The process that watches over the servers is gone, and they went with it.",
+    "refused": "Nothing listens at its address: it is not running, or it listens elsewhere.",
+    "dropped": "It ended, was restarted, or something between here and there cut the connection.",
+    "session": "It was restarted, or has forgotten the session after some time.",
+    "timeout": "It is busy, or waits for something itself.",
+}
+_SHOWN = 5
+"""Requests in flight that are named."""
+
+
+def headline(ending: Ending) -> str:
+    """How it ended, without the server's name: `ended with exit code 3`, `was ended by SIGSEGV`."""
+    return _HEADLINES[ending.how].format(code=ending.code, signal=_signal_name(ending.code))
+
+
+def meaning(ending: Ending) -> str:
+    """What that usually means, in a sentence; empty where nothing is known of it."""
+    code = ending.code
+    if ending.how == "signal":
+        return _SIGNALS.get(_signal_name(code), "")
+    if ending.how == "exit" and 128 < code < 128 + 65:
+        name = _signal_name(code - 128)
+        more = _SIGNALS.get(name, "")
+        return f"128 and {code - 128}: a program that it had started was ended by {name}. {more}".rstrip()
+    if ending.how == "exit":
+        return _CODES.get(code, "")
+    if ending.how == "status" and code >= 500:
+        return "The server, or a proxy before it, is in trouble."
+    return _HOWS.get(ending.how, "")
+
+
+def _signal_name(number: int) -> str:
+    """`SIGSEGV`; `signal 40` where it has no name here."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def first_line(one: Mortem) -> str:
+    """`files ended with exit code 3 after 12 s`."""
+    when = "" if one.uptime is None else f" after {units.duration(one.uptime * 1000)}"
+    start = "" if one.ready else ", while it was starting"
+    return f"{one.server} {headline(one.ending)}{when}{start}"
+
+
+def short(one: Mortem) -> str:
+    """The same for a row under the server's name: `ended with exit code 3, 2 requests lost`."""
+    lost = f", {units.plural(len(one.flights), 'request')} lost" if one.flights else ""
+    return f"{headline(one.ending)}{lost}"
+
+
+def flight(one: Flight) -> str:
+    """`tools/call add, for 1.2 s`."""
+    who = "" if one.direction == "out" else ", asked by the server"
+    what = f"{one.method} {one.target}".strip()
+    return f"{what}{who}, for {units.duration(one.ms)}"
+
+
+def facts(one: Mortem) -> Iterator[tuple[str, str]]:
+    """Names and values, in short: what was in flight, and what the server said last. Values quote the server."""
+    if one.uptime is not None:
+        yield "ran", f"for {units.duration(one.uptime * 1000)}" + ("" if one.ready else ", and was not ready yet")
+    if text := meaning(one.ending):
+        yield "means", text
+    for item in one.flights[:_SHOWN]:
+        yield "in flight", flight(item)
+    if len(one.flights) > _SHOWN:
+        yield "in flight", f"and {len(one.flights) - _SHOWN} more"
+    if one.stray_count:
+        last = f", the last: {one.stray[-1].text}" if one.stray else ""
+        yield "stdout", f"{units.plural(one.stray_count, 'line')} besides the protocol{last}"
+
+
+def as_json(one: Mortem) -> dict[str, Json]:
+    """The same for programs."""
+    return {
+        "how": one.ending.how,
+        "code": one.ending.code,
+        "text": headline(one.ending),
+        "means": meaning(one.ending),
+        "ready": one.ready,
+        "uptime": None if one.uptime is None else round(one.uptime, 3),
+        "inFlight": [
+            {"method": item.method, "target": item.target, "id": item.id, "ms": round(item.ms, 1)}
+            for item in one.flights
+        ],
+        "stderr": [line.text for line in one.stderr],
+        "stray": [line.text for line in one.stray],
+        "strayCount": one.stray_count,
+    }

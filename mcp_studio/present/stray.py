@@ -1,0 +1,237 @@
+"""Lines on standard output that are no protocol: which there were, between which messages, and how they come about.
+
+On stdio a server must write nothing to standard output that is no message (specification, basic/transports).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import JsonProblem, loads
+from mcp_studio.trace.message import GREETINGS, KINDS, Recording, WireMessage
+
+Sort = Literal["banner", "log", "json", "broken", "trace", "text"]
+"""`json` is JSON over several lines, `broken` a message with something else in it, `trace` a stack trace."""
+_MESSAGES = frozenset(KINDS.index(kind) for kind in ("request", "notification", "result", "error"))
+_LINES = frozenset(KINDS.index(kind) for kind in ("stray", "invalid"))
+_READ = 2_000
+"""Bytes of a line that are looked at."""
+_SCANNED = 200_000
+"""Entries that are looked at."""
+_MOST = 2_000
+
+_ANSI = re.compile(rb"\x1b[\[\]()][0-9;?]*[A-Za-z]?")
+_LEVELS = rb"TRACE|DEBUG|INFO|INFORMATION|NOTICE|WARN|WARNING|ERROR|ERR|FATAL|CRITICAL|SEVERE"
+_LEVEL = re.compile(
+    rb"^[^\w]{0,3}(?:\d[\d:.,TZ/ +-]{6,}\W*|\w{3} \d+ [\d:]+ ?)?(?:[\w.$-]{1,60}[ :|\-\]]+){0,2}\W{0,3}"
+    rb"(?:(?:" + _LEVELS + rb")\b|(?i:" + _LEVELS + rb")[\]:|])"
+)
+_STAMP = re.compile(rb"\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d|.{0,80}\blevel=\w")
+_RECORD = re.compile(rb'\{.{0,400}"(?:level|severity|levelname|lvl)"\s*:', re.DOTALL)
+_STACK = re.compile(
+    rb'^(?:Traceback \(most recent|\s+File "|\s+at \S+[ (]|goroutine \d+|thread \'.*\' panicked|panic: )'
+)
+
+
+class Stray(NamedTuple):
+    """One line, or what is left of a message that cannot be read."""
+
+    entry: WireMessage
+    sort: Sort
+
+
+class Burst(NamedTuple):
+    """Lines that came between two messages."""
+
+    before: WireMessage | None
+    """The last message before them, in either direction; None where there was none."""
+    lines: tuple[Stray, ...]
+    after: WireMessage | None
+
+
+def bursts(trace: Recording, server: str, *, first: int = 1, most: int = _MOST) -> list[Burst]:
+    """What a server printed besides the protocol, the newest first; at most so many lines.
+
+    Args:
+        first: the number of the entry to begin with.
+    """
+    columns = trace.columns
+    wanted, end = columns.servers.known(server), columns.first + len(columns)
+    found: list[Burst] = []
+    lines: list[WireMessage] = []
+    count = after = 0
+    for number in range(end - 1, max(first, columns.first, end - _SCANNED) - 1, -1):
+        row = number - columns.first
+        kind = columns.kind[row] & 15
+        if columns.server[row] != wanted:
+            continue
+        if kind in _MESSAGES:
+            if lines:
+                found.append(_burst(trace, number, lines, after))
+                lines = []
+            after = number
+        elif kind in _LINES and count < most and (entry := trace.entry(number)) is not None and _is_stray(entry):
+            lines.append(entry)
+            count += 1
+        if count == most and not lines:
+            break
+    return [*found, _burst(trace, 0, lines, after)] if lines else found
+
+
+def _is_stray(entry: WireMessage) -> bool:
+    """Whether an entry is a line of standard output that is no message."""
+    if entry.kind == "stray":
+        return True
+    within = entry.direction == "in" and not entry.exchange and not entry.by_hand
+    return within and not _is_message(text_of(entry))
+
+
+def _is_message(text: bytes) -> bool:
+    """Something that was meant as a message and is wrong in another way, which the lint tells."""
+    if b'"jsonrpc"' not in text or len(text) >= _READ:
+        return False
+    try:
+        loads(text)
+    except (JsonProblem, LimitExceeded):
+        return False
+    return True
+
+
+def _burst(trace: Recording, before: int, newest_first: list[WireMessage], after: int) -> Burst:
+    above = trace.entry(before)
+    lines = tuple(Stray(entry, sort_of(text_of(entry), above)) for entry in reversed(newest_first))
+    if len(lines) > 1 and any(text_of(one.entry).strip(b" \t\r,") in (b"{", b"}", b"[", b"]") for one in lines):
+        lines = tuple(one._replace(sort="json") if one.sort != "log" else one for one in lines)
+    return Burst(above, lines, trace.entry(after))
+
+
+def text_of(entry: WireMessage) -> bytes:
+    """The beginning of a line."""
+    return entry.body[:_READ] if entry.size < 1 << 20 or isinstance(entry.held, bytes) else b""
+
+
+def sort_of(line: bytes, before: WireMessage | None) -> Sort:
+    """What a line looks like.
+
+    Args:
+        before: the last message before it; None at the very beginning.
+    """
+    bare = _ANSI.sub(b"", line)
+    if b'"jsonrpc"' in bare:
+        return "broken"
+    if _STACK.match(bare):
+        return "trace"
+    if _LEVEL.match(bare) or _STAMP.match(bare) or _RECORD.match(bare):
+        return "log"
+    return "banner" if before is None or before.method in GREETINGS else "text"
+
+
+# ---------------------------------------------------------------------- sentences
+
+
+class _Language(NamedTuple):
+    """What is usual in one language."""
+
+    name: str
+    words: frozenset[str]
+    """Programs and endings of files that tell it."""
+    cause: str
+    """What prints to standard output."""
+    remedy: str
+    """What prints to standard error instead."""
+    logging: str
+    """How log messages get to standard output."""
+
+
+_LANGUAGES = (
+    _Language(
+        "Python",
+        frozenset("python pypy uv uvx pipx poetry hatch pdm conda .py .pyz".split()),
+        "a print() in its code, or in a library that it uses",
+        "print(…, file=sys.stderr)",
+        "a logging handler on sys.stdout: logging.basicConfig(stream=sys.stdout), or a console library",
+    ),
+    _Language(
+        "Node.js",
+        frozenset("node npx npm yarn pnpm bun bunx deno tsx ts-node .js .mjs .cjs .ts".split()),
+        "a console.log() or console.info() in its code, or in a package that it uses",
+        "console.error()",
+        "a logger whose transport is the console or process.stdout (pino and winston write there by default)",
+    ),
+    _Language(
+        "Go",
+        frozenset(("go", ".go")),
+        "a fmt.Println or fmt.Printf in its code, or in a module that it uses",
+        "log.Println",
+        "a logger that was given os.Stdout: slog.NewTextHandler(os.Stdout, …), log.SetOutput(os.Stdout)",
+    ),
+    _Language(
+        "Rust",
+        frozenset(("cargo", ".rs")),
+        "a println! or print! in its code, or in a crate that it uses",
+        "eprintln!",
+        "tracing_subscriber::fmt(), which writes to standard output without with_writer(std::io::stderr)",
+    ),
+    _Language(
+        "Java",
+        frozenset("java jbang kotlin scala mvn gradle .jar".split()),
+        "a System.out.println",
+        "System.err.println",
+        "a console appender of Logback or Log4j, which writes to System.out unless its target is System.err",
+    ),
+)
+SORTS: dict[Sort, str] = {
+    "banner": "greeting",
+    "log": "log line",
+    "json": "JSON over several lines",
+    "broken": "message with something else in it",
+    "trace": "stack trace",
+    "text": "printed text",
+}
+"""A line of each sort in few words."""
+_EXPLANATIONS: dict[Sort, str] = {
+    "banner": "It stands before the first message of the server: a greeting.",
+    "log": "A log line on standard output; logs belong on standard error.",
+    "json": (
+        "JSON over several lines. A message has to be one line: it must be written without indentation, and newlines "
+        "in its texts as \\n."
+    ),
+    "broken": (
+        "A message that something else was printed into, or two messages on one line: two threads or processes write "
+        "to standard output at once, without a lock or unbuffered."
+    ),
+    "trace": "A stack trace that was printed to standard output: an error that the server did not expect.",
+    "text": "Text that was printed to standard output.",
+}
+
+
+def explain(sort: Sort, argv: Sequence[str]) -> str:
+    """What a line on standard output is, what usually causes it, and what to do.
+
+    Args:
+        argv: the command that starts the server; it tells the language.
+    """
+    if sort == "json":
+        return _EXPLANATIONS[sort]
+    language = _language_of(argv)
+    if language is None:
+        usual = "The usual cause is something that it prints, itself or by a library that it uses."
+    else:
+        cause = language.logging if sort == "log" else language.cause
+        usual = f"In {language.name} the usual cause is {cause}; {language.remedy} writes to standard error instead."
+    return f"{_EXPLANATIONS[sort]} {usual}"
+
+
+def _language_of(argv: Sequence[str]) -> _Language | None:
+    """The language of the server that a command starts, by its first word that tells."""
+    for word in " ".join(argv).lower().replace("\\", "/").split():
+        program = os.path.basename(word).removesuffix(".exe").removesuffix(".cmd").rstrip("0123456789.")
+        ending = os.path.splitext(word)[1]
+        for language in _LANGUAGES:
+            if program in language.words or ending in language.words:
+                return language
+    return None
