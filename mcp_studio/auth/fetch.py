@@ -155,7 +155,7 @@ class Network:
 def _proxy(route: http_client.Route, context: Callable[[], ssl.SSLContext]) -> httpcore2.Proxy:
     import httpcore2
 
-    made = http_client.made(route, context)
+    made = http_client.proxy_of(route, context)
     url = httpcore2.URL(
         scheme=made.url.raw_scheme, host=made.url.raw_host, port=made.url.port, target=made.url.raw_path
     )
