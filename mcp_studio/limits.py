@@ -38,6 +38,8 @@ class Limits:
     """All headers of one HTTP response."""
     depth: int = 512
     """Nesting of one JSON message."""
+    values: int = 1_000_000
+    """Values in one JSON message; each takes some 70 bytes of memory once it is read."""
     stderr: int = 256 * KB
     """The newest standard error output kept per server."""
     stray: int = 20

@@ -394,8 +394,9 @@ class ClientCore:
             return [ev.Fault(f"sent something that is no message: {message.reason}")]
         fault = ev.Fault(f"sent an answer that cannot be read: {message.reason}")
         error: StudioError = ProtocolError(f"The answer cannot be read: {message.reason}.")
-        if message.unread == "too deep":
-            error = LimitExceeded(f"The answer is beyond a limit of the studio: {message.reason}", limit="depth")
+        if message.unread in ("depth", "values"):
+            reason = f"The answer is beyond a limit of the studio: {message.reason}"
+            error = LimitExceeded(reason, limit=message.unread)
             if "values" in message.reason:
                 error.hint = "Have the server answer with less at a time."
         return [fault, *self._settle(ev.Broken(identity, error))]

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, cast
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads
-from mcp_studio.limits import DEFAULT
+from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.protocol.events import RequestId
 
 
@@ -48,8 +48,8 @@ class Malformed(NamedTuple):
 
     reason: str
     id: RequestId | None = None
-    unread: Literal["", "no JSON", "too deep"] = ""
-    """Why there is no JSON value at all; empty when there is one that is no message."""
+    unread: Literal["", "no JSON", "depth", "values"] = ""
+    """Why there is no JSON value at all: none can be read, or the name of a limit; empty when it is no message."""
 
 
 Message = Request | Notification | Response | Failure | Malformed
@@ -61,8 +61,6 @@ _LAST_ID = re.compile(_ID + rb"\s*(?:,\s*" + _VERSION + rb")?\}\s*\Z")
 _EDGE = 4_096
 _BATCH = 1_000
 """Messages of one batch that are taken."""
-_VALUES = 1_000_000
-"""JSON values of a frame that is read as a whole: each costs a microsecond and some 70 bytes."""
 
 
 class Parsed(NamedTuple):
@@ -74,12 +72,14 @@ class Parsed(NamedTuple):
     """The JSON value of the whole frame, as it was read."""
 
 
-def parse(frame: bytes, *, depth: int = DEFAULT.depth) -> Parsed:
-    """Sort one frame, nested `depth` deep at the most; a batch (2025-03-26) gives several messages. Never raises."""
+def parse(frame: bytes, limits: Limits = DEFAULT) -> Parsed:
+    """Sort one frame; a batch (2025-03-26) gives several messages. Never raises."""
     try:
-        value = loads(frame, most=depth, values=_VALUES)
+        value = loads(frame, most=limits.depth, values=limits.values)
     except LimitExceeded as problem:
-        return Parsed((Malformed(problem.message, _guess_id(frame), "too deep"),))
+        return Parsed(
+            (Malformed(problem.message, _guess_id(frame), "values" if problem.limit == "values" else "depth"),)
+        )
     except JsonProblem as problem:
         identity = _guess_id(frame)
         if identity is None:

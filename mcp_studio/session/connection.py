@@ -484,7 +484,7 @@ class Connection:
 
     def frame(self, data: bytes, parsed: Parsed | None = None) -> None:
         """One frame came in."""
-        parsed = parsed or parse(data, depth=self._limits.depth)
+        parsed = parsed or parse(data, self._limits)
         self._tap.understood(parsed)
         if self.ended.done():
             return

@@ -188,7 +188,7 @@ class ByHand:
                 any request where the frame is one, else `SILENCE`.
             newlines: let newlines through where they end a frame (stdio).
         """
-        parsed = parse(frame, depth=self._limits.depth)
+        parsed = parse(frame, self._limits)
         exchange = RawExchange(self._tap, frame, parsed)
         exchange.collides = any(identity in self._core.requests for identity in exchange.waits_for)
         for identity in exchange.waits_for:

@@ -339,7 +339,7 @@ class HttpConnection:
 
     def hand_over(self, frame: bytes) -> None:
         """Note which requests a frame answers, and give it to the sink."""
-        parsed = jsonrpc.parse(frame, depth=self.limits.depth)
+        parsed = jsonrpc.parse(frame, self.limits)
         for request_id in answered(parsed):
             found = self.waiting.get(request_id)
             if found is None and isinstance(request_id, str) and request_id.isdecimal() and len(request_id) < 19:

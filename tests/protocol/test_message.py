@@ -96,4 +96,4 @@ def test_any_bytes_are_sorted_without_raising(frame: bytes) -> None:
 def test_a_frame_with_millions_of_values_is_not_read() -> None:
     for start in (b'{"jsonrpc":"2.0","id":7,"method":"roots/list","params":', b'{"jsonrpc":"2.0","id":7,"result":'):
         (message,) = parse(start + b"[" + b"[]," * 1_100_000 + b"[]]}").messages
-        assert message == Malformed("The JSON has more than 1,000,000 values.", 7, "too deep")
+        assert message == Malformed("The JSON has more than 1,000,000 values.", 7, "values")

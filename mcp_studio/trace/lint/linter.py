@@ -136,7 +136,7 @@ class Linter:
 
     def _message(self, entry: WireMessage, message: Message, value: Json) -> Iterator[Spot]:
         if isinstance(message, Malformed) and message.unread:
-            yield Spot("too-deep" if message.unread == "too deep" else "not-json", _sentence(message.reason))
+            yield Spot("not-json" if message.unread == "no JSON" else "too-deep", _sentence(message.reason))
             return
         yield from check_envelope(value, self._modern)
         if isinstance(message, Notification):
