@@ -186,15 +186,9 @@ def _flaws(job: Job, version: str, content: Json) -> list[_Flaw]:
     from mcp_types import methods
     from pydantic import TypeAdapter, ValidationError
 
-    types: dict[tuple[str, str], Any] = {
-        ("in", "result"): methods.SERVER_RESULTS,
-        ("in", "request"): methods.SERVER_REQUESTS,
-        ("in", "notification"): methods.SERVER_NOTIFICATIONS,
-        ("out", "result"): methods.CLIENT_RESULTS,
-        ("out", "request"): methods.CLIENT_REQUESTS,
-        ("out", "notification"): methods.CLIENT_NOTIFICATIONS,
-    }
-    wanted = types.get((job.direction, job.kind), {}).get((job.method, version))
+    side = "SERVER" if job.direction == "in" else "CLIENT"
+    types: dict[tuple[str, str], Any] = getattr(methods, f"{side}_{job.kind.upper()}S", {})
+    wanted = types.get((job.method, version))
     if wanted is None:
         return []  # a method that the version does not have; other rules say so where that is wrong
     whole: Json = content
