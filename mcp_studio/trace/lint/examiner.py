@@ -51,6 +51,26 @@ _RULES = (
 """Where an error is -> the rule that it breaks; anywhere else it breaks a rule about types in general."""
 
 
+_SECTIONS = {
+    "tools/call": "server/tools#tool-result",
+    "tools": "server/tools#tool",
+    "resources/read": "server/resources#resource-contents",
+    "resources": "server/resources#resource",
+    "prompts/get": "server/prompts#promptmessage",
+    "prompts": "server/prompts#prompt",
+    "completion": "server/utilities/completion#completion-results",
+    "logging": "server/utilities/logging",
+    "message": "server/utilities/logging",
+    "sampling": "client/sampling",
+    "elicitation": "client/elicitation",
+    "roots": "client/roots",
+    "initialize": "basic/lifecycle#initialization",
+    "server": "schema#discoverresult",
+    "subscriptions": "basic/patterns/subscriptions",
+}
+"""Method without `notifications/`, or the first part of it -> page and heading of the specification."""
+
+
 class Examiner:
     """Checks whole messages when somebody looks at them, and adds what it finds to them.
 
@@ -263,4 +283,5 @@ def _spot(flaw: _Flaw, job: Job) -> Spot:
     if rule:
         return Spot(rule, text, pointer)
     rule = {"missing": "missing-field", "union": "not-in-schema"}.get(flaw.kind, "wrong-type")
-    return Spot(rule, text, pointer)
+    method = job.method.removeprefix("notifications/")
+    return Spot(rule, text, pointer, _SECTIONS.get(method) or _SECTIONS.get(method.split("/", 1)[0], ""))

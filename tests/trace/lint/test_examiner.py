@@ -98,7 +98,7 @@ def test_a_closer_look_adds_what_the_rules_do_not_say() -> None:
     revision = talk.store.revision
     assert looked_at(talk) == ["wrong-type"] and talk.store.revision > revision
     (found,) = talk.newest.findings
-    assert (found.pointer, found.section) == ("/result/tools/0/icons/0/sizes", "schema")
+    assert (found.pointer, found.section) == ("/result/tools/0/icons/0/sizes", "server/tools#tool")
     assert talk.ledger.counts["error"] == 1
 
 
