@@ -158,15 +158,12 @@ class Load:
 
     def figures(self) -> dict[str, Json]:
         """All of it as JSON; times in milliseconds."""
-        durations, some = self.durations, self.durations.count > 0
+        p50, p95, p99 = (self.durations.percentile(share) for share in (0.5, 0.95, 0.99))
+        some = self.durations.count > 0
         times = {
-            "p50": durations.percentile(0.5),
-            "p95": durations.percentile(0.95),
-            "p99": durations.percentile(0.99),
-            "mean": durations.mean,
-            "min": durations.least if some else None,
-            "max": durations.most if some else None,
-        }
+            "p50": p50, "p95": p95, "p99": p99, "mean": self.durations.mean,
+            "min": self.durations.least if some else None, "max": self.durations.most if some else None,
+        }  # fmt: skip
         return {
             "calls": self.total, "concurrency": self.at_once, "done": self.done, "outcomes": dict(self.outcomes),
             "seconds": round(self.seconds, 3), "rate": round(self.rate, 1), "bytes": self.bytes,

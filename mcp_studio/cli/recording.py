@@ -28,7 +28,7 @@ from mcp_studio.trace.export.formats import export as exported
 from mcp_studio.trace.export.item import items
 from mcp_studio.trace.export.jsonl import head_line, line_of
 from mcp_studio.trace.message import Columns, Reader, Recording
-from mcp_studio.trace.query.select import Query
+from mcp_studio.trace.query.terms import Query
 from mcp_studio.trace.search import Search
 from mcp_studio.trace.server_tap import beginning
 from mcp_studio.trace.statistics import Numbers, Tally, numbers_of

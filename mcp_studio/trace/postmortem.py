@@ -121,8 +121,6 @@ class Flight(NamedTuple):
     id: int | str | None
     ms: float
     """How long it had been waiting."""
-    time: float
-    """When it was sent, in seconds since the epoch."""
 
 
 class Frame(NamedTuple):
@@ -301,7 +299,7 @@ def _lost(trace: Recording, server: str, first: int, last: int) -> list[Span]:
 def _flight(span: Span, ended: float) -> Flight:
     asked = span.request
     waited = max(0.0, ended - asked.time) * 1000
-    return Flight(asked.number, span.direction, span.method, span.target, asked.id, waited, asked.time)
+    return Flight(asked.number, span.direction, span.method, span.target, asked.id, waited)
 
 
 def _frames(trace: Recording, newest_first: list[int]) -> tuple[Frame, ...]:

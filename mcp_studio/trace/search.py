@@ -1,4 +1,4 @@
-"""Finding entries of a recording while one looks at it: in a thread, the newest first, and then what comes."""
+"""All entries of a recording that a query asks for: at once, or in a thread while one looks at it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,109 @@ import threading
 from array import array
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import NamedTuple
 
 from mcp_studio.errors import StudioError
-from mcp_studio.trace.message import Reader, Recording
-from mcp_studio.trace.query.select import Query, Slice, scan, scan_some, take
+from mcp_studio.trace.message import COMMENTED, Block, Reader, Recording
+from mcp_studio.trace.query.terms import Query, Rows, Snapshot, Test
+
+_FIRST_STEP = 2_048
+_STEP = 16_384
+"""Rows that are asked about in one step; the first is small, so that something is soon to be seen."""
+
+
+class Slice(NamedTuple):
+    """What one step has found among the entries from one number to before another."""
+
+    first: int
+    end: int
+    numbers: array[int]
+    """Of the entries that are meant, ascending."""
+
+
+def take(recording: Recording, query: Query) -> Snapshot:
+    """What a query reads; on the event loop where the recording grows."""
+    columns = recording.columns.snapshot()
+    comments: dict[int, str] = {}
+    if query.term is not None and query.term.comments:
+        numbers = (columns.first + row for row, flags in enumerate(columns.flags) if flags & COMMENTED)
+        comments = {number: text for number in numbers if (text := recording.comment_on(number))}
+    return Snapshot(columns, len(columns), comments)
+
+
+def select(recording: Recording, query: Query) -> array[int]:
+    """The numbers of all entries that a query asks for, ascending. Blocks; in a thread, `take` and `scan` instead.
+
+    Raises:
+        TooSlow: a regex takes too long.
+    """
+    reader = recording.reader()
+    try:
+        parts = [part.numbers for part in scan(take(recording, query), query, reader)]
+    finally:
+        reader.close()
+    found = array("Q")
+    for part in reversed(parts):
+        found.extend(part)
+    return found
+
+
+def scan(snapshot: Snapshot, query: Query, reader: Reader, above: int = 0) -> Iterator[Slice]:
+    """The same in steps, the newest first, in any thread.
+
+    Args:
+        snapshot: what `take` gave for the query.
+        query: what is asked for.
+        reader: has the bodies.
+        above: only entries with higher numbers.
+
+    Raises:
+        TooSlow: a regex takes too long.
+    """
+    rows = Rows(snapshot, reader)
+    test = _test(query, rows)
+    first, high, step = snapshot.columns.first, snapshot.rows, _FIRST_STEP
+    bottom = max(0, above + 1 - first)
+    for block in reader.blocks(first + high) if query.reads_bodies else ():
+        low, end = max(bottom, block.first - first), min(high, block.first - first + len(block.ends))
+        if end <= bottom:
+            break
+        if low >= end:
+            continue
+        if end < high:  # bodies that are missing
+            yield _slice(rows, range(end, high), test)
+        rows.block = block
+        yield _slice(rows, range(low, end), test)
+        high = low
+    while high > bottom:
+        low = max(bottom, high - step)
+        step = min(_STEP, step * 2)
+        yield _slice(rows, range(low, high), test)
+        high = low
+
+
+def scan_some(snapshot: Snapshot, query: Query, reader: Reader, numbers: Iterable[int]) -> Iterator[Slice]:
+    """The same for some entries; what is not kept is left out."""
+    rows = Rows(snapshot, reader)
+    test = _test(query, rows)
+    for number in sorted(set(numbers), reverse=True):
+        if rows.columns.first <= number <= snapshot.newest:
+            body = reader.body(number) if query.reads_bodies else b""
+            rows.block = Block(number, array("I", [len(body)]), body)
+            row = number - rows.columns.first
+            yield _slice(rows, range(row, row + 1), test)
+
+
+def _test(query: Query, rows: Rows) -> Test:
+    return query.term.make(rows) if query.term is not None else lambda row: True
+
+
+def _slice(rows: Rows, which: range, test: Test) -> Slice:
+    first = rows.columns.first
+    numbers = array("Q", [first + row for row in which if test(row)])
+    return Slice(first + which.start, first + which.stop, numbers)
 
 
 class _Pass:

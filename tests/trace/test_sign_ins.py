@@ -9,7 +9,7 @@ import pytest
 from mcp_studio.protocol.events import Outgoing
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.query.parser import parse
-from mcp_studio.trace.query.select import select
+from mcp_studio.trace.search import select
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.trace.tree import Node, request_of, tree, walk
 from mcp_studio.transport.base import HttpRequest, HttpResponse

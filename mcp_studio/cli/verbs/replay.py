@@ -28,7 +28,7 @@ from mcp_studio.trace.diff import Difference, Ignore, path_text, shown, value_te
 from mcp_studio.trace.export.bundle import open_recording
 from mcp_studio.trace.message import Recording
 from mcp_studio.trace.query.parser import parse
-from mcp_studio.trace.query.select import select as chosen
+from mcp_studio.trace.search import select as chosen
 
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
 

@@ -21,7 +21,8 @@ from mcp_studio.trace.disk.sessions import delete, find
 from mcp_studio.trace.export.bundle import Bundle
 from mcp_studio.trace.message import Recording
 from mcp_studio.trace.query.parser import QueryError, parse
-from mcp_studio.trace.query.select import Query, select
+from mcp_studio.trace.query.terms import Query
+from mcp_studio.trace.search import select
 
 _ROWS = 1_000
 """Entries that a table, and the envelope, have at most unless `--limit` says otherwise; the newest of them."""

@@ -51,6 +51,26 @@ _RULES = (
 """Where an error is -> the rule that it breaks; anywhere else it breaks a rule about types in general."""
 
 
+_SECTIONS = {
+    "tools/call": "server/tools#tool-result",
+    "tools": "server/tools#tool",
+    "resources/read": "server/resources#resource-contents",
+    "resources": "server/resources#resource",
+    "prompts/get": "server/prompts#promptmessage",
+    "prompts": "server/prompts#prompt",
+    "completion": "server/utilities/completion#completion-results",
+    "logging": "server/utilities/logging",
+    "message": "server/utilities/logging",
+    "sampling": "client/sampling",
+    "elicitation": "client/elicitation",
+    "roots": "client/roots",
+    "initialize": "basic/lifecycle#initialization",
+    "server": "schema#discoverresult",
+    "subscriptions": "basic/patterns/subscriptions",
+}
+"""Method without `notifications/`, or the first part of it -> page and heading of the specification."""
+
+
 class Examiner:
     """Checks whole messages when somebody looks at them, and adds what it finds to them.
 
@@ -186,15 +206,9 @@ def _flaws(job: Job, version: str, content: Json) -> list[_Flaw]:
     from mcp_types import methods
     from pydantic import TypeAdapter, ValidationError
 
-    types: dict[tuple[str, str], Any] = {
-        ("in", "result"): methods.SERVER_RESULTS,
-        ("in", "request"): methods.SERVER_REQUESTS,
-        ("in", "notification"): methods.SERVER_NOTIFICATIONS,
-        ("out", "result"): methods.CLIENT_RESULTS,
-        ("out", "request"): methods.CLIENT_REQUESTS,
-        ("out", "notification"): methods.CLIENT_NOTIFICATIONS,
-    }
-    wanted = types.get((job.direction, job.kind), {}).get((job.method, version))
+    side = "SERVER" if job.direction == "in" else "CLIENT"
+    types: dict[tuple[str, str], Any] = getattr(methods, f"{side}_{job.kind.upper()}S", {})
+    wanted = types.get((job.method, version))
     if wanted is None:
         return []  # a method that the version does not have; other rules say so where that is wrong
     whole: Json = content
@@ -269,4 +283,5 @@ def _spot(flaw: _Flaw, job: Job) -> Spot:
     if rule:
         return Spot(rule, text, pointer)
     rule = {"missing": "missing-field", "union": "not-in-schema"}.get(flaw.kind, "wrong-type")
-    return Spot(rule, text, pointer)
+    method = job.method.removeprefix("notifications/")
+    return Spot(rule, text, pointer, _SECTIONS.get(method) or _SECTIONS.get(method.split("/", 1)[0], ""))

@@ -12,14 +12,6 @@ from mcp_studio.protocol.views import header_problem
 from mcp_studio.trace.lint.methods import INPUT_REQUESTS, check_asking, declares
 from mcp_studio.trace.lint.rules import Spot, escaped, kind_of, quoted
 
-_BLOCKS = {
-    "text": "2024-11-05",
-    "image": "2024-11-05",
-    "resource": "2024-11-05",
-    "audio": "2025-03-26",
-    "resource_link": "2025-06-18",
-}
-"""Content block type -> the version that brought it."""
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _LABEL = r"[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?"
@@ -93,13 +85,10 @@ def check_result(method: str, result: dict[str, Json], version: str, client: Jso
     if method in LISTS:
         yield from _list(method, result, version, pages)
     elif method == "tools/call":
-        yield from _call(result, version)
+        yield from _call(result)
     elif method == "resources/read":
         for index, item in enumerate(items_of(result.get("contents"))[:_ITEMS]):
             yield from _uri(mapping(item), f"/result/contents/{index}")
-    elif method == "prompts/get":
-        for index, item in enumerate(items_of(result.get("messages"))[:_ITEMS]):
-            yield from _block(mapping(item).get("content"), f"/result/messages/{index}/content", version)
     elif method == "completion/complete":
         values = items_of(mapping(result.get("completion")).get("values"))
         if len(values) > _COMPLETIONS:
@@ -189,34 +178,14 @@ def _meta(item: dict[str, Json], name: str, where: str) -> Iterator[Spot]:
 # ---------------------------------------------------------------------- calls
 
 
-def _call(result: dict[str, Json], version: str) -> Iterator[Spot]:
-    content = items_of(result.get("content"))
-    for index, block in enumerate(content[:_ITEMS]):
-        yield from _block(block, f"/result/content/{index}", version)
-    if "structuredContent" not in result:
-        return
-    structured = result["structuredContent"]
-    if not at_least(version, LATEST_MODERN) and not isinstance(structured, dict):
-        text = f"structuredContent is {kind_of(structured)}; it must be an object."
-        yield Spot("structured-content", text, "/result/structuredContent")
-    if not any(mapping(block).get("type") == "text" for block in content):
+def _call(result: dict[str, Json]) -> Iterator[Spot]:
+    content = items_of(result.get("content"))[:_ITEMS]
+    for index, block in enumerate(content):
+        if mapping(block).get("type") == "resource_link":
+            yield from _uri(mapping(block), f"/result/content/{index}")
+    if "structuredContent" in result and not any(mapping(block).get("type") == "text" for block in content):
         text = "There is structuredContent, but no text block with the same for older clients."
         yield Spot("structured-text", text, "/result/content")
-
-
-def _block(block: Json, where: str, version: str) -> Iterator[Spot]:
-    """One content block (specification, server/tools, "Tool Result")."""
-    if not isinstance(block, dict):
-        return
-    kind = mapping(block).get("type")
-    since = _BLOCKS.get(kind) if isinstance(kind, str) else None
-    if since is None:
-        yield Spot("content-block", f"A content block has the unknown type {quoted(kind)}.", f"{where}/type")
-    elif version and not at_least(version, since):
-        text = f"A content block has the type {kind}, which came with {since}."
-        yield Spot("content-block", text, f"{where}/type")
-    elif kind == "resource_link":
-        yield from _uri(mapping(block), where)
 
 
 def _input_required(method: str, result: dict[str, Json], client: Json) -> Iterator[Spot]:

@@ -14,37 +14,26 @@ from mcp_studio.config.table import nearest
 from mcp_studio.errors import UsageError
 from mcp_studio.patterns import PatternError
 from mcp_studio.trace.message import BY_HAND, COMMENTED, DIRECTIONS, KINDS, MARKED, OUTCOMES, PROBE, SEVERITY
-from mcp_studio.trace.query.select import (
-    NameColumn,
-    Query,
-    Rows,
-    Sought,
-    Term,
-    Test,
-    TextTest,
-    byte_is,
-    comment_is,
-    either,
-    every,
-    id_is,
-    kind_is,
-    name_is,
-    needle,
-    opposite,
-    regex,
-)
+from mcp_studio.trace.query import terms
+from mcp_studio.trace.query.terms import Query, Rows, Sought, Term, Test, TextTest
 
 LONGEST = 10_000
 """Characters of a query; longer ones are refused."""
 _LONGEST_REGEX = 1_000
 _DEEPEST = 50
 _MOST = 200
-_KEY = re.compile(r"([A-Za-z][A-Za-z_-]*):(?!//)")
-_RUN = re.compile(r"[^\s()]*")
-_COMPARE = re.compile(r"([<>]=?)\s*([^\s()<>]*)")
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
-_REGEX = re.compile(r"/((?:[^/\\\n]|\\.)+)/([ism]{0,3})(?=[\s()]|$)")
-_PATH = re.compile(r"/[\w./~%:-]*(?=[\s()]|$)")
+_TOKEN = re.compile(
+    r"""
+    (?P<bracket>[()]) | (?P<minus>-)(?=[^\s)-]) |
+    (?: (?P<key>[A-Za-z][A-Za-z_-]*) : (?!//) )?
+    (?: "(?P<quoted>(?:[^"\\]|\\.)*)" |
+        /(?P<regex>(?:[^/\\\n]|\\.)+)/(?P<flags>[ism]{0,3})(?=[\s()]|$) |
+        (?P<compare>[<>]=?)\s*(?P<limit>[^\s()<>]*) |
+        (?P<bare>[^\s()]*) )
+    """,
+    re.S | re.X,
+)
+_PATH = re.compile(r"/[\w./~%:-]*")
 _ESCAPED = re.compile(r"\\(.)", re.S)
 _WORDS: tuple[Literal["and", "or", "not"], ...] = ("and", "or", "not")
 
@@ -93,46 +82,34 @@ def lex(text: str) -> list[Token]:
     while at < len(text):
         if text[at].isspace():
             at += 1
-        else:
-            tokens.append(_token(text, at))
-            at = tokens[-1].end
+        elif found := _TOKEN.match(text, at):
+            tokens.append(_token(found))
+            at = found.end()
     return [*tokens, Token("end", len(text), len(text))]
 
 
-def _token(text: str, at: int) -> Token:
-    char = text[at]
-    if char == "(" or char == ")":
-        return Token(char, at, at + 1)
-    if char == "-" and re.match(r"[^\s)-]", text[at + 1 : at + 2]):
-        return Token("not", at, at + 1)
-    if key := _KEY.match(text, at):
-        return _value(text, key.end())._replace(start=at, key=key[1])
-    found = _value(text, at)
-    if found.form == "bare" and not found.compare and found.value.casefold() in _WORDS:
-        return found._replace(kind=_WORDS[_WORDS.index(found.value.casefold())])
-    return found
-
-
-def _value(text: str, at: int) -> Token:
-    """What stands at a place, without a key."""
-    char = text[at : at + 1]
-    if char == '"':
-        quoted = _QUOTED.match(text, at)
-        if quoted is None:
-            raise QueryError("This quote has no end.", at, len(text), hint='Write " once more.')
-        value = _ESCAPED.sub(lambda escaped: {"n": "\n", "t": "\t"}.get(escaped[1], escaped[1]), quoted[1])
-        return Token("term", at, quoted.end(), value=value, form="quoted", at=at)
-    if char == "/":
-        found = _REGEX.match(text, at)
-        if found:
-            return Token("term", at, found.end(), value=found[1], form="regex", flags=found[2], at=at)
-        if not _PATH.match(text, at):
-            raise QueryError("This regex has no end.", at, len(text), hint="Write / behind it, or quote the text.")
-    if compare := _COMPARE.match(text, at):
-        return Token("term", at, compare.end(), value=compare[2], compare=compare[1], at=at)
-    run = _RUN.match(text, at)
-    end = run.end() if run else at
-    return Token("term", at, end, value=text[at:end], at=at)
+def _token(found: re.Match[str]) -> Token:
+    text, start, end = found.string, found.start(), found.end()
+    if found["bracket"]:
+        return Token("(" if found["bracket"] == "(" else ")", start, end)
+    if found["minus"]:
+        return Token("not", start, end)
+    key, at = found["key"] or "", found.end("key") + 1 if found["key"] else start
+    if found["quoted"] is not None:
+        value = _ESCAPED.sub(lambda escaped: {"n": "\n", "t": "\t"}.get(escaped[1], escaped[1]), found["quoted"])
+        return Token("term", start, end, key, value, "quoted", at=at)
+    if found["regex"] is not None:
+        return Token("term", start, end, key, found["regex"], "regex", flags=found["flags"], at=at)
+    if found["compare"] is not None:
+        return Token("term", start, end, key, found["limit"], compare=found["compare"], at=at)
+    value = found["bare"]
+    if value.startswith('"'):
+        raise QueryError("This quote has no end.", at, len(text), hint='Write " once more.')
+    if value.startswith("/") and not _PATH.fullmatch(value):
+        raise QueryError("This regex has no end.", at, len(text), hint="Write / behind it, or quote the text.")
+    if not key and value.casefold() in _WORDS:
+        return Token(_WORDS[_WORDS.index(value.casefold())], start, end)
+    return Token("term", start, end, key, value, at=at)
 
 
 def parse(text: str, now: float | None = None) -> Query:
@@ -176,16 +153,16 @@ class _Parser:
         return found
 
     def _either(self, depth: int) -> Term:
-        terms = [self._every(depth)]
+        parts = [self._every(depth)]
         while self._took("or"):
-            terms.append(self._every(depth))
-        return either(terms)
+            parts.append(self._every(depth))
+        return terms.either(parts)
 
     def _every(self, depth: int) -> Term:
-        terms = [self._one(depth)]
+        parts = [self._one(depth)]
         while self._took("and") or self._next.kind not in ("or", ")", "end"):
-            terms.append(self._one(depth))
-        return every(terms)
+            parts.append(self._one(depth))
+        return terms.every(parts)
 
     def _one(self, depth: int) -> Term:
         negated = False
@@ -204,7 +181,7 @@ class _Parser:
         else:
             hint = f'Put quotes around the word: "{token.kind}".' if token.kind in _WORDS else ""
             raise QueryError("Something is missing here.", token.start, token.end, hint=hint)
-        return opposite(term) if negated else term
+        return terms.opposite(term) if negated else term
 
     def _term(self, token: Token) -> Term:
         if token.key:
@@ -233,25 +210,26 @@ class _Parser:
 
 
 def _outcome_is(*outcomes: str) -> Term:
-    return byte_is("outcome", lambda value: value > 0 and value <= len(OUTCOMES) and OUTCOMES[value - 1] in outcomes)
+    meant = {place for place, outcome in enumerate(OUTCOMES, 1) if outcome in outcomes}
+    return terms.byte_is("outcome", meant.__contains__)
 
 
 def _flag_is(bits: int) -> Term:
-    return byte_is("flags", lambda value: bool(value & bits))
+    return terms.byte_is("flags", lambda value: bool(value & bits))
 
 
 def _severe(least: int) -> Term:
-    return byte_is("flags", lambda value: value >> SEVERITY & 3 >= least)
+    return terms.byte_is("flags", lambda value: value >> SEVERITY & 3 >= least)
 
 
-FAILED = every((
-    either((_outcome_is("tool error", "error", "lost"), kind_is(("error", "invalid", "stray")))),
-    opposite(_flag_is(PROBE)),
+FAILED = terms.every((
+    terms.either((_outcome_is("tool error", "error", "lost"), terms.kind_is(("error", "invalid", "stray")))),
+    terms.opposite(_flag_is(PROBE)),
 ))  # fmt: skip
 """`status:error`, `error`: what went wrong, in whatever way; that a server is of the other era is nothing wrong."""
 FLAGS = {"marked": MARKED, "commented": COMMENTED, "probe": PROBE, "by-hand": BY_HAND}
 _IS = (*FLAGS, "sign-in")
-_SIGN_IN = every((kind_is(("http",)), name_is("target", bool)))
+_SIGN_IN = terms.every((terms.kind_is(("http",)), terms.name_is("target", bool)))
 """`is:sign-in`: of all HTTP messages only those of signing in say what they are for."""
 LEVELS = {"any": 1, "hint": 1, "note": 1, "warning": 2, "error": 3}
 """`finding:` -> the least severity."""
@@ -270,11 +248,11 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 
 def _sought(token: Token) -> Sought:
     if token.form != "regex":
-        return needle(token.value)
+        return terms.needle(token.value)
     if len(token.value) > _LONGEST_REGEX:
         raise QueryError(f"A regex has at most {_LONGEST_REGEX:,} characters.", token.at, token.end)
     try:
-        return regex(token.value, token.flags)
+        return terms.regex(token.value, token.flags)
     except PatternError as error:
         raise QueryError(error.message, token.at + 1 + error.at, token.at + 1 + len(token.value)) from None
 
@@ -292,11 +270,11 @@ def _name_test(token: Token) -> TextTest:
     return _sought(token).in_text
 
 
-def _name(column: NameColumn, *methods: str) -> Callable[[Token, float], Term]:
+def _name(column: terms.NameColumn, *methods: str) -> Callable[[Token, float], Term]:
     def make(token: Token, now: float) -> Term:
         # `*` is any name, but there is one.
-        name = name_is(column, bool if token.value == "*" else _name_test(token))
-        return every((name_is("method", methods.__contains__), name)) if methods else name
+        name = terms.name_is(column, bool if token.value == "*" else _name_test(token))
+        return terms.every((terms.name_is("method", methods.__contains__), name)) if methods else name
 
     return make
 
@@ -311,11 +289,11 @@ def _one_of(token: Token, what: str, known: tuple[str, ...]) -> str:
 
 def _kind(token: Token, now: float) -> Term:
     kind = _one_of(token, "kind", (*KINDS, *_ANSWERS))
-    return kind_is(_ANSWERS.get(kind, (kind,)))
+    return terms.kind_is(_ANSWERS.get(kind, (kind,)))
 
 
 def _direction(token: Token, now: float) -> Term:
-    return kind_is(KINDS, (_one_of(token, "direction", DIRECTIONS),))
+    return terms.kind_is(KINDS, (_one_of(token, "direction", DIRECTIONS),))
 
 
 def _status(token: Token, now: float) -> Term:
@@ -323,7 +301,8 @@ def _status(token: Token, now: float) -> Term:
     code = text.replace("*", "xx") if len(text) == 2 else text
     if re.fullmatch(r"[0-9][0-9x]{2}", code):
         line = re.compile(f"{code.replace('x', '[0-9]')}( |$)")
-        return every((kind_is(("http",), ("in",)), name_is("method", lambda text: line.match(text) is not None)))
+        answer = terms.kind_is(("http",), ("in",))
+        return terms.every((answer, terms.name_is("method", lambda text: line.match(text) is not None)))
     if text in ("error", "failed"):
         return FAILED
     if text not in OUTCOMES:
@@ -332,7 +311,7 @@ def _status(token: Token, now: float) -> Term:
 
 
 def _id(token: Token, now: float) -> Term:
-    return every((kind_is(("request", "result", "error")), id_is(token.value)))
+    return terms.every((terms.kind_is(("request", "result", "error")), terms.id_is(token.value)))
 
 
 def _ms_is(sign: str, limit: float) -> Term:
@@ -390,7 +369,7 @@ def _finding(token: Token, now: float) -> Term:
 
 
 def _purpose(token: Token, now: float) -> Term:
-    return every((_SIGN_IN, name_is("target", _name_test(token))))
+    return terms.every((_SIGN_IN, terms.name_is("target", _name_test(token))))
 
 
 def _is(token: Token, now: float) -> Term:
@@ -399,7 +378,7 @@ def _is(token: Token, now: float) -> Term:
 
 
 def _comment(token: Token, now: float) -> Term:
-    return comment_is(_name_test(token._replace(form="bare") if token.form == "quoted" else token))
+    return terms.comment_is(_name_test(token._replace(form="bare") if token.form == "quoted" else token))
 
 
 def _text(token: Token, now: float) -> Term:

@@ -98,7 +98,7 @@ def test_a_closer_look_adds_what_the_rules_do_not_say() -> None:
     revision = talk.store.revision
     assert looked_at(talk) == ["wrong-type"] and talk.store.revision > revision
     (found,) = talk.newest.findings
-    assert (found.pointer, found.section) == ("/result/tools/0/icons/0/sizes", "schema")
+    assert (found.pointer, found.section) == ("/result/tools/0/icons/0/sizes", "server/tools#tool")
     assert talk.ledger.counts["error"] == 1
 
 
@@ -106,8 +106,8 @@ def test_a_closer_look_repeats_nothing() -> None:
     talk = Talk()
     assert talk.called("tools/list", tool(inputSchema=7)) == ["tool-schema"]
     assert looked_at(talk) == ["tool-schema"] and looked_at(talk) == ["tool-schema"]
-    assert talk.called("tools/call", text({"type": "hologram"})) == ["content-block"]
-    assert looked_at(talk) == ["content-block"] and talk.ledger.counts["error"] == 2
+    assert talk.called("tools/call", text({"type": "hologram"})) == []
+    assert looked_at(talk) == looked_at(talk) == ["content-block"] and talk.ledger.counts["error"] == 2
 
 
 def test_a_message_that_is_too_large_is_left_alone() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mcp_studio.trace.lint.rules import Finding
 from mcp_studio.trace.query.parser import ALIASES, FLAGS, KEYS, LEVELS, QueryError, lex, moment, parse
-from mcp_studio.trace.query.select import select
+from mcp_studio.trace.search import select
 from tests.trace.query.kit import Fake, entry, span
 
 WORDS = [*(f"{key}:" for key in (*KEYS, *ALIASES)), *KEYS, *FLAGS, *LEVELS, "and", "or", "not", "-", "(", ")", '"', "/",

@@ -13,7 +13,7 @@ from mcp_studio.patterns import TooSlow
 from mcp_studio.trace.lint.rules import Finding
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES
 from mcp_studio.trace.query.parser import parse
-from mcp_studio.trace.query.select import scan_some, select, take
+from mcp_studio.trace.search import scan_some, select, take
 from tests.trace.query.kit import Fake, entry, span
 
 NOW = 1_000_050.0
