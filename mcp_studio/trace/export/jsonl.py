@@ -1,4 +1,4 @@
-"""A recording as JSON lines (see `lines`), as they are or compressed into a bundle."""
+"""A recording as JSON lines, as they are or compressed into a bundle."""
 
 from __future__ import annotations
 
