@@ -47,11 +47,13 @@ def _align(
 def _names(before: Sequence[Json], after: Sequence[Json]) -> tuple[list[Hashable], list[Hashable]] | None:
     """What names the items of both arrays; None where nothing does."""
     for key in KEYS:
-        old, new = ([mapping(item).get(key) for item in items] for items in (before, after))
-        if all(isinstance(name, (str, int)) for name in (*old, *new)):
-            old, new = ([(type(name), name) for name in names] for names in (old, new))
-            if len(set(old)) == len(old) and len(set(new)) == len(new) and set(old) & set(new):
-                return old, new
+        found: list[list[Hashable]] = []
+        for items in (before, after):
+            names: list[Json] = [mapping(item).get(key) for item in items]
+            if all(isinstance(name, (str, int)) for name in names) and len({*map(repr, names)}) == len(names):
+                found.append([*map(repr, names)])  # true is not 1
+        if len(found) == 2 and set(found[0]) & set(found[1]):
+            return found[0], found[1]
     return None
 
 
@@ -430,7 +432,7 @@ def shown(one: Difference, width: int = 60) -> Shown:
 
 
 def path_text(path: Path) -> str:
-    """A path as patterns of `diff_ignore.Ignore` are written."""
+    """A path as patterns of `Ignore` are written."""
     text = ""
     for step in path:
         if isinstance(step, int):

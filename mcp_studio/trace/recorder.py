@@ -167,7 +167,7 @@ class Recorder:
         return b"" if reader is None else reader.body(number)
 
     def extra(self, number: int, name: str) -> Json:
-        """What an entry has besides, see `disk.format.Extra`; None where it has none."""
+        """What an entry has besides, see `disk.format.Batch`; None where it has none."""
         reader = self._opened()
         return None if reader is None else reader.extra(number, name)
 

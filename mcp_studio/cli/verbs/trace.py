@@ -216,5 +216,6 @@ def _now(recording: Recording) -> float:
 
 
 def _name(recording: Recording) -> str:
-    named = isinstance(recording, Session) and not isinstance(recording, Bundle)
-    return recording.path.stem if named else ""
+    if isinstance(recording, Session) and not isinstance(recording, Bundle):
+        return recording.path.stem
+    return ""

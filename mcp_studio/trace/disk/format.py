@@ -147,18 +147,8 @@ def _foreign(path: Path) -> StudioError:
 
 
 def _open(path: Path, mode: str) -> sqlite3.Connection:
-    try:
-        return _prepared(path, f"mode={mode}")
-    except sqlite3.OperationalError as problem:
-        if mode != "ro" or "locked" in str(problem):
-            raise
-        # In a folder that cannot be written, SQLite cannot make what it needs beside the file.
-        return _prepared(path, "mode=ro&immutable=1")
-
-
-def _prepared(path: Path, how: str) -> sqlite3.Connection:
     db = sqlite3.connect(
-        f"{path.absolute().as_uri()}?{how}",
+        f"{path.absolute().as_uri()}?mode={mode}",
         uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False,
     )  # fmt: skip
     try:

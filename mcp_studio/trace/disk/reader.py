@@ -69,7 +69,7 @@ class DiskReader:
         return block.data[start:end] if end > start else self._large_body(number)
 
     def extra(self, number: int, name: str) -> Json:
-        """What an entry has besides the columns, see `format.Extra`; None where it has none, or it cannot be read."""
+        """What an entry has besides the columns, see `format.Batch`; None where it has none, or it cannot be read."""
         found = self._rows(
             "SELECT value FROM extra WHERE number = ? AND name = ? AND length(value) < ?", number, name, _LONGEST
         )

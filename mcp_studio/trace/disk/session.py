@@ -90,12 +90,10 @@ class Loader:
 
     def _load_blocks(self, known: int) -> None:
         columns = self.columns
-        # The newest block may have grown since.
-        (begin,) = self._db.execute(
-            "SELECT max(first) FROM block WHERE first <= ?", (columns.first + known,)
-        ).fetchone()
+        newest = "SELECT max(first) FROM block WHERE first <= ?"
+        (begin,) = self._db.execute(newest, (columns.first + known,)).fetchone()  # it may have grown since
         query = "SELECT first, count, columns FROM block WHERE first >= ? ORDER BY first"
-        for first, count, raw in self._db.execute(query, (begin if known else 0,)):
+        for first, count, raw in self._db.execute(query, (begin if begin and known else 0,)):
             values = self._values(count, raw)
             if not 0 < first < first + count < 1 << 32:
                 raise ValueError
@@ -104,8 +102,8 @@ class Loader:
             after = columns.first + len(columns)
             self._check_bounds(first + count - columns.first)
             self._fill(first - after)
-            for name, column in columns.arrays():
-                column.extend(values[name][max(0, after - first) :])
+            for name, column in values.items():
+                getattr(columns, name).extend(column[max(0, after - first) :])
 
     def _values(self, count: int, raw: bytes) -> dict[str, array[Any]]:
         """The columns of one block.
@@ -179,7 +177,7 @@ def open_session(path: Path, clean: Callable[[str], str] = str) -> Session:
 
 
 class Session:
-    """Implements `recording.Recording`. After opening it belongs to one thread; `refresh` takes over what is new."""
+    """Implements `message.Recording`. After opening it belongs to one thread; `refresh` takes over what is new."""
 
     def __init__(self, path: Path, clean: Callable[[str], str] = str) -> None:
         self.path = path

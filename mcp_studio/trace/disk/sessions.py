@@ -158,7 +158,7 @@ def delete(path: Path) -> None:
         raise StudioError(f"The session {path.stem} cannot be deleted: {problem.strerror}.") from None
 
 
-def prune(folder: Path, most_bytes: int, oldest: float, most: int = _MOST) -> int:
+def prune(folder: Path, most_bytes: float, oldest: float, most: int = _MOST) -> int:
     """Delete the sessions that were written before `oldest` (seconds since the epoch), and then the oldest ones until
     the rest fits; those being written stay. How many had to go.
     """

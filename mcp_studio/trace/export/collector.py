@@ -10,11 +10,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 from mcp_studio import __version__
 from mcp_studio.errors import StudioError, Unreachable, UsageError
-from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.limits import KB
+from mcp_studio.protocol.versions import Context
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.export.item import Item, Progress, Source, run
-from mcp_studio.trace.export.spans import spans_of
+from mcp_studio.trace.export.spans import FINDING, Span, finding_attributes, nanos, spans_of
 from mcp_studio.trace.message import Recording
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class _Collector:
         self._answers: list[tuple[int, str, bytes]] = []
         self.sent = Sent(0)
 
-    def take(self, spans: list[dict[str, Json]]) -> None:
+    def take(self, spans: list[Span]) -> None:
         """Send some spans; raises `StudioError` where they were not taken."""
         self._answers.clear()
         self._exporter.export([_readable(span) for span in spans])
@@ -165,43 +165,32 @@ def _partial_success(body: bytes) -> tuple[int, str]:
     return max(0, partly.rejected_spans), partly.error_message
 
 
-def _readable(span: dict[str, Json]) -> ReadableSpan:
+def _readable(span: Span) -> ReadableSpan:
     """A span as the exporter takes it."""
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import Event, ReadableSpan
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope
     from opentelemetry.trace import Link, SpanKind, Status, StatusCode
 
-    about = mapping(span.get("status"))
+    about, end, parent = span.about, nanos(span.end), Context(span.own.trace, span.parent)
     return ReadableSpan(
-        span["name"],
-        context=_context(span, span["spanId"]),
-        parent=_context(span, span["parentSpanId"]) if "parentSpanId" in span else None,
+        about.name,
+        context=_context(span.own, span.state),
+        parent=_context(parent, span.state) if span.parent else None,
         resource=Resource({"service.name": "mcp-studio", "service.version": __version__}),
-        attributes=_attributes(span),
-        events=[
-            Event(event["name"], _attributes(event), int(event["timeUnixNano"]))
-            for event in map(mapping, items_of(span.get("events")))
-        ],
-        links=[Link(_context(link, link["spanId"])) for link in map(mapping, items_of(span.get("links")))],
-        kind=SpanKind.CLIENT if span["kind"] == 3 else SpanKind.SERVER,
-        status=Status(StatusCode.ERROR, about.get("message")) if about else Status(),
-        start_time=int(span["startTimeUnixNano"]),
-        end_time=int(span["endTimeUnixNano"]),
+        attributes=span.attributes,
+        events=[Event(FINDING, finding_attributes(one), end) for one in span.findings],
+        links=[Link(_context(span.link))] if span.link is not None else (),
+        kind=SpanKind.CLIENT if about.client else SpanKind.SERVER,
+        status=Status(StatusCode.ERROR, about.why or None) if about.failed else Status(),
+        start_time=nanos(span.begin),
+        end_time=end,
         instrumentation_scope=InstrumentationScope("mcp-studio", __version__),
     )
 
 
-def _context(known: dict[str, Json], identity: str) -> SpanContext:
+def _context(context: Context, state: str = "") -> SpanContext:
     from opentelemetry.trace import SpanContext, TraceState
 
-    state = TraceState.from_header([known["traceState"]]) if "traceState" in known else None
-    return SpanContext(int(known["traceId"], 16), int(identity, 16), is_remote=False, trace_state=state)
-
-
-def _attributes(known: dict[str, Json]) -> dict[str, str | int | bool]:
-    found: dict[str, str | int | bool] = {}
-    for one in map(mapping, items_of(known.get("attributes"))):
-        ((kind, value),) = mapping(one["value"]).items()
-        found[one["key"]] = int(value) if kind == "intValue" else value
-    return found
+    states = TraceState.from_header([state]) if state else None
+    return SpanContext(int(context.trace, 16), int(context.span, 16), is_remote=False, trace_state=states)

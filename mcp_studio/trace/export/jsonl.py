@@ -1,9 +1,8 @@
-"""A recording as JSON lines (see `lines`), as they are or compressed into a bundle."""
+"""A recording as JSON lines, as they are or compressed into a bundle."""
 
 from __future__ import annotations
 
 import binascii
-import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import cast
@@ -34,14 +33,6 @@ _PARTS = 300_000
 
 class BadLine(ValueError):
     """A line that cannot be used; says why."""
-
-
-def _no_json(name: str) -> Json:
-    raise BadLine("it is no JSON")
-
-
-_SCAN = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_json)
-"""Finds the end of a value, whatever numbers are in it."""
 
 
 def head_line(servers: Mapping[str, Json], title: str, made: float, by: str) -> bytes:
@@ -171,11 +162,9 @@ def _split(line: bytes) -> tuple[dict[str, Json], bytes]:
     try:
         if parts(line) > _PARTS:
             return _of_many_parts(line)
-        if at > 0:
-            text = line[at + len(_FRAME) :].decode()
-            _, end = _SCAN.raw_decode(text)
-            if text[end:].strip() == "}":
-                return _object(line[:at] + b"}"), text[:-1].encode()
+        body = line[at + len(_FRAME) : -1]
+        if at > 0 and line.endswith(b"}") and _is_json(body, False):  # it is the last member
+            return _object(line[:at] + b"}"), body
         known = _object(line)
     except BadLine:
         raise

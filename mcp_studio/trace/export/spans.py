@@ -21,12 +21,15 @@ from mcp_studio.protocol import versions
 from mcp_studio.protocol.versions import Context
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.export.item import Extra, Item, Source
+from mcp_studio.trace.lint.rules import Finding
 from mcp_studio.trace.message import KINDS, LISTEN
 from mcp_studio.trace.server_tap import read, redacted
 from mcp_studio.trace.tree import answer_to, asked_for, parent_of, signs_in
 
 Value = str | int | bool
 Attributes = dict[str, Value]
+FINDING = "mcp_studio.finding"
+"""The event of a span that says what the lint found."""
 BATCH = 500
 """Spans of one line."""
 _LINE = 2 << 20
@@ -49,7 +52,7 @@ _TARGETS = {
 """Method -> the attribute that its target is."""
 
 
-def spans_of(source: Source, items: Iterator[Item]) -> Iterator[dict[str, Json]]:
+def spans_of(source: Source, items: Iterator[Item]) -> Iterator[Span]:
     """Requests as spans, also those of signing in; lines of standard error and the like have no place in it.
 
     Raises:
@@ -68,7 +71,7 @@ def write(source: Source, items: Iterator[Item]) -> Iterator[bytes]:
     waiting: list[bytes] = []
     size = 0
     for span in spans_of(source, items):
-        waiting.append(dumps(span))
+        waiting.append(dumps(_json(span)))
         size += len(waiting[-1])
         if len(waiting) >= BATCH or size > _LINE:
             yield _message(waiting)
@@ -203,14 +206,63 @@ def _parsed(frame: bytes) -> dict[str, Json]:
 # ---------------------------------------------------------------------- spans of entries
 
 
-class _Place(NamedTuple):
-    """Where a span stands among all others."""
+class Span(NamedTuple):
+    """A span with its place among all others."""
 
+    about: Description
+    begin: float
+    """Seconds since the epoch."""
+    end: float
+    attributes: Attributes
     own: Context
     parent: str = ""
     """The id of the span above it, of the same trace."""
     link: Context | None = None
     """A span of another trace that it belongs to."""
+    findings: tuple[Finding, ...] = ()
+    state: str = ""
+    """The `tracestate` that the request carried."""
+
+
+def finding_attributes(finding: Finding) -> Attributes:
+    """What an event of a span says of what the lint found."""
+    return {
+        "mcp_studio.finding.severity": finding.severity,
+        "mcp_studio.finding.rule": finding.rule,
+        "mcp_studio.finding.message": finding.text,
+    }
+
+
+def nanos(time: float) -> int:
+    """A moment as OpenTelemetry has it."""
+    return max(0, round(time * 1_000_000)) * 1_000
+
+
+def _json(span: Span) -> dict[str, Json]:
+    about, end = span.about, str(nanos(span.end))
+    found: dict[str, Json] = {
+        "traceId": span.own.trace, "spanId": span.own.span, "name": about.name,
+        "kind": _CLIENT if about.client else _SERVER, "startTimeUnixNano": str(nanos(span.begin)),
+        "endTimeUnixNano": end, "attributes": _pairs(span.attributes),
+    }  # fmt: skip
+    if span.parent:
+        found["parentSpanId"] = span.parent
+    if span.link is not None:
+        found["links"] = [{"traceId": span.link.trace, "spanId": span.link.span}]
+    if span.state:
+        found["traceState"] = span.state
+    if span.findings:
+        found["events"] = [
+            {"timeUnixNano": end, "name": FINDING, "attributes": _pairs(finding_attributes(one))}
+            for one in span.findings
+        ]
+    if about.failed:
+        found["status"] = {"code": _ERROR, **({"message": about.why} if about.why else {})}
+    return found
+
+
+_Place = tuple[Context, str, Context | None]
+"""Where a span stands among all others: `own`, `parent` and `link` of `Span`."""
 
 
 class _Spans:
@@ -225,7 +277,7 @@ class _Spans:
         self._begun: dict[int, Extra] = {}
         """Findings and comments on requests whose answers are still to come."""
 
-    def of(self, item: Item) -> dict[str, Json] | None:
+    def of(self, item: Item) -> Span | None:
         """The span whose last chosen end an entry is: an answer, or a request whose answer was not chosen."""
         columns = self._columns
         row = item.number - columns.first
@@ -243,7 +295,7 @@ class _Spans:
         comment = "\n".join(filter(None, (begun.comment, item.extra.comment)))
         return self._request(item.link, item._replace(extra=Extra(begun.findings + item.extra.findings, comment)))
 
-    def _request(self, number: int, item: Item) -> dict[str, Json]:
+    def _request(self, number: int, item: Item) -> Span:
         columns, source = self._columns, self._source
         row, link = number - columns.first, columns.link[number - columns.first]
         request, response = self._body(number), b""
@@ -253,26 +305,10 @@ class _Spans:
         exchange = Exchange(item.method, item.target, ours, columns.outcome_of(row), request, response)
         about = describe(exchange, mapping(source.servers.get(item.server)), self._session(row))
         span = self._span(about, item, number, link if response else 0)
-        if state := versions.of_frame(request).get("tracestate"):
-            span["traceState"] = state
-        if item.extra.findings:
-            span["events"] = [
-                {
-                    "timeUnixNano": _nanos(item.time),
-                    "name": "mcp_studio.finding",
-                    "attributes": _pairs(
-                        {
-                            "mcp_studio.finding.severity": one.severity,
-                            "mcp_studio.finding.rule": one.rule,
-                            "mcp_studio.finding.message": one.text,
-                        }
-                    ),
-                }
-                for one in item.extra.findings
-            ]
-        return span
+        state = versions.of_frame(request).get("tracestate") or ""
+        return span._replace(findings=item.extra.findings, state=state)
 
-    def _sign_in(self, item: Item) -> dict[str, Json] | None:
+    def _sign_in(self, item: Item) -> Span | None:
         """An exchange of signing in, which is a trace of its own: it goes to another server."""
         columns, reader, redactor = self._columns, self._source.reader, self._source.redactor
         number = item.number if item.direction == "out" else asked_for(columns, item.number - columns.first)
@@ -283,7 +319,7 @@ class _Spans:
         about = _describe_sign_in(item.target, read(asked).line, read(came).line)
         return self._span(about, item, number, answer)
 
-    def _span(self, about: Description, item: Item, number: int, answer: int) -> dict[str, Json]:
+    def _span(self, about: Description, item: Item, number: int, answer: int) -> Span:
         columns, place = self._columns, self._place(number)
         row = number - columns.first
         begin = columns.time[row]
@@ -295,18 +331,7 @@ class _Spans:
             attributes["mcp_studio.by_hand"] = True
         if item.extra.comment:
             attributes["mcp_studio.comment"] = item.extra.comment
-        span: dict[str, Json] = {
-            "traceId": place.own.trace, "spanId": place.own.span, "name": about.name,
-            "kind": _CLIENT if about.client else _SERVER, "startTimeUnixNano": _nanos(begin),
-            "endTimeUnixNano": _nanos(end), "attributes": _pairs(attributes),
-        }  # fmt: skip
-        if place.parent:
-            span["parentSpanId"] = place.parent
-        if place.link is not None:
-            span["links"] = [{"traceId": place.link.trace, "spanId": place.link.span}]
-        if about.failed:
-            span["status"] = {"code": _ERROR, **({"message": about.why} if about.why else {})}
-        return span
+        return Span(about, begin, end, attributes, *place)
 
     def _session(self, row: int) -> str:
         """The HTTP session that a request went in: its head stands right before it."""
@@ -322,18 +347,18 @@ class _Spans:
     def _find_place(self, number: int) -> _Place:
         columns = self._columns
         row, above = number - columns.first, parent_of(columns, number)
-        parent = self._place(above).own if above >= columns.first else None
+        parent = self._place(above)[0] if above >= columns.first else None
         named = versions.read(versions.of_frame(self._body(number)).get("traceparent"))
         span = self._hash(8, number)
         if named is None:
             trace = parent.trace if parent else self._hash(16, number)
-            return _Place(Context(trace, span), parent.span if parent else "")
+            return Context(trace, span), parent.span if parent else "", None
         same = parent is not None and parent.trace == named.trace
         if columns.direction_of(row) == "in" or columns.flags[row] & bits.BY_HAND:
             if parent is None or same:
-                return _Place(Context(named.trace, span), named.span)
-            return _Place(Context(parent.trace, span), parent.span, named)
-        return _Place(named, parent.span if parent and same else "", None if same else parent)
+                return Context(named.trace, span), named.span, None
+            return Context(parent.trace, span), parent.span, named
+        return named, parent.span if parent and same else "", None if same else parent
 
     def _hash(self, size: int, number: int) -> str:
         return blake2b(f"{self._seed} {number}".encode("utf-8", "replace"), digest_size=size).hexdigest()
@@ -347,7 +372,3 @@ def _value(value: Value) -> Json:
     if isinstance(value, bool):
         return {"boolValue": value}
     return {"intValue": str(value)} if isinstance(value, int) else {"stringValue": value}
-
-
-def _nanos(time: float) -> str:
-    return str(max(0, round(time * 1_000_000)) * 1_000)

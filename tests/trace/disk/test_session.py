@@ -47,7 +47,7 @@ def test_entries_and_spans_come_back_with_what_became_known_later(tmp_path: Path
 
 
 def test_many_small_batches_become_large_blocks_and_stay_the_same_entries(tmp_path: Path) -> None:
-    count = 5_000
+    count = 1_500
     writer = write(tmp_path, *(batch(n, [body(n)], names=None if n == 1 else ()) for n in range(1, 100)), close=False)
     for number in range(100, count + 1):
         changes = {"link": {number - 50: number}}
@@ -57,7 +57,7 @@ def test_many_small_batches_become_large_blocks_and_stay_the_same_entries(tmp_pa
     session = open_session(writer.path)
     assert session.total == count and session.problem == ""
     with closing(session.reader()) as counted:
-        assert len(list(counted.blocks(count + 1))) <= 20
+        assert len(list(counted.blocks(count + 1))) <= 5
     found: list[bytes] = []
     reader = session.reader()
     for block in reader.blocks(count + 1):
@@ -65,9 +65,9 @@ def test_many_small_batches_become_large_blocks_and_stay_the_same_entries(tmp_pa
         assert block.first + len(block.ends) - 1 + len(found) == count
         found += reversed([block.data[a:b] for a, b in pairwise(ends)])
     assert found[::-1] == bodies(1, count)
-    assert [reader.body(n) for n in (1, 2_500, count)] == [body(1), body(2_500), body(count)]
+    assert [reader.body(n) for n in (1, 700, count)] == [body(1), body(700), body(count)]
     assert reader.body(0) == reader.body(count + 1) == b""
-    assert list(session.columns.link[:4_950]) == [0] * 49 + list(range(100, 5_001))
+    assert list(session.columns.link[:1_450]) == [0] * 49 + list(range(100, 1_501))
     reader.close()
     session.close()
 
@@ -138,18 +138,18 @@ def test_what_a_running_writer_adds_is_followed(tmp_path: Path) -> None:
     seen = session.columns.revised_since(0)[0]
     entry = session.entry(3)
     assert entry and entry.body == body(3) and entry.target == "search"
-    for number in range(11, 5_000):  # more than one block is made of them
-        more = {"changes": {"target": {3: 3}, "flags": {3: 16}}} if number == 2_000 else {}
+    for number in range(11, 1_500):  # more than one block is made of them
+        more = {"changes": {"target": {3: 3}, "flags": {3: 16}}} if number == 1_000 else {}
         writer.put(batch(number, [body(number)], names=(("target", 3, "other"),) if number == 11 else (), **more))
-        if number in (500, 4_500):
+        if number in (500, 1_400):
             assert wait(writer, number) and session.refresh() and session.total == number
     assert writer.close(20)
-    assert session.refresh() and session.total == 4_999 and session.problem == ""
+    assert session.refresh() and session.total == 1_499 and session.problem == ""
     assert set(session.columns.revised_since(seen)[1]) == {3}
     assert session[2].target == "other" and session[2].body == body(3) and session.comment_on(3) == "one"
-    newest = session.entry(4_999)
-    assert newest and newest.body == body(4_999)
-    assert (session.info.state, session.info.entries) == ("ended", 4_999)
+    newest = session.entry(1_499)
+    assert newest and newest.body == body(1_499)
+    assert (session.info.state, session.info.entries) == ("ended", 1_499)
     session.close()
 
 
