@@ -315,13 +315,9 @@ class _Maker:
 
 def _fits(field: Field, value: Json) -> bool:
     """Whether nothing that is known here speaks against a value for the field."""
-    if isinstance(field, Text) and (not isinstance(value, str) or not _matches(field, value)):
+    if isinstance(field, Text) and field.pattern and not (isinstance(value, str) and matcher(field.pattern)(value)):
         return False
     return not errors(quick(Form(root=field, strict=True), value))
-
-
-def _matches(field: Text, text: str) -> bool:
-    return not field.pattern or matcher(field.pattern)(text) is True
 
 
 def _texts(field: Text) -> tuple[str, ...]:

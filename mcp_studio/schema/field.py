@@ -332,10 +332,10 @@ def defaults(form: Form) -> dict[str, Json]:
     Required objects are begun where there is something to be known inside; where the schema has conditions, so is what
     they add.
     """
-    value = _of(form.fields, _DEPTH)
+    value = _begun(form.fields, _DEPTH)
     for _ in range(_DEPTH if isinstance(form.root, Union) and form.root.by_value else 0):
         root = settled(form.root, value) if form.root else None
-        more = _of(root.fields(), _DEPTH) if isinstance(root, Object) else {}
+        more = _begun(root.fields(), _DEPTH) if isinstance(root, Object) else {}
         if more.keys() <= value.keys():
             break
         value = {**more, **value}
@@ -358,7 +358,7 @@ def _starter(field: Field, depth: int) -> Json:
         case Const():
             return field.value
         case Object():
-            return _begun(field, depth)
+            return _begun(field.fields(), depth)
         case List():
             return [_starter(item, depth - 1) for item in field.first()] if depth > 0 else []
         case Choices():
@@ -385,31 +385,19 @@ def _amount(field: Number) -> float | int:
     return low if low > 0 else min(high, 0)
 
 
-def _begun(field: Object, depth: int) -> dict[str, Json]:
-    """An object with its defaults, and with what is known of its required properties."""
-    return _of(field.fields(), depth - 1) if depth > 0 else {}
-
-
-def _of(fields: tuple[Field, ...], depth: int) -> dict[str, Json]:
-    """What is known of these properties, by their names."""
-    begun = ((field.name, *_known(field, depth)) for field in fields)
-    return {name: item for name, known, item in begun if known}
-
-
-def _known(field: Field, depth: int) -> tuple[bool, Json]:
-    """Whether it is known how a property begins, and how."""
-    if field.has_default:
-        return True, field.default
-    if not field.required:
-        return False, None
-    if isinstance(field, Const):
-        return True, field.value
-    if isinstance(field, Choice) and len(field.options) == 1:
-        return True, field.options[0].value
-    if isinstance(field, Union) and field.by_value:
-        field = settled(field, None)
-    if isinstance(field, Object):
-        begun = _begun(field, depth)
-        only = depth > 0 and field.rest is None and not field.fields()  # {} is all that it can be
-        return bool(begun) or only, begun
-    return False, None
+def _begun(fields: Iterable[Field], depth: int) -> dict[str, Json]:
+    """What is known of properties: their defaults, and of required ones what can only be one thing."""
+    value: dict[str, Json] = {}
+    for field in fields if depth > 0 else ():
+        meant = settled(field, None) if isinstance(field, Union) and field.by_value else field
+        if field.has_default:
+            value[field.name] = field.default
+        elif not field.required:
+            continue
+        elif isinstance(meant, Const) or (isinstance(meant, Choice) and len(meant.options) == 1):
+            value[field.name] = _starter(meant, depth)
+        elif isinstance(meant, Object):
+            begun = _begun(meant.fields(), depth - 1)
+            if begun or (meant.rest is None and not meant.fields()):  # {} is all that it can be
+                value[field.name] = begun
+    return value

@@ -392,7 +392,7 @@ class Builder:
         base: dict[str, Any] = {**common(name, plain, required), "nullable": nullable, "schema": flat}
         if REMARK in plain or REMARK in flat:
             base["remark"] = plain.get(REMARK) or flat[REMARK]
-            base["schema"] = {key: item for key, item in flat.items() if key is not REMARK}
+            base["schema"] = {key: item for key, item in flat.items() if key != REMARK}
         if impossible(plain):
             base["remark"] = base.get("remark") or "The schema allows no value here."
             plain = {key: item for key, item in plain.items() if key != "not"}
@@ -489,7 +489,7 @@ def _root(builder: Builder, schema: Json, top: Schema, wrong: bool) -> Field:
     if wrong and not top.get("properties") and not required_names(top):
         return JsonField("", required=True, hint="any JSON", schema=top)
     if _closed(top):
-        known = {key: item for key, item in top.items() if key is not REMARK}
+        known = {key: item for key, item in top.items() if key != REMARK}
         base = {**common("", top, True), "schema": {"type": "object", **known}, "remark": top.get(REMARK, "")}
         return object_field(builder, base, known)
     return builder.field("", schema, required=True)

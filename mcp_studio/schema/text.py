@@ -108,7 +108,6 @@ def _option(options: tuple[Option, ...], text: str) -> Json:
     """The value's own text first, then its JSON, then its title: `1` and `"1"` can both be options."""
     for same in (
         lambda option: option.value == text,
-        lambda option: not isinstance(option.value, str) and spell(option.value) == text,
         lambda option: spell(option.value) == text,
         lambda option: option.label == text,
     ):

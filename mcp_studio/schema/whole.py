@@ -34,7 +34,6 @@ _SAID = {
     "uniqueItems": wording.TWICE,
     "contains": "has no item, or not as many, of the kind that the schema asks for",
     "not": "is a value that the schema excludes",
-    "propertyNames": "has a property with a name that the schema does not allow",
     "unevaluatedProperties": "has properties that the schema does not allow",
     "unevaluatedItems": "has items that the schema does not allow",
     "additionalItems": wording.TOO_MANY,
