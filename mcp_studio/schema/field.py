@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 
 from mcp_studio.jsontext import Json
 from mcp_studio.record import record
-from mcp_studio.schema.kinds import type_of
-from mcp_studio.schema.place import Path, found
+from mcp_studio.schema.keywords import type_of
+from mcp_studio.schema.place import Path, get_or_none
 
 Severity = Literal["error", "warning"]
 
@@ -28,7 +28,7 @@ class SchemaProblem(NamedTuple):
         return " › ".join(parts)
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Where and what, in a line; foreign text."""
         return f"{self.place} {self.message}".strip()
 
@@ -277,7 +277,7 @@ class Form:
 NONE_CHOSEN: Mapping[Path, int] = MappingProxyType({})
 
 
-def settled(field: Field, value: Json, chosen: int | None = None) -> Field:
+def resolve_union(field: Field, value: Json, chosen: int | None = None) -> Field:
     """The field itself; of a union the variant that was chosen, or else the one that the value is of.
 
     It stays a union where neither says anything.
@@ -313,7 +313,7 @@ def field_at(root: Field, path: Path, value: Json, chosen: Mapping[Path, int] = 
     """
     field: Field | None = root
     for depth, part in enumerate(path):
-        field = inner(settled(field, found(value, path[:depth]), chosen.get(path[:depth])), part)
+        field = inner(resolve_union(field, get_or_none(value, path[:depth]), chosen.get(path[:depth])), part)
         if field is None:
             return None
     return field
@@ -334,7 +334,7 @@ def defaults(form: Form) -> dict[str, Json]:
     """
     value = _begun(form.fields, _DEPTH)
     for _ in range(_DEPTH if isinstance(form.root, Union) and form.root.by_value else 0):
-        root = settled(form.root, value) if form.root else None
+        root = resolve_union(form.root, value) if form.root else None
         more = _begun(root.fields(), _DEPTH) if isinstance(root, Object) else {}
         if more.keys() <= value.keys():
             break
@@ -389,7 +389,7 @@ def _begun(fields: Iterable[Field], depth: int) -> dict[str, Json]:
     """What is known of properties: their defaults, and of required ones what can only be one thing."""
     value: dict[str, Json] = {}
     for field in fields if depth > 0 else ():
-        meant = settled(field, None) if isinstance(field, Union) and field.by_value else field
+        meant = resolve_union(field, None) if isinstance(field, Union) and field.by_value else field
         if field.has_default:
             value[field.name] = field.default
         elif not field.required:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.redact import is_secret_name
-from mcp_studio.schema.check import Judge, is_any_type, own
+from mcp_studio.schema.check import Judge, is_any_type, problems_here
 from mcp_studio.schema.field import (
     Choice,
     Choices,
@@ -28,7 +28,7 @@ from mcp_studio.schema.field import (
     Union,
     Variant,
 )
-from mcp_studio.schema.kinds import (
+from mcp_studio.schema.keywords import (
     NOT_ALLOWED,
     REMARK,
     Match,
@@ -302,7 +302,7 @@ def map_field(builder: Builder, base: dict[str, Any], schema: Schema) -> Map:
         # The words are those of the check of the whole schema, so that nothing is told twice.
         if isinstance(named, Text) and named.pattern and matcher(named.pattern)(key) is False:
             return f"must match the pattern {named.pattern}, got {got(key)}"
-        if found := own(named, key):
+        if found := problems_here(named, key):
             return found[0][0]
         return NOT_ALLOWED if rest is False and all(fits(key) is False for _, fits, _ in patterns) else ""
 

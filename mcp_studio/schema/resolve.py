@@ -2,7 +2,7 @@
 
 A server's schema may be anything: wrong types everywhere, references in circles, references that double at every step.
 Nothing here raises, and every part of a form costs at most `STEPS` steps, all of it at most `TOTAL`; what lies beyond
-says so under `kinds.REMARK`.
+says so under `keywords.REMARK`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, cast
 from urllib.parse import unquote
 
 from mcp_studio.jsontext import Json, items_of, mapping
-from mcp_studio.schema.kinds import (
+from mcp_studio.schema.keywords import (
     FORBIDDEN,
     REMARK,
     Schema,

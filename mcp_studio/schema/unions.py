@@ -10,7 +10,7 @@ from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.record import record
 from mcp_studio.schema.check import Judge, equal, is_any_type
 from mcp_studio.schema.field import Field, Option, Scalar, Union, Variant
-from mcp_studio.schema.kinds import TYPE_WORDS, Schema, implied, kinds_of, listed, required_names, spell, types
+from mcp_studio.schema.keywords import TYPE_WORDS, Schema, implied, kinds_of, listed, required_names, spell, types
 from mcp_studio.schema.resolve import Resolver
 
 if TYPE_CHECKING:
