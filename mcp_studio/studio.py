@@ -26,8 +26,8 @@ from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
+from mcp_studio.schema.checker import Checker
 from mcp_studio.schema.field import SchemaProblem
-from mcp_studio.schema.worker import Checker
 from mcp_studio.search.method import Scope
 from mcp_studio.search.usage import Usage
 from mcp_studio.session.inbox import Inbox

@@ -37,7 +37,7 @@ from mcp_studio.protocol.events import Answered
 from mcp_studio.protocol.versions import Cached, Hint, at_least, hint_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.record import record
-from mcp_studio.schema.worker import Checker
+from mcp_studio.schema.checker import Checker
 from mcp_studio.session.connection import DeadlinePassed
 from mcp_studio.session.inbox import Answer, Inbox, InputRequest
 from mcp_studio.session.manager import ConnectionManager

@@ -15,7 +15,7 @@ from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, dumps, mapping
 from mcp_studio.schema.field import Form, field_at
-from mcp_studio.schema.place import NoPlace, Path, found, has, path_of, pointer, put
+from mcp_studio.schema.place import NoPlace, Path, get_or_none, has, path_of, pointer, put
 from mcp_studio.vault.keyring import lookup
 
 Lookup = Callable[[str], str]
@@ -140,14 +140,14 @@ def leaves(arguments: Json, keeper: SecretFilter, hidden: Collection[str] = ()) 
     """The scalars in a value, and whatever of it is secret, in their order; not more than a person can look at."""
     secret = [path_of(place, arguments) for place in keeper.without(arguments, hidden)[1]]
 
-    def found() -> Iterator[Leaf]:
+    def get_or_none() -> Iterator[Leaf]:
         for path, value in walk(arguments):
             if path in secret:
                 yield Leaf(path, value, True)
             elif path and not isinstance(value, dict | list) and not any(path[: len(one)] == one for one in secret):
                 yield Leaf(path, value, False)
 
-    return tuple(leaf for leaf, _ in zip(found(), range(_MOST), strict=False))
+    return tuple(leaf for leaf, _ in zip(get_or_none(), range(_MOST), strict=False))
 
 
 def made(
@@ -212,10 +212,10 @@ def with_secrets_of(earlier: SavedCall | None, saved: SavedCall) -> SavedCall:
     value, variables = saved.arguments, {variable.name: variable for variable in saved.variables}
     for place in fill(earlier, {}, secrets=False).hidden:
         path = path_of(place, earlier.arguments)
-        text = found(earlier.arguments, path)
+        text = get_or_none(earlier.arguments, path)
         if has(value, path) or not isinstance(text, str):
             continue
-        keys = list(mapping(found(earlier.arguments, path[:-1])))
+        keys = list(mapping(get_or_none(earlier.arguments, path[:-1])))
         before = keys[: keys.index(str(path[-1]))] if path[-1] in keys else []
         try:
             value = put(value, path, text, tuple(before))

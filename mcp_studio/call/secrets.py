@@ -11,9 +11,9 @@ from typing import NamedTuple, cast
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import MARK, SHORTEST, is_secret_name
-from mcp_studio.schema.field import Field, Form, List, Map, Object, Text, Union, inner, settled
+from mcp_studio.schema.field import Field, Form, List, Map, Object, Text, Union, inner, resolve_union
 from mcp_studio.schema.form import build
-from mcp_studio.schema.place import Path, found, path_of, pointer
+from mcp_studio.schema.place import Path, get_or_none, path_of, pointer
 
 _FIELDS = 400
 """Fields that are looked at before any value is there."""
@@ -46,7 +46,7 @@ def secret_places(form: Form, value: Json) -> frozenset[str]:
         if not todo:
             break
         outer, item, path = todo.pop()
-        field = settled(outer, item)
+        field = resolve_union(outer, item)
         if (_secret(field) or _secret(outer)) and item not in (None, ""):
             places.add(pointer(*path))
         for part, below in _parts(item):
@@ -92,7 +92,7 @@ class SecretArguments:
         """The texts in secret fields, but for those as short as any word."""
         form = self._form(tool.input_schema) if tool is not None and isinstance(arguments, dict) and arguments else None
         for place in secret_places(form, arguments) if form is not None else ():
-            for _, item in walk(found(arguments, path_of(place, arguments))):
+            for _, item in walk(get_or_none(arguments, path_of(place, arguments))):
                 if isinstance(item, str) and len(item) >= SHORTEST:
                     yield item
 

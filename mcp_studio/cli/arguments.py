@@ -12,7 +12,7 @@ from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
 from mcp_studio.schema.field import Form, SchemaProblem, errors
 from mcp_studio.schema.form import template_fields
-from mcp_studio.schema.kinds import REQUIRED
+from mcp_studio.schema.keywords import REQUIRED
 from mcp_studio.schema.place import path_of
 from mcp_studio.schema.text import key_of, set_pair
 from mcp_studio.schema.uritemplate import TemplateError, expand

@@ -32,10 +32,10 @@ from mcp_studio.schema.field import (
     errors,
     inner,
     is_secret,
-    settled,
+    resolve_union,
 )
 from mcp_studio.schema.form import build
-from mcp_studio.schema.place import found as at
+from mcp_studio.schema.place import get_or_none as at
 from mcp_studio.schema.place import pointer
 from mcp_studio.schema.text import from_text, to_text
 from mcp_studio.session.inbox import OURS, Inbox, InputRequest
@@ -246,7 +246,7 @@ def _is_about(problem: SchemaProblem, field: Field) -> bool:
 
 def _hidden(field: Field | None, value: Json) -> Json:
     """The value without what looks secret."""
-    field = settled(field, value) if field else None
+    field = resolve_union(field, value) if field else None
     if isinstance(value, dict):
         return {key: _hidden(inner(field, key) if field else None, item) for key, item in value.items()}
     if isinstance(value, list):
@@ -296,7 +296,7 @@ def _typed(field: Field, text: str) -> Json:
         raise ValueError("is needed")
     value = from_text(field, text)
     if wrong := errors(quick(Form((field,), strict=True), {field.name: value})):
-        raise ValueError(wrong[0]._replace(pointer=wrong[0].pointer.removeprefix(pointer(field.name))).said)
+        raise ValueError(wrong[0]._replace(pointer=wrong[0].pointer.removeprefix(pointer(field.name))).sentence)
     return value
 
 

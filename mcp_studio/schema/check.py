@@ -24,9 +24,9 @@ from mcp_studio.schema.field import (
     Union,
     inner,
     json_types,
-    settled,
+    resolve_union,
 )
-from mcp_studio.schema.kinds import (
+from mcp_studio.schema.keywords import (
     NO_KIND,
     NOT_ALLOWED,
     REQUIRED,
@@ -50,7 +50,7 @@ Finding = tuple[str, Severity]
 """A message and how bad it is."""
 
 
-def own(field: Field, value: Json, *, strict: bool = False) -> list[Finding]:
+def problems_here(field: Field, value: Json, *, strict: bool = False) -> list[Finding]:
     """What is wrong with a value at its own place: type, bounds, options, counts, format; nothing of what is inside it.
 
     A union is to be settled before; one that is not says that the value is of none of its kinds.
@@ -190,7 +190,7 @@ _DEEPEST = 100
 def quick(form: Form, value: Json, chosen: Mapping[Path, int] = NONE_CHOSEN) -> tuple[SchemaProblem, ...]:
     """Problems of the drawn fields: missing, wrong type, none of the options, out of bounds, wrong format, wrong key.
 
-    Patterns and everything a field does not draw are left to the whole check (`worker.Checker`).
+    Patterns and everything a field does not draw are left to the whole check (`checker.Checker`).
 
     Args:
         chosen: the variants of unions that the person chose, by their places; else the value says which is meant.
@@ -203,8 +203,8 @@ def quick(form: Form, value: Json, chosen: Mapping[Path, int] = NONE_CHOSEN) -> 
         path, field, item = todo.pop()
         if item is None and field.nullable:
             continue
-        field = settled(field, item, chosen.get(path))
-        for message, severity in own(field, item, strict=form.strict):
+        field = resolve_union(field, item, chosen.get(path))
+        for message, severity in problems_here(field, item, strict=form.strict):
             found.append(SchemaProblem(pointer(*path), message, severity))
         if len(path) < _DEEPEST:
             found += [SchemaProblem(pointer(*path, name), message) for name, message in wrong_members(field, item)]

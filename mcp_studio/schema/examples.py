@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.record import record
-from mcp_studio.schema.check import own, quick
+from mcp_studio.schema.check import problems_here, quick
 from mcp_studio.schema.field import (
     Choice,
     Choices,
@@ -31,7 +31,7 @@ from mcp_studio.schema.field import (
     errors,
     json_types,
 )
-from mcp_studio.schema.kinds import FORBIDDEN, matcher
+from mcp_studio.schema.keywords import FORBIDDEN, matcher
 
 _FORMATS: dict[str, tuple[str, ...]] = {
     "email": ("ada@example.com", "grace.hopper@example.org"),
@@ -134,7 +134,7 @@ def example(form: Form, kind: Kind, seed: int = 0) -> Example:
     except Cannot as problem:
         return Example(_LABELS[at], {}, kind, f"No valid value was found: {problem}.")
     wrong = errors(quick(form, value))
-    remarks = [*maker.remarks, *(f"{problem.said}." for problem in wrong[:1])]
+    remarks = [*maker.remarks, *(f"{problem.sentence}." for problem in wrong[:1])]
     return Example(_LABELS[at], value, kind, " ".join(dict.fromkeys(remarks)))
 
 
@@ -315,13 +315,9 @@ class _Maker:
 
 def _fits(field: Field, value: Json) -> bool:
     """Whether nothing that is known here speaks against a value for the field."""
-    if isinstance(field, Text) and (not isinstance(value, str) or not _matches(field, value)):
+    if isinstance(field, Text) and field.pattern and not (isinstance(value, str) and matcher(field.pattern)(value)):
         return False
     return not errors(quick(Form(root=field, strict=True), value))
-
-
-def _matches(field: Text, text: str) -> bool:
-    return not field.pattern or matcher(field.pattern)(text) is True
 
 
 def _texts(field: Text) -> tuple[str, ...]:
@@ -366,7 +362,7 @@ def _number(field: Number, wished: list[int | float]) -> int | float:
     near = [edge // by * by + turn * by for edge in edges for turn in (0, 1, -1)]
     for number in (*map(_exact, wished), *edges, Fraction(sum(edges)) / 2, *near, Fraction(0)):
         value = _plain(number)
-        if (not step or number % step == 0) and not own(field, value):
+        if (not step or number % step == 0) and not problems_here(field, value):
             return value
     raise Cannot("no number between its bounds is known")
 

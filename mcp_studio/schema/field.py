@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 
 from mcp_studio.jsontext import Json
 from mcp_studio.record import record
-from mcp_studio.schema.kinds import type_of
-from mcp_studio.schema.place import Path, found
+from mcp_studio.schema.keywords import type_of
+from mcp_studio.schema.place import Path, get_or_none
 
 Severity = Literal["error", "warning"]
 
@@ -28,7 +28,7 @@ class SchemaProblem(NamedTuple):
         return " › ".join(parts)
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Where and what, in a line; foreign text."""
         return f"{self.place} {self.message}".strip()
 
@@ -277,7 +277,7 @@ class Form:
 NONE_CHOSEN: Mapping[Path, int] = MappingProxyType({})
 
 
-def settled(field: Field, value: Json, chosen: int | None = None) -> Field:
+def resolve_union(field: Field, value: Json, chosen: int | None = None) -> Field:
     """The field itself; of a union the variant that was chosen, or else the one that the value is of.
 
     It stays a union where neither says anything.
@@ -313,7 +313,7 @@ def field_at(root: Field, path: Path, value: Json, chosen: Mapping[Path, int] = 
     """
     field: Field | None = root
     for depth, part in enumerate(path):
-        field = inner(settled(field, found(value, path[:depth]), chosen.get(path[:depth])), part)
+        field = inner(resolve_union(field, get_or_none(value, path[:depth]), chosen.get(path[:depth])), part)
         if field is None:
             return None
     return field
@@ -332,10 +332,10 @@ def defaults(form: Form) -> dict[str, Json]:
     Required objects are begun where there is something to be known inside; where the schema has conditions, so is what
     they add.
     """
-    value = _of(form.fields, _DEPTH)
+    value = _begun(form.fields, _DEPTH)
     for _ in range(_DEPTH if isinstance(form.root, Union) and form.root.by_value else 0):
-        root = settled(form.root, value) if form.root else None
-        more = _of(root.fields(), _DEPTH) if isinstance(root, Object) else {}
+        root = resolve_union(form.root, value) if form.root else None
+        more = _begun(root.fields(), _DEPTH) if isinstance(root, Object) else {}
         if more.keys() <= value.keys():
             break
         value = {**more, **value}
@@ -358,7 +358,7 @@ def _starter(field: Field, depth: int) -> Json:
         case Const():
             return field.value
         case Object():
-            return _begun(field, depth)
+            return _begun(field.fields(), depth)
         case List():
             return [_starter(item, depth - 1) for item in field.first()] if depth > 0 else []
         case Choices():
@@ -385,31 +385,19 @@ def _amount(field: Number) -> float | int:
     return low if low > 0 else min(high, 0)
 
 
-def _begun(field: Object, depth: int) -> dict[str, Json]:
-    """An object with its defaults, and with what is known of its required properties."""
-    return _of(field.fields(), depth - 1) if depth > 0 else {}
-
-
-def _of(fields: tuple[Field, ...], depth: int) -> dict[str, Json]:
-    """What is known of these properties, by their names."""
-    begun = ((field.name, *_known(field, depth)) for field in fields)
-    return {name: item for name, known, item in begun if known}
-
-
-def _known(field: Field, depth: int) -> tuple[bool, Json]:
-    """Whether it is known how a property begins, and how."""
-    if field.has_default:
-        return True, field.default
-    if not field.required:
-        return False, None
-    if isinstance(field, Const):
-        return True, field.value
-    if isinstance(field, Choice) and len(field.options) == 1:
-        return True, field.options[0].value
-    if isinstance(field, Union) and field.by_value:
-        field = settled(field, None)
-    if isinstance(field, Object):
-        begun = _begun(field, depth)
-        only = depth > 0 and field.rest is None and not field.fields()  # {} is all that it can be
-        return bool(begun) or only, begun
-    return False, None
+def _begun(fields: Iterable[Field], depth: int) -> dict[str, Json]:
+    """What is known of properties: their defaults, and of required ones what can only be one thing."""
+    value: dict[str, Json] = {}
+    for field in fields if depth > 0 else ():
+        meant = resolve_union(field, None) if isinstance(field, Union) and field.by_value else field
+        if field.has_default:
+            value[field.name] = field.default
+        elif not field.required:
+            continue
+        elif isinstance(meant, Const) or (isinstance(meant, Choice) and len(meant.options) == 1):
+            value[field.name] = _starter(meant, depth)
+        elif isinstance(meant, Object):
+            begun = _begun(meant.fields(), depth - 1)
+            if begun or (meant.rest is None and not meant.fields()):  # {} is all that it can be
+                value[field.name] = begun
+    return value

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.redact import is_secret_name
-from mcp_studio.schema.check import Judge, is_any_type, own
+from mcp_studio.schema.check import Judge, is_any_type, problems_here
 from mcp_studio.schema.field import (
     Choice,
     Choices,
@@ -28,7 +28,7 @@ from mcp_studio.schema.field import (
     Union,
     Variant,
 )
-from mcp_studio.schema.kinds import (
+from mcp_studio.schema.keywords import (
     NOT_ALLOWED,
     REMARK,
     Match,
@@ -302,7 +302,7 @@ def map_field(builder: Builder, base: dict[str, Any], schema: Schema) -> Map:
         # The words are those of the check of the whole schema, so that nothing is told twice.
         if isinstance(named, Text) and named.pattern and matcher(named.pattern)(key) is False:
             return f"must match the pattern {named.pattern}, got {got(key)}"
-        if found := own(named, key):
+        if found := problems_here(named, key):
             return found[0][0]
         return NOT_ALLOWED if rest is False and all(fits(key) is False for _, fits, _ in patterns) else ""
 
@@ -392,7 +392,7 @@ class Builder:
         base: dict[str, Any] = {**common(name, plain, required), "nullable": nullable, "schema": flat}
         if REMARK in plain or REMARK in flat:
             base["remark"] = plain.get(REMARK) or flat[REMARK]
-            base["schema"] = {key: item for key, item in flat.items() if key is not REMARK}
+            base["schema"] = {key: item for key, item in flat.items() if key != REMARK}
         if impossible(plain):
             base["remark"] = base.get("remark") or "The schema allows no value here."
             plain = {key: item for key, item in plain.items() if key != "not"}
@@ -489,7 +489,7 @@ def _root(builder: Builder, schema: Json, top: Schema, wrong: bool) -> Field:
     if wrong and not top.get("properties") and not required_names(top):
         return JsonField("", required=True, hint="any JSON", schema=top)
     if _closed(top):
-        known = {key: item for key, item in top.items() if key is not REMARK}
+        known = {key: item for key, item in top.items() if key != REMARK}
         base = {**common("", top, True), "schema": {"type": "object", **known}, "remark": top.get(REMARK, "")}
         return object_field(builder, base, known)
     return builder.field("", schema, required=True)

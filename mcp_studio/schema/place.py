@@ -27,7 +27,7 @@ def path_of(pointer: str, value: Json) -> Path:
         part = part.replace("~1", "/").replace("~0", "~")
         index = isinstance(place, list) and part.isascii() and part.isdecimal() and len(part) < 16
         path.append(int(part) if index else part)
-        place = found(place, (path[-1],))
+        place = get_or_none(place, (path[-1],))
     return tuple(path)
 
 
@@ -45,7 +45,7 @@ def has(value: Json, path: Path) -> bool:
     return True
 
 
-def found(value: Json, path: Path) -> Json:
+def get_or_none(value: Json, path: Path) -> Json:
     """What is at the place; None also where nothing is."""
     try:
         return get(value, path)
@@ -120,7 +120,7 @@ def insert(value: Json, path: Path, new: Json) -> Json:
     Raises:
         NoPlace: the path does not end in an index of that list, or one behind its last.
     """
-    holder, last = found(value, path[:-1]), path[-1] if path else None
+    holder, last = get_or_none(value, path[:-1]), path[-1] if path else None
     items = cast("list[Json]", holder) if isinstance(holder, list) else []
     if not isinstance(last, int) or (holder is not None and holder is not items) or not 0 <= last <= len(items):
         raise NoPlace(path)

@@ -2,7 +2,7 @@
 
 A server's schema may be anything: wrong types everywhere, references in circles, references that double at every step.
 Nothing here raises, and every part of a form costs at most `STEPS` steps, all of it at most `TOTAL`; what lies beyond
-says so under `kinds.REMARK`.
+says so under `keywords.REMARK`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, cast
 from urllib.parse import unquote
 
 from mcp_studio.jsontext import Json, items_of, mapping
-from mcp_studio.schema.kinds import (
+from mcp_studio.schema.keywords import (
     FORBIDDEN,
     REMARK,
     Schema,
@@ -146,8 +146,6 @@ def _types(merged: Schema, first: Schema, second: Schema) -> None:
     """The types that both name; an integer is a number."""
     one, two = types(first), types(second)
     if not one or not two:
-        if one or two:
-            merged["type"] = (first if one else second)["type"]
         return
     shared = [kind for kind in one if kind in two or (kind == "integer" and "number" in two)]
     shared += [kind for kind in two if kind == "integer" and "number" in one and kind not in shared]
@@ -168,8 +166,6 @@ def _values(merged: Schema, first: Schema, second: Schema) -> None:
         merged.update(CONTRADICTION)
     elif "const" not in merged:
         merged["enum"] = shared
-        if len(shared) < len(one):
-            merged.pop("enumNames", None)
 
 
 def _objects(merged: Schema, first: Schema, second: Schema, both: Joiner) -> None:
@@ -366,7 +362,8 @@ class Resolver:
             if isinstance(reference := schema.get(key), str):
                 target = self._document.target(reference)
                 if target is MISSING:
-                    merged = {**merged, REMARK: _lost(reference)}
+                    lost = f"It refers to {reference[:80]}, which is not in the schema, and is not fetched."
+                    merged = {**merged, REMARK: lost}
                 else:
                     parts.append(target)
         listed = schema.get("allOf")
@@ -393,8 +390,3 @@ def _identity(schema: Json) -> str | int:
     plain = mapping(schema)
     reference = plain.get("$ref")
     return reference if isinstance(reference, str) and len(plain) == 1 else id(schema)
-
-
-def _lost(reference: str) -> str:
-    named = reference if len(reference) <= 80 else f"{reference[:79]}…"
-    return f"It refers to {named}, which is not in the schema, and is not fetched."

@@ -29,10 +29,10 @@ from mcp_studio.schema.field import (
     Union,
     inner,
     json_types,
-    settled,
+    resolve_union,
 )
-from mcp_studio.schema.kinds import got, not_among, spell, wrong_type
-from mcp_studio.schema.place import NoPlace, Path, found, put
+from mcp_studio.schema.keywords import got, not_among, spell, wrong_type
+from mcp_studio.schema.place import NoPlace, Path, get_or_none, put
 from mcp_studio.schema.unions import label
 
 _NUMBER = r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?"
@@ -108,7 +108,6 @@ def _option(options: tuple[Option, ...], text: str) -> Json:
     """The value's own text first, then its JSON, then its title: `1` and `"1"` can both be options."""
     for same in (
         lambda option: option.value == text,
-        lambda option: not isinstance(option.value, str) and spell(option.value) == text,
         lambda option: spell(option.value) == text,
         lambda option: option.label == text,
     ):
@@ -219,7 +218,7 @@ def _place(form: Form, value: Json, key: str) -> tuple[Path, Field]:
         return (key,), _argument(form, value, key)
     path: Path = (name,)
     for step in steps:
-        path, field = _inside(field, found(value, path), path, step)
+        path, field = _inside(field, get_or_none(value, path), path, step)
     return path, field
 
 
@@ -229,7 +228,7 @@ def _inside(field: Field, value: Json, path: Path, step: str) -> tuple[Path, Fie
     Raises:
         ValueError: there is nothing of that name.
     """
-    field = settled(field, value)
+    field = resolve_union(field, value)
     if step.startswith("["):
         if not isinstance(field, (List, Choices, JsonField, Union)):
             raise ValueError(f"{key_of(path)} is no list")
@@ -250,7 +249,7 @@ def _argument(form: Form, value: Json, name: str) -> Field:
         ValueError: the schema has no such property.
     """
     root = form.top
-    if known := form.field(name) or _member(settled(root, value), name) or _member(root, name):
+    if known := form.field(name) or _member(resolve_union(root, value), name) or _member(root, name):
         return known
     schema = form.schema if isinstance(form.schema, dict) else {}
     # `{"type": "object"}` says nothing of what is in it, so anything may be.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
-from mcp_studio.jsontext import Json, depth, items_of, mapping
+from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.record import record
 from mcp_studio.schema.check import Judge, equal, is_any_type
 from mcp_studio.schema.field import Field, Option, Scalar, Union, Variant
-from mcp_studio.schema.kinds import TYPE_WORDS, Schema, implied, kinds_of, listed, required_names, spell, types
+from mcp_studio.schema.keywords import TYPE_WORDS, Schema, implied, kinds_of, listed, required_names, spell, types
 from mcp_studio.schema.resolve import Resolver
 
 if TYPE_CHECKING:
@@ -61,8 +61,6 @@ def _titled(schema: Schema, resolver: Resolver) -> tuple[Option, ...]:
 
 
 def _distinct(found: list[Option]) -> tuple[Option, ...]:
-    if any(depth(option.value, _DEPTH) > _DEPTH for option in found):
-        return ()
     distinct: dict[str, Option] = {}
     for option in found:
         distinct.setdefault(spell(option.value), option)
@@ -83,7 +81,8 @@ _WIDTH = 60
 
 def shape(schema: Schema, resolver: Resolver, depth: int = 2) -> str:
     """The shape of values in at most 60 characters; `any JSON` when the schema does not say."""
-    return _cut(_shape_of_node(schema, resolver, depth) or "any JSON")
+    text = _shape_of_node(schema, resolver, depth) or "any JSON"
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
 
 
 def _shape_of_node(schema: Schema, resolver: Resolver, depth: int) -> str:
@@ -94,7 +93,7 @@ def _shape_of_node(schema: Schema, resolver: Resolver, depth: int) -> str:
         if branches:
             return " | ".join(dict.fromkeys(branch or "any" for branch in branches))
     if isinstance(schema.get("enum"), list):
-        return " | ".join(_literal(value) for value in schema["enum"][:6])
+        return " | ".join(label(value) for value in schema["enum"][:6])
     kinds = types(schema) or tuple(kind for kind in (implied(schema),) if kind)
     return " | ".join(_kind(kind, schema, resolver, depth) for kind in kinds)
 
@@ -119,14 +118,6 @@ def _object(schema: Schema, resolver: Resolver, depth: int) -> str:
     free = schema.get("additionalProperties")
     inner = _shape_of_node(resolver.flat(free), resolver, depth - 1) if isinstance(free, dict) else ""
     return f"object {{name: {inner}}}" if inner else "object"
-
-
-def _literal(value: Json) -> str:
-    return value if isinstance(value, str) else spell(value, 20)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
 
 
 def span(low: Any, high: Any, *, above: bool = False, below: bool = False, unit: str = "") -> str:
@@ -225,7 +216,7 @@ def union(builder: Builder, base: dict[str, Any], schema: Schema) -> Field | Non
     if not all(types(way.schema) for way in ways):
         base = {**base, "implied": True}
     variants = tuple(
-        Variant(label, cache(_maker(builder, base, way)))
+        Variant(label, cache(partial(_drawn, builder, base, way)))
         for label, way in zip(labels(builder.resolver, ways, known), ways, strict=True)
     )
     choose = _chooser(builder, ways, known)
@@ -256,27 +247,24 @@ class _Finder:
         self.too_many = False
         self.needs = ""
 
-    def ways(self, schema: Schema) -> list[Way]:
+    def ways(self, schema: Schema, name: str = "", seen: frozenset[int] = frozenset()) -> list[Way]:
         """Each alternative with what is said besides them."""
-        return self._ways(schema, "", frozenset())
-
-    def _ways(self, schema: Schema, name: str, seen: frozenset[int]) -> list[Way]:
         found = _group(schema)
         if found is None:
             return self._by_type(schema, name)
         group, rest = found
         if id(group) in seen or len(seen) > _DEPTH:
-            return self._ways(rest, name, seen)
+            return self.ways(rest, name, seen)
         flat = [self._resolver.flat(branch) for branch in group]
         if all(branch.keys() <= _RESTRICTS for branch in flat):
             needed = [" and ".join(sorted(required_names(branch))[:8]) for branch in flat[:8]]
             self.needs = f"It needs {', or '.join(needed)}." if all(needed) else self.needs
-            return self._ways(rest, name, seen | {id(group)})
+            return self.ways(rest, name, seen | {id(group)})
         rest = {word: item for word, item in rest.items() if word not in _OF_THE_WHOLE}
         ways: list[Way] = []
         for branch, one in zip(group, flat, strict=True):
             merged = self._resolver.merge(one, rest)
-            ways += self._ways(merged, _reference(branch) or name, seen | {id(group)})
+            ways += self.ways(merged, _reference(branch) or name, seen | {id(group)})
             if len(ways) > MAX_VARIANTS:
                 self.too_many = True
                 break
@@ -311,12 +299,9 @@ def _reference(branch: Json) -> str:
     return reference.rsplit("/", 1)[-1].lstrip("#") if isinstance(reference, str) else ""
 
 
-def _maker(builder: Builder, base: dict[str, Any], way: Way) -> Callable[[], Field]:
-    def make() -> Field:
-        builder.resolver.fresh()
-        return builder.drawn(base["name"], way.schema, base["required"])
-
-    return make
+def _drawn(builder: Builder, base: dict[str, Any], way: Way) -> Field:
+    builder.resolver.fresh()
+    return builder.drawn(base["name"], way.schema, base["required"])
 
 
 def _types(ways: list[Way]) -> tuple[str, ...]:

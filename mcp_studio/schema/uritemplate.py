@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from mcp_studio.jsontext import Json
 from mcp_studio.record import record
-from mcp_studio.schema.kinds import spell
+from mcp_studio.schema.keywords import spell
 
 _RESERVED = ":/?#[]@!$&'()*+,;="
 # Compiled when there is a template, which at most starts is never.

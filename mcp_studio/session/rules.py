@@ -152,7 +152,7 @@ def filled(schema: Json, given: Json) -> tuple[Json, str]:
         names = {field.name for field in form.fields}
         content = {**defaults(form), **{name: value for name, value in (given or {}).items() if name in names}}
     wrong = errors(quick(form, content))
-    return content, wrong[0].said if wrong else ""
+    return content, wrong[0].sentence if wrong else ""
 
 
 def secrets(schema: Json) -> frozenset[str]:

@@ -12,7 +12,7 @@ from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json
 from mcp_studio.redact import is_secret_name
 from mcp_studio.schema.field import SchemaProblem
-from mcp_studio.schema.place import Path, found, pointer
+from mcp_studio.schema.place import Path, get_or_none, pointer
 
 Value = dict[str, Json]
 """The value of the form (`server_form.SCHEMA`), or a part of it."""
@@ -25,8 +25,8 @@ def is_url(target: str) -> bool:
 
 def meant(value: Json) -> Json:
     """The same value, with an address or a whole command line in the place of a command taken for what it is."""
-    connect = found(value, ("connect",))
-    command = found(connect, ("command",))
+    connect = get_or_none(value, ("connect",))
+    command = get_or_none(connect, ("command",))
     if not isinstance(value, dict) or not isinstance(connect, dict) or not isinstance(command, str):
         return value
     others = any(item for key, item in connect.items() if key != "command")
@@ -49,7 +49,7 @@ def meant(value: Json) -> Json:
 
 def without_blank(value: Json) -> Json:
     """The same value without the roots that somebody has begun and not filled in."""
-    roots = found(value, ("roots",))
+    roots = get_or_none(value, ("roots",))
     if not isinstance(value, dict) or not isinstance(roots, list):
         return value
     kept = [root for root in roots if not isinstance(root, dict) or any(root.values())]
@@ -93,7 +93,9 @@ def _merged(filled: Json, now: Json, new: Json, path: Path) -> Json:
 
 def _alike(now: Json, new: Json) -> bool:
     """Not one a command and the other an address: what belongs to the one has no place in the other."""
-    return not any(found(one, ("command",)) and found(other, ("url",)) for one, other in ((now, new), (new, now)))
+    return not any(
+        get_or_none(one, ("command",)) and get_or_none(other, ("url",)) for one, other in ((now, new), (new, now))
+    )
 
 
 # Secrets
@@ -103,7 +105,7 @@ def secret_warnings(value: Json) -> tuple[SchemaProblem, ...]:
     """What looks secret in the value of a form and would stand in the file in clear, as warnings at its places."""
     problems: list[SchemaProblem] = []
     for part in ("env", "headers", "auth", "tls"):
-        pairs = found(value, ("connect", part))
+        pairs = get_or_none(value, ("connect", part))
         for name, text in pairs.items() if isinstance(pairs, dict) else ():
             if isinstance(text, str) and text and "${" not in text and is_secret_name(name):
                 if part == "auth" and not name.endswith("client_secret"):

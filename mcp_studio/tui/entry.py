@@ -134,7 +134,7 @@ def _sound(form: Form, value: Json) -> None:
         ConfigError: it has not.
     """
     for problem in errors(quick(form, value)):
-        raise ConfigError(f"{problem.said}.", key=problem.pointer)
+        raise ConfigError(f"{problem.sentence}.", key=problem.pointer)
 
 
 def _reached(connect: Mapping[str, Any], old: ServerConfig) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.schema.check import equal, own, quick, wrong_members
+from mcp_studio.schema.check import equal, problems_here, quick, wrong_members
 from mcp_studio.schema.field import field_at
 from mcp_studio.schema.form import build
-from mcp_studio.schema.whole import Checked
+from mcp_studio.schema.validator import Validator
 
 
 def messages(schema: Any, value: Any, **options: bool) -> list[str]:
@@ -170,7 +170,9 @@ def test_one_place_can_be_checked_alone() -> None:
     value = {"rows": [{}, {"id": "x"}], "step": 7}
     assert NESTED.root is not None
     (rows, *_) = NESTED.fields
-    assert list(own(rows, [{}, {"id": "x"}])) == [] and list(own(rows, 5)) == [("must be a list, got 5", "error")]
+    assert list(problems_here(rows, [{}, {"id": "x"}])) == [] and list(problems_here(rows, 5)) == [
+        ("must be a list, got 5", "error")
+    ]
     row = field_at(NESTED.root, ("rows", 0), value)
     assert row is not None and list(wrong_members(row, {})) == [("id", "is required")]
 
@@ -202,4 +204,4 @@ def test_what_is_wrong_with_a_key_is_said_as_the_whole_schema_says_it() -> None:
     for rule in rules:
         schema: dict[str, Any] = {"properties": {"m": {"type": "object", "patternProperties": {"^[A-Z]": {}}, **rule}}}
         found = [tuple(problem) for problem in quick(build(schema), {"m": {"low": 1}})]
-        assert found and found == Checked(schema).findings({"m": {"low": 1}})
+        assert found and found == Validator(schema).findings({"m": {"low": 1}})

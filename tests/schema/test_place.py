@@ -6,7 +6,20 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.schema.place import NoPlace, found, get, has, insert, move, named, path_of, pointer, put, remove, rename
+from mcp_studio.schema.place import (
+    NoPlace,
+    get,
+    get_or_none,
+    has,
+    insert,
+    move,
+    named,
+    path_of,
+    pointer,
+    put,
+    remove,
+    rename,
+)
 
 VALUE: Any = {"a": {"x/~": 1, "none": None}, "list": [10, 20, 30]}
 
@@ -22,7 +35,7 @@ def test_pointers_and_paths_are_two_spellings_of_a_place() -> None:
 
 def test_null_is_there_and_absent_is_not() -> None:
     assert has(VALUE, ("a", "none")) and get(VALUE, ("a", "none")) is None
-    assert not has(VALUE, ("a", "other")) and found(VALUE, ("a", "other")) is None
+    assert not has(VALUE, ("a", "other")) and get_or_none(VALUE, ("a", "other")) is None
     with pytest.raises(NoPlace):
         get(VALUE, ("list", 3))
 

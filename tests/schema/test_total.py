@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_studio.schema.check import quick
-from mcp_studio.schema.field import Form, Union, defaults, settled, starter
+from mcp_studio.schema.field import Form, Union, defaults, resolve_union, starter
 from mcp_studio.schema.form import build
 from tests.schema.proof.support import tree
 
@@ -60,7 +60,7 @@ def use(form: Form, value: Any) -> None:
     for one in (value, begun, defaults(form)):
         for problem in quick(form, one):
             assert problem.message
-        field = settled(form.root, one)
+        field = resolve_union(form.root, one)
         assert not (isinstance(field, Union) and field.by_value)
 
 

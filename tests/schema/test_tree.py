@@ -21,7 +21,7 @@ from mcp_studio.schema.field import (
     Text,
     Union,
     field_at,
-    settled,
+    resolve_union,
 )
 from mcp_studio.schema.form import build
 
@@ -276,7 +276,7 @@ PAYMENT: dict[str, Any] = {
 def test_variants_are_called_by_what_tells_them_apart_and_have_the_common_properties() -> None:
     field = at({"properties": {"p": PAYMENT}}, "p")
     assert labels(field) == ["card", "cash"]
-    assert names(settled(field, None, 1)) == ["type*", "amount*"]
+    assert names(resolve_union(field, None, 1)) == ["type*", "amount*"]
     assert isinstance(field, Union)
     assert field.choose({"type": "cash"}) == 1 and field.choose({"type": "card", "x": 1}) == 0
 
@@ -350,8 +350,8 @@ ADDRESS: dict[str, Any] = {
 def test_the_form_follows_a_condition() -> None:
     root = build(ADDRESS).root
     assert isinstance(root, Union) and root.by_value
-    assert names(settled(root, {"country": "US"})) == ["country", "code*", "state"]
-    assert names(settled(root, {})) == names(settled(root, None)) == ["country", "code"]
+    assert names(resolve_union(root, {"country": "US"})) == ["country", "code*", "state"]
+    assert names(resolve_union(root, {})) == names(resolve_union(root, None)) == ["country", "code"]
     code = field_at(root, ("code",), {"country": "CA"})
     assert isinstance(code, Text) and code.max_length == 7
     assert [field.name for field in build(ADDRESS).fields] == ["country", "code"]
@@ -368,9 +368,9 @@ def test_the_form_follows_a_condition() -> None:
 def test_what_depends_on_a_property_comes_with_it(schema: Any) -> None:
     root = build({"properties": {"a": {}, "b": {}}, **schema}).root
     assert root is not None
-    assert names(settled(root, {})) == ["a", "b"]
-    assert names(settled(root, {"a": 1})) == ["a", "b*"]
-    assert names(settled(root, {"a": 1, "b": 2})) == ["a", "b*", "c"]
+    assert names(resolve_union(root, {})) == ["a", "b"]
+    assert names(resolve_union(root, {"a": 1})) == ["a", "b*"]
+    assert names(resolve_union(root, {"a": 1, "b": 2})) == ["a", "b*", "c"]
 
 
 def test_many_conditions_are_followed_together() -> None:
@@ -380,7 +380,7 @@ def test_many_conditions_are_followed_together() -> None:
     ]
     root = build({"type": "object", "properties": {"k": {"type": "integer"}}, "allOf": rules}).root
     assert root is not None
-    assert names(settled(root, {"k": 17})) == ["k", "p17"] and names(settled(root, {"k": 99})) == ["k"]
+    assert names(resolve_union(root, {"k": 17})) == ["k", "p17"] and names(resolve_union(root, {"k": 99})) == ["k"]
 
 
 def test_a_chosen_variant_is_kept_under_a_condition() -> None:
@@ -406,4 +406,4 @@ def test_conditions_are_decided_by_the_value(condition: Any, holds: Any, fails: 
     defs = {"c": {"properties": {"x": {"const": True}}, "required": ["x"]}}
     root = build({"if": condition, "then": {"required": ["then"]}, "else": {"required": ["else"]}, "$defs": defs}).root
     assert root is not None
-    assert names(settled(root, holds)) == ["then*"] and names(settled(root, fails)) == ["else*"]
+    assert names(resolve_union(root, holds)) == ["then*"] and names(resolve_union(root, fails)) == ["else*"]

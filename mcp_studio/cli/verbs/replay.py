@@ -21,7 +21,7 @@ from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
 from mcp_studio.redact import MARK
-from mcp_studio.schema.place import Path, found, put
+from mcp_studio.schema.place import Path, get_or_none, put
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.studio import Studio
 from mcp_studio.trace.diff import Difference, Ignore, path_text, shown, value_text
@@ -76,7 +76,7 @@ class Filling:
         """The params with everything filled in; None where something is missing."""
         value: Json = recorded.params
         for place in recorded.hidden:
-            text = found(value, place)
+            text = get_or_none(value, place)
             secret = await self._secret(step, place) if isinstance(text, str) else None
             if secret is None:
                 return None

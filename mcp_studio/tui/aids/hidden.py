@@ -7,7 +7,7 @@ from typing import cast
 
 from mcp_studio.jsontext import Json
 from mcp_studio.redact import is_secret_name
-from mcp_studio.schema.field import Field, inner, is_secret, settled
+from mcp_studio.schema.field import Field, inner, is_secret, resolve_union
 
 _MOST = 20_000
 """Places that are looked at; more than that is taken to hold one."""
@@ -27,7 +27,7 @@ def holds_secret(root: Field | None, value: Json) -> bool:
                 return True
             continue
         if isinstance(value, (dict, list)):
-            there = settled(field, value) if field is not None else None
+            there = resolve_union(field, value) if field is not None else None
             todo += [(inner(there, part) if there else None, str(part), item) for part, item in _parts(value)]
     return False
 

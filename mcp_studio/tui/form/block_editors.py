@@ -105,4 +105,4 @@ class ToolBlock(BlockEditor):
         if not wrong:
             return ""
         self._form.show_problems(wrong)
-        return wrong[0].said
+        return wrong[0].sentence

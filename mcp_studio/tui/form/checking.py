@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.check import own, wrong_members
+from mcp_studio.schema.check import problems_here, wrong_members
 from mcp_studio.schema.field import Field, List, Map, Object, SchemaProblem, Severity, inner
 from mcp_studio.schema.place import Path, pointer
 from mcp_studio.tui.form.outline import Settle
@@ -70,7 +70,7 @@ class Checks:
         return self._own(field, value)
 
     def _own(self, field: Field, value: Json) -> _Problems:
-        return [("", message, severity) for message, severity in own(field, value, strict=self._strict)]
+        return [("", message, severity) for message, severity in problems_here(field, value, strict=self._strict)]
 
     def _inside(self, path: Path, field: Field, value: Json, depth: int) -> _Problems:
         found: _Problems = []

@@ -21,7 +21,7 @@ from mcp_studio.schema.field import (
     Object,
     Text,
     Union,
-    settled,
+    resolve_union,
     starter,
 )
 from mcp_studio.schema.place import Path, pointer
@@ -123,9 +123,9 @@ class Editing(FormState):
         """The value with something at a place; missing objects on the way begin as their schema says."""
         for at in range(1, len(path)):
             above = path[:at]
-            if place.found(value, above) is None and isinstance(path[at], str):
+            if place.get_or_none(value, above) is None and isinstance(path[at], str):
                 field = self.field_at(above)
-                begun = starter(settled(field, None, self._state.chosen.get(above))) if field else None
+                begun = starter(resolve_union(field, None, self._state.chosen.get(above))) if field else None
                 value = place.put(value, above, begun if isinstance(begun, dict) else {}, self._before(value, above))
         return place.put(value, path, new, self._before(value, path))
 
@@ -135,9 +135,9 @@ class Editing(FormState):
             return ()
         holder = path[:-1]
         field = self.root if not holder else self.field_at(holder)
-        there = place.found(value, holder)
+        there = place.get_or_none(value, holder)
         if field is not None:
-            field = settled(field, there, self._state.chosen.get(holder))
+            field = resolve_union(field, there, self._state.chosen.get(holder))
         names = [one.name for one in field.fields()] if isinstance(field, Object) else []
         if path[-1] in names:
             return tuple(names[: names.index(path[-1])])

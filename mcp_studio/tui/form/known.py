@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.field import SchemaProblem
-from mcp_studio.schema.kinds import REQUIRED
+from mcp_studio.schema.keywords import REQUIRED
 from mcp_studio.schema.place import Path, path_of
 
 
@@ -55,7 +55,7 @@ class Told:
                 if all(one.message != problem.message for one in known):
                     known.append(problem)
                 return
-        words = problem.said
+        words = problem.sentence
         if all(one.message != words for one in self.loose):
             self.loose.append(SchemaProblem("", words, problem.severity))
 

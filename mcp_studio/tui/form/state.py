@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterable, Mapping, Set
 from dataclasses import replace
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import AS_JSON, Field, Form, JsonField, List, SchemaProblem, Union, field_at, settled
-from mcp_studio.schema.place import Path, found, has, path_of, pointer
+from mcp_studio.schema.field import AS_JSON, Field, Form, JsonField, List, SchemaProblem, Union, field_at, resolve_union
+from mcp_studio.schema.place import Path, get_or_none, has, path_of, pointer
 from mcp_studio.schema.text import from_text
 from mcp_studio.tui.form.checking import Checks
 from mcp_studio.tui.form.history import History, State
@@ -73,7 +73,7 @@ class FormState:
 
     def get(self, path: Path) -> Json:
         """What the value has at the place; None when nothing."""
-        return found(self.value, path)
+        return get_or_none(self.value, path)
 
     def path_of(self, place: str) -> Path:
         """The path of a JSON pointer into the value."""
@@ -94,7 +94,7 @@ class FormState:
             if len(self._settled) > _SETTLED:
                 self._settled.clear()
             # Field and value are kept, so that no others ever have their ids.
-            known = self._settled[key] = field, value, settled(field, value, chosen)
+            known = self._settled[key] = field, value, resolve_union(field, value, chosen)
         return known[2]
 
     def variant(self, path: Path, field: Union) -> int:

@@ -84,7 +84,7 @@ class AskDialog(Dialog[Value], scope="ask"):
         if wrong:
             self.form.show_problems(wrong)
             self.form.focus_first_problem()
-            self.say(wrong[0].said)
+            self.say(wrong[0].sentence)
         elif why := self._take(self.value):
             self.say(why)
         else:

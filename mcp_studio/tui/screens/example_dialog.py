@@ -135,10 +135,10 @@ def _verdict(example: Example, problems: Iterable[SchemaProblem], *, checked: bo
     """What the check of the whole schema says, and what the example says of itself."""
     found = list(problems)
     wrong = errors(found)
-    said = wrong[0].said if wrong else ""
+    said = wrong[0].sentence if wrong else ""
     more = f", and {units.plural(len(wrong) - 1, 'more error')}" if len(wrong) > 1 else ""
     if wrong:
         return glyphs().warning, "$state-busy", f"It is not valid: {said}{more}. {example.remark}".strip()
     if found:
-        return glyphs().warning, "$state-busy", found[0].said
+        return glyphs().warning, "$state-busy", found[0].sentence
     return glyphs().ok, "$state-ready", "The whole schema allows it." if checked else "It is complete."

@@ -18,7 +18,7 @@ from mcp_studio.present import questions as asking_words
 from mcp_studio.present.questions import toml_of
 from mcp_studio.safetext import safe
 from mcp_studio.schema.form import build
-from mcp_studio.schema.kinds import REQUIRED
+from mcp_studio.schema.keywords import REQUIRED
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.rules import rule_for
 from mcp_studio.tui.form.form_view import FormView

@@ -16,7 +16,7 @@ from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import file_stem
 from mcp_studio.safetext import safe
-from mcp_studio.schema.place import Path, found
+from mcp_studio.schema.place import Path, get_or_none
 from mcp_studio.tui.opened import Opened
 from mcp_studio.tui.screens.ask_dialog import AskDialog, Value
 
@@ -156,7 +156,7 @@ class SaveCall(AskDialog):
 
 def _reference(earlier: SavedCall | None, path: Path) -> str:
     """What an earlier file says at a place, where that is a reference alone: `NAME` or `keyring:NAME`."""
-    text = found(earlier.arguments, path) if earlier else None
+    text = get_or_none(earlier.arguments, path) if earlier else None
     whole = REFERENCE.fullmatch(text) if isinstance(text, str) else None
     if whole is None or whole[1]:
         return ""

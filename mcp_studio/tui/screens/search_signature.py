@@ -10,8 +10,8 @@ from mcp_studio.catalog.listing import Entry
 from mcp_studio.jsontext import Json, items_of, mapping, printable
 from mcp_studio.present.units import size_text
 from mcp_studio.protocol.views import PromptView, ResourceView, TemplateView, ToolView
-from mcp_studio.schema.kinds import Schema, kinds_of, listed, required_names
-from mcp_studio.schema.place import found, path_of
+from mcp_studio.schema.keywords import Schema, kinds_of, listed, required_names
+from mcp_studio.schema.place import get_or_none, path_of
 from mcp_studio.schema.uritemplate import TemplateError, variables
 
 MOST = 24
@@ -124,7 +124,7 @@ def _flat(schema: Json, root: Json) -> Schema:
         reference, parts = flat.get("$ref"), items_of(flat.get("allOf"))
         if isinstance(reference, str) and reference.startswith("#") and len(reference) < 400:
             path = path_of(reference[1:], root)
-            flat = {**mapping(found(root, path)), **{key: item for key, item in flat.items() if key != "$ref"}}
+            flat = {**mapping(get_or_none(root, path)), **{key: item for key, item in flat.items() if key != "$ref"}}
         elif parts and not flat.keys() & {"type", "properties", "enum", "const"}:
             rest = {key: item for key, item in flat.items() if key != "allOf"}
             flat = {**mapping(parts[0]), **rest}

@@ -26,12 +26,12 @@ from mcp_studio.schema.field import (
     Union,
     inner,
     json_types,
-    settled,
+    resolve_union,
 )
-from mcp_studio.schema.kinds import spell
+from mcp_studio.schema.keywords import spell
 from mcp_studio.schema.place import put
 from mcp_studio.schema.text import from_text, to_text
-from mcp_studio.schema.whole import Checked, loads
+from mcp_studio.schema.validator import Validator, loads
 
 MOST_FIELDS = 3_000
 
@@ -95,7 +95,7 @@ _SAYS_NOTHING = frozenset(
 
 def typed(field: Field | None, value: Any) -> Any:
     """The value, made anew from what its fields show: every text is shown and typed again, keys one after the other."""
-    own = settled(field, value) if field is not None else JsonField("")
+    own = resolve_union(field, value) if field is not None else JsonField("")
     made: Any = None
     if isinstance(value, dict) and value and isinstance(own, (Object, Map)):
         for key, item in value.items():
@@ -141,7 +141,7 @@ class Library:
     def __init__(self, schema: Any) -> None:
         before = getcontext()
         try:
-            self._checked = Checked(loads(dumps(schema)))
+            self._checked = Validator(loads(dumps(schema)))
         finally:
             setcontext(before)
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_studio.schema.kinds import wrong_format
+from mcp_studio.schema.keywords import wrong_format
 from mcp_studio.tui.aids import moment, month
 from mcp_studio.tui.aids.durations import duration, said
 from mcp_studio.tui.aids.moment import Kind, Moment

@@ -17,7 +17,7 @@ from mcp_studio.schema.field import SchemaProblem
 
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
-    "from mcp_studio.schema.whole import main; main(float(sys.argv[2]), int(sys.argv[3]))"
+    "from mcp_studio.schema.validator import main; main(float(sys.argv[2]), int(sys.argv[3]))"
 )
 _HERE = str(Path(__file__).resolve().parents[2])
 _LARGEST = 8 * MB

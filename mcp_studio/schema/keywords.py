@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import time
 from collections.abc import Callable
@@ -17,18 +18,8 @@ from mcp_studio.patterns import Pattern, PatternError, TooSlow
 Schema = dict[str, Any]
 
 
-class _Mark(str):
-    """A key that no schema from outside can have."""
-
-    __slots__ = ()
-    __hash__ = object.__hash__
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-
-REMARK = _Mark("remark")
-"""Under this key a schema that was made simple says what of it was lost, in a sentence."""
+REMARK = f"remark {os.urandom(8).hex()}"
+"""Under this key, which no server can guess, a schema that was made simple says in a sentence what of it was lost."""
 
 FORBIDDEN = "Another part of the schema does not allow this property."
 """The remark of a property that one part of a schema names and another one excludes."""
@@ -172,11 +163,7 @@ TYPE_WORDS = {"string": "text", "integer": "whole number", "number": "number", "
 
 def noun(value: Json) -> str:
     """What kind of thing a value is."""
-    if value is None or isinstance(value, bool):
-        return "null" if value is None else "true" if value else "false"
-    if isinstance(value, (str, list, dict)):
-        return {str: "text", list: "a list", dict: "an object"}[type(value)]
-    return "a number"
+    return TYPE_NAMES[type_of(value)]
 
 
 def spell(value: Json, width: int = 0) -> str:

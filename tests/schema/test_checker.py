@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from mcp_studio.limits import MB, Limits
+from mcp_studio.schema.checker import Checker
 from mcp_studio.schema.field import SchemaProblem
-from mcp_studio.schema.worker import Checker
 from tests.support import run, wait_until
 
 ENDLESS = {"pattern": "^(a|aa)+$"}
@@ -212,7 +212,7 @@ def test_no_reference_is_fetched() -> None:
 OWNER = """
 import asyncio, sys
 from mcp_studio.limits import Limits
-from mcp_studio.schema.worker import Checker
+from mcp_studio.schema.checker import Checker
 async def main():
     one = Checker(Limits(check_time=float(sys.argv[1])))
     await one.check({"type": "integer"}, 1)
@@ -238,7 +238,7 @@ def test_it_does_not_outlive_an_owner_that_was_killed(doing: str) -> None:
 
 
 def test_the_owner_imports_nothing_heavy() -> None:
-    code = "import sys, mcp_studio.schema.worker, mcp_studio.schema.form; print(*sys.modules)"
+    code = "import sys, mcp_studio.schema.checker, mcp_studio.schema.form; print(*sys.modules)"
     root = Path(__file__).resolve().parents[2]
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True)
     assert not {"jsonschema", "referencing", "textual", "pydantic"} & set(loaded.stdout.split())

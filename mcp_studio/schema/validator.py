@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from mcp_studio.jsontext import ExactFloat, Json
-from mcp_studio.schema import kinds as wording
-from mcp_studio.schema.kinds import to_python
+from mcp_studio.schema import keywords as wording
+from mcp_studio.schema.keywords import to_python
 from mcp_studio.schema.place import pointer
 
 
@@ -34,7 +34,6 @@ _SAID = {
     "uniqueItems": wording.TWICE,
     "contains": "has no item, or not as many, of the kind that the schema asks for",
     "not": "is a value that the schema excludes",
-    "propertyNames": "has a property with a name that the schema does not allow",
     "unevaluatedProperties": "has properties that the schema does not allow",
     "unevaluatedItems": "has items that the schema does not allow",
     "additionalItems": wording.TOO_MANY,
@@ -45,7 +44,7 @@ Finding = tuple[str, str, str]
 """JSON pointer, message, severity."""
 
 
-class Checked:
+class Validator:
     """One schema, made ready once; numbers are expected as int and Decimal, so that nothing is rounded."""
 
     def __init__(self, schema: Json) -> None:
@@ -310,9 +309,9 @@ def _guarded(serve: Callable[[], None]) -> None:
 
 
 def _serve(source: BinaryIO, output: BinaryIO, seconds: float) -> None:
-    Checked(True).findings(None)  # what it imports is paid before the first check is timed
+    Validator(True).findings(None)  # what it imports is paid before the first check is timed
     _say(output, "ready")
-    last: tuple[bytes, Checked | None] = (b"", None)
+    last: tuple[bytes, Validator | None] = (b"", None)
     while line := source.readline():
         schema_size, value_size = json.loads(line)
         schema, value = source.read(schema_size), source.read(value_size)
@@ -321,7 +320,7 @@ def _serve(source: BinaryIO, output: BinaryIO, seconds: float) -> None:
         _alarm(seconds)
         checked = last[1] if last[0] == schema else None
         if checked is None:
-            checked = Checked(loads(schema))
+            checked = Validator(loads(schema))
             last = (schema, checked)
         found = checked.findings(loads(value))
         _alarm(0)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from mcp_studio.schema.whole import Checked, loads
+from mcp_studio.schema.validator import Validator, loads
 from tests.schema.proof.strategies import NONSENSE
 
 
@@ -21,7 +21,7 @@ def _decimals() -> Any:
 
 def errors(schema: Any, value: Any) -> list[tuple[str, str]]:
     """Places and messages; nothing may be left unchecked."""
-    found = Checked(schema).findings(value)
+    found = Validator(schema).findings(value)
     assert all(severity == "error" for _, _, severity in found), found
     return [(pointer, message) for pointer, message, _ in found]
 
@@ -129,13 +129,13 @@ def test_values_that_fit_have_no_problem(schema: str, value: str) -> None:
     ],
 )
 def test_what_cannot_be_checked_is_one_warning(schema: Any, reason: str) -> None:
-    ((pointer, message, severity),) = Checked(schema).findings({"a": 1})
+    ((pointer, message, severity),) = Validator(schema).findings({"a": 1})
     assert (pointer, severity) == ("", "warning")
     assert message.startswith(f"unchecked: {reason}")
 
 
 def test_a_schema_whose_id_is_no_text_is_said_to_be_invalid() -> None:
-    ((_, message, severity),) = Checked({"$id": False}).findings(None)
+    ((_, message, severity),) = Validator({"$id": False}).findings(None)
     assert severity == "warning" and message.startswith("unchecked: the schema is invalid at /$id")
 
 
@@ -148,5 +148,5 @@ def test_problems_are_bounded_in_number_and_length() -> None:
 @given(NONSENSE, NONSENSE)
 @settings(max_examples=300)
 def test_any_schema_is_applied_to_any_value_or_said_to_be_beyond_checking(schema: Any, value: Any) -> None:
-    for _, message, severity in Checked(schema).findings(value):
+    for _, message, severity in Validator(schema).findings(value):
         assert message and severity in ("error", "warning")
