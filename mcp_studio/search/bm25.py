@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Cjk
 from mcp_studio.search.fields import Fields, fields
-from mcp_studio.search.index_file import packed, unpacked
+from mcp_studio.search.index_file import Arrays, Redact, packed, unpacked
 from mcp_studio.search.method import EVERYWHERE, LONGEST, Answer, Document, Query, Scope, Scored
 from mcp_studio.search.question import Term, deeds_of, deeds_wanted, read
 from mcp_studio.search.tokens import JIEBA_MISSING, Segment, dictionary, stem, words
 
 if TYPE_CHECKING:
     from rank_bm25 import BM25Okapi
-
-    from mcp_studio.search.index_file import Arrays, Redact
 
 NAME_SHARE = 0.3
 """What a name adds that the question covers wholly; the best words alone are 1."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref
 from mcp_studio.config.model import Cjk
 from mcp_studio.search import auto
-from mcp_studio.search.index_file import Redact, key_of, read, write
+from mcp_studio.search.index_file import IndexFile, Redact, key_of
 from mcp_studio.search.method import (
     BY_LETTERS,
     LONGEST,
@@ -75,24 +75,17 @@ class Listed(NamedTuple):
     tags: tuple[str, ...] = ()
 
 
-class Kept(NamedTuple):
-    """Where an index is kept."""
-
-    file: Path
-    redact: Redact
-
-
 class Feed:
     """A method and what it was not given yet. Whatever it raises is its `problem`."""
 
-    def __init__(self, offer: Offer, documents: Iterable[Document], kept: Kept | None = None) -> None:
+    def __init__(self, offer: Offer, documents: Iterable[Document], file: IndexFile | None = None) -> None:
         self.offer = offer
         self.method: Method | None = None
         self.problem: SearchProblem | None = None
         self._has: set[Ref] = set()
         self._gone = 0
         self._todo: dict[Ref, Document | None] = {document.ref: document for document in documents}
-        self._kept = kept
+        self._file = file
         """Where the index of just these documents is kept."""
 
     @property
@@ -112,7 +105,7 @@ class Feed:
 
     def change(self, changes: Mapping[Ref, Document | None]) -> None:
         """Note what there is now under some names."""
-        self._kept = None
+        self._file = None
         self._todo.update(changes)
 
     def step(self) -> bool:
@@ -125,16 +118,16 @@ class Feed:
                 self._restore(cast("Bm25 | Substring", self.method))
             else:
                 self._give(self.method, dict(islice(self._todo.items(), _BATCH)))
-                if self._kept is not None and not self._todo:
-                    write(self._kept.file, cast("Bm25 | Substring", self.method).state(self._kept.redact))
-                    self._kept = None
+                if self._file is not None and not self._todo:
+                    self._file.write(cast("Bm25 | Substring", self.method).state(self._file.redact))
+                    self._file = None
         except SearchProblem as problem:
             self.problem, self.method = problem, None
         return True
 
     def _restore(self, method: Bm25 | Substring) -> None:
         """Take the index that is kept; a file that is none is made anew."""
-        arrays = read(self._kept.file) if self._kept is not None else None
+        arrays = self._file.read() if self._file is not None else None
         if arrays is None:
             return
         try:
@@ -144,7 +137,7 @@ class Feed:
             return
         self._has.update(self._todo)
         self._todo.clear()
-        self._kept = None
+        self._file = None
 
     def _give(self, method: Method, batch: Mapping[Ref, Document | None]) -> None:
         for ref in batch:
@@ -268,11 +261,11 @@ class Engine:
         """A method, made by the next steps if it was not yet; who asks once may get one that was kept."""
         if name not in self.feeds:
             offer, documents = self._offers[name], list(self._documents())
-            kept = None
-            if once and offer.kept and self._cache is not None and len(documents) >= _MANY:
+            file = None
+            if once and offer.storable and self._cache is not None and len(documents) >= _MANY:
                 self._key = self._key or key_of(documents)
-                kept = Kept(self._cache / "search" / f"{name}-{self._key}.npz", self._redact)
-            self.feeds[name] = Feed(offer, documents, kept)
+                file = IndexFile(self._cache / "search" / f"{name}-{self._key}.npz", self._redact)
+            self.feeds[name] = Feed(offer, documents, file)
         return self.feeds[name]
 
     # -------------------------------------------------------------- meaning
@@ -475,5 +468,5 @@ def own_offers(cache: Path | None, cjk: Cjk) -> dict[str, Offer]:
         module, _, kind = place.partition(":")
         return getattr(import_module(module), kind)(*arguments.get(name, ()))
 
-    kept = ("substring", "bm25") if cjk == "characters" else ("substring",)  # a dictionary may be another next time
-    return {name: Offer(name, title, partial(make, name, place), kept=name in kept) for name, title, place in OWN}
+    storable = ("substring", "bm25") if cjk == "characters" else ("substring",)  # a dictionary may change
+    return {name: Offer(name, title, partial(make, name, place), "", name in storable) for name, title, place in OWN}

@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from mcp_studio.catalog.listing import KINDS, Entry, Ref
 from mcp_studio.search.fields import fields
-from mcp_studio.search.index_file import packed, unpacked
+from mcp_studio.search.index_file import Arrays, Redact, packed, unpacked
 from mcp_studio.search.method import BY_LETTERS, BY_LIKENESS, LONGEST, Answer, Document, Query, Scope, Scored
 from mcp_studio.search.tokens import stem
-
-if TYPE_CHECKING:
-    from mcp_studio.search.index_file import Arrays, Redact
 
 LONGEST_NAME = 200
 """Characters of a name that are compared."""

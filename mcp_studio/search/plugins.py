@@ -32,8 +32,8 @@ class Offer(NamedTuple):
     """Imports what it needs; may take seconds."""
     package: str = ""
     """Empty for our own."""
-    kept: bool = False
-    """Its index can be kept in a file: it has `state` and `restore`."""
+    storable: bool = False
+    """Its index can be stored in a file: it has `state` and `restore`."""
 
     @property
     def label(self) -> str:

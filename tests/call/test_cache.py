@@ -46,11 +46,11 @@ def test_other_servers_and_addresses_have_their_own() -> None:
     assert not stage.has(server="t") and not stage.has("a:c")
 
 
-@pytest.mark.parametrize("more", [{"ttl": 0}, {"sendings": 2}, {"size": 16 * MB + 1}])
-def test_what_is_not_to_be_kept_replaces_what_was(more: dict[str, int]) -> None:
+@pytest.mark.parametrize(("ttl", "sendings", "size"), [(0, 1, 10), (60, 2, 10), (60, 1, 16 * MB + 1)])
+def test_what_is_not_to_be_kept_replaces_what_was(ttl: int, sendings: int, size: int) -> None:
     stage = Stage()
     stage.read()
-    stage.read(**more)
+    stage.read(ttl=ttl, sendings=sendings, size=size)
     assert not stage.has()
 
 

@@ -11,7 +11,7 @@ import pytest
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.redact import Redactor
 from mcp_studio.search.bm25 import Bm25
-from mcp_studio.search.index_file import key_of, read, write
+from mcp_studio.search.index_file import IndexFile, key_of
 from mcp_studio.search.method import Document, Query
 from mcp_studio.search.names import Substring
 from tests.search.index_kit import Make
@@ -31,8 +31,9 @@ ASKED = ("list files", "delete_file", "dleete", "größe", "文件", "s3.list", 
 def test_a_restored_method_answers_as_the_one_that_was_kept(kind: type[Bm25 | Substring], tmp_path: Path) -> None:
     whole, again = kind(), kind()
     whole.add(DOCUMENTS)
-    write(tmp_path / "a.npz", whole.state(bytes))
-    arrays = read(tmp_path / "a.npz")
+    file = IndexFile(tmp_path / "a.npz", bytes)
+    file.write(whole.state(bytes))
+    arrays = file.read()
     assert arrays is not None
     again.restore([document.ref for document in DOCUMENTS], arrays)
     more = Document(Ref("tool", "s1", "list_zebras"), {"description": "Lists all files that zebras have"})
@@ -100,14 +101,15 @@ def test_secrets_are_not_kept(indexes: Make, tmp_path: Path) -> None:
     index = indexes(cache=tmp_path, redact=redactor.bytes)
     index.list("s0", "tool", [secret, *(one._replace(ref=Ref("tool", "s0", one.ref.name)) for one in DOCUMENTS)])
     assert index.ask_now("says", once=True).hits
-    arrays = [array.tobytes() for file in tmp_path.glob("search/*") for array in (read(file) or {}).values()]
+    files = [IndexFile(file, bytes).read() or {} for file in tmp_path.glob("search/*")]
+    arrays = [array.tobytes() for file in files for array in file.values()]
     assert any(b"says" in data for data in arrays)
     assert not any(b"hush-hush" in data or b"hushhush" in data for data in arrays)
 
 
 def test_only_the_newest_few_are_kept(tmp_path: Path) -> None:
-    for number in range(12):
-        file = tmp_path / f"bm25-{key_of(DOCUMENTS[:number])}.npz"
-        write(file, {"deeds": np.zeros(1, np.uint8)})
+    files = [tmp_path / f"bm25-{key_of(DOCUMENTS[:number])}.npz" for number in range(12)]
+    for number, file in enumerate(files):
+        IndexFile(file, bytes).write({"deeds": np.zeros(1, np.uint8)})
         os.utime(file, (number, number))
-    assert len(list(tmp_path.iterdir())) == 8 and file.exists()
+    assert sorted(tmp_path.iterdir()) == sorted(files[4:])
