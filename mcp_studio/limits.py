@@ -13,7 +13,7 @@ class Limits:
     """One value per bound; every field can be set in `[limits]` of config.toml."""
 
     connect: float = 15.0
-    """Connecting, all phases together; getting a token for it without a person is not counted."""
+    """Connecting, all phases together, getting a token for it without a person among them."""
     probe: float = 1.0
     """Waiting for `server/discover` on stdio before the handshake of the older era is tried."""
     call_idle: float = 60.0
@@ -49,7 +49,7 @@ class Limits:
     items: int = 10_000
     """Entries of one listing."""
     server_requests: int = 512
-    """Requests of one server open at a time; more get no answer, and are counted in the trace."""
+    """Requests of one server open at a time; more get no answer, which the trace says."""
     prompts: int = 5
     """Questions of one server shown at a time; more wait their turn unseen."""
     prompts_minute: int = 10

@@ -149,9 +149,9 @@ class _Sending:
         )  # fmt: skip
         total = limit_of("total", limits.call_total, "limits.call_total", call.timeouts, connection.timeouts)
         deadline = Deadline(total, total, limits.call_longest)
-        waiting, core = connection.waiting, self._kind == "core"
+        core = self._kind == "core"
         try:
-            with waiting.lasting(identity, call.on_progress, deadline) if core else nullcontext():
+            with connection.lasting(identity, call.on_progress, deadline) if core else nullcontext():
                 async with deadline.scope:
                     return _reply(await self._watch(task, deadline))
         except TimeoutError:

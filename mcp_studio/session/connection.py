@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import partial
 from typing import Literal, NamedTuple, TypeVar
 
-from mcp_studio.config.model import Kind, Timeouts
+from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
@@ -91,11 +92,6 @@ class Deadline:
             self._paused_at = None
             self.extend()
 
-    def expire(self) -> None:
-        """It is over now."""
-        if not self.scope.expired():
-            self.scope.reschedule(self._now())
-
     @property
     def paused(self) -> bool:
         """A person is being asked."""
@@ -112,48 +108,6 @@ class Deadline:
 
 
 T = TypeVar("T")
-
-
-class ConnectClock:
-    """The time of connecting, which stands still while credentials are fetched: that has bounds of its own.
-
-    Args:
-        longest: seconds that all pauses together may take.
-    """
-
-    def __init__(self, longest: float) -> None:
-        self._longest = longest
-        self._deadlines: list[Deadline] = []
-        self._pauses = 0
-
-    def pause(self) -> None:
-        """It stands still from now on; pauses nest."""
-        self._pauses += 1
-        for deadline in self._deadlines:
-            deadline.pause()
-
-    def resume(self) -> None:
-        """It goes on."""
-        self._pauses -= 1
-        for deadline in self._deadlines:
-            deadline.resume()
-
-    def expire(self) -> None:
-        """Nobody wants to wait any longer."""
-        for deadline in self._deadlines:
-            deadline.expire()
-
-    async def within(self, seconds: float, work: Awaitable[T]) -> T:
-        """Wait for something at most so many seconds of this clock; raises TimeoutError."""
-        deadline = Deadline(seconds, seconds, seconds + self._longest)
-        async with deadline.scope:
-            for _ in range(self._pauses):
-                deadline.pause()
-            self._deadlines.append(deadline)
-            try:
-                return await work
-            finally:
-                self._deadlines.remove(deadline)
 
 
 OnProgress = Callable[[float, float | None, str], None]
@@ -203,113 +157,6 @@ def fail(future: asyncio.Future[T], error: StudioError) -> None:
         future.exception()
 
 
-class Waiting:
-    """Who waits for what.
-
-    Args:
-        inflight: shows them among those of all servers.
-        stop: gives a request up, for whoever cancels it there.
-    """
-
-    def __init__(self, inflight: InFlight, server: str, core: ClientCore, stop: Callable[[RequestId], None]) -> None:
-        self._inflight = inflight
-        self._server = server
-        self._core = core
-        self._stop = stop
-        self._waiters: dict[RequestId, Waiter] = {}
-        self._lasting: dict[RequestId, tuple[OnProgress, Deadline]] = {}
-        self._pauses = 0
-
-    @property
-    def calls(self) -> set[RequestId]:
-        """The open requests that want to hear of progress: calls."""
-        return {identity for identity, waiter in self._waiters.items() if waiter.on_progress is not None}
-
-    def add(self, out: Outgoing, deadline: Deadline, on_progress: OnProgress | None) -> Waiter:
-        """A request is about to be sent."""
-        identity = out.id if out.id is not None else 0
-        call = on_progress is not None
-        shown = Running(self._server, out.method, out.target, identity, lambda: self._cancel(identity), call)
-        waiter = Waiter(asyncio.get_running_loop().create_future(), deadline, on_progress, shown)
-        self._waiters[identity] = waiter
-        self._inflight.add(shown)
-        return waiter
-
-    def begin(self, deadline: Deadline) -> None:
-        """A deadline has started; it stands still at once where a person is being asked."""
-        if self._pauses:
-            deadline.pause()
-
-    def remove(self, identity: RequestId) -> None:
-        """A request is answered, or nobody waits any more."""
-        if waiter := self._waiters.pop(identity, None):
-            self._inflight.remove(waiter.shown)
-
-    @contextmanager
-    def lasting(self, identity: RequestId, on_progress: OnProgress, deadline: Deadline) -> Generator[None]:
-        """Go on after the answer with its progress and its deadline, as a task of 2025-11-25 makes it."""
-        self._lasting[identity] = on_progress, deadline
-        self._core.lasting.add(identity)
-        try:
-            yield
-        finally:
-            del self._lasting[identity]
-            self._core.lasting.discard(identity)
-
-    def pause(self) -> None:
-        """A person is being asked by this server: no deadline runs, also of requests that follow; pauses nest."""
-        self._pauses += 1
-        if self._pauses == 1:
-            self._set_paused(True)
-
-    def resume(self) -> None:
-        """The person has answered."""
-        self._pauses -= 1
-        if self._pauses == 0:
-            self._set_paused(False)
-
-    def _set_paused(self, paused: bool) -> None:
-        deadlines = [deadline for _, deadline in self._lasting.values()]
-        for waiter in self._waiters.values():
-            waiter.shown.paused = paused
-            deadlines.append(waiter.deadline)
-        for deadline in deadlines:
-            deadline.pause() if paused else deadline.resume()
-
-    def answered(self, event: Answered | Refused, size: int) -> None:
-        """An answer came; `size` is that of its frame."""
-        if (waiter := self._waiters.get(event.id)) and not waiter.answer.done():
-            waiter.answer.set_result(Reply(event, size, event.id))
-
-    def progressed(self, event: Progressed) -> None:
-        """Progress came: the idle limit starts anew."""
-        waiter = self._waiters.get(event.id)
-        if waiter is None:
-            if lasting := self._lasting.get(event.id):
-                lasting[0](event.progress, event.total, event.message)
-            return
-        waiter.deadline.extend()
-        shown = waiter.shown
-        shown.done, shown.total, shown.message = event.progress, event.total, event.message
-        shown.progressed = time.monotonic()
-        if waiter.on_progress is not None:
-            waiter.on_progress(event.progress, event.total, event.message)
-
-    def fail(self, identity: RequestId, error: StudioError) -> None:
-        """There will be no usable answer to a request."""
-        if waiter := self._waiters.get(identity):
-            fail(waiter.answer, error)
-
-    def fail_all(self, error: Callable[[], StudioError]) -> None:
-        """There will be no answers any more; each waiter gets an error of its own."""
-        for waiter in self._waiters.values():
-            fail(waiter.answer, error())
-
-    def _cancel(self, identity: RequestId) -> None:
-        if identity in self._waiters:
-            self._stop(identity)
-
-
 class Connection:
     """Sends requests and settles them; implements `transport.base.Sink`.
 
@@ -331,9 +178,7 @@ class Connection:
         on_event: Callable[[ev.Event], None],
         spawn: Spawn,
         inflight: InFlight,
-        clock: ConnectClock,
     ) -> None:
-        self._clock = clock
         self._transport = transport
         self._tap = tap
         self._limits = limits
@@ -341,7 +186,10 @@ class Connection:
         self._probe_time = probe
         self._on_event = on_event
         self._spawn = spawn
-        self.waiting = Waiting(inflight, tap.server, core, self._stop)
+        self._inflight = inflight
+        self._waiters: dict[RequestId, Waiter] = {}
+        self._lasting: dict[RequestId, tuple[OnProgress, Deadline]] = {}
+        self._pauses = 0
         self._frame_size = 0
         self._flushing = False
         self._turn = asyncio.Lock()
@@ -349,12 +197,8 @@ class Connection:
         self._ready: asyncio.Future[ev.Ready] = loop.create_future()
         self.ended: asyncio.Future[StudioError | None] = loop.create_future()
         """Settled when the connection is over: why, or None when it was closed on purpose."""
-        self.died = False
-        """The transport ended by itself."""
         self.on_given_up: Callable[[RequestId], None] = lambda identity: None
         """Told of each request that somebody has stopped waiting for."""
-        self.on_dropped: Callable[[Outgoing, StudioError], None] = lambda out, error: None
-        """Told of each request that the transport got no answer to."""
         self.core = core
         self.sift: Callable[[bytes, Parsed], Parsed] = lambda frame, parsed: parsed
         """Takes out of a frame what is not for the protocol core: answers to what was written by hand."""
@@ -378,19 +222,9 @@ class Connection:
         self._transport.negotiated(ready.version)
         return Opening(opened, ready, (started - began) * 1000, (time.perf_counter() - started) * 1000)
 
-    @property
-    def spoken(self) -> Kind:
-        """The transport in use; it holds once the connection is open."""
-        return self._transport.kind
-
-    def closed_on_purpose(self) -> None:
-        """Somebody wants it closed: whoever waits for `ended` goes on and closes it."""
-        self._end(None)
-
     async def _probe(self) -> None:
         """A server that stays silent on the probe is asked in the older way."""
-        with suppress(TimeoutError):
-            await self._clock.within(self._probe_time, asyncio.wait((self._ready,)))
+        await asyncio.wait((self._ready,), timeout=self._probe_time)
         if self.core.probing and not self._ready.done():
             self._tap.note(f"no answer to server/discover within {self._probe_time:g} s: trying initialize")
             self.core.fall_back()
@@ -398,7 +232,7 @@ class Connection:
 
     async def close(self) -> None:
         """End the transport in a bounded time."""
-        self._end(None)
+        self.end(None)
         try:
             await self._transport.close()
         finally:
@@ -446,10 +280,16 @@ class Connection:
         if on_id is not None:
             on_id(out.id)
         deadline = deadline or self.deadline()
-        waiter = self.waiting.add(out, deadline, on_progress)
+        shown = Running(
+            self._tap.server, out.method, out.target, out.id, partial(self._stop, out.id), on_progress is not None
+        )
+        waiter = Waiter(asyncio.get_running_loop().create_future(), deadline, on_progress, shown)
+        self._waiters[out.id] = waiter
+        self._inflight.add(shown)
         try:
             async with deadline.begin():
-                self.waiting.begin(deadline)
+                if self._pauses:
+                    deadline.pause()
                 await self._send(out, follows, under)
                 if on_sent is not None:
                     on_sent()
@@ -461,7 +301,36 @@ class Connection:
             self._give_up(out.id, "cancelled")
             raise
         finally:
-            self.waiting.remove(out.id)
+            del self._waiters[out.id]
+            self._inflight.remove(shown)
+
+    @property
+    def calls(self) -> set[RequestId]:
+        """The open requests that want to hear of progress: calls."""
+        return {identity for identity, waiter in self._waiters.items() if waiter.on_progress is not None}
+
+    @contextmanager
+    def lasting(self, identity: RequestId, on_progress: OnProgress, deadline: Deadline) -> Generator[None]:
+        """Go on after the answer with its progress and its deadline, as a task of 2025-11-25 makes it."""
+        self._lasting[identity] = on_progress, deadline
+        self.core.lasting.add(identity)
+        try:
+            yield
+        finally:
+            del self._lasting[identity]
+            self.core.lasting.discard(identity)
+
+    def pause(self) -> None:
+        """A person is being asked by this server: no deadline runs, also of requests that follow; pauses nest."""
+        self._pauses += 1
+        if self._pauses == 1:
+            self._set_paused(True)
+
+    def resume(self) -> None:
+        """The person has answered."""
+        self._pauses -= 1
+        if self._pauses == 0:
+            self._set_paused(False)
 
     def notify(self, method: str, params: dict[str, Json] | None = None) -> None:
         """Send a notification with what is sent next."""
@@ -502,25 +371,24 @@ class Connection:
         self._tap.gave_up(out.id, lost=True)
         for event in self.core.undelivered(out.id, error):
             self._handle(event)
-        self.on_dropped(out, error)
         self._flush_soon()
 
     def closed(self, error: StudioError | None) -> None:
         """The transport ended by itself."""
-        self.died = True
-        self._end(self._tap.cleaned(error or ConnectionLost("The server closed the connection.")))
+        self.end(self._tap.cleaned(error or ConnectionLost("The server closed the connection.")))
 
     # ------------------------------------------------------------------ inside
 
     def _handle(self, event: ev.Event) -> None:
         if isinstance(event, (ev.Answered, ev.Refused)):
             self._tap.matched(event.id)
-            self.waiting.answered(event, self._frame_size)
+            if (waiter := self._waiters.get(event.id)) and not waiter.answer.done():
+                waiter.answer.set_result(Reply(event, self._frame_size, event.id))
         elif isinstance(event, ev.Progressed):
-            self.waiting.progressed(event)
+            self._on_progress(event)
         elif isinstance(event, ev.Broken):
             self._tap.matched(event.id)
-            self.waiting.fail(event.id, event.error)
+            self._fail(event.id, event.error)
         elif isinstance(event, ev.Ready):
             if not self._ready.done():
                 self._ready.set_result(event)
@@ -530,6 +398,33 @@ class Connection:
             if isinstance(event, ev.Withdrawn):
                 self._tap.withdrawn(event.id)
             self._on_event(event)
+
+    def _set_paused(self, paused: bool) -> None:
+        deadlines = [deadline for _, deadline in self._lasting.values()]
+        for waiter in self._waiters.values():
+            waiter.shown.paused = paused
+            deadlines.append(waiter.deadline)
+        for deadline in deadlines:
+            deadline.pause() if paused else deadline.resume()
+
+    def _on_progress(self, event: Progressed) -> None:
+        """Progress came: the idle limit starts anew."""
+        waiter = self._waiters.get(event.id)
+        if waiter is None:
+            if lasting := self._lasting.get(event.id):
+                lasting[0](event.progress, event.total, event.message)
+            return
+        waiter.deadline.extend()
+        shown = waiter.shown
+        shown.done, shown.total, shown.message = event.progress, event.total, event.message
+        shown.progressed = time.monotonic()
+        if waiter.on_progress is not None:
+            waiter.on_progress(event.progress, event.total, event.message)
+
+    def _fail(self, identity: RequestId, error: StudioError) -> None:
+        """There will be no usable answer to a request."""
+        if waiter := self._waiters.get(identity):
+            fail(waiter.answer, error)
 
     async def _send(self, out: Outgoing, follows: RequestId | None = None, under: int = 0) -> None:
         self._tap.expect(out, follows, under)
@@ -561,8 +456,9 @@ class Connection:
 
     def _stop(self, identity: RequestId) -> None:
         """Somebody no longer wants the answer to a request that is no call."""
-        self._give_up(identity, "cancelled")
-        self.waiting.fail(identity, StudioError("The request was cancelled."))
+        if identity in self._waiters:
+            self._give_up(identity, "cancelled")
+            self._fail(identity, StudioError("The request was cancelled."))
 
     def _give_up(self, identity: RequestId, reason: str) -> None:
         self._tap.gave_up(identity)
@@ -570,11 +466,13 @@ class Connection:
         self._put(self.core.cancel(identity, reason))
         self.on_given_up(identity)
 
-    def _end(self, error: StudioError | None) -> None:
+    def end(self, error: StudioError | None = None) -> None:
+        """It is over, on purpose where there is no error: whoever waits for `ended` goes on and closes it."""
         if self.ended.done():
             return
         self.ended.set_result(error)
-        self.waiting.fail_all(self._lost)
+        for waiter in self._waiters.values():
+            fail(waiter.answer, self._lost())
         fail(self._ready, error or Unreachable("The connection was closed before it was ready."))
 
     def _lost(self) -> ConnectionLost:

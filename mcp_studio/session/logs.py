@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 LONGEST = 8_000
 """Characters kept of one message; the trace has the whole."""
 _NAME = 200
-_SMALL = 32 * 1024
-"""Bytes of a message whose data is written whole, which is quicker than writing as much as is kept."""
 
 
 class LogMessage(NamedTuple):
@@ -95,23 +92,18 @@ class LogStore:
         """Every message, as it comes."""
 
     def add(
-        self, server: str, params: dict[str, Json], *, request: str = "", entry: int = 0, size: int = 0,
-        plain: bool = False,
-    ) -> LogMessage:  # fmt: skip
+        self, server: str, params: dict[str, Json], *, request: str = "", entry: int = 0, plain: bool = False
+    ) -> LogMessage:
         """Keep the parameters of one notification; whatever is missing or wrong in them is empty.
 
         Args:
-            size: bytes of the notification, 0 where that is not known.
             plain: it is known already that there is no secret in them.
         """
         self.total += 1
         self.revision += 1
         redact: Callable[[str], str] = str if plain else self._redact
         data, level = params.get("data"), _text(params, "level")
-        if isinstance(data, str):
-            raw = data
-        else:
-            raw = dumps(data).decode("utf-8", "replace") if 0 < size <= _SMALL else _beginning(data, LONGEST * 2)
+        raw = data if isinstance(data, str) else dumps(data).decode("utf-8", "replace")
         text = redact(raw[: LONGEST * 2])[:LONGEST]
         message = LogMessage(
             self.total, time.time(), server, level if level in LOG_LEVELS else self._redact(level),
@@ -160,18 +152,6 @@ class LogStore:
 def _has(message: LogMessage, words: list[str]) -> bool:
     text = f"{message.server} {message.level} {message.logger} {message.text}".casefold()
     return all(word in text for word in words)
-
-
-def _beginning(value: Json, most: int) -> str:
-    """The JSON text of a value, cut somewhere after `most` characters: a large one is never written whole."""
-    found: list[str] = []
-    size = 0
-    for part in json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).iterencode(value):
-        found.append(part)
-        size += len(part)
-        if size > most:
-            break
-    return "".join(found).encode("utf-8", "backslashreplace").decode()
 
 
 def _text(params: dict[str, Json], key: str) -> str:

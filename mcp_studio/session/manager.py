@@ -14,7 +14,7 @@ from mcp_studio.errors import Unreachable, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.redact import Redactor
-from mcp_studio.session.connection import ConnectClock, Connection
+from mcp_studio.session.connection import Connection
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.logs import LogLevels, LogStore
 from mcp_studio.session.raw import ByHand
@@ -28,7 +28,7 @@ from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Transport
 
-MakeTransport = Callable[[ServerConfig, Limits, ServerTap, ConnectClock | None], Transport]
+MakeTransport = Callable[[ServerConfig, Limits, ServerTap], Transport]
 
 
 class ConnectionManager:
@@ -241,9 +241,9 @@ class ConnectionManager:
 
     # ------------------------------------------------------------------ for supervisors
 
-    def transport(self, config: ServerConfig, tap: ServerTap, clock: ConnectClock | None = None) -> Transport:
+    def transport(self, config: ServerConfig, tap: ServerTap) -> Transport:
         """Make the transport of a server."""
-        return self._make_transport(config, self.limits, tap, clock)
+        return self._make_transport(config, self.limits, tap)
 
     def tap(self, config: ServerConfig, ledger: Ledger | None = None) -> ServerTap:
         """Make the tap of a server, or of a connection beside its own; its secrets are told to the redactor first."""
@@ -288,8 +288,8 @@ class ConnectionManager:
         elif method == "notifications/message":
             entry = tap.newest
             request = tap.carrier(entry) if supervisor.status.modern and entry is not None else ""
-            number, size = (entry.number, entry.size) if entry is not None else (0, 0)
-            self.logs.add(name, params, request=request, entry=number, size=size, plain=entry is not None and tap.plain)
+            number = entry.number if entry is not None else 0
+            self.logs.add(name, params, request=request, entry=number, plain=entry is not None and tap.plain)
         self._refresher.on_notification(name, method)
         self.subscriptions.on_notification(name, method, params)
         self.notified.emit((name, method, params))

@@ -1,39 +1,33 @@
 """Frames that are written by hand: sent as they are, with what comes back collected, beside all that we send ourselves.
 
 An answer to such a frame never reaches the protocol core, which would take it for an answer to nothing, or for one to
-a request of ours. Ids are matched on their JSON value, so that `null`, `1.5` and an object find their answers too.
+a request of ours. What answers no request at all, as with the id `null`, is taken for an answer to the newest frame.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
-from collections.abc import Sequence
-from typing import cast
 
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import ConnectionLost, LimitExceeded, StudioError, Unreachable
-from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
+from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.limits import MB, Limits
 from mcp_studio.protocol.core import ClientCore
-from mcp_studio.protocol.events import Outgoing, RequestId
+from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.message import Failure, Malformed, Message, Parsed, Request, Response, parse
-from mcp_studio.protocol.versions import LATEST_MODERN, META_VERSION, NAMED, era_of
-from mcp_studio.session.connection import ConnectClock, Connection, limit_of
+from mcp_studio.protocol.versions import LATEST_MODERN, era_of
+from mcp_studio.session.connection import Connection, limit_of
 from mcp_studio.session.state import InFlight, Spawn
 from mcp_studio.signal import Signal
 from mcp_studio.trace.message import ACKNOWLEDGED, WireMessage
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Opened, Tasks, Transport
-from mcp_studio.transport.http_connection import modern_headers
 
 SILENCE = 2.0
 """Seconds to wait for what comes back after a frame that nobody has to answer."""
 SETTLE = 0.2
 """Seconds to go on collecting after the answer came."""
-_REMEMBERED = 1_000
-"""Frames whose answer may still come."""
 _MOST = 10_000
 """The newest entries of the trace among which it is looked for what came back."""
 _BYTES = 32 * MB
@@ -58,8 +52,6 @@ class RawExchange:
         """Ids whose answer is its answer."""
         self.wants_answer = bool(self.waits_for)
         """It is a request that can be answered: the protocol says that it must be."""
-        self.odd: list[Json] = [None, *_odd_ids(frame, parsed)]
-        """Ids that are no ids, and which an answer may carry all the same; null is the one for what cannot be read."""
         self.collides = False
         """An id of it is one of an open request of ours: the first answer is taken for that one."""
         self.answers: list[bytes] = []
@@ -167,7 +159,6 @@ class ByHand:
         self._limits = limits
         self._spawn = spawn
         self._alone = alone
-        self._unanswered: deque[RawExchange] = deque(maxlen=_REMEMBERED)
         self._running: list[RawExchange] = []
         connection.sift = self._sift
 
@@ -193,8 +184,6 @@ class ByHand:
         exchange.collides = any(identity in self._core.requests for identity in exchange.waits_for)
         for identity in exchange.waits_for:
             self._core.requests.avoid(identity)
-        if exchange.waits_for:
-            self._unanswered.append(exchange)
         if wait is None:
             wait = self._limits.call_idle if exchange.wants_answer else SILENCE
         self._running.append(exchange)
@@ -209,7 +198,7 @@ class ByHand:
             for message in exchange.parsed.messages:
                 if isinstance(message, (Response, Failure)):
                     self._connection.ignore(message.id)
-            await self._transport.send_raw(frame, headers=self._headers(frame), newlines=newlines)
+            await self._transport.send_raw(frame, newlines=newlines)
             await self._collect(exchange, wait)
         except StudioError as error:
             exchange.error = self._tap.cleaned(error)
@@ -230,95 +219,35 @@ class ByHand:
         finally:
             answered.cancel()
 
-    def _headers(self, frame: bytes) -> tuple[tuple[str, str], ...]:
-        """HTTP headers that agree with a frame that is stamped by hand, where the connection itself says otherwise."""
-        message = mapping(_value(frame))
-        params, method = mapping(message.get("params")), message.get("method")
-        version = mapping(params.get("_meta")).get(META_VERSION)
-        if not isinstance(version, str) or not isinstance(method, str) or version == self._core.version:
-            return ()
-        if era_of(version) != "modern" and not self._core.modern:
-            return ()
-        target = str(params.get(NAMED.get(method, ""), ""))
-        return tuple(modern_headers(Outgoing(frame, "request", None, method, target, version, True)))
-
     # ------------------------------------------------------------------ what comes back
 
     def _sift(self, frame: bytes, parsed: Parsed) -> Parsed:
         """Take out what answers a frame of ours that was written by hand; the rest is for the protocol core."""
-        if not self._running and not self._unanswered and not self._alone:
+        if not self._running and not self._alone:
             return parsed
-        rest = [
-            message
-            for index, message in enumerate(parsed.messages)
-            if not self._takes(message, frame, index, parsed.batch)
-        ]
+        rest = [message for message in parsed.messages if not self._takes(message, frame)]
         for exchange in self._running:
             exchange.came(frame)
         if self._alone:
-            self._shake_hands(frame)
+            self._shake_hands(parsed)
             return Parsed(())
         return parsed if len(rest) == len(parsed.messages) else Parsed(tuple(rest), parsed.batch and bool(rest))
 
-    def _takes(self, message: Message, frame: bytes, index: int, batch: bool) -> bool:
+    def _takes(self, message: Message, frame: bytes) -> bool:
         """Whether a message answers something that was written by hand, and not a request of ours."""
-        if not isinstance(message, (Response, Failure, Malformed)):
-            return False
-        if isinstance(message, Malformed) or message.id is None:
-            found, identity = _raw_id(frame, index, batch) if self._running else (False, None)
-            if not found:
-                return False
-        elif message.id in self._core.requests:
-            return False  # The same id is ours too: the first answer settles ours.
-        else:
-            identity = message.id
-        waiting = [one for one in self._unanswered if _has(one.waits_for, identity)]
-        # One that waited in vain has left its place for an answer that comes late.
-        waiting = [one for one in waiting if not one.done] + waiting
-        for exchange in (waiting or [one for one in self._running if _has(one.odd, identity)])[:1]:
-            exchange.answer(frame, identity)
-            if exchange in self._unanswered and not exchange.waits_for:
-                self._unanswered.remove(exchange)
+        if not isinstance(message, (Response, Failure, Malformed)) or message.id in self._core.requests:
+            return False  # The same id may be ours too: the first answer settles ours.
+        waiting = [one for one in self._running if message.id in one.waits_for]
+        for exchange in (waiting or self._running[-1:])[:1]:
+            exchange.answer(frame, message.id)
             return True
         return False
 
-    def _shake_hands(self, frame: bytes) -> None:
+    def _shake_hands(self, parsed: Parsed) -> None:
         """A handshake that was made by hand settles the version for the transport's headers."""
-        version = mapping(mapping(_value(frame)).get("result")).get("protocolVersion")
+        version = mapping(mapping(parsed.value).get("result")).get("protocolVersion")
         if isinstance(version, str) and era_of(version) == "legacy":
             self._transport.negotiated(version)
-
-
-def _has(ids: Sequence[Json], identity: Json) -> bool:
-    """By type too: `1`, `1.0` and `true` are different ids."""
-    return any(type(one) is type(identity) and one == identity for one in ids)
-
-
-def _odd_ids(frame: bytes, parsed: Parsed) -> list[Json]:
-    """Ids of a frame that no request may have, and an answer may repeat."""
-    if not any(isinstance(one, Malformed) for one in parsed.messages):
-        return []
-    value = _value(frame)
-    items = cast("list[Json]", value) if isinstance(value, list) else [value]
-    guessed = [one.id for one in parsed.messages if isinstance(one, Malformed)]
-    return [identity for identity in (*guessed, *(mapping(item).get("id") for item in items)) if identity is not None]
-
-
-def _raw_id(frame: bytes, index: int, batch: bool) -> tuple[bool, Json]:
-    """Whether a message of a frame is an answer of any kind, and its id, whatever that is."""
-    item = _value(frame)
-    if batch and isinstance(item, list):
-        items = cast("list[Json]", item)
-        item = items[index] if index < len(items) else None
-    known = mapping(item)
-    return bool(known) and "method" not in known, known.get("id")
-
-
-def _value(frame: bytes) -> Json:
-    try:
-        return loads(frame)
-    except (JsonProblem, LimitExceeded):
-        return None
 
 
 class Bare:
@@ -339,7 +268,7 @@ class Bare:
         self._core = core = ClientCore(info, {} if config.capabilities is None else config.capabilities)
         self._connection = Connection(
             transport, core, tap, limits, config.timeouts, probe=0, on_event=lambda event: None,
-            spawn=self._tasks.spawn, inflight=InFlight(), clock=ConnectClock(0),
+            spawn=self._tasks.spawn, inflight=InFlight(),
         )  # fmt: skip
         hand = ByHand(self._connection, transport, tap, limits, self._tasks.spawn, alone=True)
         self.send, self.spare_id = hand.send, hand.spare_id

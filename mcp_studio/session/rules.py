@@ -38,9 +38,6 @@ class AnswerRules:
     def __iter__(self) -> Iterator[AnswerRule]:
         return iter(self._rules)
 
-    def __len__(self) -> int:
-        return len(self._rules)
-
     def add(self, rule: AnswerRule) -> None:
         """Put a rule before all others: what was decided last holds."""
         self._rules = (rule, *self._rules)

@@ -47,17 +47,13 @@ CANCELLED: dict[str, Json] = {"action": "cancel"}
 _NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 _SPACING = 0.05
 """Seconds between two answers that say no, so that a server which asks at once again cannot drive us."""
-_NOTE_AFTER = 1.0
-"""Seconds between two notes of how many requests got no answer."""
 _ROUND_PAUSE = 0.05
 _STATE = 8 * MB
 """Characters of a `requestState` that are sent back; each round holds it several times."""
 _PAGES = 10
 """Pages of one refusal that a person is asked about."""
-_TTL = 3_600.0
-"""Seconds for which the answer of a task of ours is kept where the server wishes nothing, and at most."""
-_POLL = 1_000
-"""Milliseconds between two questions about a task of ours that we wish."""
+_TTL = 3_600
+"""Seconds for which a task of ours is kept, whatever the server wishes: a person is asked for less."""
 _AS_TASKS = {"elicitation/create": ("elicitation", "create"), "sampling/createMessage": ("sampling", "createMessage")}
 
 
@@ -284,24 +280,19 @@ class Questions:
         self._note = tap.note
         self._tasks = ClientTasks(connection, answerer, most, spawn)
         self._open: dict[RequestId, _Question] = {}
-        self._dropped = 0
+        self._dropped = False
         self._next_no = 0.0
         """When the next answer that says no may leave."""
 
     def asked(self, event: Asked) -> None:
         """A question came."""
         if len(self._open) < self._most:
-            self._begin(event.id, event.method, self._connection.waiting.calls, self._answer(event))
+            self._begin(event.id, event.method, self._connection.calls, self._answer(event))
             return
         self._connection.core.ignore(event.id)
-        self._dropped += 1
-        if self._dropped == 1:
-            self._spawn(asyncio.sleep(_NOTE_AFTER)).add_done_callback(lambda _: self._note_dropped())
-
-    def _note_dropped(self) -> None:
-        more = f"{self._most:,} others were open already (limits.server_requests)"
-        self._note(f"{self._dropped:,} requests of the server got no answer: {more}")
-        self._dropped = 0
+        if not self._dropped:
+            self._dropped = True
+            self._note(f"{self._most:,} requests of the server are open: more get no answer (limits.server_requests)")
 
     def _begin(self, identity: RequestId, method: str, calls: set[RequestId], work: Coroutine[Any, Any, None]) -> None:
         def forget(task: asyncio.Task[None]) -> None:
@@ -357,14 +348,14 @@ class Questions:
             self._connection.respond(identity, answer)
 
     async def _ask(self, event: Asked) -> Json | Refusal:
-        self._connection.waiting.pause()
+        self._connection.pause()
         try:
             subject = self._answerer.task_subjects.get(related_task(event.params), "")
             return await self._answerer.answer(event.method, event.params, subject)
         except StudioError as error:
             return Refusal(INTERNAL_ERROR, error.message)
         finally:
-            self._connection.waiting.resume()
+            self._connection.resume()
 
 
 def _related(answer: Json | Refusal, task: str) -> Json | Refusal:
@@ -379,14 +370,12 @@ def _related(answer: Json | Refusal, task: str) -> Json | Refusal:
 class _ClientTask:
     """One question that became a task."""
 
-    ttl: float
     calls: set[RequestId]
     """The calls that were open when it came: it belongs to one of them."""
     id: str = field(default_factory=lambda: os.urandom(16).hex())
     created: float = field(default_factory=time.time)
     updated: float = field(default_factory=time.time)
     status: TaskStatus = "working"
-    message: str = "Waiting for a person to answer."
     answer: Json | Refusal = None
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     doing: asyncio.Task[None] | None = None
@@ -395,8 +384,8 @@ class _ClientTask:
     def shape(self) -> dict[str, Json]:
         """It on the wire."""
         return {
-            "taskId": self.id, "status": self.status, "statusMessage": self.message, "createdAt": _iso(self.created),
-            "lastUpdatedAt": _iso(self.updated), "ttl": round(self.ttl * 1000), "pollInterval": _POLL,
+            "taskId": self.id, "status": self.status, "createdAt": _iso(self.created),
+            "lastUpdatedAt": _iso(self.updated), "ttl": _TTL * 1000,
         }  # fmt: skip
 
 
@@ -433,11 +422,11 @@ class ClientTasks:
     ) -> Json | Refusal:
         """The result to send back, or the refusal; `ask` puts the question."""
         now = time.time()
-        outlived = [one for one in self._tasks.values() if one.status in ENDED and now > one.created + one.ttl]
+        outlived = [one for one in self._tasks.values() if one.status in ENDED and now > one.created + _TTL]
         for task in outlived:
             del self._tasks[task.id]
         if method in _AS_TASKS:
-            return self._create(params, ask)
+            return self._create(ask)
         if method == "tasks/list":
             return {"tasks": [cast("Json", task.shape) for task in self._tasks.values()]}
         task = self._tasks.get(str(params.get("taskId", "")))
@@ -458,39 +447,29 @@ class ClientTasks:
                 if not task.calls:
                     self._cancel(task)
 
-    def _create(self, params: dict[str, Json], ask: Callable[[], Awaitable[Json | Refusal]]) -> Json | Refusal:
+    def _create(self, ask: Callable[[], Awaitable[Json | Refusal]]) -> Json | Refusal:
         if len(self._tasks) >= self._most:
             return Refusal(INTERNAL_ERROR, f"Too many tasks ({self._most})")
-        wish, ttl = mapping(params["task"]).get("ttl"), _TTL
-        if isinstance(wish, (int, float)) and not isinstance(wish, bool) and wish > 0:
-            ttl = min(wish, _TTL * 1000) / 1000
-        task = _ClientTask(ttl, self._connection.waiting.calls)
+        task = _ClientTask(self._connection.calls)
         self._tasks[task.id] = task
         task.doing = self._spawn(self._do(task, ask))
         return {"task": task.shape}
 
     async def _do(self, task: _ClientTask, ask: Callable[[], Awaitable[Json | Refusal]]) -> None:
-        try:
-            async with asyncio.timeout(task.ttl):
-                task.answer = await ask()
-        except TimeoutError:
-            task.answer = Refusal(INTERNAL_ERROR, "Nobody answered within its time to live.")
-        if isinstance(task.answer, Refusal):
-            self._end(task, "failed", task.answer.message)
-        else:
-            self._end(task, "completed", "Answered.")
+        task.answer = await ask()
+        self._end(task, "failed" if isinstance(task.answer, Refusal) else "completed")
 
     def _cancel(self, task: _ClientTask) -> Json | Refusal:
         if task.status in ENDED:
             return Refusal(INVALID_PARAMS, f"Cannot cancel task: already in terminal status '{task.status}'")
         task.answer = Refusal(INTERNAL_ERROR, "The task was cancelled")
-        self._end(task, "cancelled", "Cancelled.")
+        self._end(task, "cancelled")
         if task.doing is not None:
             task.doing.cancel()
         return task.shape
 
-    def _end(self, task: _ClientTask, status: TaskStatus, message: str) -> None:
-        task.status, task.message, task.updated = status, message, time.time()
+    def _end(self, task: _ClientTask, status: TaskStatus) -> None:
+        task.status, task.updated = status, time.time()
         task.ended.set()
         self._connection.notify("notifications/tasks/status", task.shape)
 

@@ -9,18 +9,17 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.limits import Limits
-from mcp_studio.session.connection import ConnectClock, Connection
+from mcp_studio.session.connection import Connection
 from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.state import Spawn
-from mcp_studio.transport.base import Credentials, HeaderList, Headers, Refused, Tap, Transport
+from mcp_studio.transport.base import Credentials, Tap, Transport
 
 if TYPE_CHECKING:
     from mcp_studio.auth.access import SignInRequest
@@ -68,37 +67,6 @@ def wants(server: str, reason: str, *, how: str = "") -> str:
 def adds(reason: str) -> bool:
     """Whether a reason says more than that a sign-in is wanted."""
     return bool(reason) and not reason.endswith(_SAME)
-
-
-class ClockedCredentials:
-    """Credentials whose requests to other servers are not counted as time of connecting."""
-
-    def __init__(self, credentials: Credentials, clock: ConnectClock) -> None:
-        self._credentials = credentials
-        self._clock = clock
-
-    @property
-    def present(self) -> bool:
-        return self._credentials.present
-
-    async def lines(self, method: str, url: str) -> HeaderList:
-        with self._paused():
-            return await self._credentials.lines(method, url)
-
-    def seen(self, url: str, headers: Headers) -> None:
-        self._credentials.seen(url, headers)
-
-    async def refused(self, refused: Refused) -> bool:
-        with self._paused():
-            return await self._credentials.refused(refused)
-
-    @contextmanager
-    def _paused(self) -> Generator[None]:
-        self._clock.pause()
-        try:
-            yield
-        finally:
-            self._clock.resume()
 
 
 def make_transport(config: ServerConfig, limits: Limits, tap: Tap, credentials: Credentials | None = None) -> Transport:
@@ -149,7 +117,7 @@ class Signing:
         self._can_ask = can_ask
         self._spawn = spawn
         self._manager: ConnectionManager | None = None
-        self._running: dict[str, tuple[SignIn, ServerConfig]] = {}
+        self._running: dict[str, SignIn] = {}
         self._questions: dict[str, _Question] = {}
         self._declined: dict[str, Connection] = {}
 
@@ -170,23 +138,20 @@ class Signing:
         return self._accounts.unsaved if self._accounts else ()
 
     def attach(self, manager: ConnectionManager) -> None:
-        """These are the servers. A sign-in ends with its server, and when that is another one from now on."""
+        """These are the servers. A sign-in ends when its server goes, or gets another entry."""
         self._manager = manager
-        manager.changed.connect(self._check)
-        manager.removed.connect(self.cancel)
+        manager.changed.connect(lambda name: None if self._supervisor(name) else self.cancel(name))
 
     def running(self, server: str) -> SignIn | None:
         """The sign-in that is under way."""
         found = self._running.get(server)
-        return found[0] if found is not None and not found[0].over else None
+        return found if found is not None and not found.over else None
 
-    def transport(self, config: ServerConfig, limits: Limits, tap: ServerTap, clock: ConnectClock | None) -> Transport:
+    def transport(self, config: ServerConfig, limits: Limits, tap: ServerTap) -> Transport:
         """A transport, not opened yet, with the credentials for it."""
         credentials: Credentials | None = None
         if config.signs_in:
             credentials = self.accounts.access(config, tap, lambda request: self._ask(config, tap, request))
-        if credentials is not None and clock is not None:
-            credentials = ClockedCredentials(credentials, clock)
         return make_transport(config, limits, tap, credentials)
 
     # ------------------------------------------------------------------ a call needs it
@@ -199,7 +164,7 @@ class Signing:
             return False
         if not supervisor.calls and self._declined.get(name) is connection:
             return False  # nobody waits for it: streams and lists that are read again do not ask once more
-        connection.waiting.pause()
+        connection.pause()
         tap.person_asked()
         question = self._questions.get(name) or self._put(config, supervisor, request)
         assert question.answer is not None
@@ -215,7 +180,7 @@ class Signing:
             if not question.waiters:  # who leaves last takes the question back
                 self._forget(name, question)
                 question.answer.cancel()
-            connection.waiting.resume()
+            connection.resume()
 
     def _put(self, config: ServerConfig, supervisor: Supervisor, request: SignInRequest) -> _Question:
         def begin(step_by_step: bool = False) -> SignIn:
@@ -289,7 +254,7 @@ class Signing:
         if (running := self.running(config.name)) is not None:
             return running
         sign_in = make_sign_in()
-        self._running[config.name] = sign_in, config
+        self._running[config.name] = sign_in
         self._spawn(self._run(sign_in, config.name))
         return sign_in
 
@@ -297,7 +262,7 @@ class Signing:
         try:
             await sign_in.run()
         finally:
-            if name in self._running and self._running[name][0] is sign_in:
+            if self._running.get(name) is sign_in:
                 del self._running[name]
         supervisor = self._supervisor(name)
         if supervisor is not None:
@@ -314,7 +279,7 @@ class Signing:
     def cancel(self, server: str) -> None:
         """End the sign-in that is under way; nothing of it is stored."""
         if (found := self._running.get(server)) is not None:
-            found[0].cancel()
+            found.cancel()
 
     def end(self, server: str) -> None:
         """What a server is used with has changed: a sign-in ends, and a connection is made anew."""
@@ -330,26 +295,16 @@ class Signing:
 
     async def settle(self, seconds: float) -> None:
         """Wait for tokens that are being renewed or kept: what is not kept when we end is lost."""
-        ending = [asyncio.create_task(_over(sign_in)) for sign_in, _ in self._running.values()]
+        ending = [asyncio.create_task(_over(sign_in)) for sign_in in self._running.values()]
         if ending:
             await asyncio.wait(ending, timeout=seconds)
         if self._accounts is not None:
             await self._accounts.settle(seconds)
 
-    def _check(self, name: str) -> None:
-        """A server of the same name at another address, or with another client, is another one."""
-        found, supervisor = self._running.get(name), self._supervisor(name)
-        if found is not None and supervisor is not None and _identity(found[1]) != _identity(supervisor.config):
-            found[0].cancel()
-
     def _supervisor(self, name: str) -> Supervisor | None:
         if self._manager is None or name not in self._manager.names():
             return None
         return self._manager.supervisor(name)
-
-
-def _identity(config: ServerConfig) -> tuple[object, ...]:
-    return config.url, config.auth, config.tls
 
 
 async def _over(sign_in: SignIn) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import field
 from typing import Any, Literal, NamedTuple
@@ -15,16 +15,16 @@ from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Refused, RequestId
 from mcp_studio.protocol.versions import META_SUBSCRIPTION
 from mcp_studio.record import record
-from mcp_studio.session.connection import Connection, Deadline, DeadlinePassed
+from mcp_studio.session.connection import Connection, Deadline
 from mcp_studio.signal import Signal
 from mcp_studio.trace.message import ACKNOWLEDGED
 
-Purpose = Literal["lists", "resources", "tasks"]
+Purpose = Literal["lists", "resources"]
 """What a stream is for: each purpose has its own, so that one wish can change without a gap in the others."""
 StreamState = Literal["opening", "open", "waiting", "refused", "lost"]
 """`opening`: not acknowledged yet; `waiting`: ended, and is opened again; `refused`, `lost`: not tried any more."""
 State = Literal["wanted", "active", "refused", "lost"]
-"""`wanted`: not connected, or no answer yet; `refused`: the server said no; `lost`: given up after retries."""
+"""`wanted`: not connected, or no answer yet; `refused`: the server said no; `lost`: no answer, or none any more."""
 
 _FOREVER = 3e8
 """A subscription stream has no end of its own."""
@@ -32,8 +32,6 @@ _GRACE = 2.0
 """Seconds that a server has to acknowledge before we go on as if it had."""
 _HELD = 30.0
 """A stream that held this many seconds has its reconnects forgiven."""
-_TRIES = 3
-"""How often a subscription that got no answer is asked for."""
 _FILTERS = {"tools": "toolsListChanged", "resources": "resourcesListChanged", "prompts": "promptsListChanged"}
 _PAUSE = 0.1
 """Seconds between two signals: a flood of updates costs no more than ten a second."""
@@ -69,8 +67,6 @@ class Stream:
 class Listening:
     """Keeps one stream open for what is wanted at the moment; `run` is its task.
 
-    When the wish changes, the stream before stays open until the next one stands, so that no update is missed.
-
     Args:
         on_change: called whenever `stream` changes.
         on_again: called when it listens again after an end: what changed in between was missed.
@@ -92,7 +88,6 @@ class Listening:
         self._wanted: dict[str, Json] = {}
         self._wish = 0
         self._event = asyncio.Event()
-        self._older: list[Stream] = []
         self._failures = 0
         self.stream = Stream(purpose)
         self.settled = asyncio.Event()
@@ -108,17 +103,15 @@ class Listening:
             self._event.set()
 
     def acknowledge(self, identity: str, honoured: dict[str, Json]) -> None:
-        """Take an acknowledgement, where it is of a stream of ours; only the first one counts."""
-        for stream in self._find(identity):
-            if stream.honoured is None:
-                stream.honoured, stream.detail = honoured, ""
-                self._event.set()
-                self._show(stream, "open")
+        """Take an acknowledgement, where it is of our stream; only the first one counts."""
+        if self.current(identity) and self.stream.honoured is None:
+            self.stream.honoured, self.stream.detail = honoured, ""
+            self._event.set()
+            self._show(self.stream, "open")
 
     def current(self, identity: str) -> bool:
-        """Whether it is the stream whose updates count: the older until the newer one stands."""
-        standing = [one for one in (*self._older, self.stream) if one.honoured is not None and not one.over]
-        return str(standing[-1].id) == identity if standing else bool(self._find(identity))
+        """Whether it is our stream."""
+        return self.stream.id is not None and str(self.stream.id) == identity
 
     async def run(self) -> None:
         """Listen until cancelled."""
@@ -128,24 +121,19 @@ class Listening:
                 if self._wanted:
                     await self._listen(wish)
                 else:
-                    self._end_all()
+                    await self._end()
                     self.stream = Stream(self.stream.purpose)
                     self._on_change()
                     self.settled.set()
                     await self._until_other(wish)
         finally:
-            self._end_all()
+            self.stream.end()
 
     async def _listen(self, wish: int) -> None:
-        """Open a stream, put it in the place of the one before, and stay with it until it ends or is not wanted."""
+        """Put a stream in the place of the one before, and stay with it until it ends or is not wanted."""
         again = self._failures > 0
+        await self._end()
         stream = await self._open()
-        if stream.refused and not all(one.over for one in self._older):
-            self._end_all()  # perhaps it allows only one at a time
-            stream = await self._open()
-        for one in self._older:
-            one.end()
-        self._older = []
         if not stream.over:
             if again:
                 self._on_again()
@@ -167,14 +155,12 @@ class Listening:
             await self._until_other(wish)
             return
         self._show(stream, "waiting")
-        # There is a stream for each of three purposes: together they are opened no more than ten times in four seconds.
+        # There is a stream for each of two purposes: together they are opened no more than ten times in four seconds.
         pause = min(self._limits.retry_min * 2 ** (self._failures + 1), self._limits.retry_max)
         await self._until_other(wish, pause)
 
     async def _open(self) -> Stream:
         """A new stream, acknowledged, over, or past the grace."""
-        if not self.stream.over:
-            self._older.append(self.stream)
         stream = self.stream = Stream(self.stream.purpose, self._wanted)
         stream.task = asyncio.get_running_loop().create_task(self._hold(stream))
         stream.task.add_done_callback(lambda _: self._event.set())
@@ -207,12 +193,11 @@ class Listening:
                     self._event.clear()
                     await self._event.wait()
 
-    def _find(self, identity: str) -> list[Stream]:
-        return [one for one in (*self._older, self.stream) if one.id is not None and str(one.id) == identity]
-
-    def _end_all(self) -> None:
-        for stream in (*self._older, self.stream):
-            stream.end()
+    async def _end(self) -> None:
+        """End the stream before another one is opened: a server may allow only one at a time."""
+        self.stream.end()
+        if self.stream.task is not None:
+            await asyncio.wait((self.stream.task,))
 
     def _show(self, stream: Stream, state: StreamState) -> None:
         stream.state = state
@@ -241,8 +226,8 @@ class LegacyLink:
         self._idle = asyncio.Event()
         self.streams: tuple[Stream, ...] = ()
 
-    def want(self, uris: Sequence[str], tasks: Sequence[str]) -> None:
-        """Watch these resources from now on; servers of this era tell of their tasks by themselves."""
+    def want(self, uris: Sequence[str]) -> None:
+        """Watch these resources from now on, and no others."""
         self._wanted = tuple(uris)
         self._idle.clear()
         self._wake.set()
@@ -280,26 +265,16 @@ class LegacyLink:
 
     async def _subscribe(self, uri: str) -> None:
         self._requested.add(uri)
-        why = ""
-        for attempt in range(_TRIES):
-            if attempt:
-                self._report(uri, "wanted", why)
-                await asyncio.sleep(min(self._limits.retry_min * 2**attempt, self._limits.retry_max))
-            try:
-                reply = await self._connection.request("resources/subscribe", {"uri": uri})
-            except StudioError as error:
-                if self._connection.ended.done():
-                    return  # the next connection asks again
-                why = error.message
-                if isinstance(error, DeadlinePassed):
-                    break  # it was waited for as long as it may take
-                continue
-            if isinstance(reply.event, Refused):
-                self._report(uri, "refused", reply.event.said)
-            else:
-                self._report(uri, "active", "")
+        try:
+            reply = await self._connection.request("resources/subscribe", {"uri": uri})
+        except StudioError as error:
+            if not self._connection.ended.done():  # else the next connection asks again
+                self._report(uri, "lost", error.message)
             return
-        self._report(uri, "lost", why)
+        if isinstance(reply.event, Refused):
+            self._report(uri, "refused", reply.event.said)
+        else:
+            self._report(uri, "active", "")
 
     async def _unsubscribe(self, uri: str) -> None:
         self._requested.discard(uri)
@@ -308,24 +283,22 @@ class LegacyLink:
 
 
 class ModernLink:
-    """`subscriptions/listen` (2026-07-28): one stream each for lists, resources and tasks."""
+    """`subscriptions/listen` (2026-07-28): one stream each for lists and resources."""
 
     def __init__(self, connection: Connection, capabilities: Json, limits: Limits, listener: Listener) -> None:
         self._listener = listener
         changed = listener.on_change
         self._lists = Listening("lists", connection, limits, on_change=changed, on_again=listener.on_missed)
         self._resources = Listening("resources", connection, limits, on_change=self._judge, on_again=self._judge)
-        self._tasks = Listening("tasks", connection, limits, on_change=changed, on_again=changed)
-        self._all = (self._lists, self._resources, self._tasks)
+        self._all = (self._lists, self._resources)
         self._wanted: tuple[str, ...] = ()
         names = [name for capability, name in _FILTERS.items() if _declares(capabilities, capability, "listChanged")]
         self._lists.want(dict.fromkeys(names, True))
 
-    def want(self, uris: Sequence[str], tasks: Sequence[str]) -> None:
-        """Watch these resources and tasks from now on, and no others."""
+    def want(self, uris: Sequence[str]) -> None:
+        """Watch these resources from now on, and no others."""
         self._wanted = tuple(uris)
         self._resources.want({"resourceSubscriptions": list(uris)} if uris else {})
-        self._tasks.want({"taskIds": list(tasks)} if tasks else {})
 
     def acknowledge(self, stream: str, honoured: dict[str, Json]) -> None:
         """Take an acknowledgement, which may belong to nothing that was asked here."""
@@ -333,7 +306,7 @@ class ModernLink:
             listening.acknowledge(stream, honoured)
 
     def counts(self, stream: str) -> bool:
-        """Whether an update on this stream is to be counted: while one replaces another both carry it."""
+        """Whether an update on this stream is to be counted."""
         return self._resources.current(stream)
 
     @property
@@ -400,7 +373,6 @@ class _Place:
     """What is wanted of one server, and the link that gets it while the server is connected."""
 
     wanted: dict[str, Subscription] = field(default_factory=dict[str, Subscription])
-    tasks: tuple[str, ...] = ()
     link: LegacyLink | ModernLink | None = None
 
 
@@ -444,13 +416,6 @@ class Subscriptions:
         place = self._place(server)
         if place.wanted.pop(uri, None) is not None:
             self._wish_changed(server, place)
-
-    def listen_tasks(self, server: str, ids: Iterable[str]) -> None:
-        """Ask a server of the stateless era for notices about these tasks; none ends it (extension tasks)."""
-        place = self._place(server)
-        place.tasks = tuple(dict.fromkeys(ids))
-        if place.link is not None:
-            place.link.want(tuple(place.wanted), place.tasks)
 
     def read(self, server: str, uri: str) -> None:
         """A resource is being read: what came until now is known."""
@@ -496,7 +461,7 @@ class Subscriptions:
         )  # fmt: skip
         make = ModernLink if connection.core.modern else LegacyLink
         place.link = link = make(connection, capabilities, self._limits, listener)
-        link.want(tuple(place.wanted), place.tasks)
+        link.want(tuple(place.wanted))
         try:
             await link.run()
         finally:
@@ -546,7 +511,7 @@ class Subscriptions:
 
     def _wish_changed(self, server: str, place: _Place) -> None:
         if place.link is not None:
-            place.link.want(tuple(place.wanted), place.tasks)
+            place.link.want(tuple(place.wanted))
         self._tell(server)
 
     def _place(self, server: str) -> _Place:

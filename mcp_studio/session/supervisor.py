@@ -13,17 +13,14 @@ from mcp_studio.config.expand import effective_roots
 from mcp_studio.config.model import Root, ServerConfig
 from mcp_studio.errors import ConnectionLost, SignInNeeded, StudioError, Unreachable, renamed
 from mcp_studio.jsontext import mapping
-from mcp_studio.limits import Limits
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.core import ClientCore
-from mcp_studio.protocol.events import Outgoing
-from mcp_studio.protocol.versions import MODERN_VERSIONS
-from mcp_studio.session.connection import ConnectClock, Connection, Opening, limit_of
+from mcp_studio.session.connection import Connection, Opening, limit_of
 from mcp_studio.session.raw import ByHand
 from mcp_studio.session.server_requests import Answerer, Questions
 from mcp_studio.session.sign_in import add_hint
 from mcp_studio.session.state import Status, Step
-from mcp_studio.trace.message import UNTIMED, Recording
+from mcp_studio.trace.message import Recording
 from mcp_studio.trace.postmortem import ENDED_NOTE, Ending, Mortem, examine, of_failure, read
 from mcp_studio.transport.base import Tasks
 from mcp_studio.transport.http_errors import HttpDown, HttpFailure
@@ -35,8 +32,6 @@ log = logging.getLogger(__name__)
 
 REMOTE_PROBE = 5.0
 """Seconds that a remote server may take to answer `server/discover` before the handshake is tried."""
-OLDER_CONNECT = 5.0
-"""Seconds that a server which has refused Streamable HTTP gets to show that it speaks HTTP+SSE."""
 _STEADY = 30.0
 """A connection that held this many seconds has its restarts forgiven."""
 _WARNINGS = 20
@@ -46,12 +41,6 @@ _GATEWAY = (502, 503, 504)
 """HTTP statuses of what stands before a server that is not there."""
 _MORTEMS = 10
 """Endings of one server that are kept."""
-_TOGETHER = 2.0
-"""Seconds within which requests that drop are one ending."""
-_MANY = 20
-"""Dropped requests that one ending has."""
-_RECENT = 2_000
-"""Entries of the trace that are looked at for a dropped request."""
 
 
 class LiveConnection:
@@ -61,15 +50,15 @@ class LiveConnection:
         self, supervisor: Supervisor, manager: ConnectionManager, config: ServerConfig, remembered: str
     ) -> None:
         limits, answerer = manager.limits, supervisor.answerer
-        self._config = config
+        self.config = config
         self._supervisor = supervisor
         self._manager = manager
         # The other half of the boundary in Supervisor._open: a failing helper task ends this connection only.
         self.tasks = Tasks(lambda _, error: self.connection.closed(error))
         self.stopped = False
         """Somebody wants it ended."""
-        self._clock = ConnectClock(limits.sign_in)
-        self._transport = manager.transport(config, supervisor.tap, self._clock)
+        self._opening: asyncio.Timeout | None = None
+        self._transport = manager.transport(config, supervisor.tap)
         core = ClientCore(
             manager.client_info if config.client_info is None else config.client_info,
             answerer.capabilities,
@@ -86,17 +75,11 @@ class LiveConnection:
             probe = max(probe, (config.timeouts.connect or limits.connect) - probe)
         self.connection = Connection(
             self._transport, core, supervisor.tap, limits, config.timeouts, probe=probe, on_event=self._on_event,
-            spawn=self.tasks.spawn, inflight=manager.inflight, clock=self._clock,
+            spawn=self.tasks.spawn, inflight=manager.inflight,
         )  # fmt: skip
         self._questions = Questions(answerer, self.connection, limits.server_requests, self.tasks.spawn, supervisor.tap)
         self.connection.on_given_up = self._questions.given_up
-        self.connection.on_dropped = supervisor.dropped
         self.by_hand = ByHand(self.connection, self._transport, supervisor.tap, limits, self.tasks.spawn)
-
-    @property
-    def died_of_probe(self) -> bool:
-        """The transport ended by itself while only the probe was out."""
-        return self.connection.died and self.connection.core.probing
 
     async def open(self) -> Opening:
         """Connect within the deadline.
@@ -104,26 +87,28 @@ class LiveConnection:
         Raises:
             StudioError: why it did not work, in words.
         """
-        config = self._config
+        config = self.config
         longest = limit_of("connect", self._manager.limits.connect, "limits.connect", config.timeouts)
         try:
-            return await self._clock.within(longest.seconds, self.connection.open())
+            async with asyncio.timeout(longest.seconds) as self._opening:
+                return await self.connection.open()
         except TimeoutError:
-            stray = self._supervisor.tap.stray_count
-            printed = f" It printed {stray} lines that are not MCP." if stray else ""
             raise (HttpDown if config.url else Unreachable)(
-                f"No connection within {longest}.{printed}",
+                f"No connection within {longest}.",
                 hint="" if config.url else "Start the server by hand to see what it waits for.",
             ) from None
         except StudioError as error:
             add_hint(error, config)
             raise
+        finally:
+            self._opening = None
 
     def interrupt(self) -> None:
         """Whatever it is doing, it shall end; returns at once."""
         self.stopped = True
-        self._clock.expire()
-        self.connection.closed_on_purpose()
+        if self._opening is not None and not self._opening.expired():
+            self._opening.reschedule(asyncio.get_running_loop().time())
+        self.connection.end()
 
     async def close(self) -> None:
         """End all tasks and the transport in a bounded time."""
@@ -157,15 +142,8 @@ class LiveConnection:
 
 def _may_be_older(config: ServerConfig, error: StudioError) -> bool:
     """Whether a server at a URL may speak HTTP+SSE (specification, basic/transports, Backwards Compatibility)."""
-    modern = config.era == "modern" or config.protocol_version in MODERN_VERSIONS
     refused = isinstance(error, HttpFailure) and error.status in (400, 404, 405)
-    return refused and config.kind == "http" and not config.transport and not modern
-
-
-def _older_way(config: ServerConfig, limits: Limits) -> ServerConfig:
-    """The same server over HTTP+SSE, which has a short time to show itself."""
-    connect = min(config.timeouts.connect or limits.connect, OLDER_CONNECT)
-    return replace(config, transport="sse", timeouts=config.timeouts._replace(connect=connect))
+    return refused and config.kind == "http" and not config.transport
 
 
 class Supervisor:
@@ -268,7 +246,7 @@ class Supervisor:
         self.settled.clear()
         self._wake.set()
         if self._live is not None:
-            self._cut = bool(self._live.connection.waiting.calls)
+            self._cut = bool(self._live.connection.calls)
             if self.status.state == "ready":
                 self._set_status(state="stopping")
             self._live.interrupt()
@@ -289,6 +267,7 @@ class Supervisor:
     async def _rest(self) -> int:
         if self.status.state not in ("failed", "needs_auth"):
             self._set_status(state="disabled", error=None, pid=0, attempt=0)
+        self._legacy_next, self._refusal = False, None
         self.settled.set()
         await self._sleep(None)
         return 0
@@ -348,7 +327,7 @@ class Supervisor:
         self._set_status(state="connecting", error=None, warnings=(), steps=())
         remembered = "legacy" if self._legacy_next else self._manager.era_of(self.config)
         self._legacy_next = False
-        config = self.config if refusal is None else _older_way(self.config, self._manager.limits)
+        config = self.config if refusal is None else replace(self.config, transport="sse")
         try:
             live = self._live = LiveConnection(self, self._manager, config, remembered)
             self._ready(await live.open(), live)
@@ -357,8 +336,9 @@ class Supervisor:
         except StudioError as error:
             if live is not None and live.stopped:
                 return None
-            # One that ended, or hung up, while only the probe was out gets the older handshake at once.
-            self._legacy_next = live is not None and live.died_of_probe and self.config.kind in ("stdio", "websocket")
+            if live is not None and live.connection.ended.done() and live.connection.core.probing:
+                # It ended, or hung up, while only the probe was out: it gets the older handshake at once.
+                self._legacy_next = self.config.kind in ("stdio", "websocket")
             if refusal is not None:
                 self.tap.note(f"no HTTP+SSE at this address either: {self.tap.cleaned(error).message}")
                 return error if isinstance(error, SignInNeeded) else refusal
@@ -380,7 +360,7 @@ class Supervisor:
         self._set_status(
             state="ready",
             attempt=0,
-            spoken=connection.spoken,
+            spoken=live.config.kind,
             declared=connection.core.capabilities,
             client_info=connection.core.info,
             **opening.ready._asdict(),
@@ -453,24 +433,3 @@ class Supervisor:
         if error is not None and not found.ending.gone and ready:
             self.tap.note(f"{self.config.name} {ENDED_NOTE}{error.message}")
         self.mortems = [*self.mortems, found][-_MORTEMS:]
-
-    def dropped(self, out: Outgoing, error: StudioError) -> None:
-        """A request over HTTP got no answer, though the connection goes on."""
-        status = int(getattr(error, "status", 0))
-        if self.connection is None or out.method in UNTIMED or not (isinstance(error, Unreachable) or status >= 500):
-            return
-        now, before = time.time(), self.mortems[-1] if self.mortems else None
-        if before is not None and (before.ending.gone or now - before.time >= _TOGETHER):
-            before = None
-        if before is not None and len(before.flights) >= _MANY:
-            return
-        trace, why = cast("Recording", self.tap.store), of_failure(error)
-        found = examine(
-            trace, self.config.name, why, first=self.first, message=error.message, time=now, reach=_RECENT
-        )  # fmt: skip
-        flights = tuple(flight for flight in found.flights if flight.id == out.id)[-1:]
-        if before is not None:
-            self.mortems.pop()
-            flights = (*before.flights, *flights)
-        self.mortems = [*self.mortems, replace(found, flights=flights)][-_MORTEMS:]
-        self._manager.changed.emit(self.config.name)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from mcp_studio.catalog.listing import Ref, fetch_all
@@ -25,10 +25,6 @@ from mcp_studio.signal import Signal
 
 _BYTES = 128 * 1024 * 1024
 """Results of finished tasks that are kept."""
-_EARLY = 50
-"""Notices of unknown tasks that are remembered: one may come before the answer that makes the task known."""
-_SELDOM = 2.0
-"""Seconds between two questions from which on the server is asked to tell by itself."""
 _REMOVED = "Its server is not configured any more."
 _KEYS = 50
 """Questions of one message that are answered."""
@@ -40,8 +36,6 @@ SHORTEST, LONGEST = 0.25, 30.0
 """Bounds in seconds of what a server may wish."""
 _STRIKES = 5
 """Unusable answers in a row after which a task is given up."""
-_RESULTS = 3
-"""Times that the result is asked for, where it is refused before the task has ended."""
 _GRACE = 1.0
 
 
@@ -65,7 +59,6 @@ class Tasks:
         self._followers: dict[tuple[str, str], Follower] = {}
         self._stored: list[StoredTask] | None = None
         self._listing = False
-        self._early: deque[tuple[str, str]] = deque(maxlen=_EARLY)
         manager.changed.connect(self._server_changed)
         manager.notified.connect(self._notified)
 
@@ -110,17 +103,13 @@ class Tasks:
         state = read_state(raw, kind)
         if not state.id:
             raise ProtocolError("The server made the call a task, but gave no task id.")
-        old = self.get(server, state.id)
-        if old is not None and not old.done:
-            task = old.wrong(("The server gave the id of this task to another call.",))
-        else:
-            task = Task(server, state.id, kind, ref=ref, arguments=arguments, method=method, number=number)
-            task = task.heard(state, raw)
-            if old is not None:
-                self.remove(server, old.id)
-                task = task.wrong(("The server used the id of an earlier task again.",))
+        task = Task(server, state.id, kind, ref=ref, arguments=arguments, method=method, number=number)
+        task = task.heard(state, raw)
+        if self.get(server, state.id) is not None:
+            task = task.wrong(("The server gave the id of another task to this one.",))
+            self.remove(server, state.id)
         self.put(task)
-        self._follow(task, now=task.ended or task.key in self._early)
+        self._follow(task, now=task.ended)
         return self.get(server, task.id) or task
 
     def pick_up(self, *, listing: bool = True) -> None:
@@ -262,22 +251,12 @@ class Tasks:
         answerer.task_subjects[task.id] = task.subject
         follower = self._followers[task.key] = Follower(self, task.key, connection, answerer, self._limits)
         self._spawn(follower.run(now=now)).add_done_callback(lambda _: self._unfollow(task.key, follower))
-        self._listen(task)
 
     def _unfollow(self, key: tuple[str, str], follower: Follower) -> None:
         if self._followers.get(key) is follower:
             del self._followers[key]
             if key[0] in self._manager.names():
                 self._manager.supervisor(key[0]).answerer.task_subjects.pop(key[1], None)
-            if task := self.get(*key):
-                self._listen(task)
-
-    def _listen(self, task: Task) -> None:
-        """Have the server tell of extension tasks that it wants to be asked for seldom; others gain little by it."""
-        if _listened_to(task):
-            mine = [self.get(*key) for key in self._followers if key[0] == task.server]
-            wanted = [one.id for one in mine if one and _listened_to(one)]
-            self._manager.subscriptions.listen_tasks(task.server, wanted)
 
     def _server_changed(self, name: str) -> None:
         if name not in self._manager.names():
@@ -309,10 +288,8 @@ class Tasks:
                 self.put(task)
 
     async def _refresh_quietly(self, server: str) -> None:
-        try:
+        with suppress(StudioError):  # the list is one more way to learn of tasks; the others hold without it
             await self.refresh(server)
-        except StudioError:
-            return  # the list is one more way to learn of tasks; the others hold without it
 
     def _notified(self, event: tuple[str, str, dict[str, Json]]) -> None:
         server, method, params = event
@@ -320,18 +297,12 @@ class Tasks:
         if kind is None or not isinstance(identity, str):
             return
         task = self.get(server, identity)
-        if task is None:
-            self._early.append((server, identity[:1_000]))
-        elif task.kind != kind:
+        if task is None or task.kind != kind:
             return
-        elif follower := self._followers.get(task.key):
+        if follower := self._followers.get(task.key):
             follower.heard(params)
         elif not task.done and (state := read_state(params, task.kind)).status is not None:
             self.put(task.heard(state, params))
-
-
-def _listened_to(task: Task) -> bool:
-    return task.kind == "extension" and (task.poll or 0.0) >= _SELDOM
 
 
 def unreachable(manager: ConnectionManager, server: str) -> StudioError | None:
@@ -363,7 +334,6 @@ class Follower:
         self._open: set[str] = set()
         self._asking: asyncio.Task[None] | None = None
         self._result: asyncio.Task[None] | None = None
-        self._results = 0
         self._strikes = 0
 
     def poll(self) -> None:
@@ -374,7 +344,7 @@ class Follower:
     def heard(self, raw: Json) -> None:
         """The server said by itself how the task is."""
         task = self._task
-        if task is not None and not task.done and not task.knows_newer(read_state(raw, task.kind)):
+        if task is not None and not task.done:
             self._take(raw, None)
             self._wake.set()
 
@@ -461,8 +431,7 @@ class Follower:
 
         Specification 2025-11-25, basic/utilities/tasks: the receiver blocks `tasks/result` until the task ends.
         """
-        if self._result is None and self._results < _RESULTS:
-            self._results += 1
+        if self._result is None:
             self._result = asyncio.get_running_loop().create_task(self._fetch())
 
     async def _fetch(self) -> None:
@@ -479,7 +448,7 @@ class Follower:
         except ConnectionLost:
             self._now = True  # the loop asks, and learns of it
         except StudioError as error:
-            if (task := self._task) is not None and self._results >= _RESULTS:
+            if (task := self._task) is not None and task.ended:
                 self._tasks.put(replace(task, gone=f"Its result cannot be had: {error.message}"))
         finally:
             self._result = None
@@ -494,12 +463,11 @@ class Follower:
                 answered = answered.wrong((f"The server gave its result while it was {task.status}.",))
                 answered = replace(answered, status="completed")
             return replace(answered, result=event.result, has_result=True).wrong(event.problems)
-        if not task.ended and self._results < _RESULTS:
+        if not task.ended:
             return task.wrong(("The server refused its result before it had ended.",))
         if task.status == "completed":
             answered = answered.wrong(("It is completed, but the server refuses its result.",))
-        status = task.status if task.ended else "failed"
-        return replace(answered, status=status, error=TaskError(event.code, event.message, event.data))
+        return replace(answered, error=TaskError(event.code, event.message, event.data))
 
     # ------------------------------------------------------------------ what an extension task asks
 

@@ -127,13 +127,6 @@ class Task:
             ttl=state.ttl, poll=state.poll, seen=now, steps=steps, raw=raw,
         ).wrong(problems)  # fmt: skip
 
-    def knows_newer(self, state: TaskState) -> bool:
-        """Whether something newer is known than what a notice says: over HTTP the two may come in any order.
-
-        Only times that are written alike are compared.
-        """
-        return len(state.updated) == len(self.updated) and state.updated < self.updated
-
     def wrong(self, problems: Iterable[str]) -> Task:
         """It with more that is wrong with it, each thing once."""
         found = dict.fromkeys((*self.problems, *problems))
@@ -204,18 +197,11 @@ class TaskFile:
         self._file = file
         self._redact = redact
         self._open: dict[Address, StoredTask] = {}
-        self._written: set[Address] = set()
-        """Ours that the file has, as far as we know."""
-        self._earlier: set[Address] = set()
+        self._over: set[Address] = set()
+        """What must not stay in the file."""
         self._dirty = asyncio.Event()
         self._closing = asyncio.Event()
         self._writing: asyncio.Task[None] | None = None
-
-    def read(self) -> list[StoredTask]:
-        """What earlier runs have kept; nothing of a file that is unreadable, too large, or of a newer format."""
-        found = self._read()
-        self._earlier = {stored.key for stored in found}
-        return found
 
     def keep(self, task: Task, config: ServerConfig) -> None:
         """A task is new or has changed."""
@@ -224,13 +210,14 @@ class TaskFile:
             self.drop(task, config)
         elif key not in self._open:
             self._open[key] = self._record(task, key[0])
-            if key in self._earlier:
-                self._written.add(key)
+            self._over.discard(key)
             self._save_soon()
 
     def drop(self, task: Task, config: ServerConfig) -> None:
         """A task is done, or nobody wants to know of it any more."""
-        if self._open.pop((address_of(config), task.id), None) is not None:
+        key = (address_of(config), task.id)
+        if self._open.pop(key, None) is not None:
+            self._over.add(key)
             self._save_soon()
 
     async def close(self) -> None:
@@ -250,12 +237,10 @@ class TaskFile:
                 async with asyncio.timeout(_SAVING):
                     await self._closing.wait()
             self._dirty.clear()
-            mine, over = dict(self._open), self._written - self._open.keys()
-            if over or not mine.keys() <= self._written:  # else all of it came and went between two writings
-                self._written = set(mine)
-                await asyncio.to_thread(self._write, mine, over)
+            await asyncio.to_thread(self._write, dict(self._open), set(self._over))
 
-    def _read(self) -> list[StoredTask]:
+    def read(self) -> list[StoredTask]:
+        """What earlier runs have kept; nothing of a file that is unreadable, too large, or of a newer format."""
         try:
             if self._file.stat().st_size > _LARGEST:
                 return []
@@ -268,7 +253,7 @@ class TaskFile:
 
     def _write(self, mine: Mapping[Address, StoredTask], over: set[Address]) -> None:
         """Write ours and what others have written, but for those that we know to be over."""
-        others = [one for one in self._read() if one.key not in over and one.key not in mine and one.fresh]
+        others = [one for one in self.read() if one.key not in over and one.key not in mine and one.fresh]
         tasks = [one.raw for one in (*others, *mine.values())][-_MOST_ON_DISK:]
         try:
             write_atomically(self._file, dumps({"version": _FORMAT, "tasks": tasks}))
@@ -276,10 +261,9 @@ class TaskFile:
             return
 
     def _record(self, task: Task, address: str) -> StoredTask:
-        try:
+        arguments: Json = None
+        with suppress(JsonProblem, ValueError, TypeError, RecursionError):
             arguments = loads(self._redact(dumps(task.arguments)))
-        except (JsonProblem, ValueError, TypeError, RecursionError):
-            arguments = None
         message = self._redact(task.message.encode("utf-8", "replace")).decode("utf-8", "replace")
         raw: dict[str, Json] = {
             "server": task.server, "address": address, "id": task.id, "kind": task.kind,

@@ -8,7 +8,6 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-from mcp_studio.config.model import Kind
 from mcp_studio.errors import StudioError
 from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import Parsed
@@ -38,11 +37,6 @@ class Opened(NamedTuple):
 class Transport(Protocol):
     """One way to a server. All methods are called by the owner task of the connection, `send` by any task."""
 
-    @property
-    def kind(self) -> Kind:
-        """How the server is spoken to; where that is found out, it holds once the handshake is done."""
-        ...
-
     async def open(self, sink: Sink) -> Opened:
         """Start or reach the server.
 
@@ -59,7 +53,7 @@ class Transport(Protocol):
             ConnectionLost: the transport has ended, or the peer has not read for `limits.write` seconds.
         """
 
-    async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
+    async def send_raw(self, data: bytes, *, newlines: bool = False) -> None:
         """Send a hand-written frame exactly as it is, be it well-formed or not, and tell the tap of it as sent.
 
         It is one line on stdio (a newline is added), one frame on a WebSocket, and the body of one POST over HTTP
@@ -68,7 +62,6 @@ class Transport(Protocol):
         it is JSON; `Sink.undelivered` is told nothing.
 
         Args:
-            headers: HTTP headers that replace or join those the message would have; ignored where there are none.
             newlines: let newlines inside the frame through where they would end it (stdio).
 
         Raises:

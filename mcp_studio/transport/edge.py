@@ -339,7 +339,7 @@ class Edge:
             try:
                 await look_up(client.peer)
             except (OSError, UnicodeError) as problem:
-                raise no_such_host(client.peer, problem, client.proxy_named) from problem
+                raise no_such_host(client.peer, client.proxy_named) from problem
         self._known = True
 
     def _broken(self, answer: Response, problem: Exception) -> HttpFailure:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from codecs import BOM_UTF8
 
-from mcp_studio.config.model import Kind, ServerConfig
+from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing
@@ -21,9 +21,9 @@ from mcp_studio.transport.http_connection import (
     Cursor,
     HttpConnection,
     Waiting,
+    envelope,
     is_json,
     legacy_headers,
-    method_and_target,
 )
 from mcp_studio.transport.http_errors import (
     HttpBroken,
@@ -51,19 +51,12 @@ class HttpTransport(HttpConnection):
         edge: the HTTP edge to use, where it has credentials.
     """
 
-    kind: Kind = "http"
-
     def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
         super().__init__(config, limits, tap, edge)
         self._keep_session = config.keep_session
         self._listening: asyncio.Task[None] | None = None
         self._listenable = False
         self._initialized = False
-
-    @property
-    def busy(self) -> bool:
-        """Whether a request is under way."""
-        return bool(self.waiting)
 
     async def open(self, sink: Sink) -> Opened:
         """Prepare the connections; nothing is sent, so a server that refuses shows with the first message.
@@ -92,10 +85,10 @@ class HttpTransport(HttpConnection):
         else:
             await self.post(out, self._tell(out))
 
-    async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
+    async def send_raw(self, data: bytes, *, newlines: bool = False) -> None:
         """Post a body as it is; see `Transport.send_raw`."""
-        await super().send_raw(data, headers=headers)
-        if method_and_target(data)[0] == "notifications/initialized":
+        await super().send_raw(data)
+        if envelope(data)[0] == "notifications/initialized":
             self._initialized = True
             self._listen()
 

@@ -13,7 +13,7 @@ from mcp_studio.errors import ConnectionLost, LimitExceeded, StudioError
 from mcp_studio.limits import MB, Limits
 from mcp_studio.protocol import message as jsonrpc
 from mcp_studio.protocol.events import Outgoing, RequestId
-from mcp_studio.protocol.versions import MODERN_VERSIONS
+from mcp_studio.protocol.versions import META_VERSION, MODERN_VERSIONS
 from mcp_studio.protocol.versions import NAMED as NAME_KEYS
 from mcp_studio.protocol.views import encode_value
 from mcp_studio.record import record
@@ -57,14 +57,14 @@ def answered(parsed: jsonrpc.Parsed) -> tuple[RequestId, ...]:
     return tuple(identity for identity in found if identity is not None)
 
 
-def method_and_target(body: bytes) -> tuple[str, str]:
-    """The method of a message, and its subject where it has one (`Mcp-Name`); empty where they cannot be read."""
+def envelope(body: bytes) -> tuple[str, str, str]:
+    """Method, subject (`Mcp-Name`) and version of a message; empty where it has none, or cannot be read."""
     message = jsontext.mapping(jsonrpc.parse(body).value)
     method, params = message.get("method"), jsontext.mapping(message.get("params"))
     if not isinstance(method, str):
-        return "", ""
-    target = params.get(NAME_KEYS.get(method, ""))
-    return method, target if isinstance(target, str) else ""
+        return "", "", ""
+    target, version = params.get(NAME_KEYS.get(method, "")), jsontext.mapping(params.get("_meta")).get(META_VERSION)
+    return method, target if isinstance(target, str) else "", version if isinstance(version, str) else ""
 
 
 def error_frame(body: bytes, request_id: RequestId) -> bytes | None:
@@ -233,10 +233,11 @@ class HttpConnection:
         return merged(base, legacy_headers(self.session, out.version or self.version), list(out.headers))
 
     def raw_headers(self, data: bytes) -> HeaderList:
-        """Headers of the POST that carries a hand-written body: what a message of this kind would have, now."""
-        method, target = method_and_target(data)
-        modern = self.version >= FIRST_MODERN
-        return self.headers(Outgoing(data, "request", None, method if modern else "", target, self.version, modern))
+        """Headers of the POST that carries a hand-written body: what a message of this kind and version would have."""
+        method, target, version = envelope(data)
+        version = version or self.version
+        modern = version >= FIRST_MODERN
+        return self.headers(Outgoing(data, "request", None, method if modern else "", target, version, modern))
 
     def stream_headers(self, cursor: Cursor) -> HeaderList:
         """Headers of a GET that opens or resumes a stream."""
@@ -273,11 +274,11 @@ class HttpConnection:
                 if out.kind == "request" and out.id in answered(jsonrpc.parse(body)):
                     self.hand_over(body)
 
-    async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
+    async def send_raw(self, data: bytes, *, newlines: bool = False) -> None:
         """Post a body as it is; see `Transport.send_raw`."""
         self.check()
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        task = self.tasks.spawn(self._post_raw(data, merged(self.raw_headers(data), list(headers)), begun))
+        task = self.tasks.spawn(self._post_raw(data, self.raw_headers(data), begun))
         await asyncio.wait((begun, task), timeout=self.limits.write, return_when=asyncio.FIRST_COMPLETED)
         if begun.done():
             begun.result()
@@ -288,7 +289,7 @@ class HttpConnection:
             async with self.edge.exchange("POST", lines, data, head=None, url=self.endpoint, once=True) as answer:
                 if not begun.done():
                     begun.set_result(None)
-                if not self.session and method_and_target(data)[0] == "initialize":
+                if not self.session and envelope(data)[0] == "initialize":
                     # A handshake that is made by hand begins a session too; one that there is stays.
                     self.begin_session(Outgoing(data, "request", None, "initialize"), answer)
                 if answer.media_type == "text/event-stream":

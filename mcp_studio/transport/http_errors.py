@@ -158,13 +158,9 @@ def network_failure(problem: BaseException, place: str, *, under_way: bool, prox
     return _lost(chain, names, place) if under_way else _unmade(chain, place, proxy)
 
 
-def no_such_host(name: str, problem: Exception | None = None, proxy: str = "") -> HttpDown:
+def no_such_host(name: str, proxy: str = "") -> HttpDown:
     """The name of the server, or of the proxy to it, means nothing."""
     whose = f", which {proxy} names," if proxy else ""
-    if isinstance(problem, socket.gaierror) and problem.errno == socket.EAI_AGAIN:
-        return HttpDown(
-            f"The host name {name}{whose} cannot be looked up now: no name server answers.", hint="Check the network."
-        )
     return HttpDown(f"The host name {name}{whose} does not resolve.", hint="Check the spelling and the network.")
 
 
@@ -186,7 +182,7 @@ def _unmade(chain: tuple[BaseException, ...], place: str, proxy: str) -> HttpFai
     where = f"the proxy {place} that {proxy} names" if proxy else place
     for link in chain:
         if isinstance(link, socket.gaierror | UnicodeError):
-            return no_such_host(place, link, proxy)
+            return no_such_host(place, proxy)
         if isinstance(link, ConnectionRefusedError):
             hint = "Is the server running, and is the port right?" if not proxy else f"Is {proxy} right?"
             return HttpDown(f"Nothing answers at {where}: the connection was refused.", hint=hint)
@@ -289,8 +285,6 @@ MEANINGS = {
 
 def meaning(status: int) -> tuple[str, str]:
     """What any status that is no success says, and what to do."""
-    if 300 <= status < 400:
-        return "it is elsewhere, without saying where", "Check the URL."
     if status >= 500:
         return MEANINGS.get(status, ("it failed", "The server's own log says why."))
     return MEANINGS.get(status, ("it does not take the request", "The trace shows what was sent."))

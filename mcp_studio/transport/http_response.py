@@ -95,8 +95,6 @@ class Response:
         self._raw: Any = aiter(self._stream)
         self._decoder: Decoder | None = None
         self._pieces: Iterator[bytes] = iter(())
-        self.size = 0
-        """Bytes of the body so far, as they came."""
         self.settled = False
         """Its connection was given back; what was read of the body is still there."""
         self.breathe = Breather()
@@ -137,7 +135,6 @@ class Response:
                 raise self._failed(self, problem) from problem
             if raw is None:
                 return b""
-            self.size += len(raw)
             self._pieces = self._decoder.feed(raw)
 
     async def settle(self, limit: int, seconds: float) -> bytes:
@@ -170,12 +167,9 @@ class Response:
             HttpBroken: the body's encoding cannot be read.
         """
         body = BytesIO()
-        declared = self.header("content-length")
-        size = int(declared[:20]) if declared.isdecimal() else 0
-        while size <= limit and (part := await self.chunk()):
-            size = max(size, body.tell() + len(part))
+        while body.tell() <= limit and (part := await self.chunk()):
             body.write(part)
-        if size > limit:
+        if body.tell() > limit:
             raise LimitExceeded(
                 f"The message is larger than {size_text(limit)}, the limit called message: it was not read further.",
                 limit="message",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from mcp_studio.config.model import Kind, ServerConfig
+from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing
@@ -41,8 +41,6 @@ class SseTransport(HttpConnection):
     Args:
         edge: the HTTP edge to use, where it has credentials.
     """
-
-    kind: Kind = "sse"
 
     def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
         super().__init__(config, limits, tap, edge)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import cast
 
-from mcp_studio.config.model import Kind, ServerConfig
+from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConnectionLost, Unreachable, UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing
@@ -240,8 +240,6 @@ _JSON = re.compile(rb'\{\s*(?:["}]|$)|\[\s*(?:[\[{"\]\d-]|true|false|null|$)')
 class StdioTransport:
     """A server as a child process under the guard."""
 
-    kind: Kind = "stdio"
-
     def __init__(self, config: ServerConfig, limits: Limits, tap: Tap) -> None:
         self._config = config
         self._cwd = os.path.abspath(config.cwd or ".")
@@ -287,7 +285,7 @@ class StdioTransport:
         # A newline is only white space to JSON, and the end of the message to this transport.
         await self._write(out.frame.replace(b"\n", b" ") if b"\n" in out.frame else out.frame)
 
-    async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
+    async def send_raw(self, data: bytes, *, newlines: bool = False) -> None:
         """Write one line as it is; see `Transport.send_raw`."""
         if b"\n" in data and not newlines:
             lines = data.count(b"\n") + 1

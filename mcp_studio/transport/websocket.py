@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from mcp_studio.config.model import Kind, ServerConfig
+from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing
@@ -40,8 +40,6 @@ _QUIET = 20.0
 
 class WebSocketTransport(HttpConnection):
     """The transport of one server at a `ws://` or `wss://` URL; implements `base.Transport`."""
-
-    kind: Kind = "websocket"
 
     def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
         super().__init__(config, limits, tap, edge)
@@ -92,7 +90,7 @@ class WebSocketTransport(HttpConnection):
         """
         await self.send_raw(out.frame)
 
-    async def send_raw(self, data: bytes, *, headers: tuple[tuple[str, str], ...] = (), newlines: bool = False) -> None:
+    async def send_raw(self, data: bytes, *, newlines: bool = False) -> None:
         """Write one frame as it is; see `Transport.send_raw`."""
         from wsproto.events import BytesMessage, TextMessage
 

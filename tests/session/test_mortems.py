@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from mcp_studio.call.call import Call, Lost
-from mcp_studio.call.sending import mortem_of, mortem_when_known
+from mcp_studio.call.sending import mortem_when_known
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.present import crashes
 from mcp_studio.studio import Studio
 from mcp_studio.trace.postmortem import Mortem, endings
-from tests.servers.http_raw import RawServer, Reply, Request
-from tests.studio_support import http, opened, stdio
+from tests.studio_support import opened, stdio
 from tests.support import python_server, wait_until
 
 
@@ -90,42 +89,3 @@ async def test_disconnecting_by_hand_is_an_ending_only_of_what_was_in_flight() -
         await wait_until(lambda: call.sent)
         studio.manager.restart("s")
         assert (await lost(studio, call)).ending.how == "closed"
-
-
-class Dropping:
-    """A server over HTTP that cuts the connection under calls."""
-
-    async def __call__(self, got: Request, reply: Reply) -> None:
-        """Answer one request, or not."""
-        method = got.json.get("method") if got.method == "POST" else ""
-        if method == "server/discover":
-            offer = {"capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
-            await reply.result({"supportedVersions": ["2026-07-28"], **offer})
-        elif method == "tools/list":
-            await reply.result(
-                {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}], "resultType": "complete"}
-            )
-        elif method == "tools/call" and got.json["params"]["arguments"].get("busy"):
-            await reply.body("503 Service Unavailable", b"later", kind="text/plain")
-        elif method == "tools/call":
-            reply.reset()
-        else:
-            await reply.body("405 Method Not Allowed", b"")
-
-
-async def test_a_connection_over_http_that_drops_refuses_or_fails_is_told_while_the_server_stays() -> None:
-    async with RawServer(Dropping()) as server, opened(http(server.url)) as studio:
-        call = start(studio)
-        found = await lost(studio, call)
-        assert found.ending.how == "dropped" and [one.target for one in found.flights] == ["echo"]
-        assert studio.manager.status("s").state == "ready"
-        studio.manager.supervisor("s").mortems.clear()
-        assert (await start(studio, busy=True).wait()) is not None
-        busy = studio.manager.supervisor("s").mortems[-1]
-        assert (busy.ending.how, busy.ending.code) == ("status", 503)
-        studio.manager.supervisor("s").mortems.clear()
-        await server.stop()
-        await start(studio).wait()
-        gone = studio.manager.supervisor("s").mortems[-1]
-        assert gone.ending.how in ("refused", "dropped") and gone.flights
-        assert mortem_of(call, [gone]) is None, "that call was lost to another ending"

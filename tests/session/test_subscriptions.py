@@ -212,18 +212,6 @@ async def test_an_update_of_a_part_counts_for_the_whole(options: tuple[str, ...]
         await wait_until(lambda: known.updates == 1)
 
 
-async def test_tasks_have_a_stream_of_their_own() -> None:
-    async with opened(changing("--modern")) as studio:
-        studio.subscriptions.listen_tasks("s", ["a", "b"])
-        await studio.subscriptions.settle("s", 5)
-        streams = {one.purpose: one.honoured for one in studio.subscriptions.streams("s")}
-        lists = {"toolsListChanged": True, "resourcesListChanged": True, "promptsListChanged": True}
-        assert streams == {"lists": lists, "tasks": {"taskIds": ["a", "b"]}}
-        studio.subscriptions.listen_tasks("s", [])
-        await studio.subscriptions.settle("s", 5)
-        assert [one.purpose for one in studio.subscriptions.streams("s")] == ["lists"]
-
-
 async def test_removing_a_server_forgets_what_was_watched() -> None:
     async with opened(changing()) as studio:
         await active(studio)

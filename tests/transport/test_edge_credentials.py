@@ -161,7 +161,7 @@ async def test_whoever_stops_waiting_while_a_person_is_asked_leaves_nothing_behi
         await line.transport.send(request(1))
         await wait_until(lambda: keyring.refusals)
         line.transport.abandon(1)
-        await wait_until(lambda: not line.transport.busy)
+        await wait_until(lambda: not line.transport.waiting)
         assert not line.box.failures and [told.status for told in line.tap.responses] == [401]
 
 

@@ -66,7 +66,7 @@ def test_an_answer_damaged_anywhere_ends_its_request_and_spares_the_next(kind: s
     async def ended(line: Line) -> None:
         seen = len(line.box.failures) + len(line.box.frames)
         await line.transport.send(modern(1, "tools/call", target="t"))
-        await wait_until(lambda: not line.transport.busy)
+        await wait_until(lambda: not line.transport.waiting)
         assert len(line.box.failures) + len(line.box.frames) > seen
 
     run(main())

@@ -177,7 +177,7 @@ async def test_garbage_and_foreign_events_on_a_stream_do_not_keep_the_answer_awa
         await wait_until(lambda: len(line.box.frames) == 2)
         assert line.box.frames[0] == b"no json" and json.loads(line.box.frames[1])[0]["id"] == 1
         assert line.tap.came[0] == (1, b"now")
-        await wait_until(lambda: not line.transport.busy)
+        await wait_until(lambda: not line.transport.waiting)
         assert not line.box.failures
 
 

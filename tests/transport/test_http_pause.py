@@ -111,7 +111,7 @@ async def test_giving_up_ends_the_pause() -> None:
         await line.transport.send(modern(1, "tools/call", target="t"))
         await wait_until(lambda: line.tap.notes)
         line.transport.abandon(1)
-        await wait_until(lambda: not line.transport.busy)
+        await wait_until(lambda: not line.transport.waiting)
         assert len(server.requests) == 1 and not line.box.failures
 
 

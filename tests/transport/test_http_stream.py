@@ -170,7 +170,7 @@ async def test_an_answer_on_another_stream_is_taken_and_the_request_does_not_fai
     async with RawServer(session(get, call)) as server, opened(server.url, QUICK) as line:
         await line.shake_hands()
         assert await line.ask(request(1)) == result(1)
-        await wait_until(lambda: not line.transport.busy)
+        await wait_until(lambda: not line.transport.waiting)
         assert not line.box.failures
 
 
@@ -184,5 +184,5 @@ async def test_a_stream_that_stays_open_after_its_answer_is_closed() -> None:
     async with RawServer(session(call=call)) as server, opened(server.url, QUICK) as line:
         await line.shake_hands()
         assert await line.ask(request(1)) == result(1)
-        await wait_until(lambda: not line.transport.busy)
+        await wait_until(lambda: not line.transport.waiting)
         assert line.box.messages()[-1]["method"] == "afterwards" and not line.box.failures

@@ -192,7 +192,7 @@ async def test_one_key_makes_a_rule_of_the_answer_just_given_and_the_next_questi
         await stage.press("tab", "tab", "end", "backspace", *"0.01", "tab")
         await stage.shows("values    ▸ {name: Ada, approve: true}")
         await stage.press("space", "tab", *" L.", "ctrl+j")
-        await stage.until(lambda: len(stage.studio.rules) == 1, "a rule")
+        await stage.until(lambda: len(list(stage.studio.rules)) == 1, "a rule")
         second = await stage.studio.call_tool(Ref("tool", "s", "form"), {}, approved=True).wait()
         assert json.loads(text(second))["result"] == {
             "action": "accept",
@@ -226,7 +226,7 @@ async def test_a_rule_cannot_be_written_into_a_file_that_is_no_toml() -> None:
         assert "is no valid TOML" in told and "Mend the file, then make the rule." in told
         await stage.press("escape")
         await home(stage)
-        assert len(stage.studio.rules) == 0
+        assert len(list(stage.studio.rules)) == 0
         assert Paths.default().answers_file.read_text() == "[[answer"
 
 
