@@ -152,7 +152,7 @@ class Flow:
 
     async def resume(self, redirect_url: str) -> Grant:
         """Go on with what was set aside."""
-        with self.person.step("resource"):
+        with self.person.step("issuer") as step:
             waiting = await self.store.pending(self.resource, self.account)
             if not waiting:
                 raise AuthFailed(
@@ -161,8 +161,8 @@ class Flow:
                 )
             query = dict(parse_qsl("".join(redirect_url.split()).rpartition("?")[2]))
             pending = next((one for one in waiting if one.state == query.get("state")), waiting[0])
-        with self.person.step("issuer"):
             issuer = await find_issuer(self.fetcher, self._url, pending.issuer)
+            step.detail = f"{issuer.issuer}, as before."
         with self.person.step("permission") as step:
             redirects = Redirects(self.config.name, self.person.note)
             redirects.uri = pending.redirect_uri
