@@ -22,6 +22,13 @@ from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import Auth, ServerConfig
 from mcp_studio.errors import ConfigError
 
+_NEEDED = {
+    "client_credentials": ("client_id", "client_secret"),
+    "private_key_jwt": ("client_id", "key"),
+    "enterprise": ("client_id", "idp_token_endpoint", "idp_id_token"),
+    "workload": ("assertion",),
+}
+"""What of the configuration each grant needs."""
 SKEW = 60
 """Seconds that clocks may differ."""
 
@@ -65,6 +72,13 @@ async def obtain(
         AuthFailed: no token; `error` is the OAuth error code where one came.
         StudioError: as `Fetcher.send`.
     """
+    for name in _NEEDED.get(config.auth.kind, ()):
+        if not getattr(config.auth, name):
+            raise ConfigError(
+                f"`{name}` is missing, which the grant {config.auth.kind} needs.",
+                key=name,
+                hint="Set it in the [servers.NAME.auth] table; a secret rather as ${keyring:NAME}.",
+            )
     client, form, purpose = await _request(fetcher, config, issuer, resource, scopes)
     try:
         got = await redeem(fetcher, issuer.token_endpoint, client, form, purpose, asked=scopes, dpop=dpop)
@@ -82,42 +96,24 @@ async def _request(
 ) -> tuple[Client, Form, str]:
     """Who asks for a token, with what, and what it is for."""
     auth = config.auth
-    match auth.kind:
-        case "client_credentials" | "private_key_jwt":
-            client = _client(auth, issuer, secret_needed=auth.kind == "client_credentials")
-            return client, tokens.form("client_credentials", resource, scopes), "token for the client"
-        case "enterprise":
-            client = _client(auth, issuer)
-            granted = await _identity_grant(fetcher, config, issuer, resource, scopes)
-            form = tokens.form(tokens.JWT_BEARER, resource, scopes, assertion=granted)
-            return client, form, "token for the identity assertion"
-        case "workload":
-            # A workload is known by its JWT; a client id is sent along only where it is configured.
-            known = auth.client_id and (auth.client_secret or auth.key)
-            client = _client(auth, issuer) if known else Client(issuer.issuer, auth.client_id, "", "none")
-            shown = await asyncio.to_thread(assertion, auth.assertion, "assertion")
-            return client, tokens.form(tokens.JWT_BEARER, resource, scopes, assertion=shown), "token for the workload"
-        case _:
-            raise ConfigError(f"`kind` is {quoted(auth.kind)}: that needs a person.", key="kind")
+    if auth.kind == "enterprise":
+        granted = await _identity_grant(fetcher, config, issuer, resource, scopes)
+        form = tokens.form(tokens.JWT_BEARER, resource, scopes, assertion=granted)
+        return _client(auth, issuer), form, "token for the identity assertion"
+    if auth.kind == "workload":
+        # A workload is known by its JWT; a client id is sent along only where it is configured.
+        shown = await asyncio.to_thread(assertion, auth.assertion, "assertion")
+        form = tokens.form(tokens.JWT_BEARER, resource, scopes, assertion=shown)
+        return _client(auth, issuer), form, "token for the workload"
+    return _client(auth, issuer), tokens.form("client_credentials", resource, scopes), "token for the client"
 
 
-def _client(auth: Auth, issuer: IssuerMetadata, *, secret_needed: bool = False) -> Client:
-    if not auth.client_id:
-        raise _missing("client_id", auth)
-    if auth.kind == "private_key_jwt" or auth.method == "private_key_jwt" or (auth.key and not auth.client_secret):
-        return Client(issuer.issuer, auth.client_id, "", "private_key_jwt")
-    if secret_needed and not auth.client_secret:
-        raise _missing("client_secret", auth)
-    method = method_for(issuer, auth.client_secret, auth.method)
-    return Client(issuer.issuer, auth.client_id, auth.client_secret, method)
-
-
-def _missing(name: str, auth: Auth) -> ConfigError:
-    return ConfigError(
-        f"`{name}` is missing, which the grant {auth.kind} needs.",
-        key=name,
-        hint="Set it in the [servers.NAME.auth] table; a secret rather as ${keyring:NAME}.",
-    )
+def _client(auth: Auth, issuer: IssuerMetadata) -> Client:
+    method = auth.method
+    if auth.kind == "private_key_jwt" or (auth.key and not auth.client_secret):
+        method = "private_key_jwt"
+    shown = method_for(issuer, auth.client_secret, method)
+    return Client(issuer.issuer, auth.client_id, auth.client_secret, shown)
 
 
 async def _identity_grant(
@@ -125,8 +121,6 @@ async def _identity_grant(
 ) -> str:
     """The person's id token exchanged at the identity provider, for an assertion to this authorization server."""
     auth = config.auth
-    if not auth.idp_token_endpoint:
-        raise _missing("idp_token_endpoint", auth)
     endpoint = check_url(auth.idp_token_endpoint, config.url, "idp_token_endpoint of the configuration")
     token = await asyncio.to_thread(assertion, auth.idp_id_token, "idp_id_token")
     method = "client_secret_basic" if auth.idp_client_secret else "none"

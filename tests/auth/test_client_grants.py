@@ -198,7 +198,6 @@ LACKING = {
     "assertion": Auth(kind="workload"),
     "idp_token_endpoint": replace(ENTERPRISE, idp_token_endpoint=""),
     "idp_id_token": replace(ENTERPRISE, idp_id_token=""),
-    "kind": Auth(kind="code"),
 }
 
 
