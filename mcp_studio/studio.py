@@ -316,7 +316,7 @@ class Studio:
     def _make_accounts(self) -> Accounts:
         from mcp_studio.auth.accounts import Accounts
 
-        return Accounts(self.config.settings, self.paths, self.limits, self.redactor, self._browser)
+        return Accounts(self.config.settings, self.paths, self.limits, self.redactor, browser=self._browser)
 
     @property
     def accounts(self) -> Accounts:

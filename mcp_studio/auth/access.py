@@ -169,7 +169,7 @@ class Holder:
             return None
         new: Grant | None = None
         dpop, url = await self.dpop(found), found.token_endpoint
-        form = tokens.form("refresh_token", found.audience, refresh_token=found.refresh_token)
+        form = tokens.token_form("refresh_token", found.audience, refresh_token=found.refresh_token)
         try:
             got = await tokens.redeem(fetcher, url, found.client, form, "renewed token", asked=found.scopes, dpop=dpop)
             new = tokens.with_tokens(found, got)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from mcp_studio.auth import model
 from mcp_studio.auth.access import Access, Ask, Holder, expiring, revoke
@@ -20,7 +21,7 @@ from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
 from mcp_studio.transport.base import Credentials, Tap
-from mcp_studio.vault.base import MemoryVault
+from mcp_studio.vault.base import MemoryVault, Vault
 from mcp_studio.vault.keyring import open_vault
 
 Browser = Callable[[str], Awaitable[bool]]
@@ -36,7 +37,13 @@ class Accounts:
     """The sign-ins of one person: made, used, renewed, shown and ended."""
 
     def __init__(
-        self, settings: Settings, paths: Paths, limits: Limits, redactor: Redactor, browser: Browser | None = None
+        self,
+        settings: Settings,
+        paths: Paths,
+        limits: Limits,
+        redactor: Redactor,
+        open_vault: Callable[[Keeping, Path], Vault] = open_vault,
+        browser: Browser | None = None,
     ) -> None:
         self.document = settings.client_metadata_url
         """Our client id metadata document, or empty."""
@@ -46,28 +53,31 @@ class Accounts:
         self.redactor = redactor
         self.browser = browser or nowhere
         self._state = paths.state
+        self._open_vault = open_vault
         self.keeping: Keeping = settings.secrets
         """Where what a person got is kept."""
-        self._kept = self._place_for(settings.secrets)
+        self._store = self._store_in(settings.secrets)
         # What can be had again without a person is kept by nobody: machines without a keyring do well without one.
         # Nor do entries share it: each has the tokens, and the failures, of whom its table names.
-        self._held: dict[Auth, GrantStore] = {}
+        self._own_stores: dict[Auth, GrantStore] = {}
         self.trusted = Trusted(self._state / TRUSTED_FILE)
         self.stays = True
         """Whether what cannot be kept is used until this process ends, rather than refused."""
         self._holders: dict[tuple[str, str, Auth | None], Holder] = {}
 
-    def _place_for(self, keeping: Keeping) -> GrantStore:
+    def _store_in(self, keeping: Keeping) -> GrantStore:
         memory = keeping == "memory"
-        return GrantStore(lambda: open_vault(keeping, self._state), self._state, self.redactor.learn, memory=memory)
+        return GrantStore(
+            lambda: self._open_vault(keeping, self._state), self._state, self.redactor.learn, memory=memory
+        )
 
     def keep_in(self, keeping: Keeping) -> None:
         """Keep sign-ins in another place until this ends; what is kept elsewhere stays there."""
         if keeping != self.keeping:
-            before, self.keeping, self._kept = self._kept, keeping, self._place_for(keeping)
+            before, self.keeping, self._store = self._store, keeping, self._store_in(keeping)
             for holder in self._holders.values():
                 if holder.store is before:
-                    holder.store = self._kept
+                    holder.store = self._store
 
     async def place(self, config: ServerConfig) -> str:
         """Where the sign-in of a server is kept, in words; nothing is unlocked.
@@ -84,7 +94,7 @@ class Accounts:
             VaultRefused: nothing can be kept, or nobody gave the passphrase.
         """
         if self.keeping == "file" or (self.keeping == "keyring" and not self.stays):
-            await self._kept.unlock()
+            await self._store.unlock()
 
     def access(self, config: ServerConfig, tap: Tap, ask: Ask | None) -> Credentials | None:
         """The credentials for a connection; None where nobody signs in to it. Nothing is read or sent yet."""
@@ -108,7 +118,7 @@ class Accounts:
 
     async def accounts(self) -> list[Account]:
         """All sign-ins, of servers that are configured and of others; claims are left out: no secret is read."""
-        stores = (self._kept, *self._held.values())
+        stores = (self._store, *self._own_stores.values())
         return [account for store in stores for account in await store.list()]
 
     async def token(self, config: ServerConfig, tap: Tap | None = None) -> str:
@@ -198,15 +208,15 @@ class Accounts:
     def store(self, config: ServerConfig) -> GrantStore:
         """Where the sign-in of a server is stored."""
         if not config.auth.alone:
-            return self._kept
-        if config.auth not in self._held:
+            return self._store
+        if config.auth not in self._own_stores:
             vault = MemoryVault()
-            self._held[config.auth] = GrantStore(lambda: vault, self._state, self.redactor.learn, memory=True)
-        return self._held[config.auth]
+            self._own_stores[config.auth] = GrantStore(lambda: vault, self._state, self.redactor.learn, memory=True)
+        return self._own_stores[config.auth]
 
     def _holder(self, config: ServerConfig) -> Holder:
         store = self.store(config)
-        key = (resource_of(config), config.auth.whose, None if store is self._kept else config.auth)
+        key = (resource_of(config), config.auth.whose, None if store is self._store else config.auth)
         if key not in self._holders:
             self._holders[key] = Holder(store, *key[:2])
         return self._holders[key]

@@ -8,15 +8,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
-from mcp_studio.auth import authorize, client_grants, discovery, tokens
+from mcp_studio.auth import authorize, discovery, tokens
 from mcp_studio.auth.authorize import Expected, authorization_url
 from mcp_studio.auth.callback import Redirects
+from mcp_studio.auth.clients import client_for, forgetting_unknown
 from mcp_studio.auth.discovery import Challenge, check_url, resource_of
 from mcp_studio.auth.dpop import Dpop, use
 from mcp_studio.auth.fetch import Fetcher
 from mcp_studio.auth.metadata import IssuerMetadata, ResourceMetadata, document
 from mcp_studio.auth.model import PENDING, AuthFailed, AuthStep, Client, Grant, Pending, quoted
-from mcp_studio.auth.registration import client_for, forgetting_unknown
 from mcp_studio.auth.tokens import Tokens, redeem, with_tokens
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError, Unreachable
@@ -152,7 +152,7 @@ class Flow:
 
     async def resume(self, redirect_url: str) -> Grant:
         """Go on with what was set aside."""
-        with self.person.step("resource"):
+        with self.person.step("issuer") as step:
             waiting = await self.store.pending(self.resource, self.account)
             if not waiting:
                 raise AuthFailed(
@@ -161,8 +161,8 @@ class Flow:
                 )
             query = dict(parse_qsl("".join(redirect_url.split()).rpartition("?")[2]))
             pending = next((one for one in waiting if one.state == query.get("state")), waiting[0])
-        with self.person.step("issuer"):
             issuer = await find_issuer(self.fetcher, self._url, pending.issuer)
+            step.detail = f"{issuer.issuer}, as before."
         with self.person.step("permission") as step:
             redirects = Redirects(self.config.name, self.person.note)
             redirects.uri = pending.redirect_uri
@@ -235,7 +235,7 @@ class Flow:
 
     async def _alone(self, audience: str, issuer: IssuerMetadata, asked: tuple[str, ...]) -> Grant:
         with self.person.step("token") as step:
-            client, got = await client_grants.obtain(
+            client, got = await tokens.obtain(
                 self.fetcher, self.config, issuer, resource=audience, scopes=asked, dpop=self._dpop
             )
             step.detail = tokens.about(got, audience)
@@ -309,7 +309,7 @@ class Flow:
     async def _redeem(self, issuer: IssuerMetadata, pending: Pending, code: str) -> Grant:
         client, url = pending.client, issuer.token_endpoint
         self.accounts.redactor.learn(code)
-        form = tokens.form(
+        form = tokens.token_form(
             "authorization_code",
             pending.audience,
             code=code,

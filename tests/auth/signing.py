@@ -34,8 +34,8 @@ class Desk:
         self.vault = vault or MemoryVault()
         self.limits = limits
         paths = Paths(state / "config", state / "state", state / "cache")
-        self.accounts = Accounts(Settings(), paths, limits, self.redactor)
-        self.accounts._kept._open = lambda: self.vault
+        self.open: Callable[[], Vault] = lambda: self.vault
+        self.accounts = Accounts(Settings(), paths, limits, self.redactor, lambda *_: self.open())
         self.pages: list[str] = []
         self.accounts.browser = self.browse
 
@@ -55,7 +55,7 @@ class Desk:
 
     async def age(self, config: ServerConfig) -> None:
         """The token that is kept expired a second ago."""
-        store, (known,) = self.accounts._kept, await self.accounts.accounts()
+        store, (known,) = self.accounts.store(config), await self.accounts.accounts()
         grant = await store.load(known.resource, known.account)
         assert grant is not None
         await store.save(replace(grant, expires=time.time() - 1), config.name)

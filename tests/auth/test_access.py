@@ -203,7 +203,7 @@ async def test_nobody_is_asked_for_a_server_that_nobody_signed_in_to(tmp_path: P
         def refuse() -> MemoryVault:
             raise AssertionError("the vault was opened")
 
-        desk.accounts._kept._open = refuse
+        desk.open = refuse
         caller = Caller(desk, server(world.url), agrees=None)
         assert caller.access and not caller.access.present
         with pytest.raises(SignInNeeded, match="wants you to sign in"):

@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from mcp_studio.auth import client_grants
-from mcp_studio.auth.client_auth import LIFE, client_assertion
+from mcp_studio.auth import tokens
+from mcp_studio.auth.clients import LIFE, client_assertion
 from mcp_studio.auth.model import AuthFailed, Client
 from mcp_studio.errors import ConfigError, StudioError
 from tests.auth.test_claims import jwt as made
@@ -90,8 +90,8 @@ def test_the_jwt_of_a_workload_is_read_anew(tmp_path: Path) -> None:
     for number in range(2):
         token = made({"sub": f"w{number}", "exp": time.time() + 60})
         file.write_text(f"{token}\n")
-        assert client_grants.assertion(str(file), "assertion") == token == client_grants.assertion(token, "assertion")
-    assert client_grants.assertion(made({"sub": "x"}), "idp_id_token")
+        assert tokens.assertion(str(file), "assertion") == token == tokens.assertion(token, "assertion")
+    assert tokens.assertion(made({"sub": "x"}), "idp_id_token")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_the_jwt_of_a_workload_is_read_anew(tmp_path: Path) -> None:
 )
 def test_what_is_no_jwt_is_said_without_it(value: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        client_grants.assertion(value, "assertion")
+        tokens.assertion(value, "assertion")
     assert caught.value.key == "assertion" and "SECRET" not in f"{caught.value.message}{caught.value.hint}"
 
 
@@ -107,14 +107,14 @@ def test_a_file_that_holds_something_else_is_said(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_bytes(b"SECRET \xff no jwt")
     with pytest.raises(ConfigError, match="no JWT") as caught:
-        client_grants.assertion(str(file), "idp_id_token")
+        tokens.assertion(str(file), "idp_id_token")
     assert "SECRET" not in str(caught.value)
     with pytest.raises(StudioError, match="cannot be read"):
-        client_grants.assertion(str(tmp_path), "idp_id_token")
+        tokens.assertion(str(tmp_path), "idp_id_token")
 
 
 def test_a_jwt_that_has_expired_is_not_sent() -> None:
     token = made({"exp": time.time() - 3600})
     with pytest.raises(AuthFailed, match="expired") as caught:
-        client_grants.assertion(token, "assertion")
+        tokens.assertion(token, "assertion")
     assert token not in f"{caught.value}{caught.value.hint}" and "ago" in caught.value.message

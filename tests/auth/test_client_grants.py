@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 import jwt
 import pytest
 
-from mcp_studio.auth import client_grants, tokens
+from mcp_studio.auth import tokens
 from mcp_studio.auth.dpop import Dpop
 from mcp_studio.auth.fetch import Fetched
 from mcp_studio.auth.metadata import IssuerMetadata
@@ -80,7 +80,7 @@ def metadata(**changes: Json) -> IssuerMetadata:
 
 def obtain(wire: Wire, auth: Auth, issuer: IssuerMetadata | None = None, **given: object) -> Obtained:
     config = wire.config = replace(wire.config, auth=auth)
-    call = cast("Callable[..., Awaitable[Obtained]]", client_grants.obtain)
+    call = cast("Callable[..., Awaitable[Obtained]]", tokens.obtain)
 
     async def go() -> Obtained:
         return await call(wire, config, issuer or metadata(), resource=SERVER, scopes=("a", "b"), **given)
@@ -198,7 +198,6 @@ LACKING = {
     "assertion": Auth(kind="workload"),
     "idp_token_endpoint": replace(ENTERPRISE, idp_token_endpoint=""),
     "idp_id_token": replace(ENTERPRISE, idp_id_token=""),
-    "kind": Auth(kind="code"),
 }
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.auth import registration
-from mcp_studio.auth.client_auth import method_for
+from mcp_studio.auth import clients
+from mcp_studio.auth.clients import method_for
 from mcp_studio.auth.metadata import IssuerMetadata
 from mcp_studio.auth.model import AuthFailed, Client
 from mcp_studio.config.model import Auth
@@ -38,7 +38,7 @@ def registered(**changes: object) -> Client:
 
 def how(found: IssuerMetadata, **given: object) -> str:
     auth = Auth(client_id=str(given.pop("client_id", "")))
-    client = registration.choose(found, auth, redirect_uri=REDIRECT, now=NOW, **given)  # type: ignore[arg-type]
+    client = clients.choose(found, auth, redirect_uri=REDIRECT, now=NOW, **given)  # type: ignore[arg-type]
     return client.how if client else ""
 
 
@@ -76,7 +76,7 @@ def test_a_client_that_is_of_no_use_is_registered_anew(known: Client) -> None:
 
 def test_the_port_of_a_redirect_on_this_machine_does_not_count() -> None:
     assert how(metadata(), known=registered(redirect_uri="http://127.0.0.1:9999/callback")) == "registered"
-    assert not registration.same_redirect("https://a.example/cb", "https://a.example:8443/cb")
+    assert not clients.same_redirect("https://a.example/cb", "https://a.example:8443/cb")
 
 
 def test_a_client_that_may_not_ask_for_more_scopes_is_registered_anew() -> None:
@@ -128,7 +128,7 @@ def test_a_client_shows_itself_in_a_way_that_both_know(
     ],
 )
 def test_registration_asks_for_what_a_native_program_is(offered: list[str] | None, method: str) -> None:
-    asked = registration.request(metadata(token_endpoint_auth_methods_supported=offered), REDIRECT, ("a", "b"))
+    asked = clients.registration_request(metadata(token_endpoint_auth_methods_supported=offered), REDIRECT, ("a", "b"))
     assert asked == {
         "client_name": "MCP Studio",
         "application_type": "native",
@@ -141,25 +141,25 @@ def test_registration_asks_for_what_a_native_program_is(offered: list[str] | Non
 
 
 def test_registration_where_nothing_is_known_asks_for_a_public_client() -> None:
-    asked = registration.request(IssuerMetadata.assumed("https://mcp.example/mcp"), REDIRECT)
+    asked = clients.registration_request(IssuerMetadata.assumed("https://mcp.example/mcp"), REDIRECT)
     assert asked["token_endpoint_auth_method"] == "none" and "scope" not in asked
 
 
 def test_registration_that_wants_keys_is_refused() -> None:
     with pytest.raises(AuthFailed, match="private_key_jwt"):
-        registration.request(metadata(token_endpoint_auth_methods_supported=["private_key_jwt"]), REDIRECT)
+        clients.registration_request(metadata(token_endpoint_auth_methods_supported=["private_key_jwt"]), REDIRECT)
 
 
 def read(answer: Json, **changes: Json) -> Client:
     found = metadata(**changes)
-    return registration.read(answer, asked=registration.request(found, REDIRECT), metadata=found, now=NOW)
+    return clients.client_from(answer, asked=clients.registration_request(found, REDIRECT), metadata=found, now=NOW)
 
 
 GOOD: dict[str, Json] = {"client_id": "new", "client_secret": SECRET}
 
 
 def test_a_registration_is_read() -> None:
-    asked = registration.request(metadata(), REDIRECT)
+    asked = clients.registration_request(metadata(), REDIRECT)
     more = {"registration_access_token": "rat-secret", "scope": "a b", "pad": "x" * 500_000}
     client = read({**asked, **GOOD, "client_secret_expires_at": NOW + 60, **more})
     assert (client.issuer, client.client_id, client.secret) == (ISSUER, "new", SECRET)
@@ -197,7 +197,7 @@ def test_the_method_is_what_both_sides_said_last(answer: Json, offered: Json, me
 
 def test_a_secret_that_nobody_announced_is_used_as_rfc_8414_has_it() -> None:
     found = IssuerMetadata.assumed("https://mcp.example/mcp")
-    client = registration.read(GOOD, asked=registration.request(found, REDIRECT), metadata=found, now=NOW)
+    client = clients.client_from(GOOD, asked=clients.registration_request(found, REDIRECT), metadata=found, now=NOW)
     assert client.method == "client_secret_basic"
 
 

@@ -282,7 +282,7 @@ async def test_nobody_is_sent_to_a_browser_for_what_cannot_be_kept(tmp_path: Pat
         def refuse() -> MemoryVault:
             raise VaultRefused("There is no keyring.", hint="Install one.")
 
-        desk.accounts._kept._open = refuse
+        desk.open = refuse
         sign_in = await desk.done(server(world.url))
         assert sign_in.state == "failed" and sign_in.steps[0].detail == "There is no keyring." and not world.requests
 
@@ -375,7 +375,7 @@ async def test_what_was_set_aside_goes_on_in_another_process_once(tmp_path: Path
 async def test_nothing_can_be_set_aside_in_memory(tmp_path: Path) -> None:
     async with AuthServer() as world:
         desk = Desk(tmp_path)
-        desk.accounts._kept.lasting = False
+        desk.accounts.store(server(world.url)).lasting = False
         desk.accounts.browser = lambda url: asyncio.sleep(0, False)
         sign_in = desk.accounts.sign_in(server(world.url), desk.tap)
         with pytest.raises(UsageError):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mcp_studio.auth.discovery import resource_of
 from mcp_studio.auth.fetch import Fetched, Fetcher
 from mcp_studio.auth.model import Pending
 from mcp_studio.auth.signin import SignIn
@@ -21,18 +22,18 @@ from tests.servers.auth_server import AuthServer
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 async def test_any_exchange_can_be_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: bool) -> None:
     """Lost before the request reached the other side, or after: it may have done what it was asked for."""
-    real, left = Fetcher._exchange, [0]
+    real, left = Fetcher.send, [0]
 
-    async def losing(self: Fetcher, *about: Any) -> Fetched:
+    async def losing(self: Fetcher, *about: Any, **more: Any) -> Fetched:
         left[0] -= 1
         if left[0] == 0 and not after:
             raise HttpLost("cut off")
-        found = await real(self, *about)
+        found = await real(self, *about, **more)
         if left[0] == 0:
             raise HttpLost("cut off")
         return found
 
-    monkeypatch.setattr(Fetcher, "_exchange", losing)
+    monkeypatch.setattr(Fetcher, "send", losing)
 
     async with AuthServer() as world:
         for number in range(1, 9):
@@ -161,7 +162,7 @@ async def test_what_came_back_while_it_was_set_aside_is_gone_on_with(tmp_path: P
         sign_in = desk.accounts.sign_in(config, desk.tap)
         running = asyncio.create_task(sign_in.run())
         await until(sign_in, lambda one: one.state == "browser")
-        store = desk.accounts._kept
+        store = desk.accounts.store(config)
         save = store.save_pending
 
         async def late(pending: Pending) -> None:
@@ -173,7 +174,7 @@ async def test_what_came_back_while_it_was_set_aside_is_gone_on_with(tmp_path: P
         with pytest.raises(UsageError, match="come back"):
             await sign_in.set_aside()
         await running
-        assert sign_in.state == "done" and await store.pending(sign_in._flow.resource, "") == []
+        assert sign_in.state == "done" and await store.pending(resource_of(config), "") == []
 
 
 async def _nobody(url: str) -> bool:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, unquote_plus
 import pytest
 
 from mcp_studio.auth import tokens
-from mcp_studio.auth.client_auth import TokenRequest, sign
+from mcp_studio.auth.clients import TokenRequest, sign
 from mcp_studio.auth.model import AuthFailed, Client
 
 ODD = "se cret:+%&=é"
@@ -24,12 +24,12 @@ def form(request: TokenRequest) -> dict[str, str]:
     return dict(pairs)
 
 
-CODE = tokens.form("authorization_code", "", code="the-code", code_verifier="the-verifier", redirect_uri="x")
-CREDENTIALS = tokens.form("client_credentials")
+CODE = tokens.token_form("authorization_code", "", code="the-code", code_verifier="the-verifier", redirect_uri="x")
+CREDENTIALS = tokens.token_form("client_credentials")
 
 
 def test_a_grant_says_what_it_needs() -> None:
-    assert dict(tokens.form("x", "https://mcp", ("a", "b"), code="c")) == {
+    assert dict(tokens.token_form("x", "https://mcp", ("a", "b"), code="c")) == {
         "grant_type": "x",
         "code": "c",
         "scope": "a b",
@@ -38,7 +38,7 @@ def test_a_grant_says_what_it_needs() -> None:
 
 
 def test_what_is_empty_is_not_sent() -> None:
-    assert form(sign(client("none"), tokens.form("refresh_token", refresh_token="r"))) == {
+    assert form(sign(client("none"), tokens.token_form("refresh_token", refresh_token="r"))) == {
         "grant_type": "refresh_token",
         "refresh_token": "r",
         "client_id": "my id:1",
@@ -85,4 +85,4 @@ def test_a_client_with_nothing_to_show_is_refused(method: str, secret: str) -> N
 
 
 def test_a_workload_may_have_no_id() -> None:
-    assert "client_id" not in form(sign(client("none", "", ""), tokens.form(tokens.JWT_BEARER, assertion="j")))
+    assert "client_id" not in form(sign(client("none", "", ""), tokens.token_form(tokens.JWT_BEARER, assertion="j")))
