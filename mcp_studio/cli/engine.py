@@ -14,7 +14,7 @@ from mcp_studio.cli import sign_in
 from mcp_studio.cli.outcome import check_file
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
-from mcp_studio.cli.targets import start_ahead, with_secrets
+from mcp_studio.cli.targets import with_secrets
 from mcp_studio.cli.terminal import restore
 from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, Unreachable
@@ -54,7 +54,6 @@ def execute(config: Config, out: Output, body: Body, *, answers: bool = True, co
             return INTERRUPTED
     if connects:
         config = with_secrets(config, out.options, out)
-        start_ahead(config)
     logging.lastResort = logging.NullHandler()  # narration is ours alone; what is logged is for the log of the studio
     codes: list[int] = []
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import time
 from functools import partial
 
@@ -49,7 +48,6 @@ async def run(studio: Studio, intent: Intent, out: Output, task: bool) -> int:
     )  # fmt: skip
     if denied is not None:
         return end(denied, out)
-    gc.enable()  # it is off while small verbs run, which end before there is much to collect
     ttl = options.seconds("--ttl")
     load = Load(partial(studio.call_tool, ref, arguments, approved=True, task=task, ttl=ttl), total, at_once)
     began = time.time()

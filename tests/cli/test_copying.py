@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from mcp_studio.call.copying.formats import IDS
-from mcp_studio.cli.completion import candidates
+from mcp_studio.cli.options import candidates
 from tests.cli.kit import RAW, cli, raw
 
 NOBODY = ("--url", "http://127.0.0.1:1/mcp")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import unicodedata
 from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import replace
@@ -100,7 +99,6 @@ async def meant(asked: Coroutine[Any, Any, Found], studio: Studio, out: Output, 
         async with asyncio.timeout(seconds):
             await asyncio.wait((task,), timeout=_TOLD)
             if not task.done():
-                gc.enable()  # it is off while small verbs run
                 out.note("What entries mean is being found out. It is kept: the next search need not wait for it.")
             while not task.done():
                 done, all = studio.index.vectors

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import shlex
 import signal
 import sys
@@ -12,13 +11,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from importlib import import_module
 
+from mcp_studio.cli import verbs
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options, help_text, parse, show
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
-from mcp_studio.cli.targets import configured, only, select, server_option, start_ahead, with_secrets
-from mcp_studio.cli.verbs import call, listing, search, send, skills, tasks, watch
+from mcp_studio.cli.targets import configured, only, select, server_option, with_secrets
 from mcp_studio.config.model import Config
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import StudioError, UsageError
@@ -29,10 +28,7 @@ from mcp_studio.studio import Studio
 with suppress(ImportError):  # Windows, and Pythons that are built without it
     import_module("readline")  # gives `input` a history
 
-_VERBS: dict[str, Callable[[Options, Output], int]] = {
-    "list": listing.run, "search": search.run, "call": call.run, "read": call.run, "get": call.run,
-    "complete": call.run, "skills": skills.run, "tasks": tasks.run, "watch": watch.run, "send": send.run,
-}  # fmt: skip
+_VERBS = ("list", "search", "call", "read", "get", "complete", "skills", "tasks", "watch", "send")
 _OWN = ("--answer", "--json", "--quiet")
 """Options that a line can have though the shell has them, too; the others are about the connection."""
 _INTERRUPTED = 130
@@ -49,8 +45,6 @@ def run(options: Options, out: Output) -> int:
     if not server and config.servers:
         raise UsageError("Which server?", hint="mcp-studio shell SERVER")
     config = with_secrets(select(config, [server] if server else []), options, out)
-    start_ahead(config)
-    gc.enable()  # it is off while small verbs run, which end before there is much to collect
     out.server, out.lines = server, True
     for name in ("SIGTERM", "SIGHUP"):
         if number := getattr(signal, name, None):  # Windows has not all of them
@@ -180,7 +174,7 @@ class Shell:
         } | options.given
         options.command = whole.command
         out.take(options)
-        return _VERBS[words[0]](options, out)
+        return verbs.run(options, out)
 
     def run(self, body: Callable[[Studio], Awaitable[int]]) -> int:
         """Run something in the studio; Ctrl-C cancels it, and it may take its time for that.
