@@ -7,19 +7,16 @@ import time
 from functools import partial
 
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, remembered
-from mcp_studio.call.secrets import secret_places
 from mcp_studio.cli.call_arguments import Intent
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.outcome import ToolError, end
 from mcp_studio.cli.output import Output
 from mcp_studio.errors import StudioError
 from mcp_studio.studio import Studio
-from mcp_studio.trace.durations import Bar
 
 _INTERRUPTED = 130
 _TOLD = 0.1
 """Seconds between two lines about how far it is."""
-_BAR = 40
 _SHOWN = 10
 
 
@@ -52,8 +49,7 @@ async def run(studio: Studio, intent: Intent, out: Output, task: bool) -> int:
     load = Load(partial(studio.call_tool, ref, arguments, approved=True, task=task, ttl=ttl), total, at_once)
     began = time.time()
     interrupted = await _watched(load, out)
-    hidden = intent.hidden | secret_places(intent.form, arguments)
-    studio.memory.history.put(remembered(load, ref, arguments, began, "command line"), hidden)
+    studio.memory.history.put(remembered(load, ref, arguments, began, "command line"), intent.secrets)
     return _end(load, out, interrupted)
 
 
@@ -106,23 +102,12 @@ def _text(load: Load) -> str:
     lines = [f"{load.done:,} calls, {load.at_once:,} at once, in {load.seconds:.2f} s: {load.rate:,.1f} a second", ""]
     lines += [f"  {name:<12}{count:>12,}" for name, count in load.outcomes.most_common()]
     lines.append(f"  {'bytes':<12}{load.bytes:>12,}")
-    shares = zip(("p50", "p95", "p99"), times.percentiles(0.5, 0.95, 0.99), strict=True)
-    some = (*shares, ("min", times.least), ("mean", times.mean), ("max", times.most)) if times.count else ()
-    lines += ["", *(f"  {name:<12}{value:>12,.2f} ms" for name, value in some if value is not None)] if some else []
-    bars = times.histogram()
-    if bars:
-        most = max(bar.height for bar in bars)
-        lines += ["", *(_bar(bar, most) for bar in bars)]
-    if errors := load.errors:
-        lines += ["", *(f"  {count:>8,}x  {text}" for count, text in errors[:_SHOWN])]
-        lines += [f"  and {len(errors) - _SHOWN:,} more" if len(errors) > _SHOWN else ""]
-    return "\n".join(lines).rstrip()
-
-
-def _bar(bar: Bar, most: int) -> str:
-    long = "#" * max(bool(bar.height), bar.height * _BAR // most)
-    return f"  {_edge(bar.begin):>8} to {_edge(bar.end):<8} ms {bar.height:>10,}  {long}".rstrip()
-
-
-def _edge(ms: float) -> str:
-    return f"{ms:.4g}" if ms < 1_000 else f"{ms:,.0f}"
+    if times.count:
+        p50, p95, p99 = times.percentiles(0.5, 0.95, 0.99)
+        named = {"p50": p50, "p95": p95, "p99": p99, "min": times.least, "mean": times.mean, "max": times.most}
+        lines += ["", *(f"  {name:<12}{value:>12,.2f} ms" for name, value in named.items() if value is not None)]
+    if load.errors:
+        lines += ["", *(f"  {count:>8,}x  {text}" for count, text in load.errors[:_SHOWN])]
+    if len(load.errors) > _SHOWN:
+        lines.append(f"  and {len(load.errors) - _SHOWN:,} more")
+    return "\n".join(lines)

@@ -65,16 +65,16 @@ class Options:
             raise UsageError(f"{name}: `{text}` is no number of seconds above 0.")
         return seconds
 
-    def count(self, name: str, most: int) -> int | None:
+    def count(self, name: str, most: int, least: int = 1) -> int | None:
         """The value of an option that counts something, or None where it was not given.
 
         Raises:
-            UsageError: it is no whole number from 1 to `most`.
+            UsageError: it is no whole number from `least` to `most`.
         """
         if not (text := self.value(name)):
             return None
-        if not (text.isascii() and text.isdigit() and len(text) < 20 and 0 < int(text) <= most):
-            raise UsageError(f"{name}: `{text}` is no whole number from 1 to {most:,}.")
+        if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
+            raise UsageError(f"{name}: `{text}` is no whole number from {least} to {most:,}.")
         return int(text)
 
     @property

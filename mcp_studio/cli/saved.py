@@ -11,7 +11,7 @@ from mcp_studio.call.saved import Folders, SavedCall, Where, folders, schema_of,
 from mcp_studio.call.saved_arguments import fill, made, missing
 from mcp_studio.call.secrets import secret_places
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.cli.arguments import Unread, refuse_wrong, with_pairs
+from mcp_studio.cli.arguments import refuse_wrong, with_pairs
 from mcp_studio.cli.entries import Plan, pairs_of
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -26,7 +26,6 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import build
-from mcp_studio.schema.text import parse_pair
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.studio import Studio
 
@@ -42,7 +41,7 @@ def plan_saved(options: Options, config: Config) -> Plan:
     Raises:
         UsageError, ConfigError: there is no such call, its file is broken, or it cannot go with another option.
     """
-    for option in ("--tool", "--args", "--last", "--save"):
+    for option in ("--tool", "--args", "--last", "--save", "--example"):
         if options.flag(option):
             raise UsageError(
                 f"--saved names a call with its arguments: {option} cannot be added.", hint="--set KEY=VALUE"
@@ -78,8 +77,7 @@ async def saved_arguments(
     if pairs := out.options.values("--set"):
         if arguments is not None and not isinstance(arguments, dict):
             raise UsageError("--set: the saved arguments are no JSON object.")
-        arguments, unread = with_pairs(form, cast("dict[str, Json]", arguments or {}), pairs)
-        refuse_wrong((), arguments, f"{plan.server}.{plan.name}", unread)
+        arguments = with_pairs(form, cast("dict[str, Json]", arguments or {}), pairs)
     return arguments, filled.hidden
 
 
@@ -102,21 +100,15 @@ def save_call(studio: Studio, name: str, ref: Ref, arguments: Json, form: Form, 
 
 def _values(saved: SavedCall, pairs: tuple[str, ...]) -> dict[str, Json]:
     """The variables that the command line gives."""
-    form = build(schema_of(saved.variables))
-    values: dict[str, Json] = {}
-    unread: list[Unread] = []
-    for pair in pairs:
-        name = pair.partition("=")[0].removesuffix(":")
-        if saved.variable(name) is None:
-            known = ", ".join(one.name for one in saved.variables)
-            hint = f"Its variables: {known}." if known else "It has none."
-            raise UsageError(f"{saved.name} has no variable `{name}`.", hint=f"{hint} --set {name}=… sets an argument.")
-        try:
-            values[name] = parse_pair(form, pair)[1]
-        except ValueError as problem:
-            unread.append(Unread(name, str(problem)))
-    given = tuple(one for one in saved.variables if one.name in values)
-    refuse_wrong(quick(build(schema_of(given)), values), values, saved.name, unread, hint="")
+    known = [one.name for one in saved.variables]
+    given = [pair.partition("=")[0].removesuffix(":") for pair in pairs]
+    if unknown := [name for name in given if name not in known]:
+        hint = f"Its variables: {', '.join(known)}." if known else "It has none."
+        error = f"{saved.name} has no variable `{unknown[0]}`."
+        raise UsageError(error, hint=f"{hint} --set {unknown[0]}=… sets an argument.")
+    form = build(schema_of(tuple(one for one in saved.variables if one.name in given)))
+    values = with_pairs(form, {}, pairs)
+    refuse_wrong(quick(form, values), values, saved.name)
     return values
 
 

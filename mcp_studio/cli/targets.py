@@ -236,6 +236,23 @@ def server_option(options: Options) -> str:
     return names[0] if names else ""
 
 
+def server_and_words(config: Config, options: Options, words: Sequence[str], most: int) -> tuple[str, list[str]]:
+    """The server that `[SERVER] WORD…` names, or the only one that can be meant, and the other words.
+
+    Args:
+        most: so many of the other words are taken; one more is the name of a server.
+
+    Raises:
+        UsageError: there are more words.
+    """
+    server, rest = server_option(options), list(words)
+    if not server and rest and (rest[0] in config.servers or len(rest) > most):
+        server = rest.pop(0)
+    if len(rest) > most:
+        raise UsageError(f"`{rest[most]}` is too much.", hint=f"mcp-studio {options.verb} --help")
+    return server or only(config), rest
+
+
 def only(config: Config) -> str:
     """The one server that can be meant without naming it; empty where there is none, or several."""
     names = list(config.servers) if len(config.servers) == 1 else [s.name for s in config.servers.values() if s.enabled]

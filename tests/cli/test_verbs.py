@@ -136,7 +136,7 @@ def test_arguments_from_a_file(tmp_path: Path) -> None:
     [
         (["ech"], "target has no tool 'ech'. Did you mean echo?"),
         (["echo"], "The arguments of target.echo are not right: text= is required."),
-        (["echo", "txt=a"], "There is no argument 'txt'; did you mean text?"),
+        (["echo", "txt=a"], "there is no argument 'txt'; did you mean text?"),
         (["add", "a=one", "b=2"], "must be a number"),
         (["echo", "--args", "{"], "--args is not valid JSON"),
         (["echo", "--args", "[1]"], "--args must be a JSON object."),
@@ -163,15 +163,12 @@ def test_inner_values_are_checked_against_the_whole_schema() -> None:
 
 
 def test_everything_wrong_with_arguments_is_told_at_once() -> None:
-    given = '{"customer": {"name": 17}, "isbn": "12"}'
-    done = cli("call", "form_nested", "--args", given, "nope=2", "--json", "--", *demo_stdio())
-    message = done.json["error"]["message"]
-    assert done.code == 2 and "There is no argument 'nope'" in message and "customer.name= must be text" in message
     done = raw("call", "add", "a=one", "c=3")
-    assert "There is no argument 'c'" in done.err
-    assert "a= must be a number, got 'one'; b= is required." in done.err and "a= is required" not in done.err
+    assert "a: must be a number, got 'one'; there is no argument 'c'" in done.err
+    done = raw("call", "add", "--args", '{"a": "one"}')
+    assert "b= is required; a= must be a number, got 'one'." in done.err
     done = cli("call", "form_lists", "numbers[0]=x", "numbers[1]=y", "rows[0].title=5", "--", *demo_stdio())
-    assert done.code == 2 and "numbers[0]= must be" in done.err, done.err
+    assert done.code == 2 and "numbers[0]: must be" in done.err, done.err
 
 
 @pytest.mark.parametrize(
