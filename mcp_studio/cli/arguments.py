@@ -144,22 +144,11 @@ def _composite(text: str) -> bool:
         return False
 
 
-def filled(uri: str, options: Options, pairs: Sequence[str]) -> str:
-    """An address as it is, or that of a template with the values of `key=value` pairs and of `--args`.
-
-    Raises:
-        UsageError: a value is missing or cannot be used, or the template is none.
-    """
-    form = template_form(uri) or Form()
-    values = gather(options, template_pairs(pairs) if form.fields else pairs, form)
-    return expanded(uri, form, values) if form.fields else uri
-
-
 def expanded(template: str, form: Form, values: Mapping[str, Json]) -> str:
     """The URI of a template with these values.
 
     Raises:
-        UsageError: as `filled`.
+        UsageError: a value is missing or cannot be used, or the template is none.
     """
     if missing := [field.name for field in form.fields if field.required and values.get(field.name) in (None, [], {})]:
         hint = f"Give each a value: {' '.join(f'{name}=…' for name in missing)}"

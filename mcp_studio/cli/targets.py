@@ -249,7 +249,7 @@ def server_and_words(config: Config, options: Options, words: Sequence[str], mos
     if not server and rest and (rest[0] in config.servers or len(rest) > most):
         server = rest.pop(0)
     if len(rest) > most:
-        raise UsageError(f"`{rest[most]}` is too much.", hint=f"mcp-studio {options.verb} --help")
+        raise UsageError(f"`{rest[most]}` is too much.")
     return server or only(config), rest
 
 

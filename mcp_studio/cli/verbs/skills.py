@@ -12,7 +12,7 @@ from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.outcome import end
 from mcp_studio.cli.output import Output, table
-from mcp_studio.cli.targets import configured, only, select, server_option
+from mcp_studio.cli.targets import configured, select, server_and_words
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
@@ -26,15 +26,12 @@ _WORDS = {
 
 def run(options: Options, out: Output) -> int:
     """List or show, and return the exit code: 1 where a skill is not what its entry says."""
-    config, words, server = configured(out), list(options.words), server_option(options)
-    if not server and words and (words[0] in config.servers or (not only(config) and "://" not in words[0])):
-        server = words.pop(0)
-    if words and not server and not (server := only(config)):
+    config = configured(out)
+    server, words = server_and_words(config, options, options.words, 2)
+    if words and not server:
         raise UsageError(f"Which server has the skill {words[0]}?", hint="mcp-studio skills SERVER SKILL")
-    if len(words) > 2:
-        raise UsageError(f"`{words[2]}` is too much.", hint="mcp-studio skills [SERVER] [SKILL [FILE]]")
     chosen = select(config, [server] if server else [])
-    server = out.server = server or only(chosen)
+    out.server = server
     if words:
         return execute(chosen, out, lambda studio: _shown(studio, server, words[0], "".join(words[1:]), out))
     return execute(chosen, out, lambda studio: _listed(studio, server, out), answers=False)
