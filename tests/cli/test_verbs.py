@@ -305,7 +305,7 @@ def test_an_embedded_resource_is_told_with_its_type_and_address() -> None:
     held = {"uri": "a://b", "mimeType": "text/x-c", "text": "inside"}
     more = {"uri": "a://d", "blob": "aGFsbG8="}
     done = say({"content": [{"type": "resource", "resource": held}, {"type": "resource", "resource": more}]})
-    assert done.out == "[text/x-c a://b]\ninside\n[binary a://d, 5 B]\n"
+    assert done.out == "[a://b text/x-c]\ninside\n[file · of unknown type · 5B · a://d]\n"
 
 
 def test_a_result_goes_to_a_new_file_whole(tmp_path: Path) -> None:
@@ -352,7 +352,7 @@ def test_read_prints_the_text_and_saves_the_bytes(tmp_path: Path) -> None:
 
 def test_a_binary_resource_is_named_not_printed_and_saved_whole(tmp_path: Path) -> None:
     done = cli("read", "shop://lantern.png", "--", *demo_stdio())
-    assert done.code == 0 and done.out.startswith("[image/png shop://lantern.png, ")
+    assert done.code == 0 and done.out.startswith("[image · image/png · ")
     file = tmp_path / "lantern.png"
     assert cli("read", "shop://lantern.png", "--output", str(file), "--", *demo_stdio()).code == 0
     assert file.read_bytes().startswith(b"\x89PNG")

@@ -13,7 +13,6 @@ from mcp_studio.catalog.listing import Ref, doubts_of
 from mcp_studio.cli import loading
 from mcp_studio.cli.arguments import expanded, refuse_wrong, template_form, template_pairs, texts
 from mcp_studio.cli.call_arguments import Intent, form_of, intent_of, take_pasted
-from mcp_studio.cli.content import messages_text, resource_text
 from mcp_studio.cli.engine import connected, execute, outcome_of
 from mcp_studio.cli.entries import Plan, located, owner, plan_named, plan_read
 from mcp_studio.cli.options import Options
@@ -24,6 +23,7 @@ from mcp_studio.cli.targets import configured
 from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
+from mcp_studio.present.blocks import messages_text, resource_text
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.schema.check import quick

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from mcp_studio.call.call import Succeeded
 from mcp_studio.call.skills import SkillReading
 from mcp_studio.catalog.skills import Skill, offered
-from mcp_studio.cli.content import contents_text
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.outcome import end
@@ -15,6 +12,7 @@ from mcp_studio.cli.output import Output, table
 from mcp_studio.cli.targets import configured, select, server_and_words
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
+from mcp_studio.present.blocks import resource_text
 from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
 
@@ -69,18 +67,14 @@ async def _shown(studio: Studio, server: str, skill: str, file: str, out: Output
     await connected(studio, server, out)
     reading = await studio.skill(server, skill, file)
     if out.asker.refused or not isinstance(reading.outcome, Succeeded):
-        return end(reading.outcome, out, contents_text)
+        return end(reading.outcome, out, resource_text)
     if not reading.usable:
         return _refused(reading, out)
     for note in (*reading.skill.notes, f"{reading.uri} {_WORDS[reading.verdict.state]}"):
         out.note(note)
     result, out.ms = reading.outcome.result, reading.outcome.ms
-    out.data("\n".join(contents_text(item) for item in _contents(result)).removesuffix("\n"))
+    out.data(resource_text(result).removesuffix("\n"))
     return out.done({**_verdict(reading), "result": result})
-
-
-def _contents(result: Json) -> list[Json]:
-    return cast("list[Json]", cast("dict[str, Json]", result)["contents"])
 
 
 def _verdict(reading: SkillReading) -> dict[str, Json]:

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from mcp_studio.call.call import Rejected, Succeeded
 from mcp_studio.cli.arguments import expanded, template_form, template_pairs, with_pairs
-from mcp_studio.cli.content import contents_text
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.entries import owner
 from mcp_studio.cli.options import Options
@@ -19,6 +18,7 @@ from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, only, select
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.present.blocks import resource_text
 from mcp_studio.schema.field import Form
 from mcp_studio.session.logs import LogMessage, rank_of
 from mcp_studio.session.subscriptions import Subscription
@@ -205,10 +205,9 @@ class Watcher:
                     self._out.warn(f"{uri} cannot be read{why}")
 
     def _show(self, server: str, uri: str, result: Json) -> None:
-        contents = items_of(mapping(result).get("contents"))
         if self._out.json:
-            self._out.line("", {"read": uri, "server": server, "time": round(time.time(), 3), "contents": contents})
-            return
-        for item in contents:
-            self._out.data(contents_text(item).removesuffix("\n"))
-        self._out.flush()
+            value: dict[str, Json] = {"read": uri, "server": server, "time": round(time.time(), 3)}
+            self._out.line("", {**value, "contents": items_of(mapping(result).get("contents"))})
+        else:
+            self._out.data(resource_text(result).removesuffix("\n"))
+            self._out.flush()
