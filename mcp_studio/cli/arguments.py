@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -24,13 +25,19 @@ def given_bytes(option: str, text: str) -> bytes:
         UsageError: the file cannot be read.
     """
     if text == "-":
-        return sys.stdin.buffer.read()
+        return _standard_input()
     if not text.startswith("@"):
         return text.encode("utf-8", "surrogateescape")
     try:
         return Path(text[1:]).expanduser().read_bytes()
     except OSError as problem:
         raise UsageError(f"{option}: {text[1:]} cannot be read: {problem.strerror or problem}.") from None
+
+
+@cache
+def _standard_input() -> bytes:
+    """All of standard input: it can be read once, and an option's value is asked for more than once."""
+    return sys.stdin.buffer.read()
 
 
 def given_json(option: str, text: str) -> Json:

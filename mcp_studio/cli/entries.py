@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import shlex
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcp_studio.catalog.catalog import suggestion
 from mcp_studio.catalog.listing import EntryKind, Ref, salvage
 from mcp_studio.catalog.remembered import Memories
-from mcp_studio.cli.engine import connected
+from mcp_studio.cli.engine import connect_all, connected
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import only, problem_of, select, server_option
@@ -127,21 +126,16 @@ async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) ->
     if plan.server:
         await connected(studio, plan.server, out)
         return _of_one(studio, plan, out, kinds)
-    names = list(plan.config.servers)
-    statuses = await asyncio.gather(*(studio.manager.settle(name) for name in names))
-    await asyncio.gather(*(studio.manager.listed(name) for name in names))
+    failed = await connect_all(studio, out)
     entries = [entry.ref for kind in kinds for entry in studio.catalog.entries(kind) if not entry.remembered]
     found = list(dict.fromkeys(ref for ref in entries if ref.name == plan.name))
     if len(found) > 1:
         raise _ambiguous(out.options.verb, kinds[0], [str(ref) for ref in found])
-    for status in statuses:
-        if status.state != "ready":
-            why = status.error.message if status.error else status.state
-            (out.note if found else out.warn)(f"{status.server} could not be asked: {why}")
+    for name, error in failed.items():
+        (out.note if found else out.warn)(f"{name} could not be asked: {error.message}")
     if not found:
         raise _nowhere(plan, kinds[0], entries)
     out.server = found[0].server
-    await connected(studio, out.server, out)
     return found[0]
 
 

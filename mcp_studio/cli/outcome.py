@@ -103,26 +103,22 @@ def _lost(error: StudioError, sent: bool, out: Output) -> int:
 
 
 def _succeeded(result: Json, text: str, out: Output) -> int:
-    out.result, structured, file = result, structured_text(result), out.options.value("--output")
-    whole = joined(filter(None, (text, structured)))
+    structured, file = structured_text(result), out.options.value("--output")
     failed: StudioError | None = None
     if file:
         try:
-            out.data(write(result, whole, file))
-            return out.done()
+            out.data(write(result, joined(filter(None, (text, structured))), file))
+            return out.done(result)
         except StudioError as error:  # what was called for is shown all the same
             failed = error
-    if out.too_long(whole):
-        out.excerpt(whole)
-    else:
-        if text or not structured:
-            out.data(text.removesuffix("\n"))
-        if text and structured:
-            out.flush()
-            out.note("structured content:")
-        if structured:
-            out.data(structured)
-    return out.done() if failed is None else out.fail(failed, {"result": result})
+    if text or not structured:
+        out.long_data(text.removesuffix("\n"))
+    if text and structured:
+        out.flush()
+        out.note("structured content:")
+    if structured:
+        out.long_data(structured)
+    return out.done(result) if failed is None else out.fail(failed, {"result": result})
 
 
 def _other_era(outcome: CallOutcome, out: Output) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import subprocess
 import sys
 import threading
@@ -191,19 +190,6 @@ def test_a_refusal_without_words_is_told_by_its_code() -> None:
         server = python_server("raw_script", *era)
         done = cli("call", "say", "--args", json.dumps({"lines": lines}), "--", *server)
         assert (done.code, done.err) == (1, "error: the server refused it: error -32000 without a message\n")
-
-
-def test_a_hint_repeats_the_target(tmp_path: Path) -> None:
-    file = tmp_path / "my servers.json"
-    file.write_text(json.dumps({"mcpServers": {"one": {"command": RAW[0], "args": RAW[1:]}}}))
-    done = cli("call", "--config", str(file), "--server", "two", "--tool", "echo")
-    command = shlex.join(["mcp-studio", "list", "servers", "--config", str(file)])
-    assert done.code == 2 and f"`{command}` shows" in done.err
-    assert cli(*shlex.split(command)[1:]).out.startswith("one ")
-    done = raw("call", "--json")
-    assert done.json["error"]["hint"] == f"mcp-studio call SERVER.TOOL -- {shlex.join(RAW)}"
-    done = cli("read", "--url", "http://127.0.0.1:9/mcp")
-    assert "  mcp-studio read [SERVER] URI --url http://127.0.0.1:9/mcp\n" in done.err
 
 
 def test_a_tool_that_is_not_listed_can_be_named_by_its_option() -> None:
@@ -441,11 +427,6 @@ def test_doctor_tells_what_failed_and_what_to_try() -> None:
 def test_doctor_shows_the_end_of_standard_error() -> None:
     done = faulty("dies-at-start", "doctor")
     assert done.code == 4 and "standard error ends with" in done.out
-
-
-def test_an_option_behind_the_command_is_told_where_the_server_cannot_be_used() -> None:
-    done = cli("list", "--", "mcp-no-such-program", "--json")
-    assert done.code == 4 and "--json stands behind --: it went to the server." in done.err
 
 
 @pytest.mark.parametrize(

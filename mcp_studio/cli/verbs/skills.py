@@ -8,7 +8,7 @@ from mcp_studio.catalog.skills import Skill, offered
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.outcome import end
-from mcp_studio.cli.output import Output, table
+from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select, server_and_words
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
@@ -43,8 +43,7 @@ async def _listed(studio: Studio, server: str, out: Output) -> int:
             found += await studio.skills(name)
             if error := studio.catalog.skills.of(name).error:
                 out.warn(f"{name}: {error}")
-    for row in table([_row(skill) for skill in found]):
-        out.data(row)
+    out.table([_row(skill) for skill in found])
     if not found:
         out.note("No server lists skills.")
     return out.done([_json(skill) for skill in found])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 
 from mcp_studio.call.call import CallOutcome, Cancelled, TimedOut
 from mcp_studio.call.sending import outcome_of_task
@@ -11,7 +12,7 @@ from mcp_studio.cli.engine import Narration, connected, execute
 from mcp_studio.cli.grammar import TASK_ACTIONS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.outcome import end
-from mcp_studio.cli.output import Output, table
+from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select, server_and_words
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
@@ -89,32 +90,29 @@ async def _list(studio: Studio, server: str, out: Output) -> int:
                 raise
             out.warn(f"{name}: {error.message}")
     for task in studio.tasks.all():
-        await _heard(studio, task)
+        await _soon(studio, task, lambda task: task.seen > 0 or task.done)
     tasks = studio.tasks.all(server)
-    for line in table([_row(task) for task in tasks]):
-        out.data(line)
+    out.table([_row(task) for task in tasks])
     if not tasks:
         out.note("no tasks")
     return out.done([_facts(task) for task in tasks])
 
 
-async def _heard(studio: Studio, task: Task) -> None:
-    """Wait a little until its server has said how it is."""
-    try:
-        async with asyncio.timeout(_PATIENCE):
-            await studio.tasks.until(*task.key, lambda task: task.seen > 0 or task.done)
-    except TimeoutError:
-        return
-
-
 async def _cancel(studio: Studio, task: Task, out: Output) -> int:
     await studio.tasks.cancel(*task.key)
-    try:
-        async with asyncio.timeout(_PATIENCE):
-            await studio.tasks.until(*task.key, lambda task: task.ended or bool(task.gone))
-    except TimeoutError:
+    if not await _soon(studio, task, lambda task: task.ended or bool(task.gone)):
         out.note("the server has taken note of it; the task goes on for now")
     return _show(studio.tasks.get(*task.key) or task, out, gone=True)
+
+
+async def _soon(studio: Studio, task: Task, when: Callable[[Task], bool]) -> bool:
+    """Wait a little until something holds of a task; whether it does."""
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            await studio.tasks.until(*task.key, when)
+    except TimeoutError:
+        return False
+    return True
 
 
 def _show(task: Task, out: Output, *, gone: bool = False) -> int:
@@ -123,8 +121,7 @@ def _show(task: Task, out: Output, *, gone: bool = False) -> int:
         out.warn(problem)
     if task.gone and not gone:
         return out.fail(StudioError(task.gone), {"task": _facts(task)})
-    for line in table([(name, "" if value is None else str(value)) for name, value in _facts(task).items()]):
-        out.data(line)
+    out.table([(name, "" if value is None else str(value)) for name, value in _facts(task).items()])
     return out.done(_facts(task))
 
 
