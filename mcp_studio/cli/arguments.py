@@ -25,7 +25,7 @@ def given_bytes(option: str, text: str) -> bytes:
         UsageError: the file cannot be read.
     """
     if text == "-":
-        return _standard_input()
+        return standard_input()
     if not text.startswith("@"):
         return text.encode("utf-8", "surrogateescape")
     try:
@@ -35,8 +35,8 @@ def given_bytes(option: str, text: str) -> bytes:
 
 
 @cache
-def _standard_input() -> bytes:
-    """All of standard input: it can be read once, and an option's value is asked for more than once."""
+def standard_input() -> bytes:
+    """All of standard input, which can be read once; an option's value is asked for as often as there are servers."""
     return sys.stdin.buffer.read()
 
 

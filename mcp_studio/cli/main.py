@@ -53,7 +53,7 @@ def run(argv: Sequence[str]) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has had enough; nothing more can be said there.
-        sys.stdout = open(os.devnull, "w")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     finally:
         gc.enable()

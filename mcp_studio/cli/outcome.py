@@ -73,22 +73,16 @@ def end(outcome: CallOutcome, out: Output, show: Callable[[Json], str] = result_
             return out.fail(error, {"code": code, "data": data})
         case Lost(error=error, sent=sent):
             return _lost(error, sent, out)
-        case _:
-            return out.fail(_why(outcome))
-
-
-def _why(outcome: CallOutcome) -> StudioError:
-    match outcome:
         case Denied(rule=rule, unusable=True):
-            return StudioError(f"It cannot be called: {rule}.")
+            return out.fail(StudioError(f"It cannot be called: {rule}."))
         case Denied(rule=rule):
-            return InputNeeded(f"It was not run: {rule}.")
+            return out.fail(InputNeeded(f"It was not run: {rule}."))
         case TimedOut(limit=limit):
-            return StudioError(f"No answer within {limit}.", hint="--timeout SECONDS waits longer.")
+            return out.fail(StudioError(f"No answer within {limit}.", hint="--timeout SECONDS waits longer."))
         case Cancelled():
-            return StudioError("It was cancelled.")
+            return out.fail(StudioError("It was cancelled."))
         case _:
-            return StudioError(f"It ended in an unknown way: {type(outcome).__name__}.")
+            return out.fail(StudioError(f"It ended in an unknown way: {type(outcome).__name__}."))
 
 
 def _lost(error: StudioError, sent: bool, out: Output) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple, cast
 
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.jsontext import Json, JsonProblem, loads, pretty
 from mcp_studio.present import units
 from mcp_studio.protocol.views import is_app
 from mcp_studio.safetext import safe
@@ -37,7 +37,7 @@ class Block(NamedTuple):
     about: str = ""
     """What its annotations say: for whom it is, how important, how old."""
     raw: Json = None
-    """The page of an app as it came, with what it may reach."""
+    """The page of an app, with what it may reach, or a block of unknown type, as it came."""
 
     @property
     def size(self) -> int:
@@ -113,7 +113,7 @@ def _bare(item: Json) -> Block:
             name = _text(known, "title") or _text(known, "name")
             return Block("link", _text(known, "description"), mime, uri=_text(known, "uri"), title=name)
         case _:
-            return Block("unknown", describe_json(item))
+            return Block("unknown", describe_json(item), raw=item)
 
 
 def _resource(item: Json, *, title: bool) -> Block:
@@ -126,7 +126,7 @@ def _resource(item: Json, *, title: bool) -> Block:
     if isinstance(known.get("blob"), str):
         kind: BlockKind = "image" if mime.startswith("image/") else "audio" if mime.startswith("audio/") else "file"
         return Block(kind, mime=mime, data=known["blob"], uri=uri)
-    return Block("unknown", describe_json(item))
+    return Block("unknown", describe_json(item), raw=item)
 
 
 def _decoded(known: dict[str, Json]) -> str:
@@ -161,12 +161,12 @@ def headline(block: Block) -> str:
 
 
 def plain(block: Block) -> str:
-    """A block as plain text; what is no text is named with its size."""
+    """A block as plain text, which is not sanitized; what is no text is named with its size."""
     match block.kind:
         case "text" | "app":
             return f"[{block.title}]\n{block.text}" if block.title else block.text
         case "unknown":
-            return block.text
+            return pretty(block.raw)
         case _:
             return f"[{headline(block)}]"
 

@@ -110,7 +110,7 @@ def _block(item: Json) -> Iterator[Part]:
 def _other(item: Json) -> Iterator[Part]:
     """Images, sounds, resources: what they are and how large; anything else as JSON."""
     for block in blocks.blocks_of({"content": [item]}):
-        yield _said(block.text) if block.kind == "text" else f"{blocks.plain(block)}\n"
+        yield _said(blocks.plain(block))
 
 
 def _tools(params: dict[str, Json]) -> Iterator[Part]:

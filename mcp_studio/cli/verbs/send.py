@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import cast
 
 from mcp_studio.cli.arguments import given_bytes, given_json, given_object
 from mcp_studio.cli.engine import connected, execute
@@ -13,7 +12,7 @@ from mcp_studio.cli.outcome import ToolError
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select, server_and_words
 from mcp_studio.errors import LimitExceeded, StudioError, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, pretty
+from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, pretty
 from mcp_studio.protocol.events import NONE, request
 from mcp_studio.session.raw import Bare, ByHand, RawExchange
 from mcp_studio.studio import Studio
@@ -139,10 +138,9 @@ def _verdict(exchange: RawExchange, waited: float) -> StudioError | None:
         return StudioError(f"No answer within {waited:g} s.", hint="--wait SECONDS waits longer.")
     for answer in exchange.answers:
         value = _json(answer, "")
-        for message in cast("list[Json]", value) if isinstance(value, list) else [value]:
-            if isinstance(message, dict) and "error" in message:
+        for message in map(mapping, items_of(value) if isinstance(value, list) else [value]):
+            if "error" in message:
                 return StudioError("The server answered with an error.")
-            if isinstance(message, dict) and isinstance(message.get("result"), dict):
-                if cast("dict[str, Json]", message)["result"].get("isError") is True:
-                    return ToolError("The tool says that it failed.")
+            if mapping(message.get("result")).get("isError") is True:
+                return ToolError("The tool says that it failed.")
     return None

@@ -12,6 +12,7 @@ from contextlib import suppress
 from importlib import import_module
 
 from mcp_studio.cli import verbs
+from mcp_studio.cli.arguments import standard_input
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options, help_text, parse, show
@@ -165,6 +166,7 @@ class Shell:
         } | options.given
         options.command = whole.command
         out.take(options)
+        standard_input.cache_clear()  # each line reads anew
         return verbs.run(options, out)
 
     def run(self, body: Callable[[Studio], Awaitable[int]]) -> int:
