@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 
 from mcp_studio.auth.accounts import Accounts
@@ -13,16 +12,9 @@ from mcp_studio.cli import targets
 from mcp_studio.cli.output import Output
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import Json, printable
+from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
-
-HOW = {
-    "configured": "registered beforehand",
-    "document": "known by its metadata document",
-    "registered": "registered by itself",
-    "typed": "typed by you",
-}
-"""How we came to be a client of an authorization server."""
+from mcp_studio.present.accounts import account_rows, claim_rows
 
 
 def validity(account: Account, now: float | None = None) -> str:
@@ -67,30 +59,13 @@ def with_claims(account: Account) -> dict[str, Json]:
     return facts(account) | {"claims": account.claims or None, "idClaims": account.id_claims or None}
 
 
-def lines(account: Account) -> Iterator[tuple[str, str]]:
-    """Everything that may be shown, as rows of a table; foreign parts are not sanitized."""
-    yield "server", account.server
-    yield "address", account.resource
-    if account.account:
-        yield "account", account.account
-    yield "authorization server", account.issuer
-    yield "scopes", " ".join(account.scopes) or "none named"
-    yield "signed in", time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(account.obtained))
-    yield "valid", validity(account)
-    yield "kept in", account.kept
-    yield "client", f"{account.client_id} ({HOW.get(account.client_how, account.client_how)})"
-    yield "kind of token", account.token_type
-    yield "can be revoked", "yes" if account.revocable else "not offered"
+def lines(account: Account, now: float | None = None) -> list[tuple[str, str]]:
+    """Everything that may be shown, as rows of a table."""
+    now = time.time() if now is None else now
+    rows = [("server", account.server), *account_rows(account, now)]
     for title, claims in (("claims", account.claims), ("id token", account.id_claims)):
-        for name, value in claims.items():
-            yield f"{title} {name}", _claim(name, value)
-
-
-def _claim(name: str, value: Json) -> str:
-    text = value if isinstance(value, str) else printable(value, indent=None)
-    if name in ("exp", "iat", "nbf", "auth_time") and isinstance(value, int) and 0 < value < 1 << 33:
-        return f"{text}  ({when(float(value))})"
-    return text
+        rows += [(f"{title}: {label}", text) for label, text in claim_rows(claims, now)]
+    return rows
 
 
 def accounts(config: Config, out: Output) -> Accounts:

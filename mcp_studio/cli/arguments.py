@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import cast
 
 from mcp_studio.cli.options import Options
 from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
 from mcp_studio.schema.field import Form, SchemaProblem, errors
 from mcp_studio.schema.form import template_fields
-from mcp_studio.schema.keywords import REQUIRED
 from mcp_studio.schema.place import path_of
 from mcp_studio.schema.text import key_of, set_pair
 from mcp_studio.schema.uritemplate import TemplateError, expand
@@ -25,13 +25,19 @@ def given_bytes(option: str, text: str) -> bytes:
         UsageError: the file cannot be read.
     """
     if text == "-":
-        return sys.stdin.buffer.read()
+        return standard_input()
     if not text.startswith("@"):
         return text.encode("utf-8", "surrogateescape")
     try:
         return Path(text[1:]).expanduser().read_bytes()
     except OSError as problem:
         raise UsageError(f"{option}: {text[1:]} cannot be read: {problem.strerror or problem}.") from None
+
+
+@cache
+def standard_input() -> bytes:
+    """All of standard input, which can be read once; an option's value is asked for as often as there are servers."""
+    return sys.stdin.buffer.read()
 
 
 def given_json(option: str, text: str) -> Json:
@@ -61,75 +67,45 @@ def given_object(option: str, text: str) -> dict[str, Json]:
     return cast("dict[str, Json]", value)
 
 
-class Unread(NamedTuple):
-    """A `key=value` without a meaning."""
-
-    key: str
-    said: str
-    """Why, as a sentence of its own or, where it begins with the key, behind it."""
-
-
-def gather(options: Options, pairs: Sequence[str], form: Form, unread: list[Unread] | None = None) -> dict[str, Json]:
+def gather(options: Options, pairs: Sequence[str], form: Form) -> dict[str, Json]:
     """All arguments: those of `--args`, and each pair over them.
-
-    Args:
-        unread: takes the pairs that mean nothing, to be told with everything else that is wrong.
 
     Raises:
         UsageError: something cannot be read; the sentence says what.
     """
     value = given_object("--args", options.value("--args")) if options.value("--args") else {}
-    value, wrong = with_pairs(form, value, pairs)
-    if unread is None:
-        refuse_wrong((), value, "", wrong)
-    else:
-        unread += wrong
+    return with_pairs(form, value, pairs)
+
+
+def with_pairs(form: Form, value: dict[str, Json], pairs: Sequence[str]) -> dict[str, Json]:
+    """The value with what `key=value` pairs say.
+
+    Raises:
+        UsageError: some of them mean nothing.
+    """
+    wrong: list[str] = []
+    for pair in pairs:
+        try:
+            value = cast("dict[str, Json]", set_pair(form, value, pair))
+        except ValueError as problem:
+            wrong.append(str(problem))
+    if wrong:
+        raise UsageError(f"The arguments cannot be read: {'; '.join(wrong)}.")
     return value
 
 
-def with_pairs(form: Form, value: dict[str, Json], pairs: Sequence[str]) -> tuple[dict[str, Json], list[Unread]]:
-    """The value with what pairs say, and those that say nothing."""
-    wrong: list[Unread] = []
-    for pair in pairs:
-        try:
-            value = set_pair(form, value, pair)
-        except ValueError as problem:
-            wrong.append(Unread(pair.partition("=")[0].removesuffix(":"), str(problem)))
-    return value, wrong
-
-
-def refuse_wrong(
-    problems: Iterable[SchemaProblem],
-    value: Json,
-    what: str,
-    unread: Sequence[Unread] = (),
-    hint: str = "--unchecked sends them all the same.",
-) -> None:
+def refuse_wrong(problems: Iterable[SchemaProblem], value: Json, what: str, hint: str = "") -> None:
     """Refuse arguments that do not match, before anything is sent.
 
     Raises:
         UsageError: names every argument that is wrong, and why.
     """
-    said: dict[str, str] = {}
-    sentences: list[str] = []
-    for key, why in unread:
-        if why.startswith(f"{key}: "):
-            said[key] = why[len(key) + 2 :]
-        else:
-            sentences.append(f"{why}.".replace("there ", "There ", why.startswith("there ")).replace("?.", "?"))
+    wrong: dict[str, str] = {}
     for problem in errors(problems):
-        key = key_of(path_of(problem.pointer, value))
-        if problem.message != REQUIRED or not any(one.key == key or _inside(one.key, key) for one in unread):
-            said.setdefault(key, problem.message)
-    if said:
-        wrong = "; ".join(f"{key}= {why}" if key else f"all of them {why}" for key, why in said.items())
-        sentences.append(f"The arguments of {what} are not right: {wrong}." if what else f"{wrong}.")
-    if sentences:
-        raise UsageError(" ".join(sentences), hint="" if unread else hint)
-
-
-def _inside(key: str, holder: str) -> bool:
-    return key.startswith((f"{holder}.", f"{holder}["))
+        wrong.setdefault(key_of(path_of(problem.pointer, value)), problem.message)
+    if wrong:
+        listed = "; ".join(f"{key}= {why}" if key else f"all of them {why}" for key, why in wrong.items())
+        raise UsageError(f"The arguments of {what} are not right: {listed}.", hint=hint)
 
 
 def texts(value: dict[str, Json]) -> dict[str, str]:
@@ -175,22 +151,11 @@ def _composite(text: str) -> bool:
         return False
 
 
-def filled(uri: str, options: Options, pairs: Sequence[str]) -> str:
-    """An address as it is, or that of a template with the values of `key=value` pairs and of `--args`.
-
-    Raises:
-        UsageError: a value is missing or cannot be used, or the template is none.
-    """
-    form = template_form(uri) or Form()
-    values = gather(options, template_pairs(pairs) if form.fields else pairs, form)
-    return expanded(uri, form, values) if form.fields else uri
-
-
 def expanded(template: str, form: Form, values: Mapping[str, Json]) -> str:
     """The URI of a template with these values.
 
     Raises:
-        UsageError: as `filled`.
+        UsageError: a value is missing or cannot be used, or the template is none.
     """
     if missing := [field.name for field in form.fields if field.required and values.get(field.name) in (None, [], {})]:
         hint = f"Give each a value: {' '.join(f'{name}=…' for name in missing)}"

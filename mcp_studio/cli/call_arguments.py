@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-import sys
+import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from mcp_studio.call.call import Call
-from mcp_studio.call.copying.paste import LARGEST, Pasted, PasteProblem, read_paste
+from mcp_studio.call.copying.paste import PasteProblem, read_paste
+from mcp_studio.call.saved import Folders, SavedCall, Where, folders, schema_of, split
+from mcp_studio.call.saved_arguments import fill, made, missing
 from mcp_studio.call.secrets import secret_places
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.cli.arguments import Unread, gather
-from mcp_studio.cli.entries import Plan
+from mcp_studio.cli.arguments import gather, given_bytes, refuse_wrong, with_pairs
+from mcp_studio.cli.entries import Plan, pairs_of
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.saved import save_call, saved_arguments
+from mcp_studio.cli.questions import Asker
+from mcp_studio.cli.targets import select, server_option
+from mcp_studio.cli.terminal import EndOfInput, agrees, can_ask, say
 from mcp_studio.config.model import Config
-from mcp_studio.errors import UsageError
+from mcp_studio.errors import InputNeeded, StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
+from mcp_studio.paths import Paths
 from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.safetext import safe
+from mcp_studio.schema.check import quick
 from mcp_studio.schema.examples import Kind, example
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import build, prompt_fields
-from mcp_studio.schema.place import has, path_of
+from mcp_studio.session.inbox import InputRequest
 from mcp_studio.studio import Studio
+
+_LARGEST_SEED = 999_999_999
 
 
 class Intent(NamedTuple):
@@ -35,14 +44,20 @@ class Intent(NamedTuple):
     arguments: dict[str, Json]
     hidden: frozenset[str] = frozenset()
     """Pointers of what is secret, and not by its looks."""
-    unread: tuple[Unread, ...] = ()
-    """What of the command line means nothing; to be told by `refuse_wrong`."""
+
+    @property
+    def value(self) -> Json:
+        """The arguments as they are remembered; None for a resource, which takes none."""
+        return None if self.ref.kind == "resource" else self.arguments
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """Pointers of all that is secret."""
+        return self.hidden | secret_places(self.form, self.value)
 
     def begun(self, studio: Studio, call: Call) -> Call:
         """Have a call remembered once it has ended."""
-        value = None if self.ref.kind == "resource" else self.arguments
-        hidden = self.hidden | secret_places(self.form, value)
-        studio.memory.history.follow(call, self.ref, value, origin="command line", hidden=hidden)
+        studio.memory.history.follow(call, self.ref, self.value, origin="command line", hidden=self.secrets)
         if self.ref.kind == "template":  # the studio knows of the address that came of it only
             studio.usage.ran(self.ref)
         return call
@@ -54,8 +69,7 @@ class Intent(NamedTuple):
             UsageError, ConfigError: it cannot be saved.
         """
         if name := out.options.value("--save"):
-            value = None if self.ref.kind == "resource" else self.arguments
-            save_call(studio, name, self.ref, value, self.form, out)
+            save_call(studio, name, self.ref, self.value, self.form, out)
 
 
 def form_of(studio: Studio, ref: Ref) -> Form:
@@ -75,29 +89,24 @@ async def intent_of(studio: Studio, plan: Plan, out: Output, form: Form, ref: Re
         StudioError: see `saved_arguments`.
     """
     options = out.options
-    if options.flag("--seed") and not options.flag("--example"):
-        raise UsageError("--seed is for --example.")
     if plan.saved is not None:
-        if options.flag("--example"):
-            raise UsageError("--example makes arguments up, and --saved has its own: one of them only.")
         value, hidden = await saved_arguments(studio, plan, plan.saved, out, form)
         return Intent(ref, form, _object(value, ref), hidden)
-    unread: list[Unread] = []
-    arguments = gather(options, plan.pairs, form, unread)
+    arguments = gather(options, plan.pairs, form)
     if options.flag("--last"):
-        arguments = {**await _last(studio, ref, arguments, out), **arguments}
+        arguments = {**await _last(studio, ref, out), **arguments}
     if options.flag("--example"):
         arguments = {**_example(form, ref, out), **arguments}
-    return Intent(ref, form, arguments, unread=tuple(unread))
+    return Intent(ref, form, arguments)
 
 
-async def _last(studio: Studio, ref: Ref, over: dict[str, Json], out: Output) -> dict[str, Json]:
-    """The arguments of the newest call; says what of them was not kept and is not given now."""
+async def _last(studio: Studio, ref: Ref, out: Output) -> dict[str, Json]:
+    """The arguments of the newest call; says what of them was not kept."""
     found = await studio.memory.history.of(ref)
     if not found:
         off = "" if studio.memory.history.keep else " The history is switched off: [history] keep = 0."
         raise UsageError(f"No earlier call of {ref} is remembered.{off}")
-    if found[0].large or any(not has(over, path_of(place, over)) for place in found[0].left_out):
+    if found[0].loss:
         out.warn(found[0].loss)
     return _object(found[0].arguments, ref)
 
@@ -112,16 +121,12 @@ def _object(value: Json, ref: Ref) -> dict[str, Json]:
 
 def _example(form: Form, ref: Ref, out: Output) -> dict[str, Json]:
     """Arguments that are made up; says which example it is."""
-    kind, seed = cast("Kind", out.options.value("--example")), out.options.value("--seed") or "0"
-    if not (seed.isascii() and seed.isdecimal() and len(seed) < 10):
-        raise UsageError(f"--seed: `{seed}` is no whole number of at most 9 digits.")
-    made = example(form, kind, int(seed))
-    if not isinstance(made.value, dict):
-        raise UsageError(f"{ref} takes no arguments by name: no example can be filled in.")
+    kind = cast("Kind", out.options.value("--example"))
+    made = example(form, kind, out.options.count("--seed", _LARGEST_SEED, least=0) or 0)
     out.note(f"Example ({kind}): {made.label}.")
     if made.remark:
         out.warn(made.remark)
-    return cast("dict[str, Json]", made.value)
+    return _object(made.value, ref)
 
 
 _VERBS = {"tool": "call", "prompt": "get", "resource": "read"}
@@ -137,56 +142,151 @@ def take_pasted(options: Options, config: Config) -> None:
     if options.flag("--args"):
         raise UsageError("Give one of --args and --from.")
     file = options.value("--from")
+    text = given_bytes("--from", file if file == "-" else f"@{file}").decode("utf-8", "replace")
     try:
-        found = read_paste(_text(file))
+        found = read_paste(text)
     except PasteProblem as problem:
         where = f"{file}, line {problem.line}" if problem.line and file != "-" else file
         raise UsageError(f"--from {where}: {problem}") from None
     verb = _VERBS.get(found.kind, options.verb)
     if verb != options.verb:
         raise UsageError(f"--from {file}: it is a call of a {found.kind}.", hint=f"mcp-studio {verb} --from {file}")
-    words, option = list(options.words), _NAMES.get(options.verb, "")
-    own = [] if options.flag(option) or not words or "=" in words[0] else words[:1]
-    if options.verb == "read" and len(words) > 1 and "=" not in words[1]:
-        own = words[:2]
-    rest = words[len(own) :]
-    if own and found.name and not own[-1].endswith(found.name):
-        raise UsageError(f"--from {file}: it is about {safe(found.name, 80)}, not {own[-1]}.")
-    if not own and not options.flag(option):
-        own = _named(options, config, found, option)
-    options.words = [*own, *found.pairs, *rest]
+    words, option = options.words, _NAMES.get(options.verb, "")
+    pairs_from = next((place for place, word in enumerate(words) if "=" in word), len(words))
+    if found.name and not pairs_from and not options.flag(option):
+        at_url = next((name for name, server in config.servers.items() if found.url and server.url == found.url), "")
+        server = found.server if found.server in config.servers else at_url
+        if server and not options.flag("--server"):
+            options.given["--server"] = [server]
+        if option:
+            options.given[option] = [found.name]
+        else:
+            words, pairs_from = [found.name, *words], 1
+    options.words = [*words[:pairs_from], *found.pairs, *words[pairs_from:]]
     if found.arguments:
         options.given["--args"] = [dumps(dict(found.arguments)).decode()]
 
 
-def _named(options: Options, config: Config, found: Pasted, option: str) -> list[str]:
-    """Say which server and which entry it is about, as far as the text does; the words that stand for it."""
-    server = found.server if found.server in config.servers else _at(config, found.url)
-    if server and not options.flag("--server"):
-        options.given["--server"] = [server]
-    if option and found.name:
-        options.given[option] = [found.name]
-        return []
-    return [found.name] if found.name else []
+def saved_folders(config: Config) -> Folders:
+    """Where saved calls are, seen from here."""
+    return folders(Paths.default(), Path.cwd(), config.settings.calls)
 
 
-def _at(config: Config, url: str) -> str:
-    """The server at this address."""
-    return next((name for name, server in config.servers.items() if url and server.url == url), "")
-
-
-def _text(file: str) -> str:
-    """What is in the file, or comes on standard input.
+def plan_saved(options: Options, config: Config) -> Plan:
+    """What `call --saved NAME` is about.
 
     Raises:
-        UsageError: it cannot be read.
+        UsageError, ConfigError: there is no such call, its file is broken, or it cannot go with another option.
     """
-    try:
-        if file == "-":
-            data = sys.stdin.buffer.read(4 * LARGEST + 1)
-        else:
-            with open(Path(file).expanduser(), "rb") as stream:
-                data = stream.read(4 * LARGEST + 1)
-    except OSError as problem:
-        raise UsageError(f"--from: {file} cannot be read: {problem.strerror or problem}.") from None
-    return data.decode("utf-8", "replace")
+    for option in ("--tool", "--args", "--last", "--save", "--example"):
+        if options.flag(option):
+            raise UsageError(
+                f"--saved names a call with its arguments: {option} cannot be added.", hint="--set KEY=VALUE"
+            )
+    saved = saved_folders(config).find(options.value("--saved"))
+    server = server_option(options) or saved.ref.server
+    if options.command is not None or options.value("--url"):
+        server = next(iter(config.servers))
+    chosen = select(config, [server])
+    return Plan(chosen, server, saved.ref.name, pairs_of(list(options.words)), saved=saved)
+
+
+async def saved_arguments(
+    studio: Studio, plan: Plan, saved: SavedCall, out: Output, form: Form
+) -> tuple[Json, frozenset[str]]:
+    """The arguments of a saved call, and the pointers of those that are secret.
+
+    Raises:
+        UsageError: a variable or `--set` has a value that cannot be.
+        InputNeeded: a variable has none, or a secret may not be used, and nobody can be asked.
+        StudioError: a secret is not there, or the person went away.
+    """
+    values = _values(saved, plan.pairs)
+    if absent := missing(saved, values):
+        values |= await _ask(saved, schema_of(absent), plan.server, out.asker)
+    places = saved_folders(studio.config)
+    if not (out.options.flag("--yes") or places.agreed(saved)):
+        await _agree(saved, places, plan.server, out.asker)
+    filled = await asyncio.to_thread(fill, saved, values)
+    for secret in filled.secrets:
+        studio.manager.learn(secret)
+    arguments = filled.arguments
+    if pairs := out.options.values("--set"):
+        if arguments is not None and not isinstance(arguments, dict):
+            raise UsageError("--set: the saved arguments are no JSON object.")
+        arguments = with_pairs(form, cast("dict[str, Json]", arguments or {}), pairs)
+    return arguments, filled.hidden
+
+
+def save_call(studio: Studio, name: str, ref: Ref, arguments: Json, form: Form, out: Output) -> None:
+    """Save a call, secrets as variables, and tell where.
+
+    Raises:
+        UsageError, ConfigError: there is one of that name, or it cannot be written.
+    """
+    places = saved_folders(studio.config)
+    whose, bare = split(name)
+    where: Where = "project" if whose == "project" else "personal" if whose == "personal" else places.usual
+    hidden = secret_places(form, arguments)
+    saved = made(bare, ref, arguments, form, keeper=studio.memory.keeper, hidden=hidden, where=where)
+    written = places.write(saved, replace=False)
+    out.note(f"saved as {written.file}")
+    for variable in written.variables:
+        out.note(f"{variable.name} is secret: it is asked for, and not in the file")
+
+
+def _values(saved: SavedCall, pairs: tuple[str, ...]) -> dict[str, Json]:
+    """The variables that the command line gives."""
+    known = [one.name for one in saved.variables]
+    given = [pair.partition("=")[0].removesuffix(":") for pair in pairs]
+    if unknown := [name for name in given if name not in known]:
+        hint = f"Its variables: {', '.join(known)}." if known else "It has none."
+        error = f"{saved.name} has no variable `{unknown[0]}`."
+        raise UsageError(error, hint=f"{hint} --set {unknown[0]}=… sets an argument.")
+    form = build(schema_of(tuple(one for one in saved.variables if one.name in given)))
+    values = with_pairs(form, {}, pairs)
+    refuse_wrong(quick(form, values), values, saved.name)
+    return values
+
+
+async def _ask(saved: SavedCall, schema: dict[str, Json], server: str, asker: Asker) -> dict[str, Json]:
+    """Ask for variables on the terminal.
+
+    Raises:
+        InputNeeded: there is none.
+    """
+    names = ", ".join(cast("dict[str, Json]", schema["properties"]))
+    message = f"{saved.name} needs {names}."
+    if not can_ask():
+        detail: dict[str, Json] = {"asked": "variables", "question": saved.description or message, "schema": schema}
+        raise _needed(message, f"Give them: mcp-studio call --saved {saved.name} NAME=VALUE", detail)
+    request = InputRequest("elicitation", server, saved.description or message, schema=schema)
+    content = await asker.fill(request)
+    if not isinstance(content, dict):
+        raise StudioError("It was cancelled.")
+    return cast("dict[str, Json]", content)
+
+
+async def _agree(saved: SavedCall, places: Folders, server: str, asker: Asker) -> None:
+    """A project's file may send secrets of this computer once the person has agreed to it.
+
+    Raises:
+        InputNeeded: there is nobody who could.
+    """
+    names = ", ".join(saved.references)
+    said = f"{saved.file} is of the project, and sends {names} to {server}.{saved.ref.name}"
+    if not can_ask():
+        detail: dict[str, Json] = {"asked": "secrets", "question": said, "references": list(saved.references)}
+        raise _needed(f"{said}.", "Look at it, then agree on a terminal, or with --yes.", detail)
+    say(safe(said))
+    with suppress(EndOfInput):
+        if await agrees(asker.lines, "May it, as it is now?"):
+            places.agree(saved)
+            return
+    raise StudioError("It was not run: you said no.")
+
+
+def _needed(message: str, hint: str, detail: dict[str, Json]) -> InputNeeded:
+    error = InputNeeded(message, hint=hint)
+    error.detail = detail
+    return error

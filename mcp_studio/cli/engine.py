@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Awaitable, Callable, Iterable
+import time
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 
 from mcp_studio.call.call import Call, CallOutcome, Lost
@@ -70,8 +71,7 @@ def execute(config: Config, out: Output, body: Body, *, answers: bool = True, co
             return await within(studio, out, body, asker, answers=answers)
 
     try:
-        with asyncio.Runner() as runner:
-            return runner.run(session())
+        return asyncio.run(session())
     except (KeyboardInterrupt, asyncio.CancelledError):
         restore()
         out.interrupted()
@@ -145,43 +145,41 @@ async def connected(studio: Studio, name: str, out: Output) -> Status:
     return status
 
 
-def failures(ended: Iterable[object]) -> list[StudioError]:
-    """The failures among what `gather` gave; what is none of ours is raised."""
-    errors: list[StudioError] = []
-    for one in ended:
-        if isinstance(one, StudioError):
-            errors.append(one)
-        elif isinstance(one, BaseException):
-            raise one
-    return errors
+async def connect_all(studio: Studio, out: Output) -> dict[str, StudioError]:
+    """Wait until all servers are ready and listed; says why some are not."""
+
+    async def failure(name: str) -> StudioError | None:
+        try:
+            await connected(studio, name, out)
+        except StudioError as error:
+            return error
+        return None
+
+    names = studio.manager.names()
+    found = await asyncio.gather(*map(failure, names))
+    return {name: error for name, error in zip(names, found, strict=True) if error is not None}
 
 
 class Narration:
-    """Says how far something is: the newest line each time, and the last one in any case."""
+    """Says how far something is, at most ten times a second, and the last of it in any case."""
 
     def __init__(self, out: Output) -> None:
         self._out = out
         self._said = self._newest = ""
-        self._timer: asyncio.TimerHandle | None = None
+        self._next = 0.0
 
     def tell(self, text: str) -> None:
-        """Say it now, or soon where something was said just now; nothing where it is empty."""
+        """Say it, but where something was said just now; nothing where it is empty."""
         self._newest = text or self._newest
-        if self._timer is None:
-            self._say()
+        if time.monotonic() >= self._next:
+            self.end()
 
     def end(self) -> None:
-        """Say what is not said yet."""
-        if self._timer is not None:
-            self._timer.cancel()
-        self._say()
-
-    def _say(self) -> None:
-        self._timer = None
+        """Say the last of it, where that was not said yet."""
         if self._newest != self._said:
             self._said = self._newest
+            self._next = time.monotonic() + _BETWEEN
             self._out.note(f"  {self._newest}")
-            self._timer = asyncio.get_running_loop().call_later(_BETWEEN, self._say)
 
 
 def _progress(call: Call) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import shlex
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcp_studio.catalog.catalog import suggestion
 from mcp_studio.catalog.listing import EntryKind, Ref, salvage
 from mcp_studio.catalog.remembered import Memories
-from mcp_studio.cli.engine import connected
+from mcp_studio.cli.engine import connect_all, connected
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import only, problem_of, select, server_option
@@ -37,15 +36,7 @@ class Plan(NamedTuple):
     """The `key=value` words."""
     named: bool = False
     """The name was given by an option of its own: it is used even if the server does not list it."""
-    guessed: bool = False
-    """The server is the one that had it last time."""
-    unknown: tuple[str, ...] = ()
-    """Servers that were never listed, and may have it, too."""
     saved: SavedCall | None = None
-
-
-class Outdated(UsageError):
-    """The server that is remembered to have something has it no more."""
 
 
 def plan_named(options: Options, config: Config, option: str, what: str) -> Plan:
@@ -69,12 +60,10 @@ def plan_named(options: Options, config: Config, option: str, what: str) -> Plan
     if server:
         return Plan(select(config, [server]), server, name, pairs, named)
     chosen = select(config, ())
-    known, never = _holders(chosen, name, ("tool",) if what == "tool" else ("prompt", "template"))
-    if len(known) > 1:
-        raise _ambiguous(options.verb, what, [f"{one}.{name}" for one in known])
-    if not known:
-        return Plan(chosen, "", name, pairs, named)
-    return Plan(select(chosen, known), known[0], name, pairs, named, guessed=True, unknown=never)
+    known = _holders(chosen, name, ("tool",) if what == "tool" else ("prompt", "template"))
+    if known:  # the others need not be started
+        chosen = select(chosen, known)
+    return Plan(chosen, known[0] if len(known) == 1 else "", name, pairs, named)
 
 
 def plan_read(options: Options, config: Config) -> Plan:
@@ -85,10 +74,8 @@ def plan_read(options: Options, config: Config) -> Plan:
     """
     words = list(options.words)
     server = server_option(options)
-    if not server and words and "://" not in words[0] and (len(words) > 1 or words[0] in config.servers):
-        second = words[1] if len(words) > 1 else ""
-        if words[0] in config.servers or ("=" not in second and ":" in second):
-            server = words.pop(0)
+    if not server and words and (words[0] in config.servers or (len(words) > 1 and "=" not in words[1])):
+        server = words.pop(0)
     if not words:
         raise UsageError("Which resource?", hint="mcp-studio read [SERVER] URI")
     chosen = select(config, [server] if server else [])
@@ -113,16 +100,15 @@ def _split(config: Config, text: str, named: bool) -> tuple[str, str]:
     return sole, text
 
 
-def _holders(config: Config, name: str, kinds: Sequence[EntryKind]) -> tuple[list[str], tuple[str, ...]]:
-    """The servers that had something of this name and kind when they were listed last, and those never listed."""
+def _holders(config: Config, name: str, kinds: Sequence[EntryKind]) -> list[str]:
+    """The servers that had something of this name and kind when they were listed last."""
     memories = Memories(Paths.default().state / "servers")
-    listings = {server.name: memories.recall(server).listings for server in config.servers.values()}
-    found = [
-        server
-        for server, listed in listings.items()
-        if any(entry.ref.name == name for kind in kinds for entry in salvage(server, kind, listed.get(kind, [])))
-    ]
-    return found, tuple(server for server, listed in listings.items() if not listed)
+    found: list[str] = []
+    for server in config.servers.values():
+        listed = memories.recall(server).listings
+        if any(entry.ref.name == name for kind in kinds for entry in salvage(server.name, kind, listed.get(kind, []))):
+            found.append(server.name)
+    return found
 
 
 def _ambiguous(verb: str, what: str, found: Sequence[str]) -> UsageError:
@@ -134,30 +120,22 @@ async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) ->
     """What is meant, at the one server that has it, which is connected and listed then.
 
     Raises:
-        Outdated: the server that had it last time has it no more.
         UsageError: no server has it, or several have; the nearest are named.
         StudioError: the server is not ready, in words.
     """
     if plan.server:
         await connected(studio, plan.server, out)
-        if plan.unknown:
-            out.note(f"only {plan.server} is known to have {plan.name}; never listed yet: {', '.join(plan.unknown)}")
         return _of_one(studio, plan, out, kinds)
-    names = list(plan.config.servers)
-    statuses = await asyncio.gather(*(studio.manager.settle(name) for name in names))
-    await asyncio.gather(*(studio.manager.listed(name) for name in names))
+    failed = await connect_all(studio, out)
     entries = [entry.ref for kind in kinds for entry in studio.catalog.entries(kind) if not entry.remembered]
     found = list(dict.fromkeys(ref for ref in entries if ref.name == plan.name))
     if len(found) > 1:
         raise _ambiguous(out.options.verb, kinds[0], [str(ref) for ref in found])
-    for status in statuses:
-        if status.state != "ready":
-            why = status.error.message if status.error else status.state
-            (out.note if found else out.warn)(f"{status.server} could not be asked: {why}")
+    for name, error in failed.items():
+        (out.note if found else out.warn)(f"{name} could not be asked: {error.message}")
     if not found:
         raise _nowhere(plan, kinds[0], entries)
     out.server = found[0].server
-    await connected(studio, out.server, out)
     return found[0]
 
 
@@ -178,8 +156,6 @@ def _of_one(studio: Studio, plan: Plan, out: Output, kinds: tuple[EntryKind, ...
     refs = [Ref(kind, plan.server, plan.name) for kind in kinds]
     if found := next(filter(studio.catalog.find, refs), None):
         return found
-    if plan.guessed:
-        raise Outdated(f"{plan.server} has no {kinds[0]} {plan.name!r} any more.")
     if plan.named or (kinds == ("tool",) and studio.catalog.listing(plan.server, "tool").error):
         out.warn(f"{plan.server} does not list a {kinds[0]} {plan.name}.")
         return refs[0]

@@ -117,9 +117,8 @@ VERBS: dict[str, Verb] = {
     "list": Verb(
         "what servers offer: servers, tools, resources, templates, prompts; history, saved",
         f"list [{'|'.join(LIST_KINDS)}] [options] [-- COMMAND ARGS…]",
-        "Prints what servers offer, a line each; without a kind, everything. `list servers` connects to nothing, "
-        "nor do `list history [SERVER[.NAME]]`, the calls that were made, newest first, and `list saved`, calls "
-        "with a name.",
+        "Prints what servers offer, a line each; without a kind, everything. `list servers`, `list saved` and "
+        "`list history [SERVER[.NAME]]`, the calls that were made, connect to nothing.",
         (Option("--page", "one page of one list: the first, or the one that CURSOR names", "CURSOR", optional=True),),
         COMMON,
         words=LIST_KINDS,
@@ -127,9 +126,8 @@ VERBS: dict[str, Verb] = {
     "search": Verb(
         "find tools, resources, templates and prompts by name, words, pattern or meaning",
         "search [QUERY…] [options] [-- COMMAND ARGS…]",
-        "Finds tools, resources, templates and prompts of all servers, the best first, and says of each why it "
-        "was found. Of servers that cannot be reached it searches what they offered last time. Without a query it"
-        " lists what was used last and most. Exit code 1 where nothing is found.",
+        "Prints what is found, the best first, and why. Of servers that cannot be reached it searches what they "
+        "offered last time. Without a query it lists what was used last. Exit code 1 where nothing is found.",
         (
             Option("--method", "how; [search] method says which is usual", "METHOD", METHODS, others=True),
             Option("--kind", "only these (may be repeated)", "KIND", ("tool", "resource", "template", "prompt")),
@@ -157,8 +155,7 @@ VERBS: dict[str, Verb] = {
         "read a resource",
         "read [SERVER] URI [key=value…] [options] [-- COMMAND ARGS…]",
         "Reads a resource, listed or not. A URI template such as `file:///{path}` is filled with the values given"
-        " (RFC 6570); those of its path are required, those of its query are not. A list is JSON, or its key "
-        "several times.",
+        " (RFC 6570). A list is JSON, or its key several times.",
         (
             *(ARGS, OUTPUT),
             Option("--fresh", "ask the server, though it calls an earlier answer fresh still"),
@@ -184,9 +181,8 @@ VERBS: dict[str, Verb] = {
     "skills": Verb(
         "skills of servers: list them; read one, and say whether it is what was listed",
         "skills [SERVER] [options]\nskills [SERVER] SKILL [FILE] [options]",
-        "Lists the skills of servers, or reads one, named by its name or address, or one of its files. What is "
-        "read is compared with what was listed: size, digest, and for SKILL.md the frontmatter. What differs is "
-        "not printed: it ends with exit code 1, and says why.",
+        "Lists the skills of servers, or reads one, named by its name or address, or one of its files. What "
+        "differs from what was listed is not printed: it ends with exit code 1, and says why.",
         (ANSWER,),
         COMMON,
     ),
@@ -194,8 +190,7 @@ VERBS: dict[str, Verb] = {
         "tasks of servers: list, get, result, cancel, watch",
         "tasks [list] [SERVER] [options]\ntasks get|watch|result|cancel [SERVER] TASK [options]",
         "Lists the tasks that are known: those of earlier calls, and what servers list. `get` says how a task is,"
-        " `watch` prints a line for every change and then its result, `result` waits and prints it as `call` "
-        "does, `cancel` asks the server to cancel it. With one server, its name can be left out.",
+        " `watch` prints a line for every change and then its result, `result` only that.",
         (ANSWER, OUTPUT),
         COMMON,
         words=TASK_ACTIONS,
@@ -204,10 +199,8 @@ VERBS: dict[str, Verb] = {
         "a line for every change of lists and resources, and for log messages",
         "watch [SERVER] URI… [key=value…] [options] [-- COMMAND ARGS…]\n"
         "watch [--logs] [SERVER…] [options] [-- COMMAND ARGS…]",
-        "Prints a line whenever a server says that its list of tools, resources or prompts has changed, and for "
-        "every update of the resources that are named, until Ctrl-C. They are subscribed to again when a server "
-        "was lost and is back. URI templates are filled with the values given. With --json every line is an "
-        "object.",
+        "Prints a line whenever a server says that a list of it has changed, and for every update of the "
+        "resources that are named, until Ctrl-C. With --json every line is an object.",
         (
             Option("--read", "read the resource after each update, and print its content"),
             Option("--logs", "print the log messages of the servers too"),
@@ -221,17 +214,15 @@ VERBS: dict[str, Verb] = {
         "Keeps one connection for several commands. A line is a verb with its options, without a server:\n"
         "  list tools · search WORDS · call TOOL key=value… · read URI · get PROMPT key=value… · skills · tasks ·\n"
         "  complete PROMPT ARGUMENT=START · watch [URI…] · send METHOD · help [VERB] · exit\n"
-        "It is divided into words as a POSIX shell does; one that begins with # is left out. Ctrl-C cancels the "
-        "command that runs, the end of input leaves. An error ends nothing: all lines of a pipe are done, and the"
-        " exit code is that of the first command that failed; on a terminal it is 0.",
+        "Ctrl-C cancels the command that runs, the end of input leaves. All lines of a pipe are done; the exit "
+        "code is that of the first command that failed.",
         (LOG_LEVEL, ANSWER),
         COMMON,
     ),
     "send": Verb(
         "send any message, well-formed or not, and show what comes back",
         "send [SERVER] METHOD [options] [-- COMMAND ARGS…]\nsend [SERVER] --frame TEXT [options] [-- COMMAND ARGS…]",
-        "Sends a message that you write, and prints every message that comes back: until its answer and a moment "
-        "more, or for 2 seconds where nothing has to be answered.",
+        "Sends a message that you write, and prints every message that comes back.",
         (
             Option("--params", "the params, any JSON; @FILE reads a file, - standard input", "JSON"),
             Option("--id", "the id, any JSON: 7, '\"x\"', null, 1.5; without it, a number that is free", "JSON"),
@@ -250,9 +241,8 @@ VERBS: dict[str, Verb] = {
         "replay SESSION|FILE [QUERY] [options] [-- COMMAND ARGS…]",
         "Sends what was recorded once more, in its order, and compares the answers; what the server asks "
         "meanwhile is answered as it was then. SESSION is how a session's name begins, or `last`; FILE a bundle "
-        "or JSONL file; QUERY chooses requests, such as `tool:search status:ok`. Each server's requests go to the"
-        " configured one of that name, or all to the one that is given. Exit code 1 where something differs, "
-        "failed or could not be sent.",
+        "or JSONL file; QUERY chooses requests, such as `tool:search status:ok`. Exit code 1 where something "
+        "differs, failed or could not be sent.",
         (
             Option("--ignore", "what may differ, as content[*].text; times and ids may anyway (repeat it)", "PATTERN"),
             Option("--strict", "nothing is ignored but what --ignore says"),
@@ -290,7 +280,6 @@ VERBS: dict[str, Verb] = {
     "mock": Verb(
         "a server that answers as a recorded one did",
         "mock SESSION|FILE [--server NAME] [options]",
-        "A server that answers as the recorded one did, on standard input and output or over HTTP on loopback. "
         "Asked again and again, it gives its recorded answers one after the other, the last for ever. What was "
         "never asked is refused, naming the nearest request that was.",
         (

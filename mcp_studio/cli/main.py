@@ -1,5 +1,5 @@
-"""The command line from its words to its exit code. The door: the verb that is run is imported here, and so is the
-studio, after the server of `-- COMMAND` was started.
+"""The command line from its words to its exit code. The door: the verb, the studio and the mock server are imported
+here, after the server of `-- COMMAND` was started.
 """
 
 from __future__ import annotations
@@ -8,26 +8,24 @@ import gc
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
-from mcp_studio.cli.options import Options, help_text, parse, show
+from mcp_studio.cli import verbs
+from mcp_studio.cli.options import Options, completion, help_text, parse, show
 from mcp_studio.errors import StudioError, UsageError
 
 if TYPE_CHECKING:
     from mcp_studio.cli.output import Output
 
 INTERRUPTED = 130
-_MODULES = {"list": "listing", "read": "call", "get": "call", "complete": "call"}
-"""Verbs whose module has another name."""
 
 
 def main() -> int:
-    """Run the command line of this process. Does not return after a verb has run."""
+    """Run the command line of this process; returns its exit code."""
     words = sys.argv[1:]
     if (text := help_text(words)) is not None:
         return show(text)
-    _leave(run(words))
+    return run(words)
 
 
 def run(argv: Sequence[str]) -> int:
@@ -38,7 +36,7 @@ def run(argv: Sequence[str]) -> int:
     try:
         options = parse(argv)
         if options.verb == "completion":
-            return _completion(options)
+            return show(completion(options, _server_names))
     except StudioError as error:
         ours = argv[: argv.index("--")] if "--" in argv else argv
         options, wrong = Options("", given={"--json": []} if "--json" in ours else {}), error
@@ -54,7 +52,7 @@ def run(argv: Sequence[str]) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has had enough; nothing more can be said there.
-        sys.stdout = open(os.devnull, "w")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     finally:
         gc.enable()
@@ -69,11 +67,10 @@ def _run(options: Options, out: Output) -> int:
     if options.verb in ("", "demo"):
         return _studio(options)
     if options.verb == "mock":
-        from mcp_studio.cli.verbs.mock import wanted
-        from mcp_studio.servers.mock.start import run as serve
-
-        return serve(*wanted(options))
-    verb: Any = import_module(f"mcp_studio.cli.verbs.{_MODULES.get(options.verb, options.verb)}")
+        return _mock(options)
+    verb = verbs.load(options.verb)
+    gc.freeze()
+    gc.enable()
     return verb.run(options, out, _keys) if options.verb == "config" else verb.run(options, out)
 
 
@@ -100,26 +97,51 @@ def _keys(changed: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
     return [(action.id, own.get(action.id, action.keys), action.title, action.scope) for action in ACTIONS]
 
 
-def _completion(options: Options) -> int:
-    from mcp_studio.cli.completion import answer
+def _mock(options: Options) -> int:
+    """Serve a recording as the server in it."""
+    from mcp_studio.paths import Paths
+    from mcp_studio.servers.mock.start import run as serve
 
-    return show(answer(options, _servers))
+    if len(options.words) != 1:
+        what = f"`{options.words[1]}` is too much." if options.words else "Which recording?"
+        raise UsageError(what, hint="mcp-studio mock SESSION|FILE")
+    names = options.values("--server")
+    if len(names) > 1:
+        raise UsageError("A mock is of one server.", hint="Start one for each.")
+    port = _port(options.value("--http")) if options.flag("--http") else None
+    seconds = _latency(options.value("--latency"))
+    return serve(options.words[0], Paths.default().state / "trace", "".join(names), port, seconds, options.quiet)
 
 
-def _servers() -> Iterable[str]:
+def _port(text: str) -> int:
+    """The port that is wanted; 0 for any free one."""
+    if not text:
+        return 0
+    if not text.isdecimal() or int(text) > 65_535:
+        hint = "A number up to 65535; without it any free one is taken."
+        raise UsageError(f"--http: `{text}` is no port.", hint=hint)
+    return int(text)
+
+
+def _latency(text: str) -> float | None:
+    """Seconds for each answer; None for as long as it was recorded."""
+    if text in ("", "none"):
+        return 0.0
+    if text == "recorded":
+        return None
+    try:
+        milliseconds = float(text)
+    except ValueError:
+        milliseconds = -1.0
+    if not 0 <= milliseconds <= 3_600_000:
+        raise UsageError(f"--latency: `{text}` is none of: recorded, none, a number of milliseconds.")
+    return milliseconds / 1000
+
+
+def _server_names() -> Iterable[str]:
     from pathlib import Path
 
     from mcp_studio.config.load import load
     from mcp_studio.paths import Paths
 
     return load(Paths.default(), Path.cwd(), secrets="${{keyring:{}}}".format).servers
-
-
-def _leave(code: int) -> NoReturn:
-    """End the process at once: all is closed by now, and tearing the interpreter down takes as long as a small verb."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError):
-            code = code or 1
-    os._exit(code)

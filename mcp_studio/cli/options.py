@@ -1,10 +1,10 @@
-"""The words of a command line as options, and help: argparse on the table of `grammar`."""
+"""The words of a command line as options, help and completion: argparse on the table of `grammar`."""
 
 from __future__ import annotations
 
 import sys
 from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from textwrap import fill
 from typing import NoReturn
@@ -65,16 +65,16 @@ class Options:
             raise UsageError(f"{name}: `{text}` is no number of seconds above 0.")
         return seconds
 
-    def count(self, name: str, most: int) -> int | None:
+    def count(self, name: str, most: int, least: int = 1) -> int | None:
         """The value of an option that counts something, or None where it was not given.
 
         Raises:
-            UsageError: it is no whole number from 1 to `most`.
+            UsageError: it is no whole number from `least` to `most`.
         """
         if not (text := self.value(name)):
             return None
-        if not (text.isascii() and text.isdigit() and len(text) < 20 and 0 < int(text) <= most):
-            raise UsageError(f"{name}: `{text}` is no whole number from 1 to {most:,}.")
+        if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
+            raise UsageError(f"{name}: `{text}` is no whole number from {least} to {most:,}.")
         return int(text)
 
     @property
@@ -141,38 +141,28 @@ def parse(argv: Sequence[str]) -> Options:
     if name == "trace":  # `-word` is a part of the query there
         words = [word if word[:1] != "-" or word[:2] == "--" or verb.option(word) else f"\0{word}" for word in words]
     known, rest = _parser(verb).parse_known_args(words)
-    for word in rest:
-        if word.startswith("-") and word != "-":
-            raise _misplaced(name, word.partition("=")[0], rest, command is not None)
+    if not name and (later := next((word for word in rest if word in VERBS), "")):
+        raise UsageError(f"The verb comes first: mcp-studio {later} …", hint="Options stand behind it.")
+    if wrong := next((word for word in rest if word.startswith("-") and word != "-"), ""):
+        raise _no_such_option(name, wrong.partition("=")[0])
+    if not name and rest and "://" not in rest[0]:
+        hint = _nearest(rest[0], VERBS) or "`mcp-studio --help` shows all verbs."
+        raise UsageError(f"There is no verb `{rest[0]}`.", hint=hint)
     options = Options(name, [word.removeprefix("\0") for word in rest], vars(known))
     options.command = command
-    if not name and rest and "://" not in rest[0]:
-        raise _verb_first(rest) or UsageError(
-            f"There is no verb `{rest[0]}`.", hint=_nearest(rest[0], VERBS) or "`mcp-studio --help` shows all verbs."
-        )
     return options
 
 
-def _verb_first(words: list[str]) -> UsageError | None:
-    if later := next((word for word in words if word in VERBS), ""):
-        return UsageError(f"The verb comes first: mcp-studio {later} …", hint="Options stand behind it.")
-    return None
-
-
-def _misplaced(verb: str, name: str, rest: list[str], command: bool) -> UsageError:
+def _no_such_option(verb: str, name: str) -> UsageError:
     """An option that does not belong here: where it does."""
-    if not verb and (error := _verb_first(rest)):
-        return error
-    takers = [one for one, takes in VERBS.items() if one and takes.option(name)]
     what = f"`{verb}` has no option {name}." if verb else f"There is no option {name}."
-    if takers:
-        whose = ", ".join(f"`{one}`" for one in takers)
-        whose = whose if len(takers) < 8 else "verbs with a server (mcp-studio --help connection)"
-        return UsageError(what, hint=f"It is an option of {whose}.")
-    hint = _nearest(name, [option.name for option in (*VERBS[verb].options, *VERBS[verb].shared)])
-    if command:
-        hint = f"{hint}\nOptions of the server stand behind its command: -- COMMAND ARGS…".strip()
-    return UsageError(what, hint=hint)
+    takers = [one for one, takes in VERBS.items() if one and takes.option(name)]
+    if not takers:
+        here = VERBS[verb]
+        return UsageError(what, hint=_nearest(name, [option.name for option in (*here.options, *here.shared)]))
+    whose = ", ".join(f"`{one}`" for one in takers)
+    whose = whose if len(takers) < 8 else "verbs with a server (mcp-studio --help connection)"
+    return UsageError(what, hint=f"It is an option of {whose}.")
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
@@ -193,12 +183,7 @@ def help_text(words: Sequence[str]) -> str | None:
     topics = [word for word in ours if word not in ("--help", "-h", "help")]
     if "connection" in topics[:2]:
         return _parser(CONNECTION).format_help()
-    return usage(next((word for word in topics if word in VERBS), ""))
-
-
-def usage(verb: str) -> str:
-    """The help of a verb, or the overview."""
-    if verb:
+    if verb := next((word for word in topics if word in VERBS), ""):
         return _parser(VERBS[verb], all=False).format_help()
     verbs = "\n".join(f"  {name:<11}{one.summary}" for name, one in VERBS.items() if name)
     about = f"mcp-studio {__version__} - {VERBS[''].summary}\n\nverbs (mcp-studio VERB --help):\n{verbs}"
@@ -215,3 +200,73 @@ def show(text: str) -> int:
     except UnicodeEncodeError:
         sys.stdout.buffer.write(text.encode())
     return 0
+
+
+_SCRIPTS = {
+    "bash": """\
+_mcp_studio() {
+  local IFS=$'\\n'
+  COMPREPLY=($(mcp-studio completion -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o default -F _mcp_studio mcp-studio
+""",
+    "zsh": """\
+#compdef mcp-studio
+_mcp_studio() {
+  local -a found
+  found=(${(f)"$(mcp-studio completion -- "${(@)words[2,CURRENT]}" 2>/dev/null)"})
+  if (( $#found )); then compadd -- $found; else _files; fi
+}
+if [[ "$funcstack[1]" = _mcp-studio ]]; then _mcp_studio "$@"; else compdef _mcp_studio mcp-studio; fi
+""",
+    "fish": """\
+function __mcp_studio
+  set -l words (commandline -opc) (commandline -ct)
+  set -l found (mcp-studio completion -- $words[2..-1] 2>/dev/null)
+  if count $found >/dev/null
+    printf '%s\\n' $found
+  else
+    __fish_complete_path $words[-1]
+  end
+end
+complete -c mcp-studio -f -a '(__mcp_studio)'
+""",
+}
+
+
+def completion(options: Options, servers: Callable[[], Iterable[str]]) -> str:
+    """What `completion SHELL` prints, or what can stand in place of the last word behind `--`.
+
+    Args:
+        servers: gives the names of servers, where they are needed.
+
+    Raises:
+        UsageError: no such shell.
+    """
+    if options.command is not None:
+        return "".join(f"{word}\n" for word in candidates(options.command, servers))
+    if len(options.words) != 1 or options.words[0] not in _SCRIPTS:
+        raise UsageError("Which shell?", hint=f"mcp-studio {VERBS['completion'].usage}")
+    return _SCRIPTS[options.words[0]]
+
+
+def candidates(words: Sequence[str], servers: Callable[[], Iterable[str]]) -> list[str]:
+    """What can stand in place of the last word; nothing where files can, or the words of a server's command."""
+    *before, last = words or [""]
+    if "--" in before:
+        return []
+    verb = VERBS.get(before[0] if before else "", VERBS[""])
+    option = verb.option(before[-1] if before else "")
+    if option is not None and option.value and not option.optional:
+        found = servers() if option.name == "--server" else option.choices
+    else:
+        found = [*(one.name for one in (*verb.options, *verb.shared)), "--help"]
+        if not before:
+            found += [*filter(None, VERBS), "--version"]
+        elif len(before) == 1:
+            found += verb.words
+        elif before == ["config", "secrets"]:
+            found += ["list", "set", "remove"]
+        if before and 0 < verb.servers <= len(before) and not last.startswith("-"):
+            found += servers()
+    return [word for word in found if word.startswith(last)]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from mcp_studio.call.call import (
@@ -20,12 +18,13 @@ from mcp_studio.call.call import (
     ToolFailed,
     wants_handshake,
 )
-from mcp_studio.cli.content import blocks_of, joined, result_text, structured_text
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.errors import InputNeeded, StudioError, UsageError
-from mcp_studio.jsontext import Json, items_of, mapping, printable
+from mcp_studio.errors import InputNeeded, LimitExceeded, StudioError, UsageError
+from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping, printable
 from mcp_studio.present import crashes
+from mcp_studio.present.blocks import blocks_of, decode, joined, result_text
+from mcp_studio.schema.check import equal
 
 
 class ToolError(StudioError):
@@ -74,22 +73,16 @@ def end(outcome: CallOutcome, out: Output, show: Callable[[Json], str] = result_
             return out.fail(error, {"code": code, "data": data})
         case Lost(error=error, sent=sent):
             return _lost(error, sent, out)
-        case _:
-            return out.fail(_why(outcome))
-
-
-def _why(outcome: CallOutcome) -> StudioError:
-    match outcome:
         case Denied(rule=rule, unusable=True):
-            return StudioError(f"It cannot be called: {rule}.")
+            return out.fail(StudioError(f"It cannot be called: {rule}."))
         case Denied(rule=rule):
-            return InputNeeded(f"It was not run: {rule}.")
+            return out.fail(InputNeeded(f"It was not run: {rule}."))
         case TimedOut(limit=limit):
-            return StudioError(f"No answer within {limit}.", hint="--timeout SECONDS waits longer.")
+            return out.fail(StudioError(f"No answer within {limit}.", hint="--timeout SECONDS waits longer."))
         case Cancelled():
-            return StudioError("It was cancelled.")
+            return out.fail(StudioError("It was cancelled."))
         case _:
-            return StudioError(f"It ended in an unknown way: {type(outcome).__name__}.")
+            return out.fail(StudioError(f"It ended in an unknown way: {type(outcome).__name__}."))
 
 
 def _lost(error: StudioError, sent: bool, out: Output) -> int:
@@ -103,26 +96,22 @@ def _lost(error: StudioError, sent: bool, out: Output) -> int:
 
 
 def _succeeded(result: Json, text: str, out: Output) -> int:
-    out.result, structured, file = result, structured_text(result), out.options.value("--output")
-    whole = joined(filter(None, (text, structured)))
+    structured, file = structured_text(result), out.options.value("--output")
     failed: StudioError | None = None
     if file:
         try:
-            out.data(write(result, whole, file))
-            return out.done()
+            out.data(write(result, joined(filter(None, (text, structured))), file))
+            return out.done(result)
         except StudioError as error:  # what was called for is shown all the same
             failed = error
-    if out.too_long(whole):
-        out.excerpt(whole)
-    else:
-        if text or not structured:
-            out.data(text.removesuffix("\n"))
-        if text and structured:
-            out.flush()
-            out.note("structured content:")
-        if structured:
-            out.data(structured)
-    return out.done() if failed is None else out.fail(failed, {"result": result})
+    if text or not structured:
+        out.long_data(text.removesuffix("\n"))
+    if text and structured:
+        out.flush()
+        out.note("structured content:")
+    if structured:
+        out.long_data(structured)
+    return out.done(result) if failed is None else out.fail(failed, {"result": result})
 
 
 def _other_era(outcome: CallOutcome, out: Output) -> str:
@@ -142,9 +131,13 @@ def write(result: Json, text: str, file: str) -> str:
     Raises:
         StudioError: it cannot be written, or is no base64; a file that is there is left as it is.
     """
-    path, binary = Path(file), list(_binaries(result))
+    path, blocks = Path(file), blocks_of(result)
+    try:
+        binary = [decode(block) for block in blocks if block.kind in ("image", "audio", "file")]
+    except ValueError:
+        raise StudioError("The server's content is not valid base64.") from None
     files = [path, *(path.with_stem(f"{path.stem}-{number}") for number in range(2, len(binary) + 1))]
-    more = len(_parts(result)) > 1 or "structuredContent" in mapping(result)
+    more = len(blocks) > 1 or "structuredContent" in mapping(result)
     rows = [text] if binary and more else []
     for target, data in zip(files, binary or [text.encode("utf-8", "surrogatepass")], strict=True):
         try:
@@ -156,18 +149,25 @@ def write(result: Json, text: str, file: str) -> str:
     return joined(rows)
 
 
-def _parts(result: Json) -> list[Json]:
+def structured_text(result: Json, indent: int | None = 2) -> str:
+    """The structured content of a tool's result as JSON; empty where there is none, or the text says it already."""
     known = mapping(result)
-    messages = (block for message in items_of(known.get("messages")) for block in blocks_of(message))
-    return [*items_of(known.get("content")), *items_of(known.get("contents")), *messages]
+    if "structuredContent" not in known:
+        return ""
+    blocks = map(mapping, items_of(known.get("content")))
+    texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
+    value = known["structuredContent"]
+    # SDKs wrap what is no object: the text is then what is inside.
+    inner = (value["result"],) if mapping(value).keys() == {"result"} else ()
+    return "" if any(_says(texts, one) for one in (value, *inner)) else printable(value, indent=indent)
 
 
-def _binaries(result: Json) -> Iterator[bytes]:
-    for part in map(mapping, _parts(result)):
-        held = part.get("data") if part.get("type") in ("image", "audio") else None
-        data = mapping(part.get("resource", part)).get("blob") if held is None else held
+def _says(texts: list[str], value: Json) -> bool:
+    """Whether texts are a value: as JSON, as it is, or an item each."""
+    if len(texts) == 1:
         try:
-            if isinstance(data, str):
-                yield base64.b64decode(data)
-        except binascii.Error:
-            raise StudioError("The server's content is not valid base64.") from None
+            return texts[0] == value or equal(loads(texts[0]), value)
+        except (JsonProblem, LimitExceeded):
+            return False
+    items = items_of(value)
+    return len(texts) == len(items) > 0 and all(map(_says, ([text] for text in texts), items))

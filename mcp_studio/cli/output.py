@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
-import shlex
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from mcp_studio.catalog.listing import Entry, Ref, doubts_of
-from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
 from mcp_studio.errors import HttpAnswer, InputNeeded, SignInNeeded, StudioError
 from mcp_studio.jsontext import Json, printable
@@ -95,7 +92,7 @@ def http_lines(http: dict[str, Json]) -> Iterator[str]:
 _KINDS = {1: "failure", 2: "usage", 3: "sign_in_needed", 4: "unreachable", 5: "tool_error", 6: "input_needed"}
 """Exit code -> `error.kind` of the envelope."""
 _LINES = 1_000
-_BYTES = 256 * 1024
+_CHARACTERS = 256 * 1024
 """What of a result a terminal is given at once."""
 
 
@@ -149,23 +146,22 @@ class Output:
             raw = text if isinstance(text, str) else str(text)
             _write(sys.stdout, safe(raw, max(len(raw), 1), lines=True) + "\n")
 
-    def too_long(self, text: str) -> bool:
-        """Whether this is more than a terminal is given at once."""
-        return (
-            not self.json
-            and sys.stdout.isatty()
-            and (text.count("\n") >= _LINES or len(text.encode("utf-8", "replace")) > _BYTES)
-        )
+    def table(self, rows: Sequence[Sequence[str]]) -> None:
+        """Print rows with aligned columns."""
+        for line in table(rows):
+            self.data(line)
 
-    def excerpt(self, text: str) -> None:
-        """Print the beginning of a text, and say how to get all of it."""
-        head = "\n".join(text.split("\n", _LINES)[:_LINES])
-        self.data(head.encode("utf-8", "replace")[:_BYTES].decode("utf-8", "replace"))
+    def long_data(self, text: str) -> None:
+        """Print the text of a result; a terminal gets the beginning of a long one, and how to get all of it."""
+        lines = text.split("\n")
+        beginning = "\n".join(lines[:_LINES])[:_CHARACTERS]
+        if self.json or not sys.stdout.isatty() or beginning == text:
+            self.data(text)
+            return
+        self.data(beginning)
         self.flush()
-        lines, size = text.removesuffix("\n").count("\n") + 1, f"{len(text.encode('utf-8', 'replace')) / 1024:,.0f} KB"
-        self.warn(
-            f"this is the beginning of {lines:,} lines ({size}): -o FILE writes all of it, and a pipe gets all of it"
-        )
+        size = f"{len(lines):,} lines ({len(text) / 1024:,.0f} KB)"
+        self.warn(f"this is the beginning of {size}: -o FILE writes all of it, and a pipe gets all of it")
 
     def line(self, text: str, value: dict[str, Json]) -> None:
         """Print one line at once: the text, or the object with `--json`."""
@@ -218,12 +214,7 @@ class Output:
         self._say("error", "31", error.message)
         if isinstance(detail, dict) and isinstance(page := detail.get("url"), str) and not isinstance(error, SignInAt):
             self._address(page)
-        text = self.hint(error.hint)
-        verb = VERBS[self.options.verb]
-        ours = [word for word in self.options.command or () if verb.option(word.partition("=")[0])]
-        if error.exit_code == 4 and ours:
-            said = f"{' '.join(ours)} stands behind --: it went to the server. What is for mcp-studio stands before."
-            text = f"{text}\n{said}".strip()
+        text = self.redactor.text(error.hint)
         for line in text.splitlines():
             _write(sys.stderr, "  " + safe(line) + "\n")
         if self.json:
@@ -232,23 +223,6 @@ class Output:
             http = {"http": http_json(error.http, self.redactor)} if error.http is not None else {}
             self.envelope({"ok": False, "error": {**message, **hint, **http, **(detail or {})}})
         return error.exit_code
-
-    def hint(self, text: str) -> str:
-        """A hint without secrets; its command lines are about the same servers as this one, and can be pasted."""
-        given, command = self.options, self.options.command
-
-        def repeat(line: re.Match[str]) -> str:
-            verb, words = VERBS.get(line[1], VERBS["completion"]), list[str]()
-            for name in ("--config", "--url", "--transport"):
-                if verb.option(name) and name not in line[0]:
-                    words += [word for value in given.values(name) for word in (name, value)]
-            if command and verb.shared and verb.option("--server") and " -- " not in line[0]:
-                words += ["--", *command]
-            return f"{line[0]} {shlex.join(words)}".rstrip()
-
-        if given.value("--url"):
-            text = text.replace("--url URL", f"--url {shlex.quote(given.value('--url'))}")
-        return self.redactor.text(re.sub(r"mcp-studio (\w+)[^`\n]*", repeat, text))
 
     def attempt(self, doing: Callable[[], int]) -> int:
         """Do something, and tell where it fails; returns the exit code."""

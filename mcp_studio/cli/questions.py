@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from mcp_studio.cli import sign_in
-from mcp_studio.cli.content import block_text, blocks_of, joined
 from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, can_ask, frame, leave, prompt, say
 from mcp_studio.config.model import AnswerRule, Problem
 from mcp_studio.config.settings import load_answers
 from mcp_studio.errors import ConfigError, InputNeeded, SignInNeeded
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping, pretty
+from mcp_studio.present.blocks import joined, message_blocks, plain
 from mcp_studio.present.browser import open_page
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
@@ -389,7 +389,7 @@ def _show(params: dict[str, Json]) -> None:
     if isinstance(prompt_text := params.get("systemPrompt"), str):
         frame(f"system: {prompt_text}")
     for message in items_of(params.get("messages")):
-        text = joined(map(block_text, blocks_of(message)))
+        text = joined(map(plain, message_blocks(message)))
         frame(f"{mapping(message).get('role', '?')}: {text}")
     for tool in items_of(params.get("tools")):
         known = mapping(tool)

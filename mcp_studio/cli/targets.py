@@ -62,19 +62,18 @@ def _certified(server: ServerConfig, options: Options) -> ServerConfig:
     if not server.url:
         return server
     paths = {"--ca": "ca", "--cert": "cert", "--cert-key": "key"}
-    given = {key: _path(options, name) for name, key in paths.items() if options.flag(name)}
+    given: dict[str, str] = {}
+    for name, key in paths.items():
+        if options.flag(name) and not options.value(name):
+            raise UsageError(f"{name} needs the name of a file.")
+        if options.flag(name):
+            given[key] = str(Path(options.value(name)).expanduser().absolute())
     if "cert" in given:
         given.setdefault("key", "")
     tls = replace(server.tls, **given, insecure=server.tls.insecure or options.flag("--insecure"))
     if tls.key and not tls.cert:
         raise UsageError("--cert-key is the key of a certificate: --cert FILE is missing.")
     return replace(server, tls=tls)
-
-
-def _path(options: Options, name: str) -> str:
-    if not (text := options.value(name)):
-        raise UsageError(f"{name} needs the name of a file.")
-    return str(Path(text).expanduser().absolute())
 
 
 _LEAVE = 0.05
@@ -130,7 +129,7 @@ def configuration(options: Options, paths: Paths, own: ServerConfig | None, *, s
     files = [Path(name).expanduser() for name in options.values("--config")]
     listed = options.verb == "list" and options.words[:1] == ["servers"]
     # Where nothing configured is connected to, nobody is asked to unlock anything.
-    needless = (not secrets and not _typed_in(options)) or listed or own is not None
+    needless = not secrets or listed or own is not None
     config = load(paths, Path.cwd(), files=files, secrets="${{keyring:{}}}".format if needless else None)
     # A verb ends when its answer is there: a server that does not leave at once is told to.
     limits = config.settings.limits
@@ -156,30 +155,27 @@ def with_secrets(config: Config, options: Options, out: Output) -> Config:
         ConfigError: a server that is named, or each of them, cannot be used without one that is not to be had.
     """
     ask, servers, lacking = session(), dict(config.servers), dict[str, ConfigError]()
-    for name, server in () if _typed_in(options) else config.servers.items():
+    for name, server in config.servers.items():
         if next(uses(server), None) is None:
             continue
         try:
-            servers[name] = replace(_adjusted(effective(server, keyring=ask), options), enabled=server.enabled)
+            servers[name] = replace(
+                _adjusted(effective(server, keyring=ask), options),
+                enabled=server.enabled, keep_session=server.keep_session, log_level=server.log_level,
+            )  # fmt: skip
         except ConfigError as error:
             del servers[name]
-            lacking[name] = error
-            error.file, error.key = server.source.file, f"servers.{name}.{error.key}"
-            error.message = f"{error.file}: {error.key}: {error.message}"
+            file, key = server.source.file, f"servers.{name}.{error.key}"
+            message = f"The server `{name}` cannot be used: {file}: {key}: {error.message}"
+            lacking[name] = ConfigError(message, file=file, key=key, hint=error.hint)
     named = {word.partition(".")[0] for word in (*options.words, *options.values("--server"))}
     for name, error in lacking.items():
         if not servers or name in named:
-            error.message = f"The server `{name}` cannot be used: {error.message}"
             raise error
         out.warn(f"{error.message} {error.hint}".strip())
     config = replace(config, servers=servers)
     learn(config, out)
     return config
-
-
-def _typed_in(options: Options) -> bool:
-    """Whether what is said over entries comes from standard input, which can be read once."""
-    return "-" in (options.value("--capabilities"), options.value("--client-info"))
 
 
 def configured(out: Output) -> Config:
@@ -231,6 +227,23 @@ def server_option(options: Options) -> str:
     if len(names) > 1:
         raise UsageError(f"`{options.verb}` is about one server.")
     return names[0] if names else ""
+
+
+def server_and_words(config: Config, options: Options, words: Sequence[str], most: int) -> tuple[str, list[str]]:
+    """The server that `[SERVER] WORD…` names, or the only one that can be meant, and the other words.
+
+    Args:
+        most: so many of the other words are taken; one more is the name of a server.
+
+    Raises:
+        UsageError: there are more words.
+    """
+    server, rest = server_option(options), list(words)
+    if not server and rest and (rest[0] in config.servers or len(rest) > most):
+        server = rest.pop(0)
+    if len(rest) > most:
+        raise UsageError(f"`{rest[most]}` is too much.")
+    return server or only(config), rest
 
 
 def only(config: Config) -> str:

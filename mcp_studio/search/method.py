@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
 from mcp_studio.catalog.listing import Entry, EntryKind, Ref
-from mcp_studio.errors import StudioError
+from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.record import record
 
@@ -99,13 +99,11 @@ class Answer(NamedTuple):
     """What a person should know, in a sentence: what was not looked at, and why."""
 
 
-class SearchProblem(StudioError):
+class SearchProblem(UsageError):
     """The question cannot be asked in this way: an invalid pattern, a method that is not installed.
 
     `at` is the place in the text, in characters, where there is one.
     """
-
-    exit_code = 2
 
     def __init__(self, message: str, *, hint: str = "", at: int | None = None) -> None:
         super().__init__(message, hint=hint)

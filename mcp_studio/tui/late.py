@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from mcp_studio.config.model import AnswerRule, ServerConfig, Untrusted
     from mcp_studio.errors import StudioError
     from mcp_studio.jsontext import Json
+    from mcp_studio.present.blocks import Block
     from mcp_studio.schema.examples import Example
     from mcp_studio.session.inbox import Answer, InputRequest
     from mcp_studio.studio import Studio
     from mcp_studio.trace.message import WireMessage
     from mcp_studio.tui.actions import Action
     from mcp_studio.tui.app import StudioApp
-    from mcp_studio.tui.blocks import Block
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.panels.call_body import CallBody
     from mcp_studio.tui.screens.asking import Asking

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from typing import cast
 
 from mcp_studio.jsontext import Json, pretty
-from mcp_studio.present import units
+from mcp_studio.present import blocks
 from mcp_studio.safetext import safe
-from mcp_studio.tui import blocks
 from mcp_studio.tui.views.glyphs import glyphs
 
 Part = str | tuple[str, str]
@@ -111,15 +110,7 @@ def _block(item: Json) -> Iterator[Part]:
 def _other(item: Json) -> Iterator[Part]:
     """Images, sounds, resources: what they are and how large; anything else as JSON."""
     for block in blocks.blocks_of({"content": [item]}):
-        if block.kind == "text":
-            yield _said(block.text)
-        elif block.kind == "unknown":
-            yield f"{safe(item, 4_000)}\n"
-        elif block.kind == "link":
-            yield f"link {safe(block.uri, 500)} {safe(block.mime, 60)}\n"
-        else:
-            name = f" {safe(block.uri, 300)}" if block.uri else ""
-            yield f"[{block.kind}{name} · {safe(block.mime or 'unknown type', 60)} · {units.size(block.size)}]\n"
+        yield _said(blocks.plain(block))
 
 
 def _tools(params: dict[str, Json]) -> Iterator[Part]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mcp_studio.jsontext import Json, pretty
-from mcp_studio.tui import blocks
+from mcp_studio.present import blocks
 
 _KEPT = 20
 """Files that were opened stay for programs that read them late."""

@@ -12,12 +12,12 @@ from mcp_studio.auth.callback import port_kept
 from mcp_studio.auth.model import Account, AuthExchange, AuthStep, StepState
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.present import connections, units
+from mcp_studio.present.accounts import span
 from mcp_studio.present.browser import ssh_line
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
 from mcp_studio.tui.address_text import host_parts
 from mcp_studio.tui.exchange_text import set_out
-from mcp_studio.tui.token_text import span
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import cut
 from mcp_studio.urls import judge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from mcp_studio.cli.completion import candidates
+from mcp_studio.cli.options import candidates
 from mcp_studio.schema.examples import KINDS
 from tests.cli.kit import raw
 

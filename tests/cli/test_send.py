@@ -106,7 +106,7 @@ def test_over_http_the_status_is_told() -> None:
         (["ping", "--params", "[1]", "--meta", '{"a": 1}'], 2, "--meta needs params that are an object."),
         (["ping", "--notification", "--id", "1"], 2, "A notification has no id."),
         (["--frame", "{}", "--id", "1"], 2, "--id goes with a method"),
-        (["target", "ping", "--frame", "{}"], 2, "`--frame` takes the place of the method."),
+        (["target", "ping", "--frame", "{}"], 2, "`ping` is too much."),
         ([], 2, "Which method?"),
         (["nobody", "ping"], 2, "There is no server `nobody`."),
         (["no/such"], 1, "The server answered with an error."),

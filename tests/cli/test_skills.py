@@ -63,7 +63,7 @@ def test_what_cannot_be_meant_is_told() -> None:
         (("refund",), "has 2 skills 'refund'"),
         (("nothing",), "lists no skill 'nothing'"),
         (("brew", "x.sh"), "lists no file skill://brew/x.sh"),
-        (("a", "b", "c"), "`c` is too much."),
+        (("target", "a", "b", "c"), "`c` is too much."),
     ):
         done = skills(*words)
         assert done.code == 2 and says in done.err, done.err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import subprocess
 import sys
 import threading
@@ -136,7 +135,7 @@ def test_arguments_from_a_file(tmp_path: Path) -> None:
     [
         (["ech"], "target has no tool 'ech'. Did you mean echo?"),
         (["echo"], "The arguments of target.echo are not right: text= is required."),
-        (["echo", "txt=a"], "There is no argument 'txt'; did you mean text?"),
+        (["echo", "txt=a"], "there is no argument 'txt'; did you mean text?"),
         (["add", "a=one", "b=2"], "must be a number"),
         (["echo", "--args", "{"], "--args is not valid JSON"),
         (["echo", "--args", "[1]"], "--args must be a JSON object."),
@@ -163,15 +162,12 @@ def test_inner_values_are_checked_against_the_whole_schema() -> None:
 
 
 def test_everything_wrong_with_arguments_is_told_at_once() -> None:
-    given = '{"customer": {"name": 17}, "isbn": "12"}'
-    done = cli("call", "form_nested", "--args", given, "nope=2", "--json", "--", *demo_stdio())
-    message = done.json["error"]["message"]
-    assert done.code == 2 and "There is no argument 'nope'" in message and "customer.name= must be text" in message
     done = raw("call", "add", "a=one", "c=3")
-    assert "There is no argument 'c'" in done.err
-    assert "a= must be a number, got 'one'; b= is required." in done.err and "a= is required" not in done.err
+    assert "a: must be a number, got 'one'; there is no argument 'c'" in done.err
+    done = raw("call", "add", "--args", '{"a": "one"}')
+    assert "b= is required; a= must be a number, got 'one'." in done.err
     done = cli("call", "form_lists", "numbers[0]=x", "numbers[1]=y", "rows[0].title=5", "--", *demo_stdio())
-    assert done.code == 2 and "numbers[0]= must be" in done.err, done.err
+    assert done.code == 2 and "numbers[0]: must be" in done.err, done.err
 
 
 @pytest.mark.parametrize(
@@ -194,19 +190,6 @@ def test_a_refusal_without_words_is_told_by_its_code() -> None:
         server = python_server("raw_script", *era)
         done = cli("call", "say", "--args", json.dumps({"lines": lines}), "--", *server)
         assert (done.code, done.err) == (1, "error: the server refused it: error -32000 without a message\n")
-
-
-def test_a_hint_repeats_the_target(tmp_path: Path) -> None:
-    file = tmp_path / "my servers.json"
-    file.write_text(json.dumps({"mcpServers": {"one": {"command": RAW[0], "args": RAW[1:]}}}))
-    done = cli("call", "--config", str(file), "--server", "two", "--tool", "echo")
-    command = shlex.join(["mcp-studio", "list", "servers", "--config", str(file)])
-    assert done.code == 2 and f"`{command}` shows" in done.err
-    assert cli(*shlex.split(command)[1:]).out.startswith("one ")
-    done = raw("call", "--json")
-    assert done.json["error"]["hint"] == f"mcp-studio call SERVER.TOOL -- {shlex.join(RAW)}"
-    done = cli("read", "--url", "http://127.0.0.1:9/mcp")
-    assert "  mcp-studio read [SERVER] URI --url http://127.0.0.1:9/mcp\n" in done.err
 
 
 def test_a_tool_that_is_not_listed_can_be_named_by_its_option() -> None:
@@ -308,7 +291,7 @@ def test_an_embedded_resource_is_told_with_its_type_and_address() -> None:
     held = {"uri": "a://b", "mimeType": "text/x-c", "text": "inside"}
     more = {"uri": "a://d", "blob": "aGFsbG8="}
     done = say({"content": [{"type": "resource", "resource": held}, {"type": "resource", "resource": more}]})
-    assert done.out == "[text/x-c a://b]\ninside\n[binary a://d, 5 B]\n"
+    assert done.out == "[a://b text/x-c]\ninside\n[file · of unknown type · 5B · a://d]\n"
 
 
 def test_a_result_goes_to_a_new_file_whole(tmp_path: Path) -> None:
@@ -355,7 +338,7 @@ def test_read_prints_the_text_and_saves_the_bytes(tmp_path: Path) -> None:
 
 def test_a_binary_resource_is_named_not_printed_and_saved_whole(tmp_path: Path) -> None:
     done = cli("read", "shop://lantern.png", "--", *demo_stdio())
-    assert done.code == 0 and done.out.startswith("[image/png shop://lantern.png, ")
+    assert done.code == 0 and done.out.startswith("[image · image/png · ")
     file = tmp_path / "lantern.png"
     assert cli("read", "shop://lantern.png", "--output", str(file), "--", *demo_stdio()).code == 0
     assert file.read_bytes().startswith(b"\x89PNG")
@@ -444,11 +427,6 @@ def test_doctor_tells_what_failed_and_what_to_try() -> None:
 def test_doctor_shows_the_end_of_standard_error() -> None:
     done = faulty("dies-at-start", "doctor")
     assert done.code == 4 and "standard error ends with" in done.out
-
-
-def test_an_option_behind_the_command_is_told_where_the_server_cannot_be_used() -> None:
-    done = cli("list", "--", "mcp-no-such-program", "--json")
-    assert done.code == 4 and "--json stands behind --: it went to the server." in done.err
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from mcp_studio import __version__
-from mcp_studio.cli.completion import candidates
 from mcp_studio.cli.grammar import COMMON, VERBS
-from mcp_studio.cli.options import parse
+from mcp_studio.cli.options import candidates, parse
 from mcp_studio.errors import UsageError
 from tests.cli.kit import cli, environment, raw
 
@@ -51,7 +50,7 @@ def test_help_behind_two_dashes_belongs_to_the_command() -> None:
         (["list", "--yes"], "`list` has no option --yes.\n  It is an option of `call`, `replay`, `config`."),
         (["-q", "list", "tools"], "The verb comes first: mcp-studio list …"),
         (["--config", "x", "list"], "The verb comes first: mcp-studio list …"),
-        (["list", "--port", "3", "--", "x"], "  Options of the server stand behind its command: -- COMMAND ARGS…"),
+        (["list", "--port", "3", "--", "x"], "`list` has no option --port."),
         (["list", "--", "--json", "x"], "--json stands behind --, where the command of the server begins."),
         (["list", "--jsn"], "`list` has no option --jsn.\n  Did you mean `--json`?"),
         (["list", "toools"], "templates, prompts, history, saved, not `toools`."),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_studio.paths import Paths
-from mcp_studio.tui.blocks import Block
+from mcp_studio.present.blocks import Block
 from mcp_studio.tui.panels.result_views import marks
 from mcp_studio.tui.screens import handling
 from mcp_studio.tui.views.content_view import ContentView

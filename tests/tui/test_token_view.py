@@ -7,16 +7,17 @@ import threading
 import pytest
 
 from mcp_studio.errors import StudioError
-from mcp_studio.tui import token_text
+from mcp_studio.present.accounts import moment, span
 from mcp_studio.tui.gate import Gate
+from mcp_studio.tui.screens import token_view
 from mcp_studio.tui.screens.passphrase import PassphraseDialog
-from mcp_studio.tui.screens.token_view import TokenView
+from mcp_studio.tui.screens.token_view import Part, TokenView
 from mcp_studio.vault import keyring
 from tests.tui.sign_in_stage import NOW, account, signing
 from tests.tui.stage import Stage, on_stage
 
 
-def plain(parts: list[token_text.Part]) -> str:
+def plain(parts: list[Part]) -> str:
     return "".join(part if isinstance(part, str) else part[0] for part in parts)
 
 
@@ -26,25 +27,23 @@ async def opened(stage: Stage) -> None:
 
 
 def test_times_are_told_in_words() -> None:
-    spans = [token_text.span(seconds) for seconds in (-5, 59, 845, 12_000, 86_400, 1_000_000)]
+    spans = [span(seconds) for seconds in (-5, 59, 845, 12_000, 86_400, 1_000_000)]
     assert spans == ["0:00", "0:59", "14:05", "3 h 20 min", "1 day", "11 days"]
-    assert token_text.moment(NOW + 60, NOW).endswith(", in 1:00") and token_text.moment(NOW, NOW + 60).endswith(
-        "1:00 ago"
-    )
-    assert token_text.moment(1e300, NOW) == token_text.moment(float("inf"), NOW) == "no time that can be read"
-    assert token_text.moment(float("nan"), NOW) == "no time that can be read"
+    assert moment(NOW + 60, NOW).endswith(", in 1:00") and moment(NOW, NOW + 60).endswith("1:00 ago")
+    assert moment(1e300, NOW) == moment(float("inf"), NOW) == "no time that can be read"
+    assert moment(float("nan"), NOW) == "no time that can be read"
 
 
 def test_claims_are_told_as_what_they_are_and_odd_ones_do_no_harm() -> None:
     claims = {"iss": "https://a\u202e", "exp": NOW + 60, "nbf": True, "iat": "then", "aud": ["x", 1], "scope": "a b"}
-    told = plain(token_text.claims(account(claims=claims, id_claims={"email": "ada@example.com"}), NOW))
+    told = plain(token_view.claim_parts(account(claims=claims, id_claims={"email": "ada@example.com"}), NOW))
     assert "⟦U+202E⟧" in told and "in 1:00" in told and "scopes      a b" in told and "email       ada" in told
     assert "its signature is not checked by the studio" in told and "valid from" not in told
-    assert "no JWT" in plain(token_text.claims(account(claims={}), NOW))
-    bare = plain(token_text.facts(account(expires=0.0, scopes=(), refreshable=False, revocable=False), NOW))
+    assert "no JWT" in plain(token_view.claim_parts(account(claims={}), NOW))
+    bare = plain(token_view.account_parts(account(expires=0.0, scopes=(), refreshable=False, revocable=False), NOW))
     assert "does not say" in bare and "none are named" in bare and "sign in anew" in bare and "only forgets" in bare
-    assert "it has expired; the next call renews it" in plain(token_text.facts(account(expires=NOW - 1), NOW))
-    ended = plain(token_text.facts(account(expires=NOW - 1, refreshable=False), NOW))
+    assert "it has expired; the next call renews it" in plain(token_view.account_parts(account(expires=NOW - 1), NOW))
+    ended = plain(token_view.account_parts(account(expires=NOW - 1, refreshable=False), NOW))
     assert "it has expired\n" in ended and "sign in anew" in ended
 
 

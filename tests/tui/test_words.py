@@ -11,13 +11,13 @@ import pytest
 from mcp_studio.call.call import Cancelled, Denied, Lost, Rejected, Succeeded, TimedOut, ToolFailed
 from mcp_studio.config.model import ServerConfig, Source
 from mcp_studio.errors import ConnectionLost, Unreachable
-from mcp_studio.present import connections, outcomes, units
+from mcp_studio.present import blocks, connections, outcomes, units
 from mcp_studio.redact import Redactor
 from mcp_studio.session.sign_in import add_hint
 from mcp_studio.session.state import Status
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.http_errors import HttpSignIn
-from mcp_studio.tui import blocks, crash, logs, saving, tracing
+from mcp_studio.tui import crash, logs, saving, tracing
 
 PNG = base64.b64encode(b"\x89PNG\r\n").decode()
 

@@ -1,1 +1,23 @@
-"""One file per verb, each with `run`: what the verb does, and how its result is printed."""
+"""Verbs, a module each. The door: the module of a verb is imported here, once it is known which one is run."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mcp_studio.cli.options import Options
+    from mcp_studio.cli.output import Output
+
+_MODULES = {"list": "listing", "read": "call", "get": "call", "complete": "call"}
+"""Verbs whose module has another name."""
+
+
+def load(verb: str) -> Any:
+    """The module of a verb; its `run(options, out)` does it and returns the exit code."""
+    return import_module(f"{__name__}.{_MODULES.get(verb, verb)}")
+
+
+def run(options: Options, out: Output) -> int:
+    """Run a verb; returns the exit code."""
+    return load(options.verb).run(options, out)

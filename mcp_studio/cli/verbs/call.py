@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
+from typing import cast
 
 from mcp_studio.call.call import Call
+from mcp_studio.call.copying.formats import copy_as
+from mcp_studio.call.copying.subject import subject_of
+from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, remembered
 from mcp_studio.catalog.listing import Ref, doubts_of
-from mcp_studio.cli import copying, loading
 from mcp_studio.cli.arguments import expanded, refuse_wrong, template_form, template_pairs, texts
-from mcp_studio.cli.call_arguments import Intent, form_of, intent_of, take_pasted
-from mcp_studio.cli.content import messages_text, resource_text
+from mcp_studio.cli.call_arguments import Intent, form_of, intent_of, plan_saved, take_pasted
 from mcp_studio.cli.engine import connected, execute, outcome_of
-from mcp_studio.cli.entries import Outdated, Plan, located, owner, plan_named, plan_read
+from mcp_studio.cli.entries import Plan, located, owner, plan_named, plan_read
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.outcome import end
+from mcp_studio.cli.outcome import ToolError, end
 from mcp_studio.cli.output import Output, problem_of
-from mcp_studio.cli.saved import plan_saved
-from mcp_studio.cli.targets import configured, select
+from mcp_studio.cli.targets import configured
 from mcp_studio.config.model import Config
-from mcp_studio.errors import UsageError
+from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
+from mcp_studio.present.blocks import messages_text, resource_text
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import AS_JSON, Field, Form, Number, SchemaProblem, Text
 from mcp_studio.studio import Studio
+
+_INTERRUPTED = 130
+_TOLD = 0.1
+"""Seconds between two lines about how far it is."""
+_SHOWN = 10
 
 Work = Callable[[Studio, Plan, Output], Awaitable[int]]
 
@@ -37,20 +47,16 @@ def run(options: Options, out: Output) -> int:
         take_pasted(options, config)
     plan = _plan(options, config)
     verb = plan.saved.verb if plan.saved else options.verb
-    if verb == "call":
-        plan = _for_call(plan, options)
-    elif options.value("--repeat"):
-        raise UsageError("--repeat is for tools; this saved call is of something else.")
-    if verb == "complete" and not plan.pairs:
-        raise UsageError("Which argument?", hint="mcp-studio complete SERVER.PROMPT ARGUMENT=START")
+    _refuse_together(verb, plan, options)
+    if options.flag("--detach"):
+        # A task of 2025-11-25 lives in the HTTP session, and ends with that.
+        servers = {name: replace(server, keep_session=True) for name, server in plan.config.servers.items()}
+        plan = plan._replace(config=replace(plan.config, servers=servers))
     if verb == "read":
         template_form(plan.name)  # whether it is a template that can be used
     out.server = plan.server
-    try:
-        return _perform(verb, plan, out)
-    except Outdated:
-        plan = plan._replace(config=select(config, ()), server="", guessed=False, unknown=())
-        return _perform(verb, plan, out)
+    work: Work = {"call": _call, "get": _get, "read": _read, "complete": _complete}[verb]
+    return execute(plan.config, out, lambda studio: work(studio, plan, out))
 
 
 def _plan(options: Options, config: Config) -> Plan:
@@ -61,29 +67,20 @@ def _plan(options: Options, config: Config) -> Plan:
     return plan_named(options, config, *(("--tool", "tool") if options.verb == "call" else ("--prompt", "prompt")))
 
 
-def _for_call(plan: Plan, options: Options) -> Plan:
-    """Refuse options that do not go together; a task that is let go of needs a session that stays."""
-    repeats, detaches = options.flag("--repeat"), options.flag("--detach")
-    if options.flag("--concurrency") and not repeats:
-        raise UsageError("--concurrency is for --repeat.")
-    if repeats and detaches:
-        raise UsageError("--repeat waits for every answer, and --detach for none: one of them only.")
-    if options.flag("--output") and (repeats or detaches):
-        raise UsageError("--output is for one result, and --repeat and --detach print none.")
-    loading.counts(options)  # wrong ones are told before anything is started
+def _refuse_together(verb: str, plan: Plan, options: Options) -> None:
+    """Refuse options that do not go together, before anything is started."""
+    if verb == "complete" and not plan.pairs:
+        raise UsageError("Which argument?", hint="mcp-studio complete SERVER.PROMPT ARGUMENT=START")
+    if options.flag("--repeat") and verb != "call":
+        raise UsageError("--repeat is for tools; this saved call is of something else.")
+    alone = [name for name in ("--output", "--repeat", "--detach", "--as") if options.flag(name)]
+    if len(alone) > 1:
+        raise UsageError(f"{alone[0]} and {alone[1]} do not go together.")
+    for name, needed in (("--concurrency", "--repeat"), ("--seed", "--example")):
+        if options.flag(name) and not options.flag(needed):
+            raise UsageError(f"{name} is for {needed}.")
+    _counts(options)
     options.seconds("--ttl")
-    if not detaches:
-        return plan
-    # A task of 2025-11-25 lives in the HTTP session, and ends with that.
-    servers = {name: replace(server, keep_session=True) for name, server in plan.config.servers.items()}
-    return plan._replace(config=replace(plan.config, servers=servers))
-
-
-def _perform(verb: str, plan: Plan, out: Output) -> int:
-    if out.options.flag("--as"):
-        return copying.run(verb, plan, out)
-    work: Work = {"call": _call, "get": _get, "read": _read, "complete": _complete}[verb]
-    return execute(plan.config, out, lambda studio: work(studio, plan, out))
 
 
 async def _call(studio: Studio, plan: Plan, out: Output) -> int:
@@ -98,14 +95,16 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
     view = found[0].view if found else None
     form = form_of(studio, ref)
     intent = await intent_of(studio, plan, out, form, ref)
+    if options.flag("--as"):
+        return _copied(studio, intent, "", out)
     problems = () if options.flag("--unchecked") else await _wrong(studio, form, intent.arguments)
-    refuse_wrong(problems, intent.arguments, str(ref), intent.unread)
-    wish = _task_wish(studio, ref, view if isinstance(view, ToolView) else None, out)
+    refuse_wrong(problems, intent.arguments, str(ref), hint="--unchecked sends them all the same.")
+    as_task = _is_task(studio, ref, view if isinstance(view, ToolView) else None, out)
     intent.save(studio, out)
     if options.flag("--repeat"):
-        return await loading.run(studio, intent, out, wish)
+        return await _repeat(studio, intent, out, as_task)
     approved, ttl = options.flag("--yes"), options.seconds("--ttl")
-    call = intent.begun(studio, studio.call_tool(ref, intent.arguments, approved=approved, task=wish, ttl=ttl))
+    call = intent.begun(studio, studio.call_tool(ref, intent.arguments, approved=approved, task=as_task, ttl=ttl))
     if options.flag("--detach"):
         call.changed.connect(_leave)
     return end(await outcome_of(call, out), out)
@@ -115,7 +114,9 @@ async def _get(studio: Studio, plan: Plan, out: Output) -> int:
     ref = await located(studio, plan, out, "prompt")
     form = form_of(studio, ref)
     intent = await intent_of(studio, plan, out, form, ref)
-    refuse_wrong(quick(form, intent.arguments), intent.arguments, str(ref), intent.unread)
+    if out.options.flag("--as"):
+        return _copied(studio, intent, "", out)
+    refuse_wrong(quick(form, intent.arguments), intent.arguments, str(ref))
     intent.save(studio, out)
     call = intent.begun(studio, studio.get_prompt(ref, texts(intent.arguments)))
     return end(await outcome_of(call, out), out, messages_text)
@@ -133,11 +134,34 @@ async def _read(studio: Studio, plan: Plan, out: Output) -> int:
     else:
         plan = plan._replace(pairs=tuple(template_pairs(plan.pairs)))
         intent = await intent_of(studio, plan, out, form, Ref("template", server, plan.name))
-        refuse_wrong((), intent.arguments, plan.name, intent.unread)
         uri = expanded(plan.name, form, intent.arguments)
+    if options.flag("--as"):
+        return _copied(studio, intent, uri, out)
     intent.save(studio, out)
     call = intent.begun(studio, studio.read_resource(server, uri, fresh=options.flag("--fresh")))
     return end(await outcome_of(call, out), out, resource_text)
+
+
+def _copied(studio: Studio, intent: Intent, uri: str, out: Output) -> int:
+    """`--as FORM`: print the call instead of making it.
+
+    Raises:
+        StudioError: there is no such form of this call.
+    """
+    options, ref = out.options, intent.ref
+    if uri:
+        ref, value = Ref("resource", ref.server, ref.name), None
+    else:
+        value = cast("Json", texts(intent.arguments) if ref.kind == "prompt" else intent.arguments)
+    subject = subject_of(studio.manager, studio.catalog, ref, value, uri=uri, task=options.flag("--task"))
+    subject = replace(subject, hidden=intent.hidden, rules=out.asker.rules)
+    copy = copy_as(subject, options.value("--as"), secrets=options.flag("--with-secrets"))
+    if copy.why_not:
+        raise StudioError(copy.why_not)
+    for remark in copy.remarks:
+        out.note(remark)
+    out.data(copy.text.removesuffix("\n"))
+    return out.done({"form": copy.id, "text": copy.text, "remarks": list(copy.remarks)})
 
 
 async def _complete(studio: Studio, plan: Plan, out: Output) -> int:
@@ -154,7 +178,7 @@ async def _complete(studio: Studio, plan: Plan, out: Output) -> int:
     return out.done({"values": list(found.values), "total": found.total, "hasMore": found.has_more})
 
 
-def _task_wish(studio: Studio, ref: Ref, view: ToolView | None, out: Output) -> bool:
+def _is_task(studio: Studio, ref: Ref, view: ToolView | None, out: Output) -> bool:
     """Whether the call is to be a task; says what becomes of one that nobody waits for.
 
     Raises:
@@ -167,19 +191,15 @@ def _task_wish(studio: Studio, ref: Ref, view: ToolView | None, out: Output) -> 
     support = support_of(view.raw if view else None, status.version, status.capabilities)
     if not support:
         raise UsageError(f"{ref} cannot be called as a task: its server does not offer that.")
-    if support == "server" and options.flag("--task"):
-        out.note("In this version of the protocol the server decides whether a call becomes a task.")
-    kind = studio.manager.config(ref.server).kind if options.flag("--detach") else ""
-    if kind == "stdio":
-        out.warn(f"{ref.server} ends with this command; whether it knows the task afterwards is its own affair.")
-    elif kind == "http" and support != "server" and out.shell is not None:
-        out.warn(f"The task lives in the HTTP session that this shell has with {ref.server}, and may end with it.")
-    elif kind == "http" and support != "server":
-        out.warn(
-            f"The task lives in an HTTP session of {ref.server}, which is left open. Another command has another "
-            "session: `mcp-studio tasks` finds the task only where the server knows it there, too; "
-            "`mcp-studio shell` keeps one session for all that you type."
-        )
+    if options.flag("--detach"):
+        kind = studio.manager.config(ref.server).kind
+        if kind == "stdio":
+            out.warn(f"{ref.server} ends with this command; whether it knows the task afterwards is its own affair.")
+        elif kind == "http" and support != "server":
+            out.warn(
+                f"The task lives in an HTTP session of {ref.server}, which is left open. Another command finds it only "
+                "where the server knows it in other sessions, too; `mcp-studio shell` keeps one session."
+            )
     return True
 
 
@@ -209,3 +229,96 @@ def _hides_more(field: Field | None) -> bool:
     if isinstance(field, Text):
         return bool(field.pattern)
     return field is None or isinstance(field, AS_JSON) or (isinstance(field, Number) and bool(field.multiple_of))
+
+
+def _counts(options: Options) -> tuple[int, int]:
+    """How many calls, and how many of them at once.
+
+    Raises:
+        UsageError: one of the numbers is none, or too large.
+    """
+    return options.count("--repeat", MOST) or 1, options.count("--concurrency", MOST_AT_ONCE) or 1
+
+
+async def _repeat(studio: Studio, intent: Intent, out: Output, task: bool) -> int:
+    """Make the calls and print how they went.
+
+    Returns:
+        0 where all calls were a success, 5 where tools failed and nothing worse happened, 130 where it was
+        interrupted, 6 where it was not approved, else 1.
+    """
+    options, (total, at_once) = out.options, _counts(out.options)
+    ref, arguments = intent.ref, intent.arguments
+    denied = await consent(
+        studio.inbox.ask, ref, studio.catalog.find(ref), arguments, total, at_once,
+        trusted=studio.manager.config(ref.server).trust, rules=studio.config.settings.policy,
+        approved=options.flag("--yes"),
+    )  # fmt: skip
+    if denied is not None:
+        return end(denied, out)
+    ttl = options.seconds("--ttl")
+    load = Load(partial(studio.call_tool, ref, arguments, approved=True, task=task, ttl=ttl), total, at_once)
+    began = time.time()
+    interrupted = await _watched(load, out)
+    studio.memory.history.put(remembered(load, ref, arguments, began, "command line"), intent.secrets)
+    return _ended(load, out, interrupted)
+
+
+async def _watched(load: Load, out: Output) -> bool:
+    """Run it and tell how far it is; whether somebody interrupted it."""
+    running = asyncio.ensure_future(load.run())
+    try:
+        while not running.done():
+            await asyncio.wait((running,), timeout=_TOLD)
+            out.passing(load.line())
+        running.result()
+    except asyncio.CancelledError:
+        load.stop("interrupted")
+        await asyncio.wait((running,))
+        if (task := asyncio.current_task()) is not None:
+            task.uncancel()
+        return True
+    finally:
+        out.passing("")
+    return False
+
+
+def _ended(load: Load, out: Output, interrupted: bool) -> int:
+    out.ms = load.seconds * 1000
+    for problem in load.problems:
+        out.warn(problem)
+    if refused := out.asker.refused:
+        what = "One question" if len(refused) == 1 else f"{len(refused):,} questions"
+        out.warn(f"{what} had no answer: {refused[0].error.message}")
+    figures = load.figures()
+    out.data(_text(load))
+    if interrupted:
+        out.note("interrupted")
+        if out.json:
+            error = {"kind": "interrupted", "message": "Interrupted.", "result": figures}
+            out.envelope({"ok": False, "error": error})
+        return _INTERRUPTED
+    if not load.wrong and not load.why:
+        return out.done(figures)
+    out.flush()
+    words = f"{load.wrong:,} of {load.done:,} calls failed"
+    words += f"; it ended early: {load.why}" if load.why else ""
+    only_tools = load.wrong == load.outcomes["tool error"] and not load.why
+    return out.fail(ToolError(f"{words}.") if only_tools else StudioError(f"{words}."), {"result": figures})
+
+
+def _text(load: Load) -> str:
+    """The figures as lines."""
+    times = load.durations
+    lines = [f"{load.done:,} calls, {load.at_once:,} at once, in {load.seconds:.2f} s: {load.rate:,.1f} a second", ""]
+    lines += [f"  {name:<12}{count:>12,}" for name, count in load.outcomes.most_common()]
+    lines.append(f"  {'bytes':<12}{load.bytes:>12,}")
+    if times.count:
+        p50, p95, p99 = times.percentiles(0.5, 0.95, 0.99)
+        named = {"p50": p50, "p95": p95, "p99": p99, "min": times.least, "mean": times.mean, "max": times.most}
+        lines += ["", *(f"  {name:<12}{value:>12,.2f} ms" for name, value in named.items() if value is not None)]
+    if load.errors:
+        lines += ["", *(f"  {count:>8,}x  {text}" for count, text in load.errors[:_SHOWN])]
+    if len(load.errors) > _SHOWN:
+        lines.append(f"  and {len(load.errors) - _SHOWN:,} more")
+    return "\n".join(lines)

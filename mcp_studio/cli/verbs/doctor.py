@@ -203,8 +203,6 @@ async def _examine(studio: Studio, out: Output) -> int:
         report = _report(studio, server, status, (ready - began) * 1000, (listed - ready) * 1000)
         if server.url:
             report |= await remote_report(studio, server)
-        if "try" in report:
-            report["try"] = out.hint(report["try"])
         found.append(report)
         for line in _text(report, server):
             out.data(safe(line, _LONGEST))  # one line, whatever the server calls itself

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from mcp_studio.call.history import History, Past
 from mcp_studio.call.saved import SavedCall, schema_of
 from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref, doubts_of, problems_of, salvage
-from mcp_studio.cli.engine import connected, execute, failures, settled
+from mcp_studio.cli.call_arguments import saved_folders
+from mcp_studio.cli.engine import connect_all, execute, settled
 from mcp_studio.cli.grammar import LIST_KINDS
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output, entry_rows, problem_of, table
-from mcp_studio.cli.saved import saved_folders
+from mcp_studio.cli.output import Output, entry_rows, problem_of
 from mcp_studio.cli.targets import configured, only, select
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.table import nearest
@@ -78,9 +78,7 @@ async def _page(studio: Studio, server: str, kind: EntryKind, cursor: str | None
 
 
 async def _listed(studio: Studio, kinds: tuple[EntryKind, ...], out: Output) -> int:
-    names = studio.manager.names()
-    ended = await asyncio.gather(*(connected(studio, name, out) for name in names), return_exceptions=True)
-    errors = failures(ended)
+    names, errors = studio.manager.names(), [*(await connect_all(studio, out)).values()]
     result: dict[str, Json] = {}
     for kind in kinds:
         entries = [entry for entry in studio.catalog.entries(kind) if not entry.remembered]
@@ -135,8 +133,7 @@ def _json(entry: Entry, doubts: Mapping[Ref, str]) -> Json:
 
 def _servers(config: Config, out: Output) -> int:
     servers = config.servers.values()
-    for row in table([(server.name, server.kind, _state(server), _target(server, out)) for server in servers]):
-        out.data(row)
+    out.table([(server.name, server.kind, _state(server), _target(server, out)) for server in servers])
     if not servers:
         out.note("No servers are configured; mcp-studio config add … adds one.")
     out.result = [
@@ -171,8 +168,7 @@ def _history(config: Config, names: list[str], out: Output) -> int:
     """Calls that have ended, newest first; `names` are of servers, or of what was called."""
     history = History(Paths.default().state / "history.jsonl", config.settings.history)
     found = [past for past in asyncio.run(history.all()) if not names or {*names} & {*_names(past)}]
-    for row in table([_row(past) for past in found]):
-        out.data(row)
+    out.table([_row(past) for past in found])
     if not found:
         off = "" if history.keep else "; it is switched off: [history] keep = 0"
         out.note(f"no calls are remembered{f' of {names[0]}' if names else ''}{off}")
@@ -183,8 +179,7 @@ def _saved_calls(config: Config, out: Output) -> int:
     """Calls with a name; what cannot be used is told, and costs nothing else."""
     loaded = saved_folders(config).load()
     rows = [(one.name, one.where, one.ref.kind, str(one.ref), one.description) for one in loaded.calls]
-    for row in table(rows):
-        out.data(row)
+    out.table(rows)
     for problem in loaded.failed:
         out.warn(problem)
     if not loaded.calls:

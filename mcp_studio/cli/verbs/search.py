@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import unicodedata
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mcp_studio.catalog.listing import KINDS, EntryKind
-from mcp_studio.cli.engine import connected, execute, failures
+from mcp_studio.cli.engine import connect_all, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import RISKS, Output, table
 from mcp_studio.cli.targets import configured, select
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
+from mcp_studio.present.units import plural
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.search import auto
@@ -30,10 +29,8 @@ from mcp_studio.studio import Studio
 MOST = 1_000
 """Hits that can be asked for."""
 USUAL = 20
-_SHOWN = 60
-"""Characters of a pattern that are shown before the place where it is wrong."""
-_TOLD, _NEWS = 1.0, 0.5
-"""Seconds after which waiting is told of; between one telling and the next, on a terminal."""
+_TOLD = 1.0
+"""Seconds after which waiting is told of."""
 
 
 class Wanted(NamedTuple):
@@ -100,21 +97,12 @@ async def meant(asked: Coroutine[Any, Any, Found], studio: Studio, out: Output, 
         async with asyncio.timeout(seconds):
             await asyncio.wait((task,), timeout=_TOLD)
             if not task.done():
-                gc.enable()  # it is off while small verbs run
                 out.note("What entries mean is being found out. It is kept: the next search need not wait for it.")
-            while not task.done():
-                done, all = studio.index.vectors
-                out.passing(f"{done:,} of {all:,}")
-                await asyncio.wait((task,), timeout=_NEWS)
-            return task.result()
+            return await task
     except TimeoutError:
         done, all = studio.index.vectors
-        much = f"{done:,} of {all:,}" if done else "none"
-        said = f"What entries mean was not found out within {seconds:g} seconds: it is known of {much}."
-        raise StudioError(said, hint="What is known is kept: the next search goes on from there.") from None
-    finally:
-        task.cancel()
-        out.passing("")
+        error = f"What entries mean was not found out within {seconds:g} seconds: it is known of {done:,} of {all:,}."
+        raise StudioError(error, hint="What is known is kept: the next search goes on from there.") from None
 
 
 def _check(method: str) -> None:
@@ -134,18 +122,8 @@ def _check_pattern(text: str) -> None:
     try:
         compiled(text)
     except SearchProblem as problem:
-        if problem.at is None:
-            raise
-        start = max(0, problem.at - _SHOWN)
-        before, after = safe(text[start : problem.at]), safe(text[problem.at : problem.at + _SHOWN // 2])
-        more = "…" if start else ""
-        caret = " " * _cells(more + before) + "^"
-        raise UsageError(problem.message, hint=f"{more}{before}{after}\n{caret}") from None
-
-
-def _cells(text: str) -> int:
-    """How many cells of a terminal a text takes up."""
-    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+        where = "" if problem.at is None else f"It is at character {problem.at + 1}."
+        raise UsageError(problem.message, hint=where) from None
 
 
 _NEAR = 3
@@ -162,43 +140,34 @@ async def _listed(studio: Studio, kinds: Sequence[EntryKind], out: Output) -> No
     Raises:
         StudioError: none can be reached, and nothing is remembered.
     """
-    names = studio.manager.names()
-    ended = await asyncio.gather(*(connected(studio, name, out) for name in names), return_exceptions=True)
+    names, failed = studio.manager.names(), await connect_all(studio, out)
     known = {name for name in names if any(studio.catalog.listing(name, kind).entries for kind in KINDS)}
-    errors = failures(ended)
-    nothing = errors[-1] if len(errors) == len(names) and not known else None
-    for name, error in zip(names, ended, strict=True):
-        if isinstance(error, StudioError) and error is not nothing:
-            said = " What it offered last time is searched." if name in known else ""
-            out.warn(f"{name}: {error.message}{said}")
-        elif error is not nothing:
-            for kind in kinds or KINDS:
-                listing = studio.catalog.listing(name, kind)
-                for problem in filter(None, (listing.error, listing.capped)):
-                    out.warn(f"{name}, {kind}s: {problem}")
-    if nothing is not None:
-        raise nothing
+    if len(failed) == len(names) and not known:
+        raise failed[names[-1]]
+    for name in names:
+        if name in failed:
+            remembered = " What it offered last time is searched." if name in known else ""
+            out.warn(f"{name}: {failed[name].message}{remembered}")
+            continue
+        for kind in kinds or KINDS:
+            listing = studio.catalog.listing(name, kind)
+            for problem in filter(None, (listing.error, listing.capped)):
+                out.warn(f"{name}, {kind}s: {problem}")
 
 
 async def _nothing(studio: Studio, wanted: Wanted, found: Found, out: Output) -> StudioError:
     """Why nothing is shown, and what else may find it."""
-    method = wanted.method
     if not found.of:
         hint = "Without --offline servers are asked; what programs offered is remembered for the folder they ran in."
         hint = hint if out.options.flag("--offline") else ""
         return StudioError("There is nothing to search: no entry is known.", hint=hint)
-    said = f"Nothing was found for `{safe(wanted.text, 100)}` among {_count(found.of)}. {found.note}".rstrip()
-    if method not in ("auto", "substring"):
-        near = await studio.search(wanted.text, method="substring", kinds=wanted.kinds or None, limit=_NEAR)
-        if near.hits:
-            return StudioError(said, hint=f"Near it: {', '.join(str(hit.ref) for hit in near.hits)}")
-        return StudioError(said, hint="--method auto looks for names and words, and for names that are similar.")
-    others = {info.name: info for info in await asyncio.to_thread(studio.index.all_methods)}
-    if method == "auto" and (meaning := others.get("semantic")) is not None:
-        fine = "--method semantic finds what means the same without a common word."
-        missing = "" if meaning.why_not in said else meaning.why_not
-        return StudioError(said, hint=fine if meaning.available else missing)
-    return StudioError(said, hint="--method auto looks for words and their forms too.")
+    why = f"Nothing was found for `{safe(wanted.text, 100)}` among {_count(found.of)}. {found.note}".rstrip()
+    if wanted.method in ("auto", "semantic"):
+        return StudioError(why, hint="" if found.note else "--method semantic finds what means the same.")
+    near = await studio.search(wanted.text, method="substring", kinds=wanted.kinds or None, limit=_NEAR)
+    if near.hits:
+        return StudioError(why, hint=f"Near it: {', '.join(str(hit.ref) for hit in near.hits)}")
+    return StudioError(why, hint="--method auto looks for words, their forms, and names that are similar.")
 
 
 def _lines(found: Found) -> list[str]:
@@ -206,10 +175,10 @@ def _lines(found: Found) -> list[str]:
     lines: list[str] = []
     for row, line, hit in zip(rows, table(rows), found.hits, strict=True):
         lines.append(line)
-        if why := " · ".join(said(reason, row[-1]) for reason in _telling(hit.reasons)):
+        if why := " · ".join(said(reason, row[-1]) for reason in hit.reasons):
             lines.append(f"    {why}")
         elif hit.used is not None and hit.used.count:
-            lines.append(f"    used {hit.used.count:,} times" if hit.used.count > 1 else "    used once")
+            lines.append(f"    used {plural(hit.used.count, 'time')}")
     return lines
 
 
@@ -222,16 +191,6 @@ def _row(hit: Hit) -> tuple[str, ...]:
     about = safe(entry.view.description.strip().split("\n", 1)[0] or entry.view.title, _ABOUT)
     risk = RISKS[entry.view.risk] if isinstance(entry.view, ToolView) else ""
     return address, ref.kind, risk, f"(remembered) {about}".rstrip() if entry.remembered else about
-
-
-def _telling(reasons: Sequence[Reason]) -> Iterator[Reason]:
-    """Without titles that say the same as names."""
-    known: set[tuple[str, ...]] = set()
-    for reason in reasons:
-        words = tuple(word.casefold() for word in reason.words)
-        if reason.field != "title" or words not in known:
-            yield reason
-        known.add(words)
 
 
 def said(reason: Reason, shown: str = "") -> str:

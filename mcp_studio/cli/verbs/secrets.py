@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from mcp_studio.cli.call_arguments import saved_folders
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, table
-from mcp_studio.cli.saved import saved_folders
 from mcp_studio.cli.terminal import can_ask, prompt, typed
 from mcp_studio.config.expand import uses
 from mcp_studio.config.load import written

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import cast
 
 from mcp_studio.cli.arguments import given_bytes, given_json, given_object
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.outcome import ToolError
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import configured, only, select, server_option
+from mcp_studio.cli.targets import configured, select, server_and_words
 from mcp_studio.errors import LimitExceeded, StudioError, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, pretty
+from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, pretty
 from mcp_studio.protocol.events import NONE, request
 from mcp_studio.session.raw import Bare, ByHand, RawExchange
 from mcp_studio.studio import Studio
@@ -25,16 +24,12 @@ _BESIDE = {"stderr": "stderr", "stray": "stdout", "note": "note"}
 
 def run(options: Options, out: Output) -> int:
     """Send, and return the exit code."""
-    config, words, frames = configured(out), list(options.words), options.values("--frame")
-    server = server_option(options)
-    if not server and words and (frames or len(words) > 1):
-        server = words.pop(0)
-    if len(words) != (0 if frames else 1):
-        what = "`--frame` takes the place of the method." if words and frames else "Which method?"
-        raise UsageError(what, hint="mcp-studio send [SERVER] METHOD|--frame TEXT")
-    server = out.server = server or only(config)
-    if not server:
-        raise UsageError("Which server?", hint="mcp-studio send SERVER METHOD")
+    config, frames = configured(out), options.values("--frame")
+    server, words = server_and_words(config, options, options.words, 0 if frames else 1)
+    out.server = server
+    if not server or not (words or frames):
+        what = "server" if words or frames else "method"
+        raise UsageError(f"Which {what}?", hint="mcp-studio send [SERVER] METHOD|--frame TEXT")
     chosen = select(config, [server])
     if options.flag("--no-handshake"):
         chosen = replace(chosen, servers={server: replace(chosen.servers[server], enabled=False)})
@@ -44,18 +39,15 @@ def run(options: Options, out: Output) -> int:
 
 
 def _written(options: Options) -> Frames:
-    texts = options.values("--frame")
     wrong = [name for name in ("--params", "--id", "--meta", "--no-stamp", "--notification") if options.flag(name)]
     if wrong:
         raise UsageError(f"{wrong[0]} goes with a method; with --frame everything stands in the frame.")
-    found = [given_bytes("--frame", text) for text in texts]
-    # The last newline of a file belongs to the file.
-    ready = [data.removesuffix(b"\n") if _elsewhere(text) else data for text, data in zip(texts, found, strict=True)]
-    return lambda sender: iter(ready)
-
-
-def _elsewhere(text: str) -> bool:
-    return text == "-" or text.startswith("@")
+    frames: list[bytes] = []
+    for text in options.values("--frame"):
+        data = given_bytes("--frame", text)
+        # The last newline of a file belongs to the file.
+        frames.append(data.removesuffix(b"\n") if text == "-" or text.startswith("@") else data)
+    return lambda sender: iter(frames)
 
 
 def _composed(method: str, options: Options) -> Frames:
@@ -146,10 +138,9 @@ def _verdict(exchange: RawExchange, waited: float) -> StudioError | None:
         return StudioError(f"No answer within {waited:g} s.", hint="--wait SECONDS waits longer.")
     for answer in exchange.answers:
         value = _json(answer, "")
-        for message in cast("list[Json]", value) if isinstance(value, list) else [value]:
-            if isinstance(message, dict) and "error" in message:
+        for message in map(mapping, items_of(value) if isinstance(value, list) else [value]):
+            if "error" in message:
                 return StudioError("The server answered with an error.")
-            if isinstance(message, dict) and isinstance(message.get("result"), dict):
-                if cast("dict[str, Json]", message)["result"].get("isError") is True:
-                    return ToolError("The tool says that it failed.")
+            if mapping(message.get("result")).get("isError") is True:
+                return ToolError("The tool says that it failed.")
     return None

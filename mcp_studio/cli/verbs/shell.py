@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import shlex
 import signal
 import sys
@@ -12,16 +11,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from importlib import import_module
 
+from mcp_studio.cli import verbs
+from mcp_studio.cli.arguments import standard_input
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options, help_text, parse, show
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
-from mcp_studio.cli.targets import configured, only, select, server_option, with_secrets
-from mcp_studio.cli.verbs import call, listing, search, send, skills, tasks, watch
+from mcp_studio.cli.targets import configured, select, server_and_words, with_secrets
 from mcp_studio.config.model import Config
 from mcp_studio.config.table import nearest
-from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.errors import UsageError
 from mcp_studio.paths import Paths
 from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
@@ -29,10 +29,7 @@ from mcp_studio.studio import Studio
 with suppress(ImportError):  # Windows, and Pythons that are built without it
     import_module("readline")  # gives `input` a history
 
-_VERBS: dict[str, Callable[[Options, Output], int]] = {
-    "list": listing.run, "search": search.run, "call": call.run, "read": call.run, "get": call.run,
-    "complete": call.run, "skills": skills.run, "tasks": tasks.run, "watch": watch.run, "send": send.run,
-}  # fmt: skip
+_VERBS = ("list", "search", "call", "read", "get", "complete", "skills", "tasks", "watch", "send")
 _OWN = ("--answer", "--json", "--quiet")
 """Options that a line can have though the shell has them, too; the others are about the connection."""
 _INTERRUPTED = 130
@@ -42,14 +39,11 @@ _LONGEST = 100_000
 
 def run(options: Options, out: Output) -> int:
     """Do what the lines say; the exit code of the first of a pipe that failed, and 0 on a terminal."""
-    if len(options.words) > 1:
-        raise UsageError(f"`{options.words[1]}` is too much.", hint="Commands are read from the terminal or a pipe.")
     config = configured(out)
-    server = server_option(options) or next(iter(options.words), "") or only(config)
+    server, _ = server_and_words(config, options, options.words, 0)
     if not server and config.servers:
         raise UsageError("Which server?", hint="mcp-studio shell SERVER")
     config = with_secrets(select(config, [server] if server else []), options, out)
-    gc.enable()  # it is off while small verbs run, which end before there is much to collect
     out.server, out.lines = server, True
     for name in ("SIGTERM", "SIGHUP"):
         if number := getattr(signal, name, None):  # Windows has not all of them
@@ -76,7 +70,6 @@ class Shell:
         self._asker = asker
         self._out = out
         self._opened: Future[Studio] = Future()
-        self._lost: StudioError | None = None
         self._task: asyncio.Task[int] | None = None
         self._terminal = sys.stdin.isatty()
 
@@ -95,18 +88,12 @@ class Shell:
             async with Studio.open(self.config, Paths.default(), can_ask=True, origin="command line") as studio:
                 for rule in reversed(self._asker.rules):
                     studio.rules.add(rule)
-                studio.manager.changed.connect(lambda _: self._watch(studio))
                 self._opened.set_result(studio)
                 await self._leaving.wait()
         except BaseException as error:  # boundary: whoever waits in the other thread gets it
             if self._opened.done():
                 raise
             self._opened.set_exception(error)
-
-    def _watch(self, studio: Studio) -> None:
-        status = studio.manager.status(self._server)
-        if status.state in ("retrying", "failed"):
-            self._lost = status.error
 
     def serve(self) -> int:
         """Connect, read lines and do what they say, until `exit` or the end of input."""
@@ -179,7 +166,8 @@ class Shell:
         } | options.given
         options.command = whole.command
         out.take(options)
-        return _VERBS[words[0]](options, out)
+        standard_input.cache_clear()  # each line reads anew
+        return verbs.run(options, out)
 
     def run(self, body: Callable[[Studio], Awaitable[int]]) -> int:
         """Run something in the studio; Ctrl-C cancels it, and it may take its time for that.
@@ -206,13 +194,11 @@ class Shell:
             await asyncio.wait((self._task,))
 
     def _revive(self, studio: Studio) -> None:
-        """Tell that the server was lost since the last line, and start it again where nothing else does."""
-        lost, self._lost = self._lost, None
-        if lost is None:
-            return
-        again = "started" if studio.manager.config(self._server).kind == "stdio" else "connected"
-        self._out.note(f"{lost.message.rstrip('.')}. It is {again} again.")
-        if studio.manager.status(self._server).state != "ready":
+        """Tell that the server is lost, and start it again."""
+        status = studio.manager.status(self._server)
+        if status.state in ("retrying", "failed") and status.error is not None:
+            again = "started" if studio.manager.config(self._server).kind == "stdio" else "connected"
+            self._out.note(f"{status.error.message.rstrip('.')}. It is {again} again.")
             studio.manager.start(self._server)
 
     async def _greet(self, studio: Studio) -> int:

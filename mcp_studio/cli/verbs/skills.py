@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from mcp_studio.call.call import Succeeded
 from mcp_studio.call.skills import SkillReading
 from mcp_studio.catalog.skills import Skill, offered
-from mcp_studio.cli.content import contents_text
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.outcome import end
-from mcp_studio.cli.output import Output, table
-from mcp_studio.cli.targets import configured, only, select, server_option
+from mcp_studio.cli.output import Output
+from mcp_studio.cli.targets import configured, select, server_and_words
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
+from mcp_studio.present.blocks import resource_text
 from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
 
@@ -26,15 +24,12 @@ _WORDS = {
 
 def run(options: Options, out: Output) -> int:
     """List or show, and return the exit code: 1 where a skill is not what its entry says."""
-    config, words, server = configured(out), list(options.words), server_option(options)
-    if not server and words and (words[0] in config.servers or (not only(config) and "://" not in words[0])):
-        server = words.pop(0)
-    if words and not server and not (server := only(config)):
+    config = configured(out)
+    server, words = server_and_words(config, options, options.words, 2)
+    if words and not server:
         raise UsageError(f"Which server has the skill {words[0]}?", hint="mcp-studio skills SERVER SKILL")
-    if len(words) > 2:
-        raise UsageError(f"`{words[2]}` is too much.", hint="mcp-studio skills [SERVER] [SKILL [FILE]]")
     chosen = select(config, [server] if server else [])
-    server = out.server = server or only(chosen)
+    out.server = server
     if words:
         return execute(chosen, out, lambda studio: _shown(studio, server, words[0], "".join(words[1:]), out))
     return execute(chosen, out, lambda studio: _listed(studio, server, out), answers=False)
@@ -48,8 +43,7 @@ async def _listed(studio: Studio, server: str, out: Output) -> int:
             found += await studio.skills(name)
             if error := studio.catalog.skills.of(name).error:
                 out.warn(f"{name}: {error}")
-    for row in table([_row(skill) for skill in found]):
-        out.data(row)
+    out.table([_row(skill) for skill in found])
     if not found:
         out.note("No server lists skills.")
     return out.done([_json(skill) for skill in found])
@@ -72,18 +66,14 @@ async def _shown(studio: Studio, server: str, skill: str, file: str, out: Output
     await connected(studio, server, out)
     reading = await studio.skill(server, skill, file)
     if out.asker.refused or not isinstance(reading.outcome, Succeeded):
-        return end(reading.outcome, out, contents_text)
+        return end(reading.outcome, out, resource_text)
     if not reading.usable:
         return _refused(reading, out)
     for note in (*reading.skill.notes, f"{reading.uri} {_WORDS[reading.verdict.state]}"):
         out.note(note)
     result, out.ms = reading.outcome.result, reading.outcome.ms
-    out.data("\n".join(contents_text(item) for item in _contents(result)).removesuffix("\n"))
+    out.data(resource_text(result).removesuffix("\n"))
     return out.done({**_verdict(reading), "result": result})
-
-
-def _contents(result: Json) -> list[Json]:
-    return cast("list[Json]", cast("dict[str, Json]", result)["contents"])
 
 
 def _verdict(reading: SkillReading) -> dict[str, Json]:

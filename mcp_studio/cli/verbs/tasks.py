@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 
 from mcp_studio.call.call import CallOutcome, Cancelled, TimedOut
 from mcp_studio.call.sending import outcome_of_task
@@ -11,12 +12,11 @@ from mcp_studio.cli.engine import Narration, connected, execute
 from mcp_studio.cli.grammar import TASK_ACTIONS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.outcome import end
-from mcp_studio.cli.output import Output, table
-from mcp_studio.cli.targets import configured, only, select, server_option
+from mcp_studio.cli.output import Output
+from mcp_studio.cli.targets import configured, select, server_and_words
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
-from mcp_studio.session.connection import Deadline, limit_of
-from mcp_studio.session.inbox import InputRequest
+from mcp_studio.session.connection import limit_of
 from mcp_studio.session.tasks import Task
 from mcp_studio.studio import Studio
 
@@ -26,19 +26,16 @@ _PATIENCE = 5.0
 
 def run(options: Options, out: Output) -> int:
     """Do it, and return the exit code."""
-    config, words, server = configured(out), list(options.words), server_option(options)
+    config, words = configured(out), list(options.words)
     action = words.pop(0) if words and words[0] in TASK_ACTIONS else "list"
-    wanted = 0 if action == "list" else 1
-    if not server and len(words) > wanted:
-        server = words.pop(0)
-    if not server and wanted and not (server := only(config)):
-        raise UsageError("Which server?", hint=f"mcp-studio tasks {action} SERVER TASK")
-    if len(words) != wanted:
-        raise UsageError("Which task?" if len(words) < wanted else f"`{words[wanted]}` is too much.")
+    server, words = server_and_words(config, options, words, 0 if action == "list" else 1)
     out.server = server
     chosen = select(config, [server] if server else [])
     if action == "list":
         return execute(chosen, out, lambda studio: _list(studio, server, out))
+    if not words or not server:
+        what = "server" if words else "task"
+        raise UsageError(f"Which {what}?", hint=f"mcp-studio tasks {action} SERVER TASK")
     return execute(chosen, out, lambda studio: _one(studio, server, action, words[0], out))
 
 
@@ -68,26 +65,17 @@ async def _one(studio: Studio, server: str, action: str, identity: str, out: Out
 
 async def _outcome(studio: Studio, task: Task, out: Output) -> CallOutcome:
     """What becomes of a task, waited for as for a call; it goes on at the server where nobody waits any more."""
-    limits = studio.config.settings.limits
-    entry = studio.manager.config(task.server).timeouts
-    total = limit_of("total", limits.call_total, "limits.call_total", entry)
-    deadline = Deadline(total, total, limits.call_longest)
-
-    def asked(_: InputRequest) -> None:
-        if (studio.inbox.waiting(task.server) > 0) != deadline.paused:
-            (deadline.resume if deadline.paused else deadline.pause)()
-
-    disconnect = studio.inbox.changed.connect(asked)
+    limit = studio.config.settings.limits.call_total
+    total = limit_of("total", limit, "limits.call_total", studio.manager.config(task.server).timeouts)
     waiting = asyncio.ensure_future(studio.tasks.until(*task.key, lambda task: task.done))
     out.asker.unless_answered(waiting.cancel)
     try:
-        async with deadline.scope:
-            await asyncio.wait((waiting,))
-    except TimeoutError:
-        return TimedOut(limit=f"{deadline.limit}; the task goes on at the server")
+        await asyncio.wait((waiting,), timeout=total.seconds)
     finally:
-        disconnect()
+        ended = waiting.done()
         waiting.cancel()
+    if not ended:
+        return TimedOut(limit=f"{total}; the task goes on at the server")
     return Cancelled() if waiting.cancelled() else outcome_of_task(waiting.result())
 
 
@@ -102,32 +90,29 @@ async def _list(studio: Studio, server: str, out: Output) -> int:
                 raise
             out.warn(f"{name}: {error.message}")
     for task in studio.tasks.all():
-        await _heard(studio, task)
+        await _soon(studio, task, lambda task: task.seen > 0 or task.done)
     tasks = studio.tasks.all(server)
-    for line in table([_row(task) for task in tasks]):
-        out.data(line)
+    out.table([_row(task) for task in tasks])
     if not tasks:
         out.note("no tasks")
     return out.done([_facts(task) for task in tasks])
 
 
-async def _heard(studio: Studio, task: Task) -> None:
-    """Wait a little until its server has said how it is."""
-    try:
-        async with asyncio.timeout(_PATIENCE):
-            await studio.tasks.until(*task.key, lambda task: task.seen > 0 or task.done)
-    except TimeoutError:
-        return
-
-
 async def _cancel(studio: Studio, task: Task, out: Output) -> int:
     await studio.tasks.cancel(*task.key)
-    try:
-        async with asyncio.timeout(_PATIENCE):
-            await studio.tasks.until(*task.key, lambda task: task.ended or bool(task.gone))
-    except TimeoutError:
+    if not await _soon(studio, task, lambda task: task.ended or bool(task.gone)):
         out.note("the server has taken note of it; the task goes on for now")
     return _show(studio.tasks.get(*task.key) or task, out, gone=True)
+
+
+async def _soon(studio: Studio, task: Task, when: Callable[[Task], bool]) -> bool:
+    """Wait a little until something holds of a task; whether it does."""
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            await studio.tasks.until(*task.key, when)
+    except TimeoutError:
+        return False
+    return True
 
 
 def _show(task: Task, out: Output, *, gone: bool = False) -> int:
@@ -136,8 +121,7 @@ def _show(task: Task, out: Output, *, gone: bool = False) -> int:
         out.warn(problem)
     if task.gone and not gone:
         return out.fail(StudioError(task.gone), {"task": _facts(task)})
-    for line in table([(name, "" if value is None else str(value)) for name, value in _facts(task).items()]):
-        out.data(line)
+    out.table([(name, "" if value is None else str(value)) for name, value in _facts(task).items()])
     return out.done(_facts(task))
 
 

@@ -24,7 +24,7 @@ from mcp_studio.tui.views.messages import Copied
 
 if TYPE_CHECKING:
     from mcp_studio.call.drafts import Drafts
-    from mcp_studio.tui.blocks import Block
+    from mcp_studio.present.blocks import Block
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.views.content_view import ContentView
 

@@ -10,9 +10,10 @@ from textual.widget import Widget
 
 from mcp_studio.call.call import CallOutcome, Rejected, Succeeded, ToolFailed
 from mcp_studio.jsontext import Json, dumps
+from mcp_studio.present import blocks
 from mcp_studio.protocol.views import reach_lines, reach_of
 from mcp_studio.safetext import safe
-from mcp_studio.tui import blocks, late
+from mcp_studio.tui import late
 from mcp_studio.tui.views.content_view import ContentView, Item
 from mcp_studio.tui.views.findable import Findable
 from mcp_studio.tui.views.glyphs import glyphs

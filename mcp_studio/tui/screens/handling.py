@@ -14,7 +14,7 @@ from mcp_studio.tui import late
 from mcp_studio.urls import judge
 
 if TYPE_CHECKING:
-    from mcp_studio.tui.blocks import Block
+    from mcp_studio.present.blocks import Block
     from mcp_studio.tui.screens.main import MainScreen
 
 _LONGEST = 8_192

@@ -8,8 +8,8 @@ from functools import partial
 from textual.content import Content
 from textual.widget import Widget
 
+from mcp_studio.present import blocks
 from mcp_studio.safetext import safe
-from mcp_studio.tui import blocks
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.content_view import ContentView, Item
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Coroutine, Iterable
 from typing import TYPE_CHECKING, cast
 
@@ -11,9 +12,10 @@ from textual.widgets import Static
 
 from mcp_studio.auth.model import Account
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import dumps
+from mcp_studio.jsontext import Json, dumps
+from mcp_studio.present.accounts import account_rows, claim_rows
 from mcp_studio.safetext import safe
-from mcp_studio.tui import late, token_text
+from mcp_studio.tui import late
 from mcp_studio.tui.actions import spell
 from mcp_studio.tui.screens.dialog import Box, Dialog
 from mcp_studio.tui.views.findable import Findable
@@ -27,6 +29,40 @@ if TYPE_CHECKING:
     from mcp_studio.tui.screens.signing import Signing
 
 Part = str | tuple[str, str]
+
+_LABEL = 12
+
+
+def _row(label: str, text: str, look: str = "") -> list[Part]:
+    return [(f"{label:<{_LABEL}}", "$quiet"), (text, look), "\n"]
+
+
+def account_parts(account: Account, now: float | None = None) -> list[Part]:
+    """Everything but the claims and the token itself."""
+    now = time.time() if now is None else now
+    looks = {"issuer": "b"}
+    if account.expires and account.expires - now < 60:
+        looks["expires"] = "$state-busy" if account.refreshable or account.expires > now else "$state-failed"
+    return [part for label, text in account_rows(account, now) for part in _row(label, text, looks.get(label, ""))]
+
+
+def claim_parts(account: Account, now: float | None = None) -> list[Part]:
+    """What the registered claims say, in words; all of them are in the viewer below."""
+    now = time.time() if now is None else now
+    parts: list[Part] = []
+    for title, found in (("Access token", account.claims), ("Identity token", account.id_claims)):
+        if found:
+            parts += [(f"\n{title}, as it stands there: its signature is not checked by the studio\n", "b $accent")]
+            parts += [part for label, text in claim_rows(found, now) for part in _row(label, text)]
+    if not account.claims:
+        parts += [(f"\n{glyphs().dot} The access token is no JWT, or an opaque one: it says nothing here.\n", "$quiet")]
+    return parts
+
+
+def all_claims(account: Account) -> dict[str, Json]:
+    """The claims of both tokens as one value, for the viewer."""
+    both: dict[str, Json] = {"access_token": account.claims, "id_token": account.id_claims}
+    return {name: value for name, value in both.items() if value}
 
 
 class TokenView(Dialog[None], scope="token"):
@@ -91,8 +127,8 @@ class TokenView(Dialog[None], scope="token"):
         except StudioError as error:
             self._tell(error)
             return
-        claims = token_text.all_claims(account) if account is not None else {}
-        changed = not self._read or self._account is None or token_text.all_claims(self._account) != claims
+        claims = all_claims(account) if account is not None else {}
+        changed = not self._read or self._account is None or all_claims(self._account) != claims
         self._account, self._read = account, True
         self.query_one("#box").border_subtitle = self.keys_line()
         if changed:
@@ -113,7 +149,7 @@ class TokenView(Dialog[None], scope="token"):
         if account is None:
             key = self._key("token-sign-in")
             return [f"There is no sign-in to {safe(self._server, 60)}.\n", (f"{key}  signs in.\n", "$quiet")]
-        facts, claims = token_text.facts(account), token_text.claims(account)
+        facts, claims = account_parts(account), claim_parts(account)
         key = self._key("token-reveal")
         if self._secret:  # first, as a small screen has no room for all
             token: list[Part] = [("The token itself\n", "b $accent"), safe(self._secret, 20_000), "\n"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import binascii
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple, cast
 
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.jsontext import Json, JsonProblem, loads, pretty
 from mcp_studio.present import units
 from mcp_studio.protocol.views import is_app
 from mcp_studio.safetext import safe
@@ -37,7 +37,7 @@ class Block(NamedTuple):
     about: str = ""
     """What its annotations say: for whom it is, how important, how old."""
     raw: Json = None
-    """The page of an app as it came, with what it may reach."""
+    """The page of an app, with what it may reach, or a block of unknown type, as it came."""
 
     @property
     def size(self) -> int:
@@ -60,11 +60,15 @@ def blocks_of(result: Json) -> list[Block]:
 
 def _messages(messages: list[Json]) -> Iterator[Block]:
     for message in messages:
-        known = _mapping(message)
-        content = known.get("content")
-        for item in cast("list[Json]", content) if isinstance(content, list) else [content]:
-            block, role = _block(item), _text(known, "role") or "no role"
+        role = _text(_mapping(message), "role") or "no role"
+        for block in message_blocks(message):
             yield block._replace(title=f"{role}: {block.title}" if block.kind == "link" else role)
+
+
+def message_blocks(message: Json) -> list[Block]:
+    """The content of a message, which is a block or a list of them."""
+    content = _mapping(message).get("content")
+    return [_block(item) for item in (cast("list[Json]", content) if isinstance(content, list) else [content])]
 
 
 def app_block(uri: str) -> Block:
@@ -109,7 +113,7 @@ def _bare(item: Json) -> Block:
             name = _text(known, "title") or _text(known, "name")
             return Block("link", _text(known, "description"), mime, uri=_text(known, "uri"), title=name)
         case _:
-            return Block("unknown", describe_json(item))
+            return Block("unknown", describe_json(item), raw=item)
 
 
 def _resource(item: Json, *, title: bool) -> Block:
@@ -122,7 +126,7 @@ def _resource(item: Json, *, title: bool) -> Block:
     if isinstance(known.get("blob"), str):
         kind: BlockKind = "image" if mime.startswith("image/") else "audio" if mime.startswith("audio/") else "file"
         return Block(kind, mime=mime, data=known["blob"], uri=uri)
-    return Block("unknown", describe_json(item))
+    return Block("unknown", describe_json(item), raw=item)
 
 
 def _decoded(known: dict[str, Json]) -> str:
@@ -154,6 +158,42 @@ def headline(block: Block) -> str:
         case _:
             parts = [safe(block.title, 500), block.about]
     return " · ".join(filter(None, parts))
+
+
+def plain(block: Block) -> str:
+    """A block as plain text, which is not sanitized; what is no text is named with its size."""
+    match block.kind:
+        case "text" | "app":
+            return f"[{block.title}]\n{block.text}" if block.title else block.text
+        case "unknown":
+            return pretty(block.raw)
+        case _:
+            return f"[{headline(block)}]"
+
+
+def joined(parts: Iterable[str]) -> str:
+    """Parts of a text, each from a line of its own on; the last one ends as it does."""
+    found = list(parts)
+    return "\n".join([*(part.removesuffix("\n") for part in found[:-1]), *found[-1:]])
+
+
+def result_text(result: Json) -> str:
+    """The content of a tool's result as plain text, without its structured content."""
+    return joined(map(plain, blocks_of(result)))
+
+
+def resource_text(result: Json) -> str:
+    """What reading a resource gave, as plain text."""
+    return joined(plain(block._replace(title="")) for block in blocks_of(result))
+
+
+def messages_text(result: Json) -> str:
+    """The messages of a prompt as plain text, each under the role that says it."""
+    rows: list[str] = []
+    for message in cast("list[Json]", _mapping(result).get("messages") or []):
+        rows.append(f"{_text(_mapping(message), 'role') or '?'}:")
+        rows += (f"  {line}" for block in message_blocks(message) for line in plain(block).split("\n"))
+    return "\n".join(rows)
 
 
 def how(block: Block) -> str:

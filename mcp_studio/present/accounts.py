@@ -1,0 +1,83 @@
+"""A sign-in and its tokens in words: when they were got, how long they are valid, what their claims say."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from mcp_studio.auth.model import Account
+from mcp_studio.jsontext import Json
+from mcp_studio.safetext import safe
+
+_HOW = {
+    "configured": "configured beforehand",
+    "document": "by its metadata document",
+    "registered": "registered dynamically",
+    "typed": "typed by you",
+}
+"""How we came to be a client of an authorization server."""
+_TIMES: Mapping[str, str] = {
+    "iat": "issued", "nbf": "valid from", "exp": "expires", "auth_time": "person signed in", "updated_at": "updated",
+}  # fmt: skip
+_NAMES: Mapping[str, str] = {
+    "iss": "issuer", "sub": "subject", "aud": "audience", "azp": "for client", "client_id": "for client",
+    "scope": "scopes", "email": "email", "name": "name", "preferred_username": "user",
+}  # fmt: skip
+
+
+def span(seconds: float) -> str:
+    """A time that is left, or ago: `14:05`, `3 h 20 min`, `12 days`; never below zero."""
+    left = max(0, int(seconds))
+    if left < 3_600:
+        return f"{left // 60}:{left % 60:02}"
+    if left < 86_400:
+        return f"{left // 3_600} h {left % 3_600 // 60} min"
+    days = left // 86_400
+    return f"{days:,} day{'' if days == 1 else 's'}"
+
+
+def moment(epoch: float, now: float) -> str:
+    """A time as date and clock of this machine, and how far it is from now."""
+    try:
+        written = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(epoch))
+    except (OverflowError, ValueError, OSError):
+        return "no time that can be read"
+    return f"{written}, in {span(epoch - now)}" if epoch > now else f"{written}, {span(now - epoch)} ago"
+
+
+def account_rows(account: Account, now: float) -> list[tuple[str, str]]:
+    """Everything but the claims and the token itself, each with its name."""
+    if not account.expires:
+        expires = "the authorization server does not say"
+    elif account.expires > now:
+        expires = moment(account.expires, now)
+    else:
+        then = "; the next call renews it" if account.refreshable else ""
+        expires = f"{moment(account.expires, now)}: it has expired{then}"
+    rows = [
+        ("issuer", safe(account.issuer, 600) or "not known"),
+        ("scopes", safe(" ".join(account.scopes), 1_000) or "none are named"),
+        ("obtained", moment(account.obtained, now) if account.obtained else "not known"),
+        ("expires", expires),
+        ("renewal", "by itself, with a refresh token" if account.refreshable else "none: sign in anew then"),
+        ("revocation", "offered" if account.revocable else "not offered: signing out only forgets it"),
+        ("kept in", safe(account.kept, 300)),
+        ("client", f"{safe(account.client_id, 300)}, {_HOW.get(account.client_how, safe(account.client_how, 40))}"),
+        ("type", safe(account.token_type, 40)),
+        ("for", safe(account.resource, 600)),
+    ]
+    return [*rows, ("account", safe(account.account, 80))] if account.account else rows
+
+
+def claim_rows(claims: Mapping[str, Json], now: float) -> list[tuple[str, str]]:
+    """What the registered claims of a token say, each with its name."""
+    rows: list[tuple[str, str]] = []
+    for name, label in (*_NAMES.items(), *_TIMES.items()):
+        value = claims.get(name)
+        if name in _TIMES and isinstance(value, (int, float)) and not isinstance(value, bool):
+            rows.append((label, moment(float(value), now)))
+        elif isinstance(value, str):
+            rows.append((label, safe(value, 400)))
+        elif isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+            rows.append((label, safe(" ".join(str(one) for one in value), 400)))
+    return rows
