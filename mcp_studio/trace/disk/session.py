@@ -127,8 +127,8 @@ class Loader:
         columns = self.columns
         if count > 0:
             values = {"time": columns.time[-1], "kind": _NOTE}
-            for name, column in columns.arrays():
-                column.extend(array(CODES[name], [values.get(name, 0)]) * count)
+            for name, code in CODES.items():
+                getattr(columns, name).extend(array(code, [values.get(name, 0)]) * count)
 
     def _check_links(self, known: int) -> None:
         """No link leads to an entry that is not there."""
