@@ -16,9 +16,8 @@ from mcp_studio.cli.output import Output
 from mcp_studio.cli.recording import folder, listing, open_named
 from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.paths import Paths
-from mcp_studio.trace.disk.session import Session
+from mcp_studio.trace.disk.session import Bundle, Session
 from mcp_studio.trace.disk.sessions import delete, find
-from mcp_studio.trace.export.bundle import Bundle
 from mcp_studio.trace.message import Recording
 from mcp_studio.trace.query.parser import QueryError, parse
 from mcp_studio.trace.query.terms import Query

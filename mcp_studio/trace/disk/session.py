@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
+import shutil
 import sqlite3
 import time
+import weakref
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import dumps
+from mcp_studio.jsontext import Json, dumps
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.capture import EntryMaker
 from mcp_studio.trace.disk import format
@@ -125,8 +127,8 @@ class Loader:
         columns = self.columns
         if count > 0:
             values = {"time": columns.time[-1], "kind": _NOTE}
-            for name, column in columns.arrays():
-                column.extend(array(CODES[name], [values.get(name, 0)]) * count)
+            for name, code in CODES.items():
+                getattr(columns, name).extend(array(code, [values.get(name, 0)]) * count)
 
     def _check_links(self, known: int) -> None:
         """No link leads to an entry that is not there."""
@@ -328,3 +330,24 @@ class Session:
 
     def _data_version(self) -> int:
         return self._db.execute("PRAGMA data_version").fetchone()[0]
+
+
+class Bundle(Session):
+    """What was in an exported file; marks and comments are for as long as it is open."""
+
+    def __init__(self, path: Path, head: Mapping[str, Json], problem: str = "") -> None:
+        super().__init__(path)
+        self.head = head
+        """What the first line of the file says: `made`, `by`, `title`, `servers`."""
+        self._cut = problem
+        self._delete = weakref.finalize(self, shutil.rmtree, path.parent, ignore_errors=True)
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with the file, though it could be opened, in a sentence."""
+        return self._cut or super().problem
+
+    def close(self) -> None:
+        """Let the file go; any number of times."""
+        super().close()
+        self._delete()

@@ -9,7 +9,6 @@ import gzip
 import math
 import shutil
 import stat
-import weakref
 import zlib
 from array import array
 from bisect import bisect_left
@@ -26,7 +25,7 @@ from mcp_studio.record import record
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.capture import Capture, findings_to_json
 from mcp_studio.trace.disk.format import Batch, is_database
-from mcp_studio.trace.disk.session import Session, open_session
+from mcp_studio.trace.disk.session import Bundle, Session, open_session
 from mcp_studio.trace.disk.sessions import NAMES, find
 from mcp_studio.trace.disk.writer import SessionFile
 from mcp_studio.trace.export.item import Item
@@ -36,27 +35,6 @@ from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, Columns
 
 _BATCH = 256 * KB
 _REQUEST = KINDS.index("request")
-
-
-class Bundle(Session):
-    """What was in a file; marks and comments are for as long as it is open."""
-
-    def __init__(self, path: Path, head: Mapping[str, Json], problem: str = "") -> None:
-        super().__init__(path)
-        self.head = head
-        """What the first line of the file says: `made`, `by`, `title`, `servers`."""
-        self._cut = problem
-        self._delete = weakref.finalize(self, shutil.rmtree, path.parent, ignore_errors=True)
-
-    @property
-    def problem(self) -> str:
-        """What is wrong with the file, though it could be opened, in a sentence."""
-        return self._cut or super().problem
-
-    def close(self) -> None:
-        """Let the file go; any number of times."""
-        super().close()
-        self._delete()
 
 
 class _Importer:

@@ -6,7 +6,8 @@ import io
 
 from mcp_studio.redact import Redactor
 from mcp_studio.trace import message as bits
-from mcp_studio.trace.export.bundle import Bundle, made_of
+from mcp_studio.trace.disk.session import Bundle
+from mcp_studio.trace.export.bundle import made_of
 from mcp_studio.trace.export.formats import export
 from mcp_studio.trace.export.item import Extra, Item
 from mcp_studio.trace.lint.rules import Finding

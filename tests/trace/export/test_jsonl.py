@@ -13,7 +13,8 @@ import pytest
 
 from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.trace import message as bits
-from mcp_studio.trace.export.bundle import Bounds, Bundle, open_bundle, read
+from mcp_studio.trace.disk.session import Bundle
+from mcp_studio.trace.export.bundle import Bounds, open_bundle, read
 from mcp_studio.trace.export.jsonl import BadLine, converted, line_of, read_line
 from mcp_studio.trace.tree import tree, walk
 from tests.support import run
