@@ -12,7 +12,7 @@ from typing import cast
 from mcp_studio.call.call import Call
 from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.subject import subject_of
-from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, remembered
+from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, past_of_load
 from mcp_studio.catalog.listing import Ref, doubts_of
 from mcp_studio.cli.arguments import expanded, refuse_wrong, template_form, template_pairs, texts
 from mcp_studio.cli.call_arguments import Intent, form_of, intent_of, plan_saved, take_pasted
@@ -260,7 +260,7 @@ async def _repeat(studio: Studio, intent: Intent, out: Output, task: bool) -> in
     load = Load(partial(studio.call_tool, ref, arguments, approved=True, task=task, ttl=ttl), total, at_once)
     began = time.time()
     interrupted = await _watched(load, out)
-    studio.memory.history.put(remembered(load, ref, arguments, began, "command line"), intent.secrets)
+    studio.memory.history.put(past_of_load(load, ref, arguments, began, "command line"), intent.secrets)
     return _ended(load, out, interrupted)
 
 
@@ -314,7 +314,7 @@ def _text(load: Load) -> str:
     lines += [f"  {name:<12}{count:>12,}" for name, count in load.outcomes.most_common()]
     lines.append(f"  {'bytes':<12}{load.bytes:>12,}")
     if times.count:
-        p50, p95, p99 = times.percentiles(0.5, 0.95, 0.99)
+        p50, p95, p99 = map(times.percentile, (0.5, 0.95, 0.99))
         named = {"p50": p50, "p95": p95, "p99": p99, "min": times.least, "mean": times.mean, "max": times.most}
         lines += ["", *(f"  {name:<12}{value:>12,.2f} ms" for name, value in named.items() if value is not None)]
     if load.errors:

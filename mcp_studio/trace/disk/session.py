@@ -126,7 +126,7 @@ class Loader:
         """Empty rows in the place of entries that were never handed over."""
         columns = self.columns
         if count > 0:
-            values = {"time": columns.time[-1], "kind": _NOTE}
+            values: dict[str, Any] = {"time": columns.time[-1], "kind": _NOTE}
             for name, code in CODES.items():
                 getattr(columns, name).extend(array(code, [values.get(name, 0)]) * count)
 
