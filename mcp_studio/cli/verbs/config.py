@@ -1,88 +1,36 @@
-"""`config`: show and change the configuration."""
+"""`config`: show and change the configuration, and the secrets that `${keyring:NAME}` stands for in it."""
 
 from __future__ import annotations
 
+import os
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
+from mcp_studio.call.saved import folders
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, table
-from mcp_studio.cli.terminal import can_ask, prompt
-from mcp_studio.cli.verbs import secrets
+from mcp_studio.cli.terminal import can_ask, confirm, typed
+from mcp_studio.config.expand import uses
 from mcp_studio.config.importers import foreign_files, from_command, parse_paste, suggest_name
 from mcp_studio.config.load import TrustStore, cautions, load, written
-from mcp_studio.config.model import Config, ServerConfig, Untrusted
+from mcp_studio.config.model import Config, Keeping, ServerConfig, Untrusted
 from mcp_studio.config.save import put_server, remove_server, set_value
-from mcp_studio.config.secrets import Offer, offers, placed
+from mcp_studio.config.secrets import Offer, map_texts, offers, placed
 from mcp_studio.config.servers import to_table
 from mcp_studio.config.table import nearest
-from mcp_studio.errors import InputNeeded, UsageError
+from mcp_studio.errors import ConfigError, InputNeeded, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
 from mcp_studio.safetext import safe
 from mcp_studio.vault import keyring
+from mcp_studio.vault.base import VaultRefused
 
-
-def without_secrets(servers: Sequence[ServerConfig], options: Options, out: Output) -> list[ServerConfig]:
-    """The entries as they are to be written: references stand for what was kept.
-
-    Raises:
-        ConfigError: a secret could not be kept; nothing is to be written then.
-    """
-    files = [Path(name).expanduser() for name in options.values("--config")]
-    keeping = written(Paths.default(), Path.cwd(), files=[file for file in files if file.exists()]).settings.secrets
-    if keeping == "memory" and options.flag("--keyring"):
-        hint = '[secrets] store = "keyring" or "file" in config.toml keeps them.'
-        raise UsageError("Secrets are kept in memory only: they would be gone when this command ends.", hint=hint)
-    taken = set(keyring.names())
-    done: list[ServerConfig] = []
-    for server in servers:
-        found = offers(server, taken)
-        for offer in found:
-            out.redactor.learn(offer.value)
-        chosen = [offer for offer in found if _wanted(offer, server, options, keeping != "memory")]
-        kept = _kept(chosen, out)
-        taken |= {offer.name for offer in kept}
-        for offer in found:
-            if offer not in chosen:
-                out.warn(f"{_where(server, offer)} stands in the file in clear")
-        done.append(placed(server, kept) if kept else server)
-    return done
-
-
-def _where(server: ServerConfig, offer: Offer) -> str:
-    return f"servers.{server.name}.{offer.key}"
-
-
-def _wanted(offer: Offer, server: ServerConfig, options: Options, keeps: bool) -> bool:
-    if options.flag("--keyring"):
-        return True
-    if not keeps or options.flag("--yes") or not (can_ask() and sys.stdin.isatty()):
-        return False
-    prompt(
-        f"{safe(_where(server, offer), 200)} looks like a secret. Keep it as {safe(offer.name, 80)}, and write "
-        f"${{keyring:{safe(offer.name, 80)}}} into the file? [Y/n] "
-    )
-    line = sys.stdin.readline()
-    return bool(line) and line.strip().lower() in ("", "y", "yes")
-
-
-def _kept(chosen: Sequence[Offer], out: Output) -> list[Offer]:
-    """The same, kept under names that nothing else has."""
-    done: list[Offer] = []
-    names: dict[str, str] = {}
-    for offer in chosen:
-        if offer.value not in names:
-            names[offer.value] = name = keyring.unused(offer.name, offer.value)
-            place = keyring.keep(name, offer.value)
-            out.note(f"kept {name} in {place}")
-        done.append(offer._replace(name=names[offer.value]))
-    return done
-
+_SECRETS_USAGE = "mcp-studio config secrets [list], set NAME [--from-env VARIABLE], or remove NAME"
+_PLACES: dict[Keeping, str] = {"keyring": "the keyring", "file": "the encrypted file", "memory": "memory"}
 
 Keys = Callable[[Mapping[str, str]], Sequence[tuple[str, str, str, str]]]
 """Gives the keys of the studio, with the person's own: id, keys, what they do, where."""
@@ -97,22 +45,25 @@ def run(options: Options, out: Output, keys: Keys) -> int:
     if word == "keys":
         return _keys(keys(_loaded(options, out).settings.keys), out)
     if word == "secrets":
-        return secrets.run(options, out)
+        return _secrets(options, out)
     if word not in verbs:
         raise UsageError(f"`config` knows no `{word}`.", hint=nearest(word, (*verbs, "keys", "secrets")))
     return verbs[word](options, out)
 
 
 def _file(options: Options) -> Path:
-    files = options.values("--config")
+    files = _files(options)
     if len(files) > 1:
         raise UsageError("Only one file can be written at a time.")
-    return Path(files[0]).expanduser() if files else Paths.default().config_file
+    return files[0] if files else Paths.default().config_file
+
+
+def _files(options: Options) -> list[Path]:
+    return [Path(name).expanduser() for name in options.values("--config")]
 
 
 def _loaded(options: Options, out: Output) -> Config:
-    files = [Path(name).expanduser() for name in options.values("--config")]
-    config = load(Paths.default(), Path.cwd(), files=files)
+    config = load(Paths.default(), Path.cwd(), files=_files(options))
     for server in config.servers.values():
         for secret in server.secrets:
             out.redactor.learn(secret)
@@ -166,7 +117,7 @@ def _show(options: Options, out: Output) -> int:
         "theme": settings.theme,
         "secrets": settings.secrets,
         "limits": limits,
-        "servers": {name: _masked(to_table(server), out) for name, server in config.servers.items()},
+        "servers": {name: _masked(server, out) for name, server in config.servers.items()},
         "problems": [str(problem) for problem in config.problems],
         "untrusted": [question.file for question in config.untrusted],
     }
@@ -174,13 +125,9 @@ def _show(options: Options, out: Output) -> int:
     return 2 if config.problems else 0
 
 
-def _masked(value: Json, out: Output) -> Json:
-    """An entry without the secrets that somebody wrote into it."""
-    if isinstance(value, dict):
-        return {name: _masked(item, out) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_masked(item, out) for item in value]
-    return out.redactor.text(value) if isinstance(value, str) else value
+def _masked(server: ServerConfig, out: Output) -> Json:
+    """An entry as it is written, without the secrets that somebody wrote into it."""
+    return to_table(map_texts(server.written or server, lambda _, text: out.redactor.text(text)))
 
 
 def _line(server: ServerConfig) -> str:
@@ -218,7 +165,7 @@ def _put(servers: Sequence[ServerConfig], options: Options, out: Output) -> int:
             raise UsageError(
                 f"There is a server `{server.name}` already.", hint="--name gives another, --yes replaces it."
             )
-    for server in without_secrets(servers, options, out):
+    for server in _without_secrets(servers, options, out):
         put_server(file, server)
         out.note(f"added {_line(server)}")
     return out.done([server.name for server in servers])
@@ -268,7 +215,7 @@ def _trust(options: Options, out: Output) -> int:
         out.note(f"{question.file} would use:")
         for line in _starts(question):
             out.note(f"  {line}")
-        if not options.flag("--yes") and not _agreed():
+        if not options.flag("--yes") and not (can_ask() and confirm("Use it?")):
             raise InputNeeded("Nobody has agreed; nothing was changed.", hint="--yes agrees.")
         store.agree(question.digest, question.file)
         out.note("It is in use from now on, until it changes.")
@@ -276,23 +223,14 @@ def _trust(options: Options, out: Output) -> int:
 
 
 def _starts(question: Untrusted) -> list[str]:
-    rows = [f"{_line(server)}{_environment(server)}" for server in question.servers]
-    return [safe(row) for row in rows] or ["settings only, no servers"]
-
-
-def _environment(server: ServerConfig) -> str:
-    names = (*server.env, *server.inherit_env)
-    where = f"  (in {server.cwd})" if server.cwd else ""
-    asks = "".join(f"  ({caution})" for caution in cautions(server))
-    return where + (f"  (environment: {', '.join(names)})" if names else "") + asks
-
-
-def _agreed() -> bool:
-    if not can_ask():
-        return False
-    sys.stderr.write("Use it? [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    rows: list[str] = []
+    for server in question.servers:
+        names = (*server.env, *server.inherit_env)
+        where = f"  (in {server.cwd})" if server.cwd else ""
+        environment = f"  (environment: {', '.join(names)})" if names else ""
+        asks = "".join(f"  ({caution})" for caution in cautions(server))
+        rows.append(safe(f"{_line(server)}{where}{environment}{asks}"))
+    return rows or ["settings only, no servers"]
 
 
 def _import(options: Options, out: Output) -> int:
@@ -308,3 +246,170 @@ def _import(options: Options, out: Output) -> int:
     if not found:
         out.note("There are no configuration files of other clients here.")
     return out.done([{"client": one.client, "file": str(one.file)} for one in found])
+
+
+# Secrets
+
+
+def _without_secrets(servers: Sequence[ServerConfig], options: Options, out: Output) -> list[ServerConfig]:
+    """The entries as they are to be written: references stand for what was kept.
+
+    Raises:
+        ConfigError: a secret could not be kept; nothing is to be written then.
+    """
+    existing = [file for file in _files(options) if file.exists()]
+    keeping = written(Paths.default(), Path.cwd(), files=existing).settings.secrets
+    keeps = options.flag("--keyring")
+    if keeps:
+        _refuse_memory(keeping)
+    asks = keeping != "memory" and not options.flag("--yes") and can_ask()
+    taken = set(keyring.names())
+    done: list[ServerConfig] = []
+    for server in servers:
+        chosen: list[Offer] = []
+        for offer in offers(server, taken):
+            out.redactor.learn(offer.value)
+            where = f"servers.{server.name}.{offer.key}"
+            if keeps or (asks and _agreed(offer, where)):
+                chosen.append(offer)
+            else:
+                out.warn(f"{where} stands in the file in clear")
+        names = {name: _keep(name, value, out) for name, value in {one.name: one.value for one in chosen}.items()}
+        taken |= set(names.values())
+        kept = [offer._replace(name=names[offer.name]) for offer in chosen]
+        done.append(placed(server, kept) if kept else server)
+    return done
+
+
+def _agreed(offer: Offer, where: str) -> bool:
+    name = safe(offer.name, 80)
+    about = f"{safe(where, 200)} looks like a secret."
+    return confirm(f"{about} Keep it as {name}, and write ${{keyring:{name}}} into the file?", default=True)
+
+
+def _keep(name: str, value: str, out: Output) -> str:
+    """Keep a secret under a name that nothing else has."""
+    free = keyring.unused(name, value)
+    out.note(f"kept {free} in {keyring.keep(free, value)}")
+    return free
+
+
+def _refuse_memory(keeping: Keeping) -> None:
+    if keeping == "memory":
+        hint = '[secrets] store = "keyring" or "file" in config.toml keeps them.'
+        raise UsageError("Secrets are kept in memory only: they would be gone when this command ends.", hint=hint)
+
+
+def _secrets(options: Options, out: Output) -> int:
+    """Do what the word after `config secrets` says; returns the exit code. Values are taken, and never shown."""
+    word, *names = options.words[1:] or ["list"]
+    if word not in ("list", "set", "remove"):
+        hint = nearest(word, ("list", "set", "remove")) or _SECRETS_USAGE
+        raise UsageError(f"`config secrets` knows no `{word}`.", hint=hint)
+    if options.value("--from-env") and word != "set":
+        raise UsageError("--from-env is for `config secrets set`.")
+    if len(names) != (0 if word == "list" else 1):
+        raise UsageError("It is one name, and no value." if names else "Which name?", hint=_SECRETS_USAGE)
+    config = written(Paths.default(), Path.cwd(), files=_files(options))
+    if word == "list":
+        return _list_secrets(config, out)
+    return _set_secret(names[0], config, out) if word == "set" else _remove_secret(names[0], config, out)
+
+
+def _uses(config: Config) -> dict[str, list[Json]]:
+    """The names of secrets, and which keys of the configuration and saved calls use them."""
+    found: dict[str, list[Json]] = {}
+    for server in config.servers.values():
+        for name, key in uses(server):
+            found.setdefault(name, []).append({"where": f"servers.{server.name}.{key}", "file": server.source.file})
+    for saved in folders(Paths.default(), Path.cwd(), config.settings.calls).load().calls:
+        for reference in saved.references:
+            if reference.startswith("${keyring:"):
+                use: Json = {"where": f"saved call {saved.name}", "file": str(saved.file)}
+                found.setdefault(reference.removeprefix("${keyring:").removesuffix("}"), []).append(use)
+    return found
+
+
+def _list_secrets(config: Config, out: Output) -> int:
+    """Names that were kept, and names that are used."""
+    for problem in config.problems:
+        out.warn(problem)
+    known, used = keyring.names(), _uses(config)
+    names = sorted({*known, *used})
+    present: dict[str, bool] = {}
+    kind, place = "", ""
+    try:
+        if names:
+            vault = keyring.named()
+            kind, place = vault.kind, vault.place
+            present = {name: vault.get(name) is not None for name in names}
+    except VaultRefused as problem:
+        out.warn(f"{problem.message} {problem.hint}".strip())
+    rows: list[tuple[str, ...]] = []
+    result: list[Json] = []
+    for name in names:
+        there, before = present.get(name), known.get(name)
+        if there:
+            where = place
+        elif there is None:
+            where = f"maybe in {_PLACES[before]}" if before else "not known"
+        else:
+            where = f"MISSING: it was kept in {_PLACES[before]}" if before and before != kind else "MISSING"
+        users = used.get(name, [])
+        rows.append((name, where, ", ".join(use["where"] for use in users) or "not used"))
+        at = place if there else None
+        result.append({"name": name, "present": there, "place": at, "kept": before, "used": users})
+    for line in table(rows):
+        out.data(line)
+    if not rows:
+        out.note("No secrets have been given names. `mcp-studio config secrets set NAME` keeps one.")
+    return out.done(result)
+
+
+def _set_secret(name: str, config: Config, out: Output) -> int:
+    keyring.check_name(name)
+    _refuse_memory(config.settings.secrets)
+    there = keyring.named().get(name) is not None
+    if there and not out.options.flag("--yes"):
+        taken = f"There is a secret `{name}` already."
+        if not can_ask():
+            raise UsageError(taken, hint="--yes replaces it.")
+        if not confirm(f"{taken} Replace it?"):
+            raise InputNeeded("It was not replaced.", hint="--yes replaces it without asking.")
+    value = _value(name, out.options)
+    if not value.strip():
+        raise UsageError("The value is empty: nothing is kept.")
+    out.redactor.learn(value)
+    place = keyring.keep(name, value)
+    out.note(f"{'replaced' if there else 'kept'} {name} in {place}; ${{keyring:{name}}} stands for it")
+    return out.done({"name": name, "place": place, "replaced": there})
+
+
+def _value(name: str, options: Options) -> str:
+    """What is to be kept: from the environment, typed without being shown, or all of standard input."""
+    if variable := options.value("--from-env"):
+        if variable not in os.environ:
+            hint = nearest(variable, os.environ)
+            raise UsageError(f"The environment variable {variable} is not set.", hint=hint)
+        return os.environ[variable]
+    if can_ask():
+        try:
+            return typed(f"Value of {name} (not shown): ")
+        except EOFError:
+            return ""
+    try:
+        text = sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError:
+        raise UsageError("Standard input is not UTF-8 text.") from None
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _remove_secret(name: str, config: Config, out: Output) -> int:
+    known = list(keyring.names())
+    if not keyring.remove(name) and name not in known:
+        raise ConfigError(f"There is no secret `{name}`.", hint=nearest(name, known))
+    out.note(f"removed {name}")
+    users = _uses(config).get(name, [])
+    for use in users:
+        out.warn(f"{use['where']} uses it still ({use['file']})")
+    return out.done({"name": name, "used": users})
