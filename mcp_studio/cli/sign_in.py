@@ -7,6 +7,7 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -266,16 +267,26 @@ class Guide:
 
 
 async def nobody(request: InputRequest, studio: Studio) -> SignInNeeded:
-    """A call waits for a sign-in and nobody can be asked: why it ends, with the page where there is one."""
-    config = studio.manager.config(request.server)
-    error = SignInNeeded(wants(request.server, request.message), hint=f"Sign in: {login_command(config)}")
-    if request.sign_in is None:
-        return error
-    return await hand_out(studio, config, request.sign_in, error) or error
+    """Nobody can be asked to sign in: get as far as the page where somebody can, and leave the rest for later.
+
+    Returns:
+        Why it ends; a `SignInAt` where there is a page, and what was begun could be left.
+    """
+    message = wants(request.server, request.message)
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            await _follow(request, studio, None, lambda _: None, NONE)
+    except SignInAt as page:
+        say(f"Somebody can sign in to {safe(request.server)} there, with a browser on any machine:")
+        say(safe(page.url, _LONGEST))
+        return SignInAt(message, page.url, hint=page.hint)
+    except (StudioError, TimeoutError):
+        pass  # `auth login` says what keeps it from going on
+    return SignInNeeded(message, hint=f"Sign in: {login_command(studio.manager.config(request.server))}")
 
 
 async def put(request: InputRequest, studio: Studio, lines: Lines, note: Callable[[str], None]) -> None:
-    """A call waits for a sign-in: ask, and sign in.
+    """Ask whether to sign in, do it where the person agrees, and answer the request.
 
     Raises:
         EndOfInput: there is nobody any more.
@@ -284,12 +295,11 @@ async def put(request: InputRequest, studio: Studio, lines: Lines, note: Callabl
     say(safe(wants(request.server, request.message, how=waiting)))
     for reason in request.reasons:
         say(f"  {safe(reason, 600)}")
-    if request.sign_in is None or not await agrees(lines, "Sign in now?"):
+    if not await agrees(lines, "Sign in now?"):
         request.answer("decline")
         return
-    config = studio.manager.config(request.server)
     try:
-        await _follow(studio, config, request.sign_in, lines, note, studio.config.settings.browser)
+        await _follow(request, studio, lines, note, studio.config.settings.browser)
         request.answer("accept")
     except StudioError as error:
         say(f"  {safe(f'{error.message} {error.hint}'.rstrip())}")
@@ -302,55 +312,28 @@ async def first(studio: Studio, name: str, status: Status, out: Output) -> Statu
     Returns:
         What became of the server.
     """
-    config = studio.manager.config(name)
-    asker, begin = out.asker, partial(studio.sign_in, name)
-    async with asker.turn:
-        if not can_ask():
-            if out.server == name and status.error and (found := await hand_out(studio, config, begin, status.error)):
-                raise found
-            return status
-        say(safe(wants(name, status.error.message if status.error else "")))
-        try:
-            if not await agrees(asker.lines, "Sign in now?"):
-                return status
-            await _follow(studio, config, begin, asker.lines, out.note, studio.config.settings.browser)
-        except EndOfInput:
-            return status
+    why = status.error.message if status.error else ""
+    request = InputRequest("sign_in", name, why, sign_in=partial(studio.sign_in, name))
+    async with out.asker.turn:
+        if can_ask():
+            with suppress(EndOfInput):
+                await put(request, studio, out.asker.lines, out.note)
+        elif out.server == name and isinstance(page := await nobody(request, studio), SignInAt):
+            raise page
+    if not (request.reply.done() and request.reply.result().action == "accept"):
+        return status
     studio.manager.start(name)
     return await studio.manager.settle(name)
 
 
-async def hand_out(
-    studio: Studio, config: ServerConfig, begin: Callable[[], SignIn], error: StudioError
-) -> SignInAt | None:
-    """Get as far as the page where somebody can sign in, and leave the rest for later.
-
-    Returns:
-        `error` with the page; None where there is none, or where nothing can be left for later.
-    """
-    try:
-        async with asyncio.timeout(_PATIENCE):
-            await _follow(studio, config, begin, None, lambda _: None, NONE)
-    except SignInAt as page:
-        say(f"Somebody can sign in to {safe(config.name)} there, with a browser on any machine:")
-        say(safe(page.url, _LONGEST))
-        return SignInAt(error.message, page.url, hint=page.hint)
-    except (StudioError, TimeoutError):
-        return None  # what keeps it from going on is told by `auth login`
-    return None
-
-
 async def _follow(
-    studio: Studio,
-    config: ServerConfig,
-    begin: Callable[[], SignIn],
-    lines: Lines | None,
-    note: Callable[[str], None],
-    browser: str,
+    request: InputRequest, studio: Studio, lines: Lines | None, note: Callable[[str], None], browser: str
 ) -> None:
+    assert request.sign_in is not None, "it is about a sign-in"
     studio.accounts.browser = no_browser
-    sign_in = begin()
+    sign_in = request.sign_in()
     try:
-        await Guide(sign_in, note, lines, browser, finish=login_command(config)).follow()
+        finish = login_command(studio.manager.config(request.server))
+        await Guide(sign_in, note, lines, browser, finish=finish).follow()
     finally:
         sign_in.cancel()

@@ -98,7 +98,7 @@ def test_one_that_is_there_is_replaced_only_when_that_is_said(kept: KeyringSessi
         (["set", "x", "--from-env", "NOT_SET_AT_ALL"], "", "NOT_SET_AT_ALL is not set"),
         (["set", "x:y"], "s", "`x:y` is no name for a secret"),
         (["set"], "", "Which name?"),
-        (["set", "x", SECRET[:4]], "", "one name, and no value"),
+        (["set", "x", SECRET[:4]], "", "too many words"),
         (["list", "x"], "", "It is one name, and no value"),
         (["remove", "x"], "", "There is no secret `x`"),
         (["remove", "x", "--from-env", "A"], "", "--from-env is for `config secrets set`"),

@@ -29,7 +29,18 @@ from mcp_studio.safetext import safe
 from mcp_studio.vault import keyring
 from mcp_studio.vault.base import VaultRefused
 
-_SECRETS_USAGE = "mcp-studio config secrets [list], set NAME [--from-env VARIABLE], or remove NAME"
+_USAGE = {
+    "show": (0, 0, "config show"),
+    "path": (0, 0, "config path"),
+    "keys": (0, 0, "config keys"),
+    "add": (0, 1, "config add [--name NAME] URL, or -- COMMAND ARGS…, or - for an mcp.json snippet"),
+    "remove": (1, 1, "config remove NAME"),
+    "set": (2, 2, "config set KEY VALUE"),
+    "trust": (0, 0, "config trust"),
+    "import": (0, 1, "config import [FILE]"),
+    "secrets": (0, 2, "config secrets [list], set NAME [--from-env VARIABLE], or remove NAME"),
+}
+"""Word after `config` -> how many more words it takes, at least and at most, and how it is used."""
 _PLACES: dict[Keeping, str] = {"keyring": "the keyring", "file": "the encrypted file", "memory": "memory"}
 
 Keys = Callable[[Mapping[str, str]], Sequence[tuple[str, str, str, str]]]
@@ -38,17 +49,23 @@ Keys = Callable[[Mapping[str, str]], Sequence[tuple[str, str, str, str]]]
 
 def run(options: Options, out: Output, keys: Keys) -> int:
     """Do what the word after `config` says; returns the exit code."""
-    word = options.words[0] if options.words else "show"
-    verbs: dict[str, Callable[[Options, Output], int]] = {
-        "show": _show, "path": _path, "add": _add, "remove": _remove, "set": _set, "trust": _trust, "import": _import,
-    }  # fmt: skip
+    word, *words = options.words or ["show"]
+    if word not in _USAGE:
+        raise UsageError(f"`config` knows no `{word}`.", hint=nearest(word, _USAGE))
+    least, most, _ = _USAGE[word]
+    if not least <= len(words) <= most:
+        raise _wrong_words("Words are missing." if len(words) < least else "There are too many words.", word)
     if word == "keys":
         return _keys(keys(_loaded(options, out).settings.keys), out)
-    if word == "secrets":
-        return _secrets(options, out)
-    if word not in verbs:
-        raise UsageError(f"`config` knows no `{word}`.", hint=nearest(word, (*verbs, "keys", "secrets")))
-    return verbs[word](options, out)
+    verbs: dict[str, Callable[[list[str], Options, Output], int]] = {
+        "show": _show, "path": _path, "add": _add, "remove": _remove, "set": _set, "trust": _trust, "import": _import,
+        "secrets": _secrets,
+    }  # fmt: skip
+    return verbs[word](words, options, out)
+
+
+def _wrong_words(message: str, word: str) -> UsageError:
+    return UsageError(message, hint=f"mcp-studio {_USAGE[word][2]}")
 
 
 def _file(options: Options) -> Path:
@@ -62,23 +79,19 @@ def _files(options: Options) -> list[Path]:
     return [Path(name).expanduser() for name in options.values("--config")]
 
 
+def _load(files: list[Path]) -> Config:
+    return load(Paths.default(), Path.cwd(), files=files)
+
+
 def _loaded(options: Options, out: Output) -> Config:
-    config = load(Paths.default(), Path.cwd(), files=_files(options))
+    config = _load(_files(options))
     for server in config.servers.values():
         for secret in server.secrets:
             out.redactor.learn(secret)
     return config
 
 
-def _words(options: Options, least: int, most: int, usage: str) -> list[str]:
-    words = options.words[1:]
-    if not least <= len(words) <= most:
-        raise UsageError("Words are missing." if len(words) < least else "There are too many words.", hint=usage)
-    return words
-
-
-def _path(options: Options, out: Output) -> int:
-    _words(options, 0, 0, "mcp-studio config path")
+def _path(_: list[str], options: Options, out: Output) -> int:
     out.data(str(_file(options)))
     return out.done(str(_file(options)))
 
@@ -89,9 +102,8 @@ def _keys(rows: Sequence[tuple[str, str, str, str]], out: Output) -> int:
     return out.done([{"id": row[0], "keys": row[1], "title": row[2], "scope": row[3]} for row in rows])
 
 
-def _show(options: Options, out: Output) -> int:
+def _show(_: list[str], options: Options, out: Output) -> int:
     """What is in force; entries as they are written, so that no secret is in it."""
-    _words(options, 0, 0, "mcp-studio config show")
     config = _loaded(options, out)
     settings, base = config.settings, Limits()
     limits = {item.name: value for item in fields(Limits) if (value := getattr(settings.limits, item.name)) is not None}
@@ -138,18 +150,16 @@ def _line(server: ServerConfig) -> str:
     return f"{server.name}  {target}{state}{insecure}"
 
 
-def _add(options: Options, out: Output) -> int:
-    usage = "mcp-studio config add [--name NAME] URL, or -- COMMAND ARGS…, or - for an mcp.json snippet"
-    words = _words(options, 0, 1, usage)
+def _add(words: list[str], options: Options, out: Output) -> int:
     if options.command is not None:
         if words:
-            raise UsageError(f"`{words[0]}` is neither an option nor part of the command.", hint=usage)
+            raise _wrong_words(f"`{words[0]}` is neither an option nor part of the command.", "add")
         server = from_command(options.command)
         servers = [replace(server, name=suggest_name(server), secrets=())]
     elif words:
         servers = parse_paste(sys.stdin.read() if words == ["-"] else words[0])
     else:
-        raise UsageError("What is to be added?", hint=usage)
+        raise _wrong_words("What is to be added?", "add")
     if name := options.value("--name"):
         if len(servers) > 1:
             raise UsageError("--name names one server, but there are several.")
@@ -159,7 +169,7 @@ def _add(options: Options, out: Output) -> int:
 
 def _put(servers: Sequence[ServerConfig], options: Options, out: Output) -> int:
     file = _file(options)
-    known = load(Paths.default(), Path.cwd(), files=[file]).servers if file.exists() else {}
+    known = _load([file]).servers if file.exists() else {}
     for server in servers:
         if server.name in known and not options.flag("--yes"):
             raise UsageError(
@@ -171,21 +181,20 @@ def _put(servers: Sequence[ServerConfig], options: Options, out: Output) -> int:
     return out.done([server.name for server in servers])
 
 
-def _remove(options: Options, out: Output) -> int:
-    (name,) = _words(options, 1, 1, "mcp-studio config remove NAME")
-    remove_server(_file(options), name)
-    out.note(f"removed {name}")
-    return out.done(name)
+def _remove(words: list[str], options: Options, out: Output) -> int:
+    remove_server(_file(options), words[0])
+    out.note(f"removed {words[0]}")
+    return out.done(words[0])
 
 
-def _set(options: Options, out: Output) -> int:
+def _set(words: list[str], options: Options, out: Output) -> int:
     """Set one value, and take it back where it would not load."""
-    key, text = _words(options, 2, 2, "mcp-studio config set KEY VALUE")
+    key, text = words
     file = _file(options)
     before = file.read_bytes() if file.exists() else b""
-    problems = {str(problem) for problem in load(Paths.default(), Path.cwd(), files=[file]).problems}
+    problems = {str(problem) for problem in _load([file]).problems}
     set_value(file, key.split("."), _toml(text))
-    wrong = [one for one in load(Paths.default(), Path.cwd(), files=[file]).problems if str(one) not in problems]
+    wrong = [one for one in _load([file]).problems if str(one) not in problems]
     if wrong:
         if before:
             file.write_bytes(before)
@@ -204,8 +213,7 @@ def _toml(text: str) -> Json:
         return text
 
 
-def _trust(options: Options, out: Output) -> int:
-    _words(options, 0, 0, "mcp-studio config trust")
+def _trust(_: list[str], options: Options, out: Output) -> int:
     config = _loaded(options, out)
     if not config.untrusted:
         out.note("There is nothing to agree to here.")
@@ -233,10 +241,9 @@ def _starts(question: Untrusted) -> list[str]:
     return rows or ["settings only, no servers"]
 
 
-def _import(options: Options, out: Output) -> int:
-    words = _words(options, 0, 1, "mcp-studio config import [FILE]")
+def _import(words: list[str], options: Options, out: Output) -> int:
     if words:
-        config = load(Paths.default(), Path.cwd(), files=[Path(words[0]).expanduser()])
+        config = _load([Path(words[0]).expanduser()])
         for problem in config.problems:
             out.warn(problem)
         return _put([server.written or server for server in config.servers.values()], options, out)
@@ -300,16 +307,15 @@ def _refuse_memory(keeping: Keeping) -> None:
         raise UsageError("Secrets are kept in memory only: they would be gone when this command ends.", hint=hint)
 
 
-def _secrets(options: Options, out: Output) -> int:
+def _secrets(words: list[str], options: Options, out: Output) -> int:
     """Do what the word after `config secrets` says; returns the exit code. Values are taken, and never shown."""
-    word, *names = options.words[1:] or ["list"]
+    word, *names = words or ["list"]
     if word not in ("list", "set", "remove"):
-        hint = nearest(word, ("list", "set", "remove")) or _SECRETS_USAGE
-        raise UsageError(f"`config secrets` knows no `{word}`.", hint=hint)
+        raise UsageError(f"`config secrets` knows no `{word}`.", hint=nearest(word, ("list", "set", "remove")))
     if options.value("--from-env") and word != "set":
         raise UsageError("--from-env is for `config secrets set`.")
     if len(names) != (0 if word == "list" else 1):
-        raise UsageError("It is one name, and no value." if names else "Which name?", hint=_SECRETS_USAGE)
+        raise _wrong_words("It is one name, and no value." if names else "Which name?", "secrets")
     config = written(Paths.default(), Path.cwd(), files=_files(options))
     if word == "list":
         return _list_secrets(config, out)

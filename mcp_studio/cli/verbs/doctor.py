@@ -6,7 +6,6 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import fields
 
@@ -21,7 +20,7 @@ from mcp_studio.cli.sign_in import login_command
 from mcp_studio.cli.targets import configured, only, select
 from mcp_studio.config.model import KIND_NAMES, Config, ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.paths import Paths
 from mcp_studio.present.units import plural
@@ -73,6 +72,23 @@ def _surroundings(config: Config, out: Output) -> None:
     out.data("")
 
 
+class Report:
+    """What is known of one server: `facts` for scripts, `lines` for people. Nothing secret is in it."""
+
+    def __init__(self, server: ServerConfig, state: str) -> None:
+        self.server = server
+        self.good = state == "ready"
+        self.facts: dict[str, Json] = {"server": server.name, "state": state, "source": server.source.file}
+        sign = "✓" if self.good else "✗"
+        self.lines = [f"{sign} {server.name}  {state.replace('needs_auth', 'needs a sign-in')}"]
+        if server.source.file:
+            self.row("from", server.source.file)
+
+    def row(self, label: str, text: str) -> None:
+        """Add a line with a label."""
+        self.lines.append(f"  {label:<11}  {text}".rstrip())
+
+
 async def _examine(studio: Studio, out: Output) -> int:
     found: list[Json] = []
     code = 0
@@ -86,13 +102,17 @@ async def _examine(studio: Studio, out: Output) -> int:
             with suppress(StudioError):  # the lint, and the state of the connection, say what was wrong
                 await studio.manager.connection(name).request("ping", deadline=Deadline(_PATIENCE, _PATIENCE))
         await studio.trace.examine(name)
-        report = _report(studio, server, status, (ready - began) * 1000, (listed - ready) * 1000)
+        # Here nobody waits for the next attempt.
+        report = Report(server, "failed" if status.state == "retrying" else status.state)
+        add_entry(report, studio, status)
         if server.url:
-            report |= await remote_report(studio, server)
-        if "try" in report:
-            report["try"] = out.hint(report["try"])
-        found.append(report)
-        for line in _text(report, server):
+            await add_remote(report, studio)
+        add_connection(report, studio, status, (ready - began) * 1000, (listed - ready) * 1000)
+        add_output(report, studio)
+        add_warnings(report, studio, status)
+        add_error(report, studio, status, out)
+        found.append(report.facts)
+        for line in report.lines:
             out.data(safe(line, _LONGEST))  # one line, whatever the server calls itself
         out.data("")
         if status.error is not None:
@@ -105,111 +125,43 @@ async def _examine(studio: Studio, out: Output) -> int:
     return code
 
 
-def _report(studio: Studio, server: ServerConfig, status: Status, waited: float, listed: float) -> dict[str, Json]:
-    """Everything known about one server, as JSON; nothing secret is in it."""
-    clean = studio.redactor.text
-    written = server.written or server
-    state = "failed" if status.state == "retrying" else status.state  # here nobody waits for the next attempt
-    report: dict[str, Json] = {"server": server.name, "state": state, "source": server.source.file}
+def add_entry(report: Report, studio: Studio, status: Status) -> None:
+    """What the configuration says of the server."""
+    server, clean = report.server, studio.redactor
     if server.url:
-        report["transport"] = status.spoken or server.kind
-        report |= {"url": studio.redactor.url(written.url), "headers": list(server.headers)}
+        url, kind = clean.url((server.written or server).url), status.spoken or server.kind
+        report.facts |= {"transport": kind, "url": url, "headers": list(server.headers)}
+        report.row("url", url)
+        report.row("transport", KIND_NAMES[kind])
+        report.row("headers", ", ".join(server.headers) or "none of its own")
     else:
-        report |= {
-            "argv": [clean(word) for word in (server.command, *server.args)],
-            "cwd": os.path.abspath(server.cwd or "."),
-            "environment": list(environment_names(server)),
-            "pid": status.pid,
-        }
-    steps = [{"step": step.name, "ms": round(step.ms, 1), "detail": clean(step.detail)} for step in status.steps]
-    if status.state == "ready":
-        counts = {kind: len(studio.catalog.listing(server.name, kind).entries) for kind in KINDS}
-        listing = ", ".join(plural(count, kind) for kind, count in counts.items())
-        steps.append({"step": "listed", "ms": round(listed, 1), "detail": listing})
-        report |= {
-            "version": status.version, "era": "modern" if status.modern else "legacy", "offered": status.offered,
-            "serverInfo": status.server_info if isinstance(status.server_info, dict) else {},
-            "capabilities": status.capabilities, "counts": {f"{kind}s": count for kind, count in counts.items()},
-            "clientCapabilities": status.declared, "clientInfo": status.client_info,
-        }  # fmt: skip
-    else:
-        steps.append({"step": "failed", "ms": round(waited, 1), "detail": ""})
-    report |= {"steps": steps, "warnings": _warnings(studio, server.name, status)}
-    report["findings"] = _findings(studio, server.name)
-    if status.error is not None:
-        by_hand = "Start the command by hand, in that folder, to see what it says." if server.command else ""
-        report |= {"error": clean(status.error.message), "try": clean(status.error.hint) or by_hand}
-        report["http"] = http_json(status.error.http, studio.redactor) if status.error.http is not None else None
-    mortems = studio.manager.supervisor(server.name).mortems
-    report["ending"] = postmortem.as_json(mortems[-1]) if mortems else None
-    report["stray"] = _stray(studio, server) if server.kind == "stdio" else []
-    return report | {"stderr": list(studio.manager.stderr(server.name)[-_STDERR:])}
+        argv = [clean.text(word) for word in (server.command, *server.args)]
+        folder, environment = os.path.abspath(server.cwd or "."), list(environment_names(server))
+        report.facts |= {"argv": argv, "cwd": folder, "environment": environment, "pid": status.pid}
+        report.row("argv", " ".join(argv))
+        report.row("cwd", folder)
+        report.row("environment", ", ".join(environment))
 
 
-def _warnings(studio: Studio, name: str, status: Status) -> list[str]:
-    """What the lint does not say."""
-    found = [f"it {warning}" for warning in studio.trace.ledger(name).uncovered(status.warnings)]
-    for kind in KINDS:
-        listing = studio.catalog.listing(name, kind)
-        problems = () if studio.trace.ledger(name).wrong else listing.problems
-        found += [f"{kind}s: {text}" for text in (listing.error, listing.capped, *problems) if text]
-    return found
-
-
-def _findings(studio: Studio, name: str) -> list[Json]:
-    """All findings on a server, worst first, equal ones counted."""
-    found: list[Json] = []
-    lines, _ = studio.manager.stray(name)
-    for group in studio.trace.ledger(name).groups():
-        first = group.first
-        item: dict[str, Json] = {
-            "severity": first.severity, "rule": first.rule, "text": first.text, "section": first.section,
-            "pointer": first.pointer, "count": group.count, "others": group.others,
-        }  # fmt: skip
-        if first.rule == "stdout-noise" and lines:
-            item["example"] = lines[0]
-        found.append(item)
-    return found
-
-
-def _stray(studio: Studio, server: ServerConfig) -> list[Json]:
-    """What a server printed besides the protocol: how many lines of each kind, and where they come from."""
-    argv = (server.command, *server.args)
-    language, launcher = stray.language_of(argv), stray.launcher_of(argv)
-    found: dict[str, dict[str, Json]] = {}
-    for burst in reversed(stray.bursts(studio.trace, server.name)):
-        before = f"{burst.before.method} {burst.before.target}".strip() if burst.before is not None else ""
-        for line in burst.lines:
-            explanation = stray.explain(line.sort, language, launcher)
-            new = {"kind": stray.words(line.sort), "count": 0, "explanation": explanation, "after": before, "lines": []}
-            one = found.setdefault(line.sort, new)
-            one["count"] += 1
-            if len(one["lines"]) < _STRAY:
-                one["lines"].append(stray.text_of(line.entry)[:300].decode("utf-8", "replace"))
-    return list(found.values())
-
-
-async def remote_report(studio: Studio, server: ServerConfig) -> dict[str, Json]:
-    """How a server at a URL is reached and signed in to; nothing secret is in it."""
+async def add_remote(report: Report, studio: Studio) -> None:
+    """How a server at a URL is reached, and signed in to."""
+    server = report.server
+    tls, proxy = _tls(server), None
+    report.row("tls", tls)
     try:
-        route = route_to(server.url)
-        proxy = f"{route.place} ({route.variable})" if route is not None else None
+        if (route := route_to(server.url)) is not None:
+            proxy = f"{route.place} ({route.variable})"
     except ConfigError as error:
         proxy = f"✗ {error.message}"
-    found: dict[str, Json] = {"tls": _tls(server), "insecure": server.tls.insecure, "proxy": proxy}
-    if not server.signs_in:
+    if proxy:
+        report.row("proxy", proxy)
+    report.facts |= {"tls": tls, "insecure": server.tls.insecure, "proxy": proxy}
+    if server.signs_in:
+        report.facts["signIn"] = await _add_sign_in(report, studio)
+    else:
         never = server.auth.kind == "none"
-        return found | {"signIn": None, "credentials": "none" if never else "in its entry"}
-    try:
-        async with asyncio.timeout(_PATIENCE):
-            account = await studio.account(server.name)
-    except TimeoutError:
-        return found | {"signIn": {"problem": "What is kept could not be looked at: the keyring does not answer."}}
-    except StudioError as error:
-        return found | {"signIn": {"problem": f"{error.message} {error.hint}".rstrip()}}
-    if account is None:
-        return found | {"signIn": {"signedIn": False}}
-    return found | {"signIn": {**accounts.facts(account), "valid": accounts.validity(account)}}
+        report.facts |= {"signIn": None, "credentials": "none" if never else "in its entry"}
+        report.row("signed in", "never: kind = none" if never else "by credentials that stand in its entry")
 
 
 def _tls(server: ServerConfig) -> str:
@@ -227,108 +179,139 @@ def _tls(server: ServerConfig) -> str:
     return f"certificates are checked{authorities}{client}"
 
 
-def _text(report: dict[str, Json], server: ServerConfig) -> Iterator[str]:
-    """The report as lines."""
-    good = report["state"] == "ready"
-    yield f"{'✓' if good else '✗'} {report['server']}  {str(report['state']).replace('needs_auth', 'needs a sign-in')}"
-    if report["source"]:
-        yield f"  from         {report['source']}"
-    if server.url:
-        yield f"  url          {report['url']}"
-        yield f"  transport    {KIND_NAMES[report['transport']]}"
-        yield f"  headers      {', '.join(report['headers']) or 'none of its own'}"
-        yield from remote_lines(report, server)
+async def _add_sign_in(report: Report, studio: Studio) -> Json:
+    problem, account, server = "", None, report.server
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            account = await studio.account(server.name)
+    except TimeoutError:
+        problem = "What is kept could not be looked at: the keyring does not answer."
+    except StudioError as error:
+        problem = f"{error.message} {error.hint}".rstrip()
+    if problem:
+        report.row("signed in", f"✗ {problem}")
+        return {"problem": problem}
+    if account is None:
+        wanted = "" if report.facts["state"] == "needs_auth" else ", should it want that"
+        by_itself = f"not yet: by itself ({server.auth.kind}), when the server wants it"
+        report.row("signed in", by_itself if accounts.alone(server) else f"nobody is{wanted}: {login_command(server)}")
+        return {"signedIn": False}
+    valid, scopes = accounts.validity(account), f", scopes {' '.join(account.scopes)}" if account.scopes else ""
+    report.row("signed in", f"at {account.issuer}{scopes}")
+    report.row("token", f"{accounts.phrase(valid)}; kept in {account.kept}")
+    return {**accounts.facts(account), "valid": valid}
+
+
+def add_connection(report: Report, studio: Studio, status: Status, waited: float, listed: float) -> None:
+    """What was done and how long it took, and what both sides have said of themselves."""
+    steps: list[dict[str, Json]] = [
+        {"step": step.name, "ms": round(step.ms, 1), "detail": studio.redactor.text(step.detail)}
+        for step in status.steps
+    ]
+    counts = {kind: len(studio.catalog.listing(status.server, kind).entries) for kind in KINDS}
+    if report.good:
+        listing = ", ".join(plural(count, kind) for kind, count in counts.items())
+        steps.append({"step": "listed", "ms": round(listed, 1), "detail": listing})
     else:
-        yield f"  argv         {' '.join(report['argv'])}"
-        yield f"  cwd          {report['cwd']}"
-        yield f"  environment  {', '.join(report['environment'])}"
-    for step in report["steps"]:
-        yield f"  {step['step']:<11}  {step['ms']:.0f} ms  {step['detail']}".rstrip()
-    if good:
-        info = report["serverInfo"]
-        yield f"  server       {info.get('name', '?')} {info.get('version', '')}".rstrip()
-        other = f", though {report['offered']} was offered" if report["offered"] != report["version"] else ""
-        yield f"  protocol     {report['version']} ({report['era']} era{other})"
-        yield f"  it declares  {_named(report['capabilities'])}"
-        yield f"  we declare   {_named(report['clientCapabilities'])}"
-    yield from _trouble(report)
-
-
-def _trouble(report: dict[str, Json]) -> Iterator[str]:
-    """What went wrong, as lines."""
-    good = report["state"] == "ready"
-    if ending := report["ending"]:
-        if ending["uptime"] is not None:
-            yield f"  ran          for {postmortem.span_text(ending['uptime'])}"
-        if ending["means"]:
-            yield f"  which means  {ending['means']}"
-        for one in ending["inFlight"]:
-            what = f"{one['method']} {one['target']}".strip()
-            yield f"  in flight    {what}, for {postmortem.span_text(one['ms'] / 1000)}"
-    for one in report["stray"]:
-        after = f", first after {one['after']}" if one["after"] else ", before the first message"
-        yield f"  stdout       {one['count']:,} times {one['kind']}{after}"
-        yield f"      {one['explanation']}"
-        yield from (f"      │ {line}" for line in one["lines"])
-    for warning in report["warnings"]:
-        yield f"  ! {warning}"
-    if good or report["findings"]:
-        yield from _finding_lines(report["findings"])
-    if "error" in report:
-        yield f"  ✗ {report['error']}"
-        if report["try"]:
-            yield f"    try: {report['try']}"
-        if report["http"] is not None:
-            yield from http_lines(report["http"])
-    if report["stderr"] and not good:
-        yield "  standard error ends with"
-        yield from (f"    {line}" for line in report["stderr"])
-
-
-def _finding_lines(found: list[Json]) -> Iterator[str]:
-    """One line for what, one for where it is specified."""
-    if not found:
-        yield "  findings     none: nothing is wrong with what it sent so far"
+        steps.append({"step": "failed", "ms": round(waited, 1), "detail": ""})
+    report.facts["steps"] = steps
+    for step in steps:
+        report.row(step["step"], f"{step['ms']:.0f} ms  {step['detail']}")
+    if not report.good:
         return
-    counts = [(severity, sum(item["severity"] == severity for item in found)) for severity in SEVERITIES]
-    yield f"  findings     {', '.join(plural(count, severity) for severity, count in counts if count)}"
-    for item in found:
-        times = f" ({item['count']:,} times)" if item["count"] > 1 else ""
-        text = f"and others of the rule {item['rule']}" if item["others"] else item["text"]
-        example = f' Such as: "{item["example"]}"' if "example" in item else ""
-        yield f"  {_SIGNS[item['severity']]} {text}{times}{example}"
-        where = f" at {item['pointer']}" if item["pointer"] else ""
-        yield f"      {item['section']}{where}"
-
-
-def remote_lines(report: dict[str, Json], server: ServerConfig) -> Iterator[str]:
-    """How a server at a URL is reached and signed in to, as lines."""
-    yield f"  tls          {report['tls']}"
-    if report["proxy"]:
-        yield f"  proxy        {report['proxy']}"
-    found = report["signIn"]
-    if found is None:
-        kind = "never: kind = none" if report["credentials"] == "none" else "by credentials that stand in its entry"
-        yield f"  signed in    {kind}"
-    elif "problem" in found:
-        yield f"  signed in    ✗ {found['problem']}"
-    elif "issuer" in found:
-        scopes = f", scopes {' '.join(found['scopes'])}" if found["scopes"] else ""
-        yield f"  signed in    at {found['issuer']}{scopes}"
-        yield f"  token        {accounts.phrase(found['valid'])}; kept in {found['kept']}"
-    elif accounts.alone(server):
-        yield f"  signed in    not yet: by itself ({server.auth.kind}), when the server wants it"
-    else:
-        wanted = "" if report["state"] == "needs_auth" else ", should it want that"
-        yield f"  signed in    nobody is{wanted}: {login_command(server)}"
+    era, info = "modern" if status.modern else "legacy", mapping(status.server_info)
+    report.facts |= {
+        "version": status.version, "era": era, "offered": status.offered, "serverInfo": info,
+        "capabilities": status.capabilities, "counts": {f"{kind}s": count for kind, count in counts.items()},
+        "clientCapabilities": status.declared, "clientInfo": status.client_info,
+    }  # fmt: skip
+    other = f", though {status.offered} was offered" if status.offered != status.version else ""
+    report.row("server", f"{info.get('name', '?')} {info.get('version', '')}")
+    report.row("protocol", f"{status.version} ({era} era{other})")
+    report.row("it declares", _named(status.capabilities))
+    report.row("we declare", _named(status.declared))
 
 
 def _named(capabilities: Json) -> str:
     """Capabilities on one line: `tools (listChanged), logging`."""
-    if not isinstance(capabilities, dict) or not capabilities:
-        return "nothing"
     parts: list[str] = []
-    for name, inner in capabilities.items():
-        inside = ", ".join(key for key, value in inner.items() if value is not False) if isinstance(inner, dict) else ""
+    for name, inner in mapping(capabilities).items():
+        inside = ", ".join(key for key, value in mapping(inner).items() if value is not False)
         parts.append(f"{name} ({inside})" if inside else name)
-    return ", ".join(parts)
+    return ", ".join(parts) or "nothing"
+
+
+def add_output(report: Report, studio: Studio) -> None:
+    """How the server ended last, and what it printed besides the protocol: of each kind, where it comes from."""
+    server = report.server
+    mortems = studio.manager.supervisor(server.name).mortems
+    report.facts["ending"] = postmortem.as_json(mortems[-1]) if mortems else None
+    for label, value in postmortem.facts(mortems[-1]) if mortems else ():
+        if label not in ("stdout", "stderr"):  # which are shown further down
+            report.row(label, value)
+    argv = (server.command, *server.args)
+    found: dict[str, dict[str, Json]] = {}
+    for burst in reversed(stray.bursts(studio.trace, server.name)) if server.kind == "stdio" else ():
+        before = f"{burst.before.method} {burst.before.target}".strip() if burst.before is not None else ""
+        for line in burst.lines:
+            explanation = stray.explain(line.sort, stray.language_of(argv), stray.launcher_of(argv))
+            new = {"kind": stray.words(line.sort), "count": 0, "explanation": explanation, "after": before, "lines": []}
+            one = found.setdefault(line.sort, new)
+            one["count"] += 1
+            if len(one["lines"]) < _STRAY:
+                one["lines"].append(stray.text_of(line.entry)[:300].decode("utf-8", "replace"))
+    report.facts["stray"] = list(found.values())
+    for one in found.values():
+        after = f"first after {one['after']}" if one["after"] else "before the first message"
+        report.row("stdout", f"{one['count']:,} times {one['kind']}, {after}")
+        report.lines += [f"      {one['explanation']}", *(f"      │ {line}" for line in one["lines"])]
+
+
+def add_warnings(report: Report, studio: Studio, status: Status) -> None:
+    """What the lint has found, worst first, and what else is wrong."""
+    name, ledger = status.server, studio.trace.ledger(status.server)
+    warnings = [f"it {warning}" for warning in ledger.uncovered(status.warnings)]
+    for kind in KINDS:
+        listing = studio.catalog.listing(name, kind)
+        problems = () if ledger.wrong else listing.problems
+        warnings += [f"{kind}s: {text}" for text in (listing.error, listing.capped, *problems) if text]
+    report.lines += [f"  ! {warning}" for warning in warnings]
+    report.facts |= {"warnings": warnings, "findings": []}
+    printed, _ = studio.manager.stray(name)
+    groups = ledger.groups()
+    if groups:
+        counts = [(severity, sum(one.first.severity == severity for one in groups)) for severity in SEVERITIES]
+        report.row("findings", ", ".join(plural(count, severity) for severity, count in counts if count))
+    elif report.good:
+        report.row("findings", "none: nothing is wrong with what it sent so far")
+    for group in groups:
+        first = group.first
+        item: dict[str, Json] = {
+            "severity": first.severity, "rule": first.rule, "text": first.text, "section": first.section,
+            "pointer": first.pointer, "count": group.count, "others": group.others,
+        }  # fmt: skip
+        text = f"and others of the rule {first.rule}" if group.others else first.text
+        text += f" ({group.count:,} times)" if group.count > 1 else ""
+        if first.rule == "stdout-noise" and printed:
+            item["example"] = printed[0]
+            text += f' Such as: "{printed[0]}"'
+        report.facts["findings"].append(item)
+        where = f" at {first.pointer}" if first.pointer else ""
+        report.lines += [f"  {_SIGNS[first.severity]} {text}", f"      {first.section}{where}"]
+
+
+def add_error(report: Report, studio: Studio, status: Status, out: Output) -> None:
+    """Why it does not work, what to try, and what the server said last."""
+    if (error := status.error) is not None:
+        by_hand = "Start the command by hand, in that folder, to see what it says." if report.server.command else ""
+        message, hint = studio.redactor.text(error.message), out.hint(error.hint or by_hand)
+        http = http_json(error.http, studio.redactor) if error.http is not None else None
+        report.facts |= {"error": message, "try": hint, "http": http}
+        report.lines.append(f"  ✗ {message}")
+        if hint:
+            report.lines.append(f"    try: {hint}")
+        report.lines += http_lines(http) if http is not None else ()
+    last = list(studio.manager.stderr(status.server)[-_STDERR:])
+    report.facts["stderr"] = last
+    if last and not report.good:
+        report.lines += ["  standard error ends with", *(f"    {line}" for line in last)]

@@ -6,7 +6,7 @@ import asyncio
 import sys
 import time
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from mcp_studio.trace.export.collector import send
 from mcp_studio.trace.export.formats import export
 from mcp_studio.trace.export.item import items
 from mcp_studio.trace.export.jsonl import head_line, line_of
-from mcp_studio.trace.message import Columns, Reader, Recording
+from mcp_studio.trace.message import Reader, Recording
 from mcp_studio.trace.query.needle import QueryError
 from mcp_studio.trace.query.parser import Query, parse
 from mcp_studio.trace.query.select import select
@@ -54,6 +54,8 @@ _FITTING = {
 """Option -> the ways that it is for; the empty one is the table."""
 _QUOTED = ("stderr", "stray", "note", "invalid")
 """Kinds of entries whose text says what they are about."""
+_STATUS = {"error": "error", "result": "unasked", "invalid": "no message", "stray": "stray"}
+"""How it stands with an entry that is no request: by its kind."""
 _SEVERITIES = (None, "hint", "warning", "error")
 _RELATIONS = {"root": "", "asked": "asked", "round": "next round", "task": "task", "retry": "again", "step": "step",
               "http": "http", "note": "note"}  # fmt: skip
@@ -208,44 +210,33 @@ _HEAD = (
 )
 
 
-def _line(columns: Columns, reader: Reader, number: int) -> str:
+def _line(entry: dict[str, Json], reader: Reader) -> str:
     """One entry as a line of the table."""
-    row = number - columns.first
-    ms, kind, stamp = columns.ms(row), columns.kind_of(row), columns.time[row]
-    target = columns.targets.texts[columns.target[row]]
-    if kind in _QUOTED and not target:
-        target = beginning(reader.body(number), 60)
+    number, stamp, kind, ms = entry["number"], entry["time"], entry["kind"], entry["ms"]
+    target = entry["target"] or (beginning(reader.body(number), 60) if kind in _QUOTED else "")
     clock = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(stamp)) + f".{int(stamp * 1000) % 1000:03}"
-    server = safe(columns.servers.texts[columns.server[row]], 20)
-    method = safe(columns.methods.texts[columns.method[row]], 80)
     return (
-        f"{number:>8}  {clock}  {server:<20}  {columns.direction_of(row).replace('none', '-'):<3}  {kind:<12}"
-        f"  {method:<26}  {'' if ms is None else f'{ms:.1f}':>8}  {columns.size[row]:>9}"
-        f"  {_status(columns, row):<10}  {safe(target, 60)}"
+        f"{number:>8}  {clock}  {safe(entry['server'], 20):<20}  {entry['direction'].replace('none', '-'):<3}"
+        f"  {kind:<12}  {safe(entry['method'] or '', 80):<26}  {'' if ms is None else f'{ms:.1f}':>8}"
+        f"  {entry['size']:>9}  {entry['status'] or '':<10}  {safe(target, 60)}"
     ).rstrip()
-
-
-def _status(columns: Columns, row: int) -> str:
-    """How it stands with an entry, in a word or two."""
-    words = {"error": "error", "result": "unasked", "invalid": "no message", "stray": "stray"}
-    return columns.outcome_of(row) or words.get(columns.kind_of(row), "")
 
 
 def _facts(recording: Recording, number: int) -> dict[str, Json]:
     """One entry without its body."""
     columns = recording.columns
     row = number - columns.first
-    flags, ms, link = columns.flags[row], columns.ms(row), columns.link[row]
-    asks = columns.kind_of(row) == "request"
+    flags, ms, link, kind = columns.flags[row], columns.ms(row), columns.link[row] or None, columns.kind_of(row)
     return {
         "number": number, "time": round(columns.time[row], 6), "server": columns.servers.texts[columns.server[row]],
-        "direction": columns.direction_of(row), "kind": columns.kind_of(row),
+        "direction": columns.direction_of(row), "kind": kind,
         "method": columns.methods.texts[columns.method[row]] or None,
         "target": columns.targets.texts[columns.target[row]] or None,
-        "size": columns.size[row], "ms": None if ms is None else round(ms, 3), "status": _status(columns, row) or None,
-        "request": link or None if not asks else None, "answer": link or None if asks else None,
+        "size": columns.size[row], "ms": None if ms is None else round(ms, 3),
+        "status": columns.outcome_of(row) or _STATUS.get(kind),
+        "request": link if kind != "request" else None, "answer": link if kind == "request" else None,
         "finding": _SEVERITIES[flags >> bits.SEVERITY & 3], "marked": bool(flags & bits.MARKED),
-        "comment": recording.comment_on(number) or None if flags & bits.COMMENTED else None,
+        "comment": (recording.comment_on(number) or None) if flags & bits.COMMENTED else None,
     }  # fmt: skip
 
 
@@ -256,14 +247,14 @@ def _all(recording: Recording, numbers: Sequence[int] | None) -> Sequence[int]:
 def _table(recording: Recording, numbers: Sequence[int] | None, options: Options, out: Output) -> int:
     found = _all(recording, numbers)
     chosen = found[-(options.count("--limit", _MOST) or _ROWS) :]
+    entries = [_facts(recording, number) for number in chosen]
     if out.json:
-        entries = [_facts(recording, number) for number in chosen]
         return out.done({"session": _name(recording), "found": len(found), "entries": entries})
     reader = recording.reader()
-    if chosen:
+    if entries:
         out.data(_HEAD)
-    for number in chosen:
-        out.data(_line(recording.columns, reader, number))
+    for entry in entries:
+        out.data(_line(entry, reader))
     reader.close()
     if len(chosen) < len(found):
         out.note(f"the newest {len(chosen):,} of {len(found):,}; --limit N shows more")
@@ -298,7 +289,8 @@ def _print(session: Session, numbers: Sequence[int], options: Options, out: Outp
             _write(line_of(item), out)
     else:
         for number in numbers:
-            out.line(_line(session.columns, reader, number), _facts(session, number))
+            entry = _facts(session, number)
+            out.line(_line(entry, reader), entry)
     reader.close()
     out.flush()
 
@@ -349,29 +341,15 @@ def _diff(recording: Recording, options: Options, out: Output) -> int:
 def _show_tree(recording: Recording, number: int, out: Output) -> int:
     root = tree(recording, number)
     assert root is not None, "the number was checked"
-    columns = recording.columns
-    begin = min(columns.time[node.number - columns.first] for _, node in walk(root))
+    begin = min(recording.columns.time[node.number - recording.columns.first] for _, node in walk(root))
+    entry = _tree_facts(recording, root, begin)
     reader = recording.reader()
-    for depth, node in walk(root):
-        out.data(_tree_line(columns, reader, node, depth, begin))
+    stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry["time"]))
+    out.data(f"{safe(entry['server'], 40)} · {stamp}")
+    for line in _tree_lines(entry, reader):
+        out.data(line)
     reader.close()
-    return out.done(_tree_facts(recording, root, begin))
-
-
-def _tree_line(columns: Columns, reader: Reader, node: Node, depth: int, begin: float) -> str:
-    row = node.number - columns.first
-    method, target = columns.methods.texts[columns.method[row]], columns.targets.texts[columns.target[row]]
-    kind, ms = columns.kind_of(row), columns.ms(row)
-    if kind in _QUOTED:
-        target = beginning(reader.body(node.number), 80)
-    what = " ".join(part for part in (_RELATIONS[node.relation], method or kind, target) if part)
-    label = f"{'  ' * depth}{safe(what, 80)}"
-    if not depth:
-        server = safe(columns.servers.texts[columns.server[row]], 40)
-        label += f" · {server} · {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(columns.time[row]))}"
-    starts = (columns.time[row] - begin) * 1000
-    took = "" if ms is None else f"{ms:.1f} ms"
-    return f"{node.number:>8}  {starts:>9.1f}  {took:>11}  {_status(columns, row):<10}  {label}".rstrip()
+    return out.done(entry)
 
 
 def _tree_facts(recording: Recording, node: Node, begin: float) -> dict[str, Json]:
@@ -379,6 +357,16 @@ def _tree_facts(recording: Recording, node: Node, begin: float) -> dict[str, Jso
     children = [_tree_facts(recording, child, begin) for child in node.children]
     after = round((known["time"] - begin) * 1000, 3)
     return {"relation": node.relation, "after_ms": after, **known, "children": children}
+
+
+def _tree_lines(entry: dict[str, Json], reader: Reader, indent: str = "") -> Iterator[str]:
+    number, kind = entry["number"], entry["kind"]
+    target = beginning(reader.body(number), 80) if kind in _QUOTED else entry["target"]
+    what = " ".join(filter(None, (_RELATIONS[entry["relation"]], entry["method"] or kind, target)))
+    took = "" if entry["ms"] is None else f"{entry['ms']:.1f} ms"
+    yield f"{number:>8}  {entry['after_ms']:>9.1f}  {took:>11}  {entry['status'] or '':<10}  {indent}{safe(what, 80)}"
+    for child in entry["children"]:
+        yield from _tree_lines(child, reader, indent + "  ")
 
 
 # Figures
