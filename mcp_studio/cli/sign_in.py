@@ -140,11 +140,12 @@ class Guide:
             if step.state not in _MARKS or step.name in self._shown:
                 continue
             self._shown.add(step.name)
-            detail = (
-                f": {step.detail}" if step.detail and step.state != "failed" else ""
-            )  # the error says why it failed
-            if detail or step.state != "skipped":
-                self._note(f"{_MARKS[step.state]} {step.title}{detail}")
+            # The error says why a step failed.
+            detail = step.detail if step.state != "failed" else ""
+            if detail:
+                self._note(f"{_MARKS[step.state]} {step.title}: {detail}")
+            elif step.state != "skipped":
+                self._note(f"{_MARKS[step.state]} {step.title}")
 
     async def _ask(self) -> None:
         """Ask a person for what is needed now; where that comes to nothing, the sign-in is over."""

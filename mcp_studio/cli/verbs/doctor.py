@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import fields
 
 from mcp_studio import __version__
-from mcp_studio.auth.discovery import is_loopback, tidy
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.cli import accounts
 from mcp_studio.cli.engine import execute
@@ -23,6 +22,7 @@ from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.paths import Paths
+from mcp_studio.present import servers
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.session.connection import Deadline
@@ -30,7 +30,6 @@ from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 from mcp_studio.trace import postmortem, stray
 from mcp_studio.trace.disk.sessions import in_words
-from mcp_studio.trace.lint.rules import SEVERITIES
 from mcp_studio.transport.guard_start import environment_names
 from mcp_studio.transport.http_client import route_to
 from mcp_studio.vault.keyring import place_in_words
@@ -146,7 +145,7 @@ def add_entry(report: Report, studio: Studio, status: Status) -> None:
 async def add_remote(report: Report, studio: Studio) -> None:
     """How a server at a URL is reached, and signed in to."""
     server = report.server
-    tls, proxy = _tls(server), None
+    tls, proxy = servers.tls(server), None
     report.row("tls", tls)
     try:
         if (route := route_to(server.url)) is not None:
@@ -162,21 +161,6 @@ async def add_remote(report: Report, studio: Studio) -> None:
         never = server.auth.kind == "none"
         report.facts |= {"signIn": None, "credentials": "none" if never else "in its entry"}
         report.row("signed in", "never: kind = none" if never else "by credentials that stand in its entry")
-
-
-def _tls(server: ServerConfig) -> str:
-    tls = server.tls
-    if server.url.startswith(("http:", "ws:")):
-        try:
-            near = is_loopback(tidy(server).url)
-        except StudioError as error:
-            return f"✗ {error.message}"
-        return "none: it is on this machine" if near else "✗ none: what is sent is read on the way"
-    if tls.insecure:
-        return "✗ NOT CHECKED: any certificate is accepted (insecure = true)"
-    authorities = f", also by the authorities in {tls.ca}" if tls.ca else ""
-    client = f", we show the client certificate {tls.cert}" if tls.cert else ""
-    return f"certificates are checked{authorities}{client}"
 
 
 async def _add_sign_in(report: Report, studio: Studio) -> Json:
@@ -228,17 +212,8 @@ def add_connection(report: Report, studio: Studio, status: Status, waited: float
     other = f", though {status.offered} was offered" if status.offered != status.version else ""
     report.row("server", f"{info.get('name', '?')} {info.get('version', '')}")
     report.row("protocol", f"{status.version} ({era} era{other})")
-    report.row("it declares", _named(status.capabilities))
-    report.row("we declare", _named(status.declared))
-
-
-def _named(capabilities: Json) -> str:
-    """Capabilities on one line: `tools (listChanged), logging`."""
-    parts: list[str] = []
-    for name, inner in mapping(capabilities).items():
-        inside = ", ".join(key for key, value in mapping(inner).items() if value is not False)
-        parts.append(f"{name} ({inside})" if inside else name)
-    return ", ".join(parts) or "nothing"
+    report.row("it declares", servers.capabilities(status.capabilities))
+    report.row("we declare", servers.capabilities(status.declared))
 
 
 def add_output(report: Report, studio: Studio) -> None:
@@ -269,35 +244,28 @@ def add_output(report: Report, studio: Studio) -> None:
 
 def add_warnings(report: Report, studio: Studio, status: Status) -> None:
     """What the lint has found, worst first, and what else is wrong."""
-    name, ledger = status.server, studio.trace.ledger(status.server)
-    warnings = [f"it {warning}" for warning in ledger.uncovered(status.warnings)]
-    for kind in KINDS:
-        listing = studio.catalog.listing(name, kind)
-        problems = () if ledger.wrong else listing.problems
-        warnings += [f"{kind}s: {text}" for text in (listing.error, listing.capped, *problems) if text]
+    ledger = studio.trace.ledger(status.server)
+    warnings = servers.warnings(status, studio.catalog, ledger)
     report.lines += [f"  ! {warning}" for warning in warnings]
-    report.facts |= {"warnings": warnings, "findings": []}
-    printed, _ = studio.manager.stray(name)
-    groups = ledger.groups()
-    if groups:
-        counts = [(severity, sum(one.first.severity == severity for one in groups)) for severity in SEVERITIES]
-        report.row("findings", ", ".join(plural(count, severity) for severity, count in counts if count))
+    findings: list[Json] = []
+    if counts := servers.finding_counts(ledger):
+        report.row("findings", counts)
     elif report.good:
         report.row("findings", "none: nothing is wrong with what it sent so far")
-    for group in groups:
+    printed, _ = studio.manager.stray(status.server)
+    for group in ledger.groups():
         first = group.first
         item: dict[str, Json] = {
             "severity": first.severity, "rule": first.rule, "text": first.text, "section": first.section,
             "pointer": first.pointer, "count": group.count, "others": group.others,
         }  # fmt: skip
-        text = f"and others of the rule {first.rule}" if group.others else first.text
-        text += f" ({group.count:,} times)" if group.count > 1 else ""
+        what, where = servers.finding(group)
+        report.lines += [f"  {_SIGNS[first.severity]} {what}", f"      {where}"]
         if first.rule == "stdout-noise" and printed:
             item["example"] = printed[0]
-            text += f' Such as: "{printed[0]}"'
-        report.facts["findings"].append(item)
-        where = f" at {first.pointer}" if first.pointer else ""
-        report.lines += [f"  {_SIGNS[first.severity]} {text}", f"      {first.section}{where}"]
+            report.lines.append(f'      such as "{printed[0]}"')
+        findings.append(item)
+    report.facts |= {"warnings": warnings, "findings": findings}
 
 
 def add_error(report: Report, studio: Studio, status: Status, out: Output) -> None:
