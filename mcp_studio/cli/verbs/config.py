@@ -41,7 +41,6 @@ _USAGE = {
     "secrets": (0, 2, "config secrets [list], set NAME [--from-env VARIABLE], or remove NAME"),
 }
 """Word after `config` -> how many more words it takes, at least and at most, and how it is used."""
-_PLACES: dict[Keeping, str] = {"keyring": "the keyring", "file": "the encrypted file", "memory": "memory"}
 
 Keys = Callable[[Mapping[str, str]], Sequence[tuple[str, str, str, str]]]
 """Gives the keys of the studio, with the person's own: id, keys, what they do, where."""
@@ -355,12 +354,9 @@ def _list_secrets(config: Config, out: Output) -> int:
     result: list[Json] = []
     for name in names:
         there, before = present.get(name), known.get(name)
-        if there:
-            where = place
-        elif there is None:
-            where = f"maybe in {_PLACES[before]}" if before else "not known"
-        else:
-            where = f"MISSING: it was kept in {_PLACES[before]}" if before and before != kind else "MISSING"
+        where = place if there else "not known" if there is None else "MISSING"
+        if before and before != kind:
+            where += f" (kept in: {before})"
         users = used.get(name, [])
         rows.append((name, where, ", ".join(use["where"] for use in users) or "not used"))
         at = place if there else None
