@@ -11,8 +11,13 @@ from mcp_studio.jsontext import Json, mapping
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
+from mcp_studio.trace import stray
 from mcp_studio.trace.lint.ledger import Group, Ledger
 from mcp_studio.trace.lint.rules import SEVERITIES
+from mcp_studio.trace.message import Recording
+
+_SHOWN = 3
+"""Stray lines of each kind."""
 
 
 def tls(server: ServerConfig) -> str:
@@ -61,3 +66,20 @@ def finding(group: Group) -> tuple[str, str]:
     what = f"and others of the rule {first.rule}" if group.others else safe(first.text, 400)
     times = f" ({group.count:,} times, last on message {group.last})" if group.count > 1 else ""
     return what + times, f"{first.section}, message {first.number} {safe(first.pointer, 120)}".rstrip()
+
+
+def stray_lines(trace: Recording, server: ServerConfig) -> list[dict[str, Json]]:
+    """What a server printed besides the protocol: of each kind how many lines, whence, after what, and the first."""
+    argv = (server.command, *server.args)
+    language, launcher = stray.language_of(argv), stray.launcher_of(argv)
+    found: dict[str, dict[str, Json]] = {}
+    for burst in reversed(stray.bursts(trace, server.name)):
+        before = f"{burst.before.method} {burst.before.target}".strip() if burst.before is not None else ""
+        for line in burst.lines:
+            explanation = stray.explain(line.sort, language, launcher)
+            new = {"kind": stray.words(line.sort), "count": 0, "explanation": explanation, "after": before, "lines": []}
+            one = found.setdefault(line.sort, new)
+            one["count"] += 1
+            if len(one["lines"]) < _SHOWN:
+                one["lines"].append(stray.text_of(line.entry)[:300].decode("utf-8", "replace"))
+    return list(found.values())

@@ -28,7 +28,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.session.connection import Deadline
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
-from mcp_studio.trace import postmortem, stray
+from mcp_studio.trace import postmortem
 from mcp_studio.trace.disk.sessions import in_words
 from mcp_studio.transport.guard_start import environment_names
 from mcp_studio.transport.http_client import route_to
@@ -37,8 +37,6 @@ from mcp_studio.vault.keyring import place_in_words
 _PATIENCE = 5.0
 """Seconds that the ping, and looking at what is kept, may take."""
 _SIGNS = {"error": "✗", "warning": "!", "hint": "·"}
-_STRAY = 3
-"""Stray lines of each kind that are shown."""
 _STDERR = 5
 """Lines of standard error that are shown of a server."""
 _LONGEST = 20_000
@@ -109,7 +107,7 @@ async def _examine(studio: Studio, out: Output) -> int:
         add_connection(report, studio, status, (ready - began) * 1000, (listed - ready) * 1000)
         add_output(report, studio)
         add_warnings(report, studio, status)
-        add_error(report, studio, status, out)
+        add_error(report, studio, status)
         found.append(report.facts)
         for line in report.lines:
             out.data(safe(line, _LONGEST))  # one line, whatever the server calls itself
@@ -224,19 +222,8 @@ def add_output(report: Report, studio: Studio) -> None:
     for label, value in postmortem.facts(mortems[-1]) if mortems else ():
         if label not in ("stdout", "stderr"):  # which are shown further down
             report.row(label, value)
-    argv = (server.command, *server.args)
-    found: dict[str, dict[str, Json]] = {}
-    for burst in reversed(stray.bursts(studio.trace, server.name)) if server.kind == "stdio" else ():
-        before = f"{burst.before.method} {burst.before.target}".strip() if burst.before is not None else ""
-        for line in burst.lines:
-            explanation = stray.explain(line.sort, stray.language_of(argv), stray.launcher_of(argv))
-            new = {"kind": stray.words(line.sort), "count": 0, "explanation": explanation, "after": before, "lines": []}
-            one = found.setdefault(line.sort, new)
-            one["count"] += 1
-            if len(one["lines"]) < _STRAY:
-                one["lines"].append(stray.text_of(line.entry)[:300].decode("utf-8", "replace"))
-    report.facts["stray"] = list(found.values())
-    for one in found.values():
+    report.facts["stray"] = servers.stray_lines(studio.trace, server) if server.kind == "stdio" else []
+    for one in report.facts["stray"]:
         after = f"first after {one['after']}" if one["after"] else "before the first message"
         report.row("stdout", f"{one['count']:,} times {one['kind']}, {after}")
         report.lines += [f"      {one['explanation']}", *(f"      │ {line}" for line in one["lines"])]
@@ -268,11 +255,11 @@ def add_warnings(report: Report, studio: Studio, status: Status) -> None:
     report.facts |= {"warnings": warnings, "findings": findings}
 
 
-def add_error(report: Report, studio: Studio, status: Status, out: Output) -> None:
+def add_error(report: Report, studio: Studio, status: Status) -> None:
     """Why it does not work, what to try, and what the server said last."""
     if (error := status.error) is not None:
         by_hand = "Start the command by hand, in that folder, to see what it says." if report.server.command else ""
-        message, hint = studio.redactor.text(error.message), out.hint(error.hint or by_hand)
+        message, hint = studio.redactor.text(error.message), studio.redactor.text(error.hint or by_hand)
         http = http_json(error.http, studio.redactor) if error.http is not None else None
         report.facts |= {"error": message, "try": hint, "http": http}
         report.lines.append(f"  ✗ {message}")
