@@ -6,34 +6,21 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_studio.cli import sign_in
-from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, can_ask, frame, leave, prompt, say
+from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, can_ask, frame, say
 from mcp_studio.config.model import AnswerRule, Problem
 from mcp_studio.config.settings import load_answers
 from mcp_studio.errors import ConfigError, InputNeeded, SignInNeeded
-from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping, pretty
+from mcp_studio.jsontext import Json, items_of, mapping, pretty
 from mcp_studio.present.blocks import joined, message_blocks, plain
 from mcp_studio.present.browser import open_page
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.examples import example
-from mcp_studio.schema.field import (
-    AS_JSON,
-    Choice,
-    Choices,
-    Field,
-    Flag,
-    Form,
-    Object,
-    SchemaProblem,
-    errors,
-    inner,
-    is_secret,
-    resolve_union,
-)
+from mcp_studio.schema.field import AS_JSON, Choice, Choices, Field, Flag, Form, errors, is_secret
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import get_or_none as at
 from mcp_studio.schema.place import pointer
@@ -57,20 +44,23 @@ class Refused(NamedTuple):
 
 
 def _refused(request: InputRequest) -> Refused:
-    about: dict[str, Json] = {"asked": request.kind, "question": request.message}
+    detail: dict[str, Json] = {"asked": request.kind, "question": request.message}
     if request.kind == "approval":
         why = f"{request.subject} needs approval: {', '.join(request.reasons)}."
-        return Refused(InputNeeded(why, hint="Approve it: --yes"), {**about, "arguments": request.arguments})
+        return Refused(InputNeeded(why, hint="Approve it: --yes"), {**detail, "arguments": request.arguments})
     match request.kind:
         case "url":
-            what, more = "for a page to be opened", {"url": request.url}
+            what = "for a page to be opened"
+            detail["url"] = request.url
         case "sampling":
-            what, more = "for the answer of a model", {"params": dict(request.params)}
+            what = "for the answer of a model"
+            detail["params"] = dict(request.params)
         case _:
-            what, more = "for input", {"schema": request.schema}
+            what = "for input"
+            detail["schema"] = request.schema
     said = "; ".join(part for part in (request.message, request.note) if part) or "no reason given"
     hint = "Run it on a terminal to answer, or give --answer FILE."
-    return Refused(InputNeeded(f"{request.server} asks {what}: {said}", hint=hint), {**about, **more})
+    return Refused(InputNeeded(f"{request.server} asks {what}: {said}", hint=hint), detail)
 
 
 class Asker:
@@ -153,34 +143,33 @@ class Asker:
             asking.cancel()
         if asking not in done:
             await asyncio.wait((asking,))
-            if request.kind == "sign_in" and request.reply.done() and request.reply.result().action == "accept":
-                return  # whoever signed in has seen it
-            say("\n(the page is done)" if request.completed else "\n(the question was withdrawn)")
+            if request.kind != "sign_in":
+                say("\n(the page is done)" if request.completed else "\n(the question was withdrawn)")
             return
         try:
             asking.result()
         except EndOfInput:
             request.answer("cancel")
         except Left as left:
-            request.answer("decline" if left.args[0] == "decline" else "cancel")
+            request.answer(left.args[0])
 
     async def _put(self, request: InputRequest, inbox: Inbox) -> None:
-        if request.kind == "approval":
-            await self._approve(request)
-            return
-        if request.kind == "sign_in":
-            await sign_in.put(request, self.studio, self.lines, self.note)
-            return
-        about = f" ({safe(request.subject)} is waiting)" if request.subject else ""
-        say(f"{safe(request.server)} asks{about}:")
-        if request.note:
-            say(f"  {safe(request.note)}")
-        if request.kind == "url":
-            await visit(request, inbox, self.lines)
-        elif request.kind == "sampling":
-            await sample(request, self.lines)
-        else:
-            await fill(request, self.lines, self.studio.redactor)
+        if request.kind not in ("approval", "sign_in"):
+            about = f" ({safe(request.subject)} is waiting)" if request.subject else ""
+            say(f"{safe(request.server)} asks{about}:")
+            if request.note:
+                say(f"  {safe(request.note)}")
+        match request.kind:
+            case "approval":
+                await self._approve(request)
+            case "sign_in":
+                await sign_in.put(request, self.studio, self.lines, self.note)
+            case "url":
+                await _visit(request, inbox, self.lines)
+            case "sampling":
+                await _sample(request, self.lines)
+            case _:
+                await fill(request, self.lines, self.studio.redactor)
 
     async def _approve(self, request: InputRequest) -> None:
         say(f"{safe(request.subject)} asks for approval: {', '.join(safe(reason) for reason in request.reasons)}")
@@ -199,9 +188,6 @@ def _rules(file: Path) -> tuple[AnswerRule, ...]:
 
 
 _HELP = "Enter takes what is in brackets, or leaves it out. :decline says no to the server, :cancel gives up."
-_DEEPEST = 6
-"""Objects in objects whose fields are asked for one by one."""
-_LEFT_OUT = object()
 
 
 async def fill(request: InputRequest, lines: Lines, redactor: Redactor) -> None:
@@ -216,77 +202,48 @@ async def fill(request: InputRequest, lines: Lines, redactor: Redactor) -> None:
     for problem in form.problems:
         say(safe(problem))
     say(_HELP)
-    value: dict[str, Json] = {}
-    fields = form.fields
     while True:
-        for field in fields:
-            value.pop(field.name, None)
-            value |= await _ask(field, "", request.server, lines, redactor)
+        value: dict[str, Json] = {}
+        for field in form.fields:
+            value |= await _ask(field, request.server, lines, redactor)
         if not (wrong := errors(quick(form, value))):
             break
         for problem in wrong:
             say(f"{safe(problem.place)}: {safe(problem.message)}")
-        fields = tuple(field for field in form.fields if any(_is_about(problem, field) for problem in wrong))
-        if not fields:
+        if not form.fields:
             raise Left("cancel")
     # Specification, client/elicitation: let the person review before it is sent.
-    frame(pretty(_hidden(form.root, value)))
-    prompt(f"Send this to {safe(request.server)}? [Y/n] ")
-    answer = (await lines.read()).strip().lower()
-    leave(answer)
-    if answer in ("", "y", "yes"):
+    secret = {field.name for field in form.fields if is_secret(field)}
+    frame(pretty({name: "(hidden)" if name in secret else item for name, item in value.items()}))
+    answer = await lines.answer(f"Send this to {safe(request.server)}? [Y/n] ")
+    if answer.strip().lower() in ("", "y", "yes"):
         request.answer("accept", value)
     else:
         request.answer("decline")
 
 
-def _is_about(problem: SchemaProblem, field: Field) -> bool:
-    return f"{problem.pointer}/".startswith(f"{pointer(field.name)}/")
-
-
-def _hidden(field: Field | None, value: Json) -> Json:
-    """The value without what looks secret."""
-    field = resolve_union(field, value) if field else None
-    if isinstance(value, dict):
-        return {key: _hidden(inner(field, key) if field else None, item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_hidden(inner(field, index) if field else None, item) for index, item in enumerate(value)]
-    return "(hidden)" if is_secret(field) else value
-
-
-async def _ask(field: Field, within: str, server: str, lines: Lines, redactor: Redactor) -> dict[str, Json]:
-    """Ask until the answer has a meaning; empty where the field is left out.
-
-    What is in a required object is asked for one by one, under names such as `who.name`, everything else as a whole.
-    """
-    label = f"{within}{field.name}"
-    if isinstance(field, Object) and field.required and label.count(".") < _DEEPEST and (fields := field.fields()):
-        found: dict[str, Json] = {}
-        for one in fields:
-            found |= await _ask(one, f"{label}.", server, lines, redactor)
-        return {field.name: found}
-    label = safe(label)
+async def _ask(field: Field, server: str, lines: Lines, redactor: Redactor) -> dict[str, Json]:
+    """Ask until the answer has a meaning; empty where the field is left out."""
+    label, secret = safe(field.name), is_secret(field)
     _describe(field, label, server)
-    default = f" [{safe(to_text(field, field.default), 200)}]" if field.has_default and not is_secret(field) else ""
+    default = f" [{safe(to_text(field, field.default), 200)}]" if field.has_default and not secret else ""
     while True:
-        prompt(f"{label}{default}: ")
-        text = await lines.read(hidden=is_secret(field))
-        leave(text)
+        text = await lines.answer(f"{label}{default}: ", hidden=secret)
         if not text.strip() and field.has_default:
             return {field.name: field.default}
         if not text.strip() and not field.required:
             return {}
         try:
-            value = _typed(field, text)
+            value = _value(field, text)
         except ValueError as problem:
             say(f"  {label} {safe(problem)}")
             continue
-        if is_secret(field):
+        if secret:
             redactor.learn(text)
         return {field.name: value}
 
 
-def _typed(field: Field, text: str) -> Json:
+def _value(field: Field, text: str) -> Json:
     """What a typed text means for a field.
 
     Raises:
@@ -319,13 +276,8 @@ def _describe(field: Field, label: str, server: str) -> None:
         say(f"  This looks like a secret. It goes to {safe(server)}.")
 
 
-async def visit(request: InputRequest, inbox: Inbox, lines: Lines) -> None:
-    """Show where it leads, open it on consent, and wait where a call is to be sent again.
-
-    Raises:
-        Left: the person declined or cancelled.
-        EndOfInput: there is nobody any more.
-    """
+async def _visit(request: InputRequest, inbox: Inbox, lines: Lines) -> None:
+    """Show where a page leads, open it on consent, and wait where a call is to be sent again."""
     page = judge(request.url)
     frame(request.message)
     say(f"It wants a page opened at {safe(page.host or 'no host')}")
@@ -336,94 +288,33 @@ async def visit(request: InputRequest, inbox: Inbox, lines: Lines) -> None:
         say(f"  {warning}")
     if page.refusal:
         say(f"  {page.refusal} It is not opened.")
-        prompt("Decline, or cancel the call? [D/c] ")
-        raise Left("cancel" if (await lines.read()).strip().lower() in ("c", "cancel", ":cancel") else "decline")
-    await _consent(request, inbox, lines, page.url)
+        raise Left("decline")
+    choice = ""
+    while choice not in ("o", "m", "d", "c"):
+        choice = (await lines.answer("Open it? [o]pen, [m]yself, [d]ecline, [c]ancel: ")).strip().lower()[:1]
+    if choice in ("d", "c"):
+        raise Left("decline" if choice == "d" else "cancel")
+    if choice == "o" and not await open_page(page.url):
+        say("  There is no browser to open it with; open the address above yourself.")
+    inbox.page_opened(request)
     if request.retries:
-        prompt("Press Enter when the page is done; :cancel gives up. ")
-        leave(await lines.read())
+        await lines.answer("Press Enter when the page is done; :cancel gives up. ")
         request.answer("accept")
 
 
-async def _consent(request: InputRequest, inbox: Inbox, lines: Lines, url: str) -> None:
-    while True:
-        prompt("Open it? [o]pen, [m]yself, [d]ecline, [c]ancel: ")
-        answer = (await lines.read()).strip().lower()
-        leave(answer)
-        if answer in ("d", "decline", "c", "cancel"):
-            raise Left("decline" if answer[0] == "d" else "cancel")
-        if answer in ("o", "open", "m", "myself"):
-            if answer[0] == "o" and not await open_page(url):
-                say("  There is no browser to open it with; open the address above yourself.")
-            inbox.page_opened(request)
-            return
-
-
-_SAMPLING_HELP = (
-    "Type what the model would say; a line with a single dot ends it. @FILE sends the result in a JSON file. "
-    ":decline refuses, :cancel gives up."
-)
-_SHOWN = ("modelPreferences", "maxTokens", "temperature", "stopSequences", "includeContext", "toolChoice", "metadata")
-
-
-async def sample(request: InputRequest, lines: Lines) -> None:
-    """Show the messages, take the reply, and answer.
-
-    Raises:
-        Left: the person declined or cancelled.
-        EndOfInput: there is nobody any more.
-    """
+async def _sample(request: InputRequest, lines: Lines) -> None:
+    """Show the messages, and take what the model would say."""
+    params = dict(request.params)
     say("It wants a model to answer:")
-    _show(request.params)
-    say(_SAMPLING_HELP)
-    while True:
-        try:
-            request.answer("accept", await _reply(lines))
-            return
-        except ValueError as problem:
-            say(f"  {safe(problem)}")
-
-
-def _show(params: dict[str, Json]) -> None:
-    """The request, readable, behind a bar."""
-    if isinstance(prompt_text := params.get("systemPrompt"), str):
-        frame(f"system: {prompt_text}")
-    for message in items_of(params.get("messages")):
+    if isinstance(system := params.pop("systemPrompt", None), str):
+        frame(f"system: {system}")
+    for message in items_of(params.pop("messages", None)):
         text = joined(map(plain, message_blocks(message)))
         frame(f"{mapping(message).get('role', '?')}: {text}")
-    for tool in items_of(params.get("tools")):
-        known = mapping(tool)
-        frame(f"tool {known.get('name', '?')}: {known.get('description', '')}")
-    more = {key: params[key] for key in _SHOWN if key in params}
-    if more:
-        frame(pretty(cast("Json", more)))
-
-
-async def _reply(lines: Lines) -> Json:
-    typed: list[str] = []
-    while True:
-        prompt("> " if not typed else "… ")
-        line = await lines.read()
-        if not typed:
-            leave(line)
-            if line.startswith("@"):
-                return _from_file(line[1:].strip())
-        if line == ".":
-            break
-        typed.append(line)
-    if not "".join(typed).strip():
-        raise ValueError("An answer needs some text.")
-    return message_result("\n".join(typed))
-
-
-def _from_file(name: str) -> Json:
-    file = Path(name).expanduser()
-    try:
-        value = loads(file.read_bytes(), exact=True)
-    except OSError as problem:
-        raise ValueError(f"{file} cannot be read: {problem.strerror or problem}.") from None
-    except JsonProblem as problem:
-        raise ValueError(f"{file} is no valid JSON: {problem}.") from None
-    if not isinstance(value, dict) or "content" not in value:
-        raise ValueError(f"{file} is no sampling result: it needs `content`.")
-    return {**message_result(""), **value}
+    if params:
+        frame(pretty(params))
+    say("Type what the model would say; a line with a single dot ends it. :decline refuses, :cancel gives up.")
+    reply: list[str] = []
+    while (line := await lines.answer("… " if reply else "> ")) != ".":
+        reply.append(line)
+    request.answer("accept", message_result("\n".join(reply)))

@@ -20,10 +20,15 @@ except ImportError:  # Windows
 
 _LONGEST = 64 * 1024
 """Bytes of one typed line."""
+_YES = ("y", "yes")
 
 
 class EndOfInput(Exception):
     """The person closed the input (Ctrl-D)."""
+
+
+class Left(Exception):
+    """The person typed `:decline` or `:cancel`; the argument is the action."""
 
 
 def can_ask() -> bool:
@@ -31,12 +36,41 @@ def can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-class Lines:
-    """Lines of a terminal; only while `read` waits is anything taken from it."""
+def say(text: str) -> None:
+    """One line of our own words; foreign parts of it have to be safe already."""
+    prompt(text + "\n")
 
-    def __init__(self, fd: int = 0) -> None:
-        self._fd = fd
+
+def prompt(text: str) -> None:
+    """The same without an end of the line."""
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+def frame(text: str) -> None:
+    """Foreign text behind a bar on every line: a server cannot draw what looks like ours."""
+    for line in safe(text, 20_000, lines=True).split("\n"):
+        say(f"  │ {line}")
+
+
+class Lines:
+    """Lines of the terminal; only while `read` waits is anything taken from it."""
+
+    def __init__(self) -> None:
         self._text = b""
+
+    async def answer(self, question: str, *, hidden: bool = False, long: bool = False) -> str:
+        """Ask for one line; `hidden` and `long` as of `read`.
+
+        Raises:
+            Left: it is one of the words that leave a question.
+            EndOfInput: there is no more.
+        """
+        prompt(question)
+        text = await self.read(hidden=hidden, long=long)
+        if text.strip() in (":decline", ":cancel"):
+            raise Left(text.strip().removeprefix(":"))
+        return text
 
     async def read(self, *, hidden: bool = False, long: bool = False) -> str:
         """The next line without its end.
@@ -48,7 +82,7 @@ class Lines:
         Raises:
             EndOfInput: there is no more.
         """
-        with _without("ECHO" if hidden else "ICANON" if long else "", self._fd):
+        with _without("ECHO" if hidden else "ICANON" if long else ""):
             while b"\n" not in self._text:
                 data = await self._wait()
                 if not data or data == b"\x04" or len(self._text) > _LONGEST:
@@ -65,72 +99,51 @@ class Lines:
         if sys.platform == "win32":
             return (await asyncio.to_thread(sys.stdin.readline)).encode()
         loop, ready = asyncio.get_running_loop(), asyncio.Event()
-        loop.add_reader(self._fd, ready.set)
+        loop.add_reader(0, ready.set)
         try:
             await ready.wait()
         finally:
-            loop.remove_reader(self._fd)
+            loop.remove_reader(0)
         try:
-            return os.read(self._fd, 4096)
+            return os.read(0, 4096)
         except OSError:
             return b""
 
 
 _ERASED = re.compile(rb"[^\x7f\x08]?[\x7f\x08]|.*\x15", re.DOTALL)
 """What backspace and ctrl+u take out of a line that the terminal does not edit."""
-_before: dict[int, list[Any]] = {}
-"""How terminals were whose modes are changed at the moment."""
+_modes: list[Any] = []
+"""The modes of the terminal as they were, while one is off."""
 
 
 @contextmanager
-def _without(mode: str, fd: int) -> Generator[None]:
-    """Switch a mode of a terminal off: `ECHO`, or `ICANON`, which edits lines."""
-    if termios is None or not mode or not os.isatty(fd):
+def _without(mode: str) -> Generator[None]:
+    """Switch a mode of the terminal off: `ECHO`, or `ICANON`, which edits lines."""
+    if termios is None or not mode or not os.isatty(0):
         yield
         return
-    _before[fd] = termios.tcgetattr(fd)
-    changed = termios.tcgetattr(fd)
+    _modes[:] = termios.tcgetattr(0)
+    changed = termios.tcgetattr(0)
     changed[3] &= ~getattr(termios, mode)
-    termios.tcsetattr(fd, termios.TCSANOW, changed)
+    termios.tcsetattr(0, termios.TCSANOW, changed)
     try:
         yield
     finally:
-        _set_back()
+        _reset()
 
 
 def restore() -> None:
-    """Set terminals back where nobody has ended the line, also while a thread still waits for it."""
-    if _before:
-        _set_back()
+    """Reset the terminal where nobody has ended the line, also while a thread still waits for it."""
+    if _modes:
+        _reset()
         say("")
 
 
-def _set_back() -> None:
-    while _before and termios is not None:
+def _reset() -> None:
+    if _modes and termios is not None:
         with suppress(OSError, termios.error):
-            fd, before = _before.popitem()
-            termios.tcsetattr(fd, termios.TCSANOW, before)
-
-
-class Left(Exception):
-    """The person said `:decline` or `:cancel`; the argument is the action."""
-
-
-def leave(text: str) -> None:
-    """Raise `Left` where a line is one of the words that leave a question."""
-    if text.strip() in (":decline", ":cancel"):
-        raise Left(text.strip().removeprefix(":"))
-
-
-def say(text: str) -> None:
-    """One line of our own words; foreign parts of it have to be safe already."""
-    prompt(text + "\n")
-
-
-def prompt(text: str) -> None:
-    """The same without an end of the line."""
-    sys.stderr.write(text)
-    sys.stderr.flush()
+            termios.tcsetattr(0, termios.TCSANOW, _modes)
+        _modes.clear()
 
 
 async def agrees(lines: Lines, question: str) -> bool:
@@ -140,16 +153,34 @@ async def agrees(lines: Lines, question: str) -> bool:
         EndOfInput: there is nobody any more.
     """
     prompt(f"{question} [y/N] ")
-    return (await lines.read()).strip().lower() in ("y", "yes")
+    return (await lines.read()).strip().lower() in _YES
 
 
-def frame(text: str) -> None:
-    """Foreign text behind a bar on every line: a server cannot draw what looks like ours."""
-    for line in safe(text, 20_000, lines=True).split("\n"):
-        say(f"  │ {line}")
+def confirm(question: str, *, default: bool = False) -> bool:
+    """The same without an event loop; Enter gives the default. Blocks."""
+    prompt(f"{question} {'[Y/n]' if default else '[y/N]'} ")
+    line = sys.stdin.readline()
+    return line.strip().lower() in _YES or (default and line == "\n")
 
 
-_TRIES = 3
+def typed(text: str) -> str:
+    """One line, not shown. Blocks.
+
+    Raises:
+        EOFError: there is none.
+    """
+    if sys.platform == "win32":
+        return getpass(text)
+    prompt(text)
+    with _without("ECHO"):
+        # A terminal gives one line at a time: what is typed ahead is for whoever reads next.
+        line = os.read(0, _LONGEST)
+    say("")
+    if not line:
+        raise EOFError
+    return line.decode("utf-8", "replace").rstrip("\r\n")
+
+
 _SHORTEST = 8
 _asked: list[bool] = []
 """What was asked for in this process: a passphrase that opened the file is not asked for again."""
@@ -176,10 +207,7 @@ def ask(new: bool) -> str:
 
 def _new() -> str:
     say("Secrets are kept in a file here that is encrypted under a passphrase. There is none yet: make one up.")
-    for _ in range(_TRIES):
-        first = typed(f"New passphrase ({_SHORTEST} characters or more): ")
-        if not first:
-            break
+    while first := typed(f"New passphrase ({_SHORTEST} characters or more): "):
         if len(first) < _SHORTEST:
             say(f"That is too short: it has {len(first)} characters.")
         elif typed("The same again: ") == first:
@@ -187,24 +215,3 @@ def _new() -> str:
         else:
             say("These two are not the same.")
     return ""
-
-
-def typed(text: str) -> str:
-    """One line, not shown.
-
-    Raises:
-        EOFError: there is none.
-    """
-    if sys.platform == "win32":
-        return getpass(text)
-    prompt(text)
-    line = b""
-    with _without("ECHO", 0):
-        # Byte by byte: what is typed ahead is for whoever reads next.
-        while not line.endswith(b"\n"):
-            byte = os.read(0, 1)
-            if not byte:
-                raise EOFError
-            line += byte
-    say("")
-    return line[:-1].decode("utf-8", "replace").rstrip("\r")

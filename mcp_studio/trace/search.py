@@ -38,15 +38,18 @@ def take(recording: Recording, query: Query) -> Snapshot:
     return Snapshot(columns, len(columns), comments)
 
 
-def select(recording: Recording, query: Query) -> array[int]:
+def select(recording: Recording, query: Query, above: int = 0) -> array[int]:
     """The numbers of all entries that a query asks for, ascending. Blocks; in a thread, `take` and `scan` instead.
+
+    Args:
+        above: only entries with higher numbers.
 
     Raises:
         TooSlow: a regex takes too long.
     """
     reader = recording.reader()
     try:
-        parts = [part.numbers for part in scan(take(recording, query), query, reader)]
+        parts = [part.numbers for part in scan(take(recording, query), query, reader, above)]
     finally:
         reader.close()
     found = array("Q")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mcp_studio.present import units
+from mcp_studio.present import servers
 from mcp_studio.safetext import safe
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.lint.rules import SEVERITIES, Finding, Severity, worst
@@ -58,24 +58,16 @@ def text(parts: Sequence[tuple[str, WireMessage]]) -> str:
     return "\n".join(lines)
 
 
-def count(ledger: Ledger) -> str:
-    """`2 errors, 1 hint`; empty where nothing was found."""
-    known = ((units.plural(ledger.counts[severity], severity)) for severity in SEVERITIES if ledger.counts[severity])
-    return ", ".join(known)
-
-
 def parts(ledger: Ledger) -> Iterator[Part]:
     """What was found on a server, grouped, worst first."""
     groups = ledger.groups()
     if not groups:
         return
-    yield f"\nFindings: {count(ledger)}\n", "b $accent"
+    yield f"\nFindings: {servers.finding_counts(ledger)}\n", "b $accent"
     for group in groups[:_MOST]:
-        finding = group.first
-        times = f" ({group.count:,} times, last on message {group.last})" if group.count > 1 else ""
-        what = f"and others of the rule {finding.rule}" if group.others else safe(finding.text, 400)
-        yield f"  {sign(finding.severity)} {what}{times}\n", _LOOKS[finding.severity]
-        yield f"    {finding.section}, message {finding.number} {safe(finding.pointer, 120)}".rstrip() + "\n", "$quiet"
+        what, where = servers.finding(group)
+        yield f"  {sign(group.first.severity)} {what}\n", _LOOKS[group.first.severity]
+        yield f"    {where}\n", "$quiet"
     if len(groups) > _MOST:
         yield f"  and {len(groups) - _MOST} more\n", "$quiet"
 

@@ -143,7 +143,7 @@ def test_forgetting_tells_nobody(world: World, cli: Cli) -> None:
 def test_a_client_is_forgotten_though_nobody_is_signed_in_and_that_is_said_only_then(world: World, cli: Cli) -> None:
     configured(world, BROWSER)
     nothing = cli("auth", "forget", "mine", "--client")
-    assert nothing.code == 0 and "Nobody was signed in to mine. Nothing is known of a client there." in nothing.err
+    assert nothing.code == 0 and "Nobody was signed in to mine.\nNothing is known of a client there." in nothing.err
     cli("auth", "login", "mine")
     assert "forgotten: the sign-in to mine\n" in cli("auth", "forget", "mine").err
     done = cli("auth", "forget", "mine", "--client", "--json")
@@ -334,7 +334,7 @@ def test_a_failing_step_is_told_with_what_should_have_been_sent(cli: Cli) -> Non
         (["auth", "login", "mine", "--client-secret", "abc"], "list of processes"),
         (["auth", "login", "mine", "--client-secret", "-"], "--client-id ID is missing"),
         (["auth", "login", "mine", "--step"], "--step needs a terminal"),
-        (["auth", "login", "mine", "--redirect", ""], "there is no address"),
+        (["auth", "login", "mine", "--redirect", ""], "--redirect is empty"),
         (["auth", "status", "--scope", "a"], "--scope is for `auth login`"),
         (["auth", "logout", "mine", "other"], "`other` is too much"),
         (["auth", "login", "program"], "a program on this machine"),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import AsyncMock
+
 import pytest
 
-from mcp_studio.cli.verbs.doctor import remote_lines
+from mcp_studio.cli.verbs.doctor import Report, add_remote
 from mcp_studio.config.model import Auth, AuthKind, ServerConfig
 
 
@@ -12,8 +16,9 @@ from mcp_studio.config.model import Auth, AuthKind, ServerConfig
     "kind, words",
     [("", "nobody is: mcp-studio auth login "), ("client_credentials", "by itself (client_credentials)")],
 )
-def test_nobody_is_told_to_sign_in_where_nobody_can(kind: AuthKind, words: str) -> None:
-    server = ServerConfig("one", url="https://one.example/mcp", auth=Auth(kind=kind))
-    report = {"tls": "", "proxy": None, "signIn": {"signedIn": False}, "state": "needs_auth"}
-    (said,) = [line for line in remote_lines(report, server) if "signed in" in line]
-    assert words in said
+async def test_nobody_is_told_to_sign_in_where_nobody_can(kind: AuthKind, words: str) -> None:
+    report = Report(ServerConfig("one", url="https://one.example/mcp", auth=Auth(kind=kind)), "needs_auth")
+    studio: Any = SimpleNamespace(account=AsyncMock(return_value=None))
+    await add_remote(report, studio)
+    (said,) = [line for line in report.lines if "signed in" in line]
+    assert words in said and report.facts["signIn"] == {"signedIn": False}

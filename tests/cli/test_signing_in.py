@@ -11,9 +11,9 @@ import pytest
 from mcp_studio.auth.model import Account, AuthExchange, AuthStep, NextRequest, SignInState
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.cli import accounts
-from mcp_studio.cli import sign_in as sign_in_words
+from mcp_studio.cli import sign_in as sign_in_module
 from mcp_studio.cli.output import SignInAt
-from mcp_studio.cli.sign_in import Guide, Opener
+from mcp_studio.cli.sign_in import Guide
 from mcp_studio.cli.terminal import EndOfInput, Lines
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.signal import Signal
@@ -27,7 +27,7 @@ HOUR = 3_600.0
 class Acted(SignIn):
     """A sign-in that goes through the states it is given, each left by the answer that belongs to it."""
 
-    def __init__(self, *states: SignInState, opens: bool = False, listens: bool = True) -> None:
+    def __init__(self, *states: SignInState, listens: bool = True) -> None:
         self.server, self.changed = "mine", Signal[SignIn]()
         self.states = list(states)
         self.state = "running"
@@ -39,7 +39,6 @@ class Acted(SignIn):
         self.refusal, self.warnings = "", ()
         self.did: list[str] = []
         self.client_reason = "None is registered."
-        self.opener = Opener("true" if opens else "none")
         self._left = asyncio.Event()
 
     async def run(self) -> None:
@@ -48,9 +47,7 @@ class Acted(SignIn):
             self.next_request = NextRequest("the metadata", "GET", "https://a.example/x\x1b", (("accept", "a"),), "")
             self._left.clear()
             self.changed.emit(self)
-            opening = asyncio.ensure_future(self.open_page())
             await self._left.wait()
-            opening.cancel()
             if self.state == "cancelled":
                 self.changed.emit(self)
                 return
@@ -70,6 +67,8 @@ class Acted(SignIn):
         self._do("run through")
 
     def choose(self, issuer: str) -> None:
+        if issuer not in self.choices:
+            raise UsageError("That is none.")
         self._do(issuer)
 
     def give_client(self, client_id: str, secret: str = "") -> None:
@@ -81,11 +80,6 @@ class Acted(SignIn):
         if not redirect_url.startswith(REDIRECT):
             raise UsageError("That is not where the browser was sent to.", hint=f"It begins with {REDIRECT}.")
         self._do("pasted")
-
-    async def open_page(self) -> bool:
-        self.opened = await self.opener(self.authorization_url) or self.opened
-        self.changed.emit(self)
-        return self.opened
 
     async def set_aside(self) -> None:
         self.did.append("set aside")
@@ -114,29 +108,28 @@ class Typed(Lines):
         raise AssertionError
 
 
-async def guided(sign_in: Acted, lines: Lines | None) -> list[str]:
+async def guided(sign_in: Acted, lines: Lines | None, browser: str = "none") -> list[str]:
     notes: list[str] = []
-    guide = Guide(sign_in, notes.append, lines, sign_in.opener, finish="mcp-studio auth login mine")
-    await guide.run(sign_in.run())
+    await Guide(sign_in, notes.append, lines, browser, finish="mcp-studio auth login mine").run()
     return notes
 
 
 @pytest.mark.parametrize(
     ("states", "typed", "did"),
     [
-        (["choosing"], ["", "3", "x", "2"], ["https://two.example"]),
-        (["client"], ["", "bad", "", "me", "hush"], ["me:hush"]),
+        (["choosing"], ["2"], ["https://two.example"]),
+        (["client"], ["me", "hush"], ["me:hush"]),
         (["paused", "paused"], ["", "r"], ["go on", "run through"]),
         (["browser"], ["nonsense", f"{REDIRECT}?code=a"], ["pasted"]),
     ],
 )
-def test_what_is_needed_is_asked_until_the_answer_is_one(
+def test_what_is_needed_is_asked(
     states: list[SignInState], typed: list[str], did: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def main() -> Acted:
         sign_in = Acted(*states)
         notes = await guided(sign_in, Typed(*typed))
-        assert notes == ["    GET https://a.example  200, 12 ms", "✓ what protects the server: https://auth.example"]
+        assert notes == ["✓ what protects the server: https://auth.example"]
         return sign_in
 
     assert run(main()).did == did
@@ -150,14 +143,20 @@ def test_a_wrong_address_is_told_and_asked_again(capsys: pytest.CaptureFixture[s
     assert "Sign in at auth.example:" in err and "That is not where the browser was sent to. It begins with" in err
 
 
-async def guided_once(lines: Lines, *states: SignInState, opens: bool = False) -> Acted:
-    sign_in = Acted(*(states or ("browser",)), opens=opens)
-    await guided(sign_in, lines)
+async def guided_once(lines: Lines, *states: SignInState, browser: str = "none") -> Acted:
+    sign_in = Acted(*(states or ("browser",)))
+    await guided(sign_in, lines, browser)
     return sign_in
 
 
+@pytest.mark.parametrize(("state", "typed"), [("choosing", ["3"]), ("client", ["bad", ""])])
+def test_an_answer_that_is_none_ends_it(state: SignInState, typed: list[str]) -> None:
+    with pytest.raises(UsageError):
+        run(guided_once(Typed(*typed), state))
+
+
 def test_enter_opens_the_browser_again_and_where_there_is_none_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    run(guided_once(Typed("", f"{REDIRECT}?code=a"), opens=True))
+    run(guided_once(Typed("", f"{REDIRECT}?code=a"), browser="true"))
     assert "The browser was asked to open it." in (err := capsys.readouterr().err) and "no browser" not in err
     run(guided_once(Typed("", f"{REDIRECT}?code=a")))
     assert "There is no browser here to open it with." in capsys.readouterr().err
@@ -169,17 +168,6 @@ def test_whoever_gives_up_has_cancelled(state: SignInState, lines: Typed) -> Non
     lines = Typed(*lines._lines, ends=lines._ends)  # type: ignore[attr-defined]  # one for each state
     with pytest.raises(SignInNeeded):
         run(guided_once(lines, state))
-
-
-async def test_input_that_ends_does_not_end_what_the_browser_can_still_finish() -> None:
-    sign_in = Acted("browser", opens=True)
-    following = asyncio.ensure_future(guided(sign_in, Typed(ends=True)))
-    await sign_in.opener.tried.wait()
-    for _ in range(20):
-        await asyncio.sleep(0)
-    assert not following.done()
-    sign_in.go_on()
-    await following
 
 
 async def test_without_anybody_the_page_is_handed_out_for_later() -> None:
@@ -199,13 +187,13 @@ def test_where_nothing_can_be_set_aside_that_is_the_reason(monkeypatch: pytest.M
         run(guided(Acted("browser"), None))
 
 
-async def test_without_anybody_a_browser_is_waited_for() -> None:
-    sign_in = Acted("browser", opens=True)
-    following = asyncio.ensure_future(guided(sign_in, None))
-    await sign_in.opener.tried.wait()
-    for _ in range(20):
-        await asyncio.sleep(0)
-    assert not following.done() and sign_in.opened
+async def test_without_anybody_a_browser_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = asyncio.Event()
+    monkeypatch.setattr(sign_in_module, "say", lambda text: waiting.set() if text.startswith("Waiting 15 m") else None)
+    sign_in = Acted("browser")
+    following = asyncio.ensure_future(guided(sign_in, None, "true"))
+    await waiting.wait()
+    assert not following.done()
     sign_in.go_on()
     await following
 
@@ -228,28 +216,32 @@ async def test_cancelling_the_one_who_follows_cancels_the_sign_in() -> None:
     assert sign_in.state == "cancelled"
 
 
-def told(environ: dict[str, str], **facts: object) -> list[str]:
-    async def main() -> list[str]:
-        sign_in = Acted()
-        for name, value in facts.items():
-            setattr(sign_in, name, value)
-        waiting = sign_in_words.waiting_lines(sign_in, environ, asks=True)
-        return [*sign_in_words.page_lines(sign_in), *waiting]
+@pytest.mark.parametrize(
+    ("environ", "line"),
+    [
+        ({"SSH_CONNECTION": "192.0.2.1 5 192.0.2.9 2222", "USER": "ada"}, "-p 2222 ada@192.0.2.9"),
+        ({"SSH_TTY": "/dev/pts/1"}, "HOST"),
+    ],
+)
+def test_over_ssh_the_way_back_is_told(
+    environ: dict[str, str], line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("SSH_CONNECTION", "SSH_TTY", "USER", "LOGNAME"):
+        monkeypatch.delenv(name, raising=False)
+    run(guided_once(Typed(f"{REDIRECT}?code=a")))
+    assert "ssh" not in capsys.readouterr().err
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    run(guided_once(Typed(f"{REDIRECT}?code=a")))
+    assert f"  ssh -N -L 7338:127.0.0.1:7338 {line}\n" in capsys.readouterr().err
 
-    return run(main())
 
-
-def test_over_ssh_the_way_back_is_told() -> None:
-    lines = told({"SSH_CONNECTION": "192.0.2.1 5 192.0.2.9 2222", "USER": "ada"})
-    assert "  ssh -N -L 7338:127.0.0.1:7338 -p 2222 ada@192.0.2.9" in lines
-    assert not any("ssh" in line for line in told({}))
-    assert "  ssh -N -L 7338:127.0.0.1:7338 HOST" in told({"SSH_TTY": "/dev/pts/1"})
-
-
-def test_nothing_foreign_is_live_and_warnings_stand_under_the_page() -> None:
-    lines = told({}, warnings=("The page is on this machine.",), authorization_url="http://a.example/\x1b[2J\u202ex")
-    assert "  The page is on this machine." in lines
-    assert not any("\x1b" in line or "\u202e" in line for line in lines)
+def test_nothing_foreign_is_live_and_warnings_stand_under_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    sign_in = Acted("browser")
+    sign_in.warnings, sign_in.authorization_url = ("The page is on this machine.",), "http://a.example/\x1b[2J\u202ex"
+    run(guided(sign_in, Typed(f"{REDIRECT}?code=a")))
+    shown = capsys.readouterr().err
+    assert "  The page is on this machine.\n" in shown and "\x1b" not in shown and "\u202e" not in shown
 
 
 def account(**facts: object) -> Account:

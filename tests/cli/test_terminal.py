@@ -183,9 +183,7 @@ def test_a_page_is_shown_whole_and_opened_only_by_the_person(terminal: Start) ->
 
 def test_a_page_that_must_not_be_opened_cannot_be(terminal: Start) -> None:
     screen = terminal("call", "page", "url=http://evil.example/", "--", *python_server("raw_asks"))
-    screen.until("Decline, or cancel")
-    assert "It is not opened" in screen.text()
-    screen.press(b"\n")
+    screen.until("It is not opened")
     assert finish(screen) == 0
     assert '"action": "decline"' in screen.text()
 

@@ -1,89 +1,47 @@
-"""`config`: show and change the configuration."""
+"""`config`: show and change the configuration, and the secrets that `${keyring:NAME}` stands for in it."""
 
 from __future__ import annotations
 
+import os
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
+from mcp_studio.call.saved import folders
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, table
-from mcp_studio.cli.terminal import can_ask, prompt
-from mcp_studio.cli.verbs import secrets
+from mcp_studio.cli.terminal import can_ask, confirm, typed
+from mcp_studio.config.expand import uses
 from mcp_studio.config.importers import foreign_files, from_command, parse_paste, suggest_name
 from mcp_studio.config.load import TrustStore, load, written
-from mcp_studio.config.model import Config, ServerConfig, Untrusted
+from mcp_studio.config.model import Config, Keeping, ServerConfig, Untrusted
 from mcp_studio.config.save import put_server, remove_server, set_value
-from mcp_studio.config.secrets import Offer, offers, placed
+from mcp_studio.config.secrets import Offer, map_texts, offers, placed
 from mcp_studio.config.servers import to_table
 from mcp_studio.config.table import nearest
-from mcp_studio.errors import InputNeeded, UsageError
+from mcp_studio.errors import ConfigError, InputNeeded, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
 from mcp_studio.present.definition import cautions
 from mcp_studio.safetext import safe
 from mcp_studio.vault import keyring
+from mcp_studio.vault.base import VaultRefused
 
-
-def without_secrets(servers: Sequence[ServerConfig], options: Options, out: Output) -> list[ServerConfig]:
-    """The entries as they are to be written: references stand for what was kept.
-
-    Raises:
-        ConfigError: a secret could not be kept; nothing is to be written then.
-    """
-    files = [Path(name).expanduser() for name in options.values("--config")]
-    keeping = written(Paths.default(), Path.cwd(), files=[file for file in files if file.exists()]).settings.secrets
-    if keeping == "memory" and options.flag("--keyring"):
-        hint = '[secrets] store = "keyring" or "file" in config.toml keeps them.'
-        raise UsageError("Secrets are kept in memory only: they would be gone when this command ends.", hint=hint)
-    taken = set(keyring.names())
-    done: list[ServerConfig] = []
-    for server in servers:
-        found = offers(server, taken)
-        for offer in found:
-            out.redactor.learn(offer.value)
-        chosen = [offer for offer in found if _wanted(offer, server, options, keeping != "memory")]
-        kept = _kept(chosen, out)
-        taken |= {offer.name for offer in kept}
-        for offer in found:
-            if offer not in chosen:
-                out.warn(f"{_where(server, offer)} stands in the file in clear")
-        done.append(placed(server, kept) if kept else server)
-    return done
-
-
-def _where(server: ServerConfig, offer: Offer) -> str:
-    return f"servers.{server.name}.{offer.key}"
-
-
-def _wanted(offer: Offer, server: ServerConfig, options: Options, keeps: bool) -> bool:
-    if options.flag("--keyring"):
-        return True
-    if not keeps or options.flag("--yes") or not (can_ask() and sys.stdin.isatty()):
-        return False
-    prompt(
-        f"{safe(_where(server, offer), 200)} looks like a secret. Keep it as {safe(offer.name, 80)}, and write "
-        f"${{keyring:{safe(offer.name, 80)}}} into the file? [Y/n] "
-    )
-    line = sys.stdin.readline()
-    return bool(line) and line.strip().lower() in ("", "y", "yes")
-
-
-def _kept(chosen: Sequence[Offer], out: Output) -> list[Offer]:
-    """The same, kept under names that nothing else has."""
-    done: list[Offer] = []
-    names: dict[str, str] = {}
-    for offer in chosen:
-        if offer.value not in names:
-            names[offer.value] = name = keyring.unused(offer.name, offer.value)
-            place = keyring.keep(name, offer.value)
-            out.note(f"kept {name} in {place}")
-        done.append(offer._replace(name=names[offer.value]))
-    return done
-
+_USAGE = {
+    "show": (0, 0, "config show"),
+    "path": (0, 0, "config path"),
+    "keys": (0, 0, "config keys"),
+    "add": (0, 1, "config add [--name NAME] URL, or -- COMMAND ARGS…, or - for an mcp.json snippet"),
+    "remove": (1, 1, "config remove NAME"),
+    "set": (2, 2, "config set KEY VALUE"),
+    "trust": (0, 0, "config trust"),
+    "import": (0, 1, "config import [FILE]"),
+    "secrets": (0, 2, "config secrets [list], set NAME [--from-env VARIABLE], or remove NAME"),
+}
+"""Word after `config` -> how many more words it takes, at least and at most, and how it is used."""
 
 Keys = Callable[[Mapping[str, str]], Sequence[tuple[str, str, str, str]]]
 """Gives the keys of the studio, with the person's own: id, keys, what they do, where."""
@@ -91,44 +49,49 @@ Keys = Callable[[Mapping[str, str]], Sequence[tuple[str, str, str, str]]]
 
 def run(options: Options, out: Output, keys: Keys) -> int:
     """Do what the word after `config` says; returns the exit code."""
-    word = options.words[0] if options.words else "show"
-    verbs: dict[str, Callable[[Options, Output], int]] = {
-        "show": _show, "path": _path, "add": _add, "remove": _remove, "set": _set, "trust": _trust, "import": _import,
-    }  # fmt: skip
+    word, *words = options.words or ["show"]
+    if word not in _USAGE:
+        raise UsageError(f"`config` knows no `{word}`.", hint=nearest(word, _USAGE))
+    least, most, _ = _USAGE[word]
+    if not least <= len(words) <= most:
+        raise _wrong_words("Words are missing." if len(words) < least else "There are too many words.", word)
     if word == "keys":
         return _keys(keys(_loaded(options, out).settings.keys), out)
-    if word == "secrets":
-        return secrets.run(options, out)
-    if word not in verbs:
-        raise UsageError(f"`config` knows no `{word}`.", hint=nearest(word, (*verbs, "keys", "secrets")))
-    return verbs[word](options, out)
+    verbs: dict[str, Callable[[list[str], Options, Output], int]] = {
+        "show": _show, "path": _path, "add": _add, "remove": _remove, "set": _set, "trust": _trust, "import": _import,
+        "secrets": _secrets,
+    }  # fmt: skip
+    return verbs[word](words, options, out)
+
+
+def _wrong_words(message: str, word: str) -> UsageError:
+    return UsageError(message, hint=f"mcp-studio {_USAGE[word][2]}")
 
 
 def _file(options: Options) -> Path:
-    files = options.values("--config")
+    files = _files(options)
     if len(files) > 1:
         raise UsageError("Only one file can be written at a time.")
-    return Path(files[0]).expanduser() if files else Paths.default().config_file
+    return files[0] if files else Paths.default().config_file
+
+
+def _files(options: Options) -> list[Path]:
+    return [Path(name).expanduser() for name in options.values("--config")]
+
+
+def _load(files: list[Path]) -> Config:
+    return load(Paths.default(), Path.cwd(), files=files)
 
 
 def _loaded(options: Options, out: Output) -> Config:
-    files = [Path(name).expanduser() for name in options.values("--config")]
-    config = load(Paths.default(), Path.cwd(), files=files)
+    config = _load(_files(options))
     for server in config.servers.values():
         for secret in server.secrets:
             out.redactor.learn(secret)
     return config
 
 
-def _words(options: Options, least: int, most: int, usage: str) -> list[str]:
-    words = options.words[1:]
-    if not least <= len(words) <= most:
-        raise UsageError("Words are missing." if len(words) < least else "There are too many words.", hint=usage)
-    return words
-
-
-def _path(options: Options, out: Output) -> int:
-    _words(options, 0, 0, "mcp-studio config path")
+def _path(_: list[str], options: Options, out: Output) -> int:
     out.data(str(_file(options)))
     return out.done(str(_file(options)))
 
@@ -139,9 +102,8 @@ def _keys(rows: Sequence[tuple[str, str, str, str]], out: Output) -> int:
     return out.done([{"id": row[0], "keys": row[1], "title": row[2], "scope": row[3]} for row in rows])
 
 
-def _show(options: Options, out: Output) -> int:
+def _show(_: list[str], options: Options, out: Output) -> int:
     """What is in force; entries as they are written, so that no secret is in it."""
-    _words(options, 0, 0, "mcp-studio config show")
     config = _loaded(options, out)
     settings, base = config.settings, Limits()
     limits = {item.name: value for item in fields(Limits) if (value := getattr(settings.limits, item.name)) is not None}
@@ -167,7 +129,7 @@ def _show(options: Options, out: Output) -> int:
         "theme": settings.theme,
         "secrets": settings.secrets,
         "limits": limits,
-        "servers": {name: _masked(to_table(server), out) for name, server in config.servers.items()},
+        "servers": {name: _masked(server, out) for name, server in config.servers.items()},
         "problems": [str(problem) for problem in config.problems],
         "untrusted": [question.file for question in config.untrusted],
     }
@@ -175,13 +137,9 @@ def _show(options: Options, out: Output) -> int:
     return 2 if config.problems else 0
 
 
-def _masked(value: Json, out: Output) -> Json:
-    """An entry without the secrets that somebody wrote into it."""
-    if isinstance(value, dict):
-        return {name: _masked(item, out) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_masked(item, out) for item in value]
-    return out.redactor.text(value) if isinstance(value, str) else value
+def _masked(server: ServerConfig, out: Output) -> Json:
+    """An entry as it is written, without the secrets that somebody wrote into it."""
+    return to_table(map_texts(server.written or server, lambda _, text: out.redactor.text(text)))
 
 
 def _line(server: ServerConfig) -> str:
@@ -192,18 +150,16 @@ def _line(server: ServerConfig) -> str:
     return f"{server.name}  {target}{state}{insecure}"
 
 
-def _add(options: Options, out: Output) -> int:
-    usage = "mcp-studio config add [--name NAME] URL, or -- COMMAND ARGS…, or - for an mcp.json snippet"
-    words = _words(options, 0, 1, usage)
+def _add(words: list[str], options: Options, out: Output) -> int:
     if options.command is not None:
         if words:
-            raise UsageError(f"`{words[0]}` is neither an option nor part of the command.", hint=usage)
+            raise _wrong_words(f"`{words[0]}` is neither an option nor part of the command.", "add")
         server = from_command(options.command)
         servers = [replace(server, name=suggest_name(server), secrets=())]
     elif words:
         servers = parse_paste(sys.stdin.read() if words == ["-"] else words[0])
     else:
-        raise UsageError("What is to be added?", hint=usage)
+        raise _wrong_words("What is to be added?", "add")
     if name := options.value("--name"):
         if len(servers) > 1:
             raise UsageError("--name names one server, but there are several.")
@@ -213,33 +169,32 @@ def _add(options: Options, out: Output) -> int:
 
 def _put(servers: Sequence[ServerConfig], options: Options, out: Output) -> int:
     file = _file(options)
-    known = load(Paths.default(), Path.cwd(), files=[file]).servers if file.exists() else {}
+    known = _load([file]).servers if file.exists() else {}
     for server in servers:
         if server.name in known and not options.flag("--yes"):
             raise UsageError(
                 f"There is a server `{server.name}` already.", hint="--name gives another, --yes replaces it."
             )
-    for server in without_secrets(servers, options, out):
+    for server in _without_secrets(servers, options, out):
         put_server(file, server)
         out.note(f"added {_line(server)}")
     return out.done([server.name for server in servers])
 
 
-def _remove(options: Options, out: Output) -> int:
-    (name,) = _words(options, 1, 1, "mcp-studio config remove NAME")
-    remove_server(_file(options), name)
-    out.note(f"removed {name}")
-    return out.done(name)
+def _remove(words: list[str], options: Options, out: Output) -> int:
+    remove_server(_file(options), words[0])
+    out.note(f"removed {words[0]}")
+    return out.done(words[0])
 
 
-def _set(options: Options, out: Output) -> int:
+def _set(words: list[str], options: Options, out: Output) -> int:
     """Set one value, and take it back where it would not load."""
-    key, text = _words(options, 2, 2, "mcp-studio config set KEY VALUE")
+    key, text = words
     file = _file(options)
     before = file.read_bytes() if file.exists() else b""
-    problems = {str(problem) for problem in load(Paths.default(), Path.cwd(), files=[file]).problems}
+    problems = {str(problem) for problem in _load([file]).problems}
     set_value(file, key.split("."), _toml(text))
-    wrong = [one for one in load(Paths.default(), Path.cwd(), files=[file]).problems if str(one) not in problems]
+    wrong = [one for one in _load([file]).problems if str(one) not in problems]
     if wrong:
         if before:
             file.write_bytes(before)
@@ -258,8 +213,7 @@ def _toml(text: str) -> Json:
         return text
 
 
-def _trust(options: Options, out: Output) -> int:
-    _words(options, 0, 0, "mcp-studio config trust")
+def _trust(_: list[str], options: Options, out: Output) -> int:
     config = _loaded(options, out)
     if not config.untrusted:
         out.note("There is nothing to agree to here.")
@@ -269,7 +223,7 @@ def _trust(options: Options, out: Output) -> int:
         out.note(f"{question.file} would use:")
         for line in _starts(question):
             out.note(f"  {line}")
-        if not options.flag("--yes") and not _agreed():
+        if not options.flag("--yes") and not (can_ask() and confirm("Use it?")):
             raise InputNeeded("Nobody has agreed; nothing was changed.", hint="--yes agrees.")
         store.agree(question.digest, question.file)
         out.note("It is in use from now on, until it changes.")
@@ -277,29 +231,19 @@ def _trust(options: Options, out: Output) -> int:
 
 
 def _starts(question: Untrusted) -> list[str]:
-    rows = [f"{_line(server)}{_environment(server)}" for server in question.servers]
-    return [safe(row) for row in rows] or ["settings only, no servers"]
+    rows: list[str] = []
+    for server in question.servers:
+        names = (*server.env, *server.inherit_env)
+        where = f"  (in {server.cwd})" if server.cwd else ""
+        environment = f"  (environment: {', '.join(names)})" if names else ""
+        asks = "".join(f"  ({caution})" for caution in cautions(server))
+        rows.append(safe(f"{_line(server)}{where}{environment}{asks}"))
+    return rows or ["settings only, no servers"]
 
 
-def _environment(server: ServerConfig) -> str:
-    names = (*server.env, *server.inherit_env)
-    where = f"  (in {server.cwd})" if server.cwd else ""
-    asks = "".join(f"  ({caution})" for caution in cautions(server))
-    return where + (f"  (environment: {', '.join(names)})" if names else "") + asks
-
-
-def _agreed() -> bool:
-    if not can_ask():
-        return False
-    sys.stderr.write("Use it? [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def _import(options: Options, out: Output) -> int:
-    words = _words(options, 0, 1, "mcp-studio config import [FILE]")
+def _import(words: list[str], options: Options, out: Output) -> int:
     if words:
-        config = load(Paths.default(), Path.cwd(), files=[Path(words[0]).expanduser()])
+        config = _load([Path(words[0]).expanduser()])
         for problem in config.problems:
             out.warn(problem)
         return _put([server.written or server for server in config.servers.values()], options, out)
@@ -309,3 +253,166 @@ def _import(options: Options, out: Output) -> int:
     if not found:
         out.note("There are no configuration files of other clients here.")
     return out.done([{"client": one.client, "file": str(one.file)} for one in found])
+
+
+# Secrets
+
+
+def _without_secrets(servers: Sequence[ServerConfig], options: Options, out: Output) -> list[ServerConfig]:
+    """The entries as they are to be written: references stand for what was kept.
+
+    Raises:
+        ConfigError: a secret could not be kept; nothing is to be written then.
+    """
+    existing = [file for file in _files(options) if file.exists()]
+    keeping = written(Paths.default(), Path.cwd(), files=existing).settings.secrets
+    keeps = options.flag("--keyring")
+    if keeps:
+        _refuse_memory(keeping)
+    asks = keeping != "memory" and not options.flag("--yes") and can_ask()
+    taken = set(keyring.names())
+    done: list[ServerConfig] = []
+    for server in servers:
+        chosen: list[Offer] = []
+        for offer in offers(server, taken):
+            out.redactor.learn(offer.value)
+            where = f"servers.{server.name}.{offer.key}"
+            if keeps or (asks and _agreed(offer, where)):
+                chosen.append(offer)
+            else:
+                out.warn(f"{where} stands in the file in clear")
+        names = {name: _keep(name, value, out) for name, value in {one.name: one.value for one in chosen}.items()}
+        taken |= set(names.values())
+        kept = [offer._replace(name=names[offer.name]) for offer in chosen]
+        done.append(placed(server, kept) if kept else server)
+    return done
+
+
+def _agreed(offer: Offer, where: str) -> bool:
+    name = safe(offer.name, 80)
+    about = f"{safe(where, 200)} looks like a secret."
+    return confirm(f"{about} Keep it as {name}, and write ${{keyring:{name}}} into the file?", default=True)
+
+
+def _keep(name: str, value: str, out: Output) -> str:
+    """Keep a secret under a name that nothing else has."""
+    free = keyring.unused(name, value)
+    out.note(f"kept {free} in {keyring.keep(free, value)}")
+    return free
+
+
+def _refuse_memory(keeping: Keeping) -> None:
+    if keeping == "memory":
+        hint = '[secrets] store = "keyring" or "file" in config.toml keeps them.'
+        raise UsageError("Secrets are kept in memory only: they would be gone when this command ends.", hint=hint)
+
+
+def _secrets(words: list[str], options: Options, out: Output) -> int:
+    """Do what the word after `config secrets` says; returns the exit code. Values are taken, and never shown."""
+    word, *names = words or ["list"]
+    if word not in ("list", "set", "remove"):
+        raise UsageError(f"`config secrets` knows no `{word}`.", hint=nearest(word, ("list", "set", "remove")))
+    if options.value("--from-env") and word != "set":
+        raise UsageError("--from-env is for `config secrets set`.")
+    if len(names) != (0 if word == "list" else 1):
+        raise _wrong_words("It is one name, and no value." if names else "Which name?", "secrets")
+    config = written(Paths.default(), Path.cwd(), files=_files(options))
+    if word == "list":
+        return _list_secrets(config, out)
+    return _set_secret(names[0], config, out) if word == "set" else _remove_secret(names[0], config, out)
+
+
+def _uses(config: Config) -> dict[str, list[Json]]:
+    """The names of secrets, and which keys of the configuration and saved calls use them."""
+    found: dict[str, list[Json]] = {}
+    for server in config.servers.values():
+        for name, key in uses(server):
+            found.setdefault(name, []).append({"where": f"servers.{server.name}.{key}", "file": server.source.file})
+    for saved in folders(Paths.default(), Path.cwd(), config.settings.calls).load().calls:
+        for reference in saved.references:
+            if reference.startswith("${keyring:"):
+                use: Json = {"where": f"saved call {saved.name}", "file": str(saved.file)}
+                found.setdefault(reference.removeprefix("${keyring:").removesuffix("}"), []).append(use)
+    return found
+
+
+def _list_secrets(config: Config, out: Output) -> int:
+    """Names that were kept, and names that are used."""
+    for problem in config.problems:
+        out.warn(problem)
+    known, used = keyring.names(), _uses(config)
+    names = sorted({*known, *used})
+    present: dict[str, bool] = {}
+    kind, place = "", ""
+    try:
+        if names:
+            vault = keyring.named()
+            kind, place = vault.kind, vault.place
+            present = {name: vault.get(name) is not None for name in names}
+    except VaultRefused as problem:
+        out.warn(f"{problem.message} {problem.hint}".strip())
+    rows: list[tuple[str, ...]] = []
+    result: list[Json] = []
+    for name in names:
+        there, before = present.get(name), known.get(name)
+        where = place if there else "not known" if there is None else "MISSING"
+        if before and before != kind:
+            where += f" (kept in: {before})"
+        users = used.get(name, [])
+        rows.append((name, where, ", ".join(use["where"] for use in users) or "not used"))
+        at = place if there else None
+        result.append({"name": name, "present": there, "place": at, "kept": before, "used": users})
+    for line in table(rows):
+        out.data(line)
+    if not rows:
+        out.note("No secrets have been given names. `mcp-studio config secrets set NAME` keeps one.")
+    return out.done(result)
+
+
+def _set_secret(name: str, config: Config, out: Output) -> int:
+    keyring.check_name(name)
+    _refuse_memory(config.settings.secrets)
+    there = keyring.named().get(name) is not None
+    if there and not out.options.flag("--yes"):
+        taken = f"There is a secret `{name}` already."
+        if not can_ask():
+            raise UsageError(taken, hint="--yes replaces it.")
+        if not confirm(f"{taken} Replace it?"):
+            raise InputNeeded("It was not replaced.", hint="--yes replaces it without asking.")
+    value = _value(name, out.options)
+    if not value.strip():
+        raise UsageError("The value is empty: nothing is kept.")
+    out.redactor.learn(value)
+    place = keyring.keep(name, value)
+    out.note(f"{'replaced' if there else 'kept'} {name} in {place}; ${{keyring:{name}}} stands for it")
+    return out.done({"name": name, "place": place, "replaced": there})
+
+
+def _value(name: str, options: Options) -> str:
+    """What is to be kept: from the environment, typed without being shown, or all of standard input."""
+    if variable := options.value("--from-env"):
+        if variable not in os.environ:
+            hint = nearest(variable, os.environ)
+            raise UsageError(f"The environment variable {variable} is not set.", hint=hint)
+        return os.environ[variable]
+    if can_ask():
+        try:
+            return typed(f"Value of {name} (not shown): ")
+        except EOFError:
+            return ""
+    try:
+        text = sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError:
+        raise UsageError("Standard input is not UTF-8 text.") from None
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _remove_secret(name: str, config: Config, out: Output) -> int:
+    known = list(keyring.names())
+    if not keyring.remove(name) and name not in known:
+        raise ConfigError(f"There is no secret `{name}`.", hint=nearest(name, known))
+    out.note(f"removed {name}")
+    users = _uses(config).get(name, [])
+    for use in users:
+        out.warn(f"{use['where']} uses it still ({use['file']})")
+    return out.done({"name": name, "used": users})

@@ -13,12 +13,11 @@ from mcp_studio.call.replay.runner import VERDICTS, Manner, Replayer, Result, su
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.questions import Asker
 from mcp_studio.cli.targets import configured, only, select, server_option
 from mcp_studio.cli.terminal import can_ask
 from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import Json, dumps
+from mcp_studio.jsontext import Json, dumps, mapping
 from mcp_studio.paths import Paths
 from mcp_studio.redact import MARK
 from mcp_studio.schema.place import Path, get_or_none, put
@@ -31,12 +30,6 @@ from mcp_studio.trace.query.parser import parse
 from mcp_studio.trace.search import select as chosen
 
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
-
-
-def _nothing(plan: planning.Plan, query: list[str]) -> str:
-    why = "; ".join(f"{one.method} {one.reason}" for one in plan.left_out[:5])
-    what = "The query chooses" if query else "The recording has"
-    return f"{what} nothing that can be sent again{f' ({why})' if why else ''}."
 
 
 def _servers(options: Options, config: Config, recorded: tuple[str, ...]) -> dict[str, str]:
@@ -55,22 +48,28 @@ def _servers(options: Options, config: Config, recorded: tuple[str, ...]) -> dic
     return {name: name for name in recorded}
 
 
-class Filling:
-    """Puts secrets in the places where the recording has none: those of `--set`, else those that a person types.
+class Secrets:
+    """What stands in the places where a recording has no secret: given by `--set`, else typed by a person.
 
     Raises:
-        UsageError: an option is not of the form FIELD=VALUE, or names a variable that is not set.
+        UsageError: an option is not of the form FIELD=VALUE.
+        StudioError: it names a variable that is not set.
     """
 
-    def __init__(self, studio: Studio, pairs: list[str], asker: Asker) -> None:
+    def __init__(self, studio: Studio, out: Output) -> None:
         self._studio = studio
-        self._asker = asker
+        self._asker = out.asker
         self._known: dict[str, str] = {}
-        for pair in pairs:
+        for pair in out.options.values("--set"):
             name, sign, value = pair.partition("=")
             if not sign or not name:
                 raise UsageError(f"--set: `{pair}` is not of the form FIELD=VALUE.")
-            self._keep(name, _REFERENCE.sub(_variable, value))
+            self._learn(name, _REFERENCE.sub(_variable, value))
+
+    def _learn(self, name: str, secret: str) -> str:
+        self._known[name] = secret
+        self._studio.manager.learn(secret)
+        return secret
 
     async def fill(self, step: Step, recorded: Recorded) -> dict[str, Json] | None:
         """The params with everything filled in; None where something is missing."""
@@ -93,16 +92,9 @@ class Filling:
         schema: Json = {
             "type": "object", "properties": {last: {"type": "string", "format": "password"}}, "required": [last],
         }  # fmt: skip
-        asked = InputRequest("elicitation", step.server, f"{step.subject} needs {whole}", schema=schema)
-        content = await self._asker.fill(asked)
-        if not isinstance(content, dict) or not isinstance(secret := content.get(last), str):
-            return None
-        self._keep(whole, secret)
-        return secret
-
-    def _keep(self, name: str, secret: str) -> None:
-        self._known[name] = secret
-        self._studio.manager.learn(secret)
+        request = InputRequest("elicitation", step.server, f"{step.subject} needs {whole}", schema=schema)
+        secret = mapping(await self._asker.fill(request)).get(last)
+        return self._learn(whole, secret) if isinstance(secret, str) else None
 
 
 def _variable(reference: re.Match[str]) -> str:
@@ -128,7 +120,9 @@ def run(options: Options, out: Output) -> int:
     numbers = chosen(recording, query) if len(options.words) > 1 else None
     plan = planning.plan(recording.columns, numbers)
     if not plan.steps:
-        raise UsageError(_nothing(plan, options.words[1:]))
+        what = "The query chooses" if options.words[1:] else "The recording has"
+        why = "; ".join(f"{one.method} {one.reason}" for one in plan.left_out[:5])
+        raise UsageError(f"{what} nothing that can be sent again{f' ({why})' if why else ''}.")
     servers = _servers(options, config, plan.servers)
     target = select(config, list(dict.fromkeys(servers.values())))
     out.server = only(target)
@@ -142,11 +136,11 @@ async def _replay(
         await connected(studio, name, out)
     for left in plan.left_out:
         out.note(f"left out: {left.method} {left.reason}" + (f" ({left.times:,} times)" if left.times > 1 else ""))
-    filling = Filling(studio, out.options.values("--set"), out.asker)
+    secrets = Secrets(studio, out)
     manner = Manner(approved=out.options.flag("--yes"), ignore=ignore, paced=out.options.flag("--paced"))
     results: list[Result] = []
     several = len(plan.servers) > 1
-    replayer = Replayer(studio.caller, studio.redactor, recording, manner, filling.fill)
+    replayer = Replayer(studio.caller, studio.redactor, recording, manner, secrets.fill)
     async for result in replayer.run(plan.steps, servers):
         results.append(result)
         _print(result, several, out)
@@ -189,7 +183,8 @@ def _json(result: Result) -> Json:
     step = result.step
     return {
         "number": step.number, "server": step.server, "method": step.method, "target": step.target,
-        "verdict": result.verdict, "said": result.said or None, "ms": _round(result.ms), "recorded_ms": _round(step.ms),
+        "verdict": result.verdict, "said": result.said or None, "ms": result.ms and round(result.ms, 1),
+        "recorded_ms": step.ms and round(step.ms, 1),
         "differences": [_difference(one) for one in result.differences],
     }  # fmt: skip
 
@@ -207,7 +202,3 @@ def _difference(one: Difference) -> Json:
 
 def _bounded(value: Json) -> Json:
     return value if len(dumps(value)) <= _LARGE else value_text(value, 200)
-
-
-def _round(ms: float | None) -> float | None:
-    return None if ms is None else round(ms, 1)

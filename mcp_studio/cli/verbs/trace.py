@@ -6,27 +6,45 @@ import asyncio
 import sys
 import time
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 
-from mcp_studio.cli import recording as recorded
+from mcp_studio import __version__
 from mcp_studio.cli import targets
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
-from mcp_studio.cli.recording import folder, listing, open_named
+from mcp_studio.cli.output import Output, table
 from mcp_studio.errors import ConfigError, UsageError
+from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
+from mcp_studio.present.units import plural, size
+from mcp_studio.safetext import safe
+from mcp_studio.trace import message as bits
+from mcp_studio.trace.diff import compare, shown
 from mcp_studio.trace.disk.session import Bundle, Session
-from mcp_studio.trace.disk.sessions import delete, find
-from mcp_studio.trace.message import Recording
+from mcp_studio.trace.disk.sessions import SessionInfo, delete, describe, find, sessions
+from mcp_studio.trace.export.bundle import open_recording
+from mcp_studio.trace.export.collector import send
+from mcp_studio.trace.export.formats import export
+from mcp_studio.trace.export.item import items
+from mcp_studio.trace.export.jsonl import head_line, line_of
+from mcp_studio.trace.message import Reader, Recording
 from mcp_studio.trace.query.parser import QueryError, parse
 from mcp_studio.trace.query.terms import Query
 from mcp_studio.trace.search import select
+from mcp_studio.trace.server_tap import beginning
+from mcp_studio.trace.statistics import Tally, numbers_of
+from mcp_studio.trace.tree import Node, tree, walk
 
+_SESSIONS = 30
+"""Sessions that are listed unless `--limit` says otherwise."""
 _ROWS = 1_000
 """Entries that a table, and the envelope, have at most unless `--limit` says otherwise; the newest of them."""
 _TAIL = 10
 """The same with `--follow`."""
+_MOST = 10**9
+_POLL = 0.25
+"""Seconds between two looks at what a running studio writes."""
 _WAYS = ("--jsonl", "--span", "--follow", "--stats", "--export", "--to", "--delete", "--body", "--diff")
 _TOGETHER = (["--jsonl", "--follow"], ["--export", "--to"])
 _FITTING = {
@@ -34,7 +52,13 @@ _FITTING = {
     "--header": ("--to", "--export"),
 }  # fmt: skip
 """Option -> the ways that it is for; the empty one is the table."""
-_MOST = 10**9
+_QUOTED = ("stderr", "stray", "note", "invalid")
+"""Kinds of entries whose text says what they are about."""
+_STATUS = {"error": "error", "result": "unasked", "invalid": "no message", "stray": "stray"}
+"""How it stands with an entry that is no request: by its kind."""
+_SEVERITIES = (None, "hint", "warning", "error")
+_RELATIONS = {"root": "", "asked": "asked", "round": "next round", "task": "task", "retry": "again", "step": "step",
+              "http": "http", "note": "note"}  # fmt: skip
 
 
 def run(options: Options, out: Output) -> int:
@@ -43,12 +67,17 @@ def run(options: Options, out: Output) -> int:
     if not options.words:
         if ways:
             raise UsageError(f"{ways[0]} of which session?", hint="`last` is the newest one: mcp-studio trace last …")
-        return listing(options, out)
+        return _list(options, out)
     if options.flag("--delete"):
         return _delete(options, out)
-    recording = open_named(options.words[0], out)
+    recording = _open(options.words[0], out)
     try:
-        return _look(recording, options, out)
+        query = parse(" ".join(options.words[1:]), _now(recording))
+        return _answer(recording, query, options, out)
+    except QueryError as error:
+        place = {"start": error.start, "end": error.end}
+        where = f"{error.message} (at {error.start + 1} of the query)"
+        return out.fail(UsageError(where, hint=error.hint), {"query": place})
     finally:
         recording.close()
 
@@ -69,80 +98,341 @@ def _ways(options: Options) -> list[str]:
     return ways
 
 
-def _look(recording: Recording, options: Options, out: Output) -> int:
-    try:
-        query = parse(" ".join(options.words[1:]), _now(recording))
-    except QueryError as error:
-        place = {"start": error.start, "end": error.end}
-        where = f"{error.message} (at {error.start + 1} of the query)"
-        return out.fail(UsageError(where, hint=error.hint), {"query": place})
-    return _answer(recording, query, options, out)
-
-
 def _answer(recording: Recording, query: Query, options: Options, out: Output) -> int:
     if options.flag("--follow"):
         if not isinstance(recording, Session) or isinstance(recording, Bundle):
             raise UsageError("Only a session can be followed.", hint="What came out of a file does not go on.")
-        limit = options.count("--limit", _MOST) or _TAIL
-        return asyncio.run(recorded.follow(recording, query, limit, options.flag("--jsonl"), out))
+        return _follow(recording, query, options, out)
     if options.flag("--span"):
-        return recorded.show(recording, _number(recording, options.value("--span")), out)
+        return _show_tree(recording, _number(recording, options.value("--span")), out)
     if options.flag("--body"):
         return _body(recording, _number(recording, options.value("--body")), out)
     if options.flag("--diff"):
         return _diff(recording, options, out)
     numbers = select(recording, query) if query else None
     if options.flag("--stats"):
-        return recorded.statistics(recording, numbers, out)
+        return _statistics(recording, numbers, out)
     if options.flag("--jsonl") or options.flag("--export") or options.flag("--to"):
         return _export(recording, numbers, options, out)
-    return _table(recording, numbers, options.count("--limit", _MOST) or _ROWS, out)
+    return _table(recording, numbers, options, out)
 
 
-def _table(recording: Recording, numbers: Sequence[int] | None, limit: int, out: Output) -> int:
+# Sessions
+
+
+def _folder() -> Path:
+    return Paths.default().state / "trace"
+
+
+def _list(options: Options, out: Output) -> int:
+    """A line for each session, the newest first."""
+    limit = options.count("--limit", _MOST) or _SESSIONS
+    found = sessions(_folder(), limit + 1)
+    heads = ("session", "state", "began", "messages", "size", "servers", "made by")
+    for line in table([heads, *map(_session_row, found[:limit])] if found else []):
+        out.data(line)
+    if len(found) > limit:
+        out.note(f"the newest {limit:,}; --limit N shows more")
+    elif not found:
+        out.note(f"no session is kept in {_folder()}")
+    return out.done([_session_facts(info) for info in found[:limit]])
+
+
+def _session_row(info: SessionInfo) -> tuple[str, ...]:
+    began = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(info.began)) if info.began else "-"
+    what = info.problem or " ".join(filter(None, (info.origin, info.title and f"({info.title})")))
+    return info.name, info.state, began, f"{info.entries:,}", size(info.bytes), ", ".join(info.servers), what
+
+
+def _session_facts(info: SessionInfo) -> dict[str, Json]:
+    return {
+        "name": info.name, "state": info.state, "origin": info.origin or None, "title": info.title or None,
+        "began": info.began or None, "ended": info.ended, "entries": info.entries, "bytes": info.bytes,
+        "servers": list(info.servers), "file": str(info.path), "problem": info.problem or None,
+    }  # fmt: skip
+
+
+def _open(name: str, out: Output) -> Session:
+    """Open a session by its name, or a file.
+
+    Raises:
+        StudioError: there is none, or it cannot be read.
+    """
+    try:
+        recording = open_recording(name, _folder())
+    except UsageError as error:
+        if ":" in name and not Path(name).exists():
+            error.hint = f"The first word says which session: mcp-studio trace last {name}"
+        raise
+    if recording.problem:
+        out.warn(recording.problem)
+    return recording
+
+
+def _delete(options: Options, out: Output) -> int:
+    paths = [find(_folder(), word) for word in options.words]
+    for path in paths:
+        if path.parent != _folder():
+            raise UsageError(f"{path} is not one of the sessions here.", hint="It is a file of yours: delete it so.")
+    for path in paths:
+        delete(path)
+        out.note(f"{path.stem} is deleted")
+    return out.done({"deleted": [path.stem for path in paths]})
+
+
+def _now(recording: Recording) -> float:
+    """What `since:10m` counts from: the present of a running session, the end of one that is over."""
+    if (isinstance(recording, Session) and recording.info.state == "running") or not len(recording):
+        return time.time()
+    return recording.columns.time[-1]
+
+
+def _name(recording: Recording) -> str:
+    return recording.path.stem if isinstance(recording, Session) and not isinstance(recording, Bundle) else ""
+
+
+def _number(recording: Recording, text: str) -> int:
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0
+    if not recording.first_number <= number <= recording.total:
+        kept = f"{recording.first_number:,} to {recording.total:,}" if len(recording) else "none"
+        raise UsageError(f"There is no entry `{text}`.", hint=f"There are: {kept}.")
+    return number
+
+
+# Entries
+
+
+_HEAD = (
+    f"{'number':>8}  {'time':<23}  {'server':<20}  dir  {'kind':<12}  {'method':<26}  {'ms':>8}  {'bytes':>9}"
+    f"  {'status':<10}  target"
+)
+
+
+def _line(entry: dict[str, Json], reader: Reader) -> str:
+    """One entry as a line of the table."""
+    number, stamp, kind, ms = entry["number"], entry["time"], entry["kind"], entry["ms"]
+    target = entry["target"] or (beginning(reader.body(number), 60) if kind in _QUOTED else "")
+    clock = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(stamp)) + f".{int(stamp * 1000) % 1000:03}"
+    return (
+        f"{number:>8}  {clock}  {safe(entry['server'], 20):<20}  {entry['direction'].replace('none', '-'):<3}"
+        f"  {kind:<12}  {safe(entry['method'] or '', 80):<26}  {'' if ms is None else f'{ms:.1f}':>8}"
+        f"  {entry['size']:>9}  {entry['status'] or '':<10}  {safe(target, 60)}"
+    ).rstrip()
+
+
+def _facts(recording: Recording, number: int) -> dict[str, Json]:
+    """One entry without its body."""
     columns = recording.columns
-    found: Sequence[int] = range(columns.first, recording.total + 1) if numbers is None else numbers
-    shown = found[-limit:]
+    row = number - columns.first
+    flags, ms, link, kind = columns.flags[row], columns.ms(row), columns.link[row] or None, columns.kind_of(row)
+    return {
+        "number": number, "time": round(columns.time[row], 6), "server": columns.servers.texts[columns.server[row]],
+        "direction": columns.direction_of(row), "kind": kind,
+        "method": columns.methods.texts[columns.method[row]] or None,
+        "target": columns.targets.texts[columns.target[row]] or None,
+        "size": columns.size[row], "ms": None if ms is None else round(ms, 3),
+        "status": columns.outcome_of(row) or _STATUS.get(kind),
+        "request": link if kind != "request" else None, "answer": link if kind == "request" else None,
+        "finding": _SEVERITIES[flags >> bits.SEVERITY & 3], "marked": bool(flags & bits.MARKED),
+        "comment": (recording.comment_on(number) or None) if flags & bits.COMMENTED else None,
+    }  # fmt: skip
+
+
+def _all(recording: Recording, numbers: Sequence[int] | None) -> Sequence[int]:
+    return range(recording.first_number, recording.total + 1) if numbers is None else numbers
+
+
+def _table(recording: Recording, numbers: Sequence[int] | None, options: Options, out: Output) -> int:
+    found = _all(recording, numbers)
+    chosen = found[-(options.count("--limit", _MOST) or _ROWS) :]
+    entries = [_facts(recording, number) for number in chosen]
     if out.json:
-        entries = [recorded.facts(recording, number) for number in shown]
         return out.done({"session": _name(recording), "found": len(found), "entries": entries})
-    lines = recorded.Lines(recording)
-    if shown:
-        out.data(lines.head())
-    for number in shown:
-        out.data(lines.line(number))
-    lines.close()
-    if len(shown) < len(found):
-        out.note(f"the newest {len(shown):,} of {len(found):,}; --limit N shows more")
-    elif not shown:
+    reader = recording.reader()
+    if entries:
+        out.data(_HEAD)
+    for entry in entries:
+        out.data(_line(entry, reader))
+    reader.close()
+    if len(chosen) < len(found):
+        out.note(f"the newest {len(chosen):,} of {len(found):,}; --limit N shows more")
+    elif not chosen:
         out.note("no such entry" if len(recording) else "nothing was recorded")
     return out.done()
 
 
+def _follow(session: Session, query: Query, options: Options, out: Output) -> int:
+    """Print the newest entries, and then what comes, until the studio that writes it ends."""
+    out.lines = True
+    if options.flag("--jsonl"):
+        _write(head_line({}, session.path.stem, time.time(), f"mcp-studio {__version__}"), out)
+    elif not out.json:
+        out.data(_HEAD)
+    last, running = session.total, session.info.state == "running"
+    _print(session, select(session, query)[-(options.count("--limit", _MOST) or _TAIL) :], options, out)
+    while running:
+        time.sleep(_POLL)
+        running = describe(session.path).state == "running"
+        if session.refresh():
+            _print(session, select(session, query, above=last), options, out)
+            last = session.total
+    out.note("the session has ended")
+    return 0
+
+
+def _print(session: Session, numbers: Sequence[int], options: Options, out: Output) -> None:
+    reader = session.reader()
+    if options.flag("--jsonl"):
+        for item in items(session.columns, numbers, reader.body, {}, out.redactor):
+            _write(line_of(item), out)
+    else:
+        for number in numbers:
+            entry = _facts(session, number)
+            out.line(_line(entry, reader), entry)
+    reader.close()
+    out.flush()
+
+
+def _write(data: bytes, out: Output) -> None:
+    """Put bytes on standard output; on a terminal what is live there is made visible."""
+    if sys.stdout.isatty():
+        out.data(data.decode("utf-8", "replace").removesuffix("\n"))
+    else:
+        out.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+
+def _body(recording: Recording, number: int, out: Output) -> int:
+    (body,) = _bodies(recording, number)
+    body = out.redactor.bytes(body)
+    if out.json:
+        return out.done({"number": number, "body": body.decode("utf-8", "replace")})
+    _write(body, out)
+    return 0
+
+
+def _bodies(recording: Recording, *numbers: int) -> list[bytes]:
+    reader = recording.reader()
+    try:
+        return [reader.body(number) for number in numbers]
+    finally:
+        reader.close()
+
+
+def _diff(recording: Recording, options: Options, out: Output) -> int:
+    given = options.value("--diff").replace(",", " ").split()
+    if len(given) != 2:
+        raise UsageError("--diff takes two numbers: --diff 17,23", hint="The first column of the table has them.")
+    old, new = _bodies(recording, *(_number(recording, text) for text in given))
+    lines = [out.redactor.text(shown(one, 100).line) for one in asyncio.run(compare(old, new))]
+    for line in lines:
+        out.data(line)
+    if not lines:
+        out.note("they are the same, but for ids and times")
+    return out.done({"same": not lines, "differences": lines})
+
+
+# What belongs to an entry
+
+
+def _show_tree(recording: Recording, number: int, out: Output) -> int:
+    root = tree(recording, number)
+    assert root is not None, "the number was checked"
+    begin = min(recording.columns.time[node.number - recording.columns.first] for _, node in walk(root))
+    entry = _tree_facts(recording, root, begin)
+    reader = recording.reader()
+    stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry["time"]))
+    out.data(f"{safe(entry['server'], 40)} · {stamp}")
+    for line in _tree_lines(entry, reader):
+        out.data(line)
+    reader.close()
+    return out.done(entry)
+
+
+def _tree_facts(recording: Recording, node: Node, begin: float) -> dict[str, Json]:
+    known = _facts(recording, node.number)
+    children = [_tree_facts(recording, child, begin) for child in node.children]
+    after = round((known["time"] - begin) * 1000, 3)
+    return {"relation": node.relation, "after_ms": after, **known, "children": children}
+
+
+def _tree_lines(entry: dict[str, Json], reader: Reader, indent: str = "") -> Iterator[str]:
+    number, kind = entry["number"], entry["kind"]
+    target = beginning(reader.body(number), 80) if kind in _QUOTED else entry["target"]
+    what = " ".join(filter(None, (_RELATIONS[entry["relation"]], entry["method"] or kind, target)))
+    took = "" if entry["ms"] is None else f"{entry['ms']:.1f} ms"
+    yield f"{number:>8}  {entry['after_ms']:>9.1f}  {took:>11}  {entry['status'] or '':<10}  {indent}{safe(what, 80)}"
+    for child in entry["children"]:
+        yield from _tree_lines(child, reader, indent + "  ")
+
+
+# Figures
+
+
+def _statistics(recording: Recording, numbers: Sequence[int] | None, out: Output) -> int:
+    """The figures of entries, of all where none are chosen."""
+    counted = numbers_of(recording, _all(recording, numbers))
+    rows = [("", "", "", counted.total), *((name, "", "", tally) for name, tally in sorted(counted.servers.items()))]
+    rows += [(one.server, one.method, "", tally) for one, tally in sorted(counted.methods.items())]
+    rows += [(one.server, one.method, one.target, tally) for one, tally in sorted(counted.targets.items())]
+    lines = [("server", "what", "count", "errors", "p50 ms", "p95 ms", "p99 ms", "max ms", "bytes")]
+    for server, method, target, tally in rows:
+        lines.append((server or "all", f"{method} {target}".strip() or "requests", *_figures(tally)))
+    for line in table(lines):
+        out.data(line)
+    result: list[Json] = [
+        {"server": server or None, "method": method or None, "target": target or None, **_tally_json(tally)}
+        for server, method, target, tally in rows
+    ]
+    return out.done(result)
+
+
+def _figures(tally: Tally) -> tuple[str, str, str, str, str, str, str]:
+    p50, p95, p99, most = ("-" if ms is None else f"{ms:,.1f}" for ms in (tally.p50, tally.p95, tally.p99, tally.most))
+    errors = f"{tally.errors:,} ({tally.error_rate:.0%})" if tally.errors else "0"
+    return f"{tally.count:,}", errors, p50, p95, p99, most, size(tally.bytes)
+
+
+def _tally_json(tally: Tally) -> dict[str, Json]:
+    times = {"p50": tally.p50, "p95": tally.p95, "p99": tally.p99, "max": tally.most}
+    return {
+        "count": tally.count, "errors": tally.errors, "refused": tally.refused, "tool_errors": tally.failed,
+        "lost": tally.lost, "cancelled": tally.cancelled, **{name: ms and round(ms, 3) for name, ms in times.items()},
+        "bytes_in": tally.bytes_in, "bytes_out": tally.bytes_out,
+    }  # fmt: skip
+
+
+# What goes out
+
+
 def _export(recording: Recording, numbers: Sequence[int] | None, options: Options, out: Output) -> int:
-    to = options.value("--to")
+    to, file = options.value("--to"), options.value("--output")
     format = options.value("--export") or ("otlp" if to else "jsonl")
-    if to:
-        recorded.check(format, options.value("--output"), to)
-    elif options.headers:
+    if to and format != "otlp":
+        raise UsageError("--to names a collector, and that takes --export otlp alone.")
+    if options.headers and not to:
         raise UsageError("--header is for the collector that --to names.")
-    limit = options.count("--limit", _MOST)
-    if limit is not None:
-        whole: Sequence[int] = range(recording.first_number, recording.total + 1) if numbers is None else numbers
-        numbers = array("Q", whole[-limit:])
-    target = Path(options.value("--output")) if options.value("--output") else None
-    if target is None and not to and out.json:
-        raise UsageError("With --json the export needs a file.", hint="--output FILE")
+    if not (to or file) and (out.json or (format == "bundle" and sys.stdout.isatty())):
+        raise UsageError("This needs a file.", hint="--output FILE")
+    if (limit := options.count("--limit", _MOST)) is not None:
+        numbers = array("Q", _all(recording, numbers)[-limit:])
     if numbers is not None and not numbers and options.flag("--jsonl"):
         out.note("no such entry")
         return out.done()
     _learn_secrets(options, out)
     if to:
-        return asyncio.run(recorded.to_collector(recording, numbers, to, options.headers, out))
-    written = asyncio.run(recorded.export(recording, numbers, format, target, _name(recording), out))
-    if target is not None:
-        out.note(f"{written:,} entries are in {target}")
-        return out.done({"entries": written, "file": str(target), "format": format})
+        return asyncio.run(send_to_collector(recording, numbers, to, options.headers, out))
+    out.flush()
+    screen = BytesIO() if sys.stdout.isatty() else None
+    target = Path(file) if file else screen or sys.stdout.buffer
+    title = _name(recording)
+    written = asyncio.run(export(recording, numbers, format, target, out.redactor, title=title))
+    if file:
+        out.note(f"{written.entries:,} entries are in {file}")
+        return out.done({"entries": written.entries, "file": file, "format": format})
+    if screen is not None:
+        _write(screen.getvalue(), out)
     return 0
 
 
@@ -154,67 +444,16 @@ def _learn_secrets(options: Options, out: Output) -> None:
         out.warn(error.message)
 
 
-def _body(recording: Recording, number: int, out: Output) -> int:
-    reader = recording.reader()
-    try:
-        body = out.redactor.bytes(reader.body(number))
-    finally:
-        reader.close()
-    text = body.decode("utf-8", "replace")
-    if out.json or sys.stdout.isatty():
-        out.data(text)
-        return out.done({"number": number, "body": text})
-    out.flush()
-    sys.stdout.buffer.write(body)
-    sys.stdout.buffer.flush()
-    return 0
+async def send_to_collector(
+    recording: Recording, numbers: Sequence[int] | None, to: str, headers: Iterable[tuple[str, str]], out: Output
+) -> int:
+    """Send the requests among these entries, or all, to the collector at an address; returns the exit code.
 
-
-def _diff(recording: Recording, options: Options, out: Output) -> int:
-    given = options.value("--diff").replace(",", " ").split()
-    if len(given) != 2:
-        raise UsageError("--diff takes two numbers: --diff 17,23", hint="The first column of the table has them.")
-    old, new = (_number(recording, text) for text in given)
-    reader = recording.reader()
-    try:
-        bodies = reader.body(old), reader.body(new)
-    finally:
-        reader.close()
-    lines = asyncio.run(recorded.differences(*bodies))
-    for line in lines:
-        out.data(out.redactor.text(line))
-    if not lines:
-        out.note("they are the same, but for ids and times")
-    return out.done({"same": not lines, "differences": [out.redactor.text(line) for line in lines]})
-
-
-def _delete(options: Options, out: Output) -> int:
-    paths = [find(folder(), word) for word in options.words]
-    for path in paths:
-        if path.parent != folder():
-            raise UsageError(f"{path} is not one of the sessions here.", hint="It is a file of yours: delete it so.")
-    for path in paths:
-        delete(path)
-        out.note(f"{path.stem} is deleted")
-    return out.done({"deleted": [path.stem for path in paths]})
-
-
-def _number(recording: Recording, text: str) -> int:
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0
-    if not recording.first_number <= number <= recording.total:
-        kept = f"{recording.first_number:,} to {recording.total:,}" if len(recording) else "none"
-        raise UsageError(f"There is no entry `{text}`.", hint=f"There are: {kept}.")
-    return number
-
-
-def _now(recording: Recording) -> float:
-    """What `since:10m` counts from: the present of a running session, the end of one that is over."""
-    if (isinstance(recording, Session) and recording.info.state == "running") or not len(recording):
-        return time.time()
-    return recording.columns.time[-1]
-
-
-def _name(recording: Recording) -> str:
-    if isinstance(recording, Session) and not isinstance(recording, Bundle):
-        return recording.path.stem
-    return ""
+    Raises:
+        StudioError: see `collector.send`.
+    """
+    sent = await send(recording, numbers, to, out.redactor, headers=headers)
+    out.note(f"sent {plural(sent.spans, 'span')} to the collector")
+    if sent.rejected:
+        out.note(f"it did not want {plural(sent.rejected, 'span')}. {sent.message}".strip())
+    return out.done({"sent": sent.spans, "rejected": sent.rejected, "message": sent.message or None})

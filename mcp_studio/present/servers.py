@@ -1,0 +1,84 @@
+"""What is known of a server, in words: how it is reached, what it declares, what is wrong with it."""
+
+from __future__ import annotations
+
+from mcp_studio.auth.discovery import is_loopback, tidy
+from mcp_studio.catalog.catalog import Catalog
+from mcp_studio.catalog.listing import KINDS
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json, mapping
+from mcp_studio.present import stray
+from mcp_studio.present.units import plural
+from mcp_studio.safetext import safe
+from mcp_studio.session.state import Status
+from mcp_studio.trace.lint.ledger import Group, Ledger
+from mcp_studio.trace.lint.rules import SEVERITIES
+from mcp_studio.trace.message import Recording
+
+_SHOWN = 3
+"""Stray lines of each kind."""
+
+
+def tls(server: ServerConfig) -> str:
+    """Whether the connection to a URL is encrypted and whose certificates are believed; ✗ where it is not safe."""
+    if server.url.startswith(("http:", "ws:")):
+        try:
+            near = is_loopback(tidy(server).url)
+        except StudioError as error:
+            return f"✗ {error.message}"
+        return "none: it is on this machine" if near else "✗ none: what is sent is read on the way"
+    if server.tls.insecure:
+        return "✗ NOT CHECKED: any certificate is accepted (insecure = true)"
+    authorities = f", also by the authorities in {server.tls.ca}" if server.tls.ca else ""
+    client = f", we show the client certificate {server.tls.cert}" if server.tls.cert else ""
+    return f"certificates are checked{authorities}{client}"
+
+
+def capabilities(declared: Json) -> str:
+    """Capabilities on one line: `tools (listChanged), logging`. Foreign text."""
+    parts: list[str] = []
+    for name, inner in mapping(declared).items():
+        inside = ", ".join(key for key, value in mapping(inner).items() if value is not False)
+        parts.append(f"{name} ({inside})" if inside else name)
+    return ", ".join(parts) or "nothing"
+
+
+def warnings(status: Status, catalog: Catalog, ledger: Ledger) -> list[str]:
+    """What is wrong and the lint does not say. Foreign text."""
+    found = [f"it {warning}" for warning in ledger.uncovered(status.warnings)]
+    for kind in KINDS:
+        listing = catalog.listing(status.server, kind)
+        problems = () if ledger.wrong else listing.problems
+        found += [f"{kind}s: {text}" for text in (listing.error, listing.capped, *problems) if text]
+    return found
+
+
+def finding_counts(ledger: Ledger) -> str:
+    """`2 errors, 1 hint`; empty where nothing was found."""
+    counts = ledger.counts
+    return ", ".join(plural(counts[severity], severity) for severity in SEVERITIES if counts[severity])
+
+
+def finding(group: Group) -> tuple[str, str]:
+    """What the lint has found and how often, and where: the page of the specification, the message, the place in it."""
+    first = group.first
+    what = f"and others of the rule {first.rule}" if group.others else safe(first.text, 400)
+    times = f" ({group.count:,} times, last on message {group.last})" if group.count > 1 else ""
+    return what + times, f"{first.section}, message {first.number} {safe(first.pointer, 120)}".rstrip()
+
+
+def stray_lines(trace: Recording, server: ServerConfig) -> list[dict[str, Json]]:
+    """What a server printed besides the protocol: of each kind how many lines, whence, after what, and the first."""
+    argv = (server.command, *server.args)
+    found: dict[str, dict[str, Json]] = {}
+    for burst in reversed(stray.bursts(trace, server.name)):
+        before = f"{burst.before.method} {burst.before.target}".strip() if burst.before is not None else ""
+        for line in burst.lines:
+            explanation = stray.explain(line.sort, argv)
+            new = {"kind": stray.SORTS[line.sort], "count": 0, "explanation": explanation, "after": before, "lines": []}
+            one = found.setdefault(line.sort, new)
+            one["count"] += 1
+            if len(one["lines"]) < _SHOWN:
+                one["lines"].append(stray.text_of(line.entry)[:300].decode("utf-8", "replace"))
+    return list(found.values())
