@@ -22,7 +22,7 @@ from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.paths import Paths
-from mcp_studio.present import servers
+from mcp_studio.present import crashes, servers
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.session.connection import Deadline
