@@ -154,7 +154,7 @@ def _copied(studio: Studio, intent: Intent, uri: str, out: Output) -> int:
     else:
         value = cast("Json", texts(intent.arguments) if ref.kind == "prompt" else intent.arguments)
     subject = subject_of(studio.manager, studio.catalog, ref, value, uri=uri, task=options.flag("--task"))
-    subject = replace(subject, hidden=intent.hidden, rules=out.asker.rules)
+    subject = replace(subject, hidden=intent.hidden)
     copy = copy_as(subject, options.value("--as"), secrets=options.flag("--with-secrets"))
     if copy.why_not:
         raise StudioError(copy.why_not)
