@@ -116,7 +116,7 @@ async def test_a_secret_is_never_sent_as_the_mark_that_stands_for_it() -> None:
 async def test_requests_that_no_rule_can_judge_are_sent_when_they_are_approved() -> None:
     async with opened(LEGACY) as studio:
         frame = b'{"jsonrpc":"2.0","id":901,"method":"x/own","params":{"_meta":{"progressToken":3,"mine":1}}}'
-        await studio.send_raw("old", frame).wait()
+        await studio.manager.by_hand("old").send(frame).wait()
         (step,) = plan(studio.trace.columns, [studio.trace.total]).steps
         assert (await load(studio.trace, step)).params == {"_meta": {"mine": 1}}
         assert (await replayer(studio).one(step, "old")).verdict == "skipped"
