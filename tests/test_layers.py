@@ -21,7 +21,7 @@ from tests.support import ROOT
 PACKAGE = ROOT / "mcp_studio"
 
 LAYERS = (
-    "config schema protocol vault errors signal paths jsontext safetext redact record limits patterns urls",
+    "config schema protocol vault errors signal paths jsontext safetext redact record limits urls",
     "transport auth",
     "session catalog trace",
     "call search",

@@ -31,7 +31,8 @@ from mcp_studio.schema.field import (
     errors,
     json_types,
 )
-from mcp_studio.schema.keywords import FORBIDDEN, matcher
+from mcp_studio.schema.keywords import FORBIDDEN
+from mcp_studio.schema.patterns import matcher
 
 _FORMATS: dict[str, tuple[str, ...]] = {
     "email": ("ada@example.com", "grace.hopper@example.org"),

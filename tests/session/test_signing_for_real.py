@@ -40,7 +40,7 @@ async def test_what_another_studio_has_signed_in_to_is_used_when_it_is_tried_aga
         waiting.manager.start("s")
         assert (await waiting.manager.settle("s")).state == "ready"
         assert isinstance(await call(waiting, "whoami"), Succeeded)
-        await other.sign_out("s")
+        await other.signing.sign_out("s")
         waiting.manager.restart("s")
         assert (await waiting.manager.settle("s")).state == "needs_auth"
         assert visitor.opened == []
