@@ -140,11 +140,6 @@ class Studio:
 
     # ------------------------------------------------------------------ calls
 
-    @property
-    def calls(self) -> tuple[Call, ...]:
-        """The calls that run at this moment, oldest first."""
-        return self.caller.running
-
     def call_tool(
         self,
         ref: Ref,

@@ -107,7 +107,7 @@ def read_entry(name: str, values: Json, source: Source, where: str, problems: li
     before = len(problems)
     table = Table(values, source.file, f"{where}.{name}", problems)
     url = next((url for key in _URLS if (url := table.take_text(key))), "")
-    kind = table.take_text("type", choices=_KINDS) or table.take_text("transport", choices=_KINDS)
+    kind = table.take_word("type", "", _KINDS) or table.take_word("transport", "", _KINDS)
     command, args = _command(table)
     remote = bool(url) and (kind in _REMOTE or not command)
     server = ServerConfig(

@@ -56,6 +56,7 @@ _TEXTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"date|^day$|deadline|birthday|^due", _FORMATS["date"]),
     (r"path", ("docs/readme.md", "src/main.py")),
     (r"quer(y|ies)|^q$|search|keyword|^terms?$|prompt|question", ("weather in Berlin", "how to sort a list")),
+    (r"lang(uage)?$|locale", ("en", "de", "ja")),
     (r"cit(y|ies)|location|place|region|destination|origin", ("Berlin", "Kyoto", "São Paulo")),
     (r"text|message|content|body|comment|description|note|reason", ("Hello, this is an example.", "A few words.")),
     (r"(^|_)ids?$|[a-z]I[dD]s?$|identifier|^key$|_key$|number|slug", ("42", "item-7")),
