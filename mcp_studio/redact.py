@@ -13,8 +13,9 @@ from __future__ import annotations
 import binascii
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import NamedTuple
 from urllib.parse import quote, quote_plus, unquote_plus
@@ -33,32 +34,6 @@ Literal = tuple[bytes, bool]
 """What is looked for, and whether that is only the beginning of a long one."""
 
 
-class Told:
-    """The secrets that a redactor was told, for good or until newer ones of the same series have taken their place."""
-
-    def __init__(self) -> None:
-        self._lasting: dict[Literal, None] = {}
-        self._passing: dict[str, dict[str, dict[Literal, None]]] = {}
-        self._guard = threading.Lock()
-        self.literals: tuple[Literal, ...] = ()
-        """All that is looked for."""
-
-    def add(self, secret: str, series: str = "") -> None:
-        """Know one more; of a `series` the newest are known. From any thread."""
-        found = dict.fromkeys(_literals(secret))
-        with self._guard:
-            if series:
-                known = self._passing.setdefault(series, {})
-                known.pop(secret, None)
-                known[secret] = found
-                if len(known) > _FEW:
-                    del known[next(iter(known))]
-            else:
-                self._lasting.update(found)
-            passing = (one for known in self._passing.values() for literals in known.values() for one in literals)
-            self.literals = tuple(dict.fromkeys((*self._lasting, *passing)))
-
-
 def _literals(secret: str) -> Iterator[Literal]:
     for value in (secret, *secret.splitlines()):
         value = value.strip()
@@ -72,17 +47,17 @@ def forms(secret: str) -> Iterator[bytes]:
     """As it is, escaped as in JSON, quoted as in URLs by whoever quotes, and as base64 wherever it begins there."""
     raw = secret.encode("utf-8", "surrogatepass")
     yield raw
-    for text in (encode_basestring(secret)[1:-1], encode_basestring_ascii(secret)[1:-1]):
+    json = encode_basestring(secret)[1:-1]
+    ascii_json = encode_basestring_ascii(secret)[1:-1]
+    inner_json = (encode_basestring(text)[1:-1] for text in (json, ascii_json))
+    html_safe = json.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"})
+    for text in (json, ascii_json, *inner_json, json.replace("/", "\\/"), html_safe):
         yield text.encode("utf-8", "surrogatepass")
-        yield encode_basestring(text)[1:-1].encode("utf-8", "surrogatepass")
-    yield encode_basestring(secret)[1:-1].replace("/", "\\/").encode("utf-8", "surrogatepass")
     for safe in ("", "/", "!'()*"):  # what is quoted depends on who quotes
         for quoted in (quote(raw, safe=safe), quote_plus(raw, safe=safe)):
             yield quoted.encode()
             yield re.sub("%..", lambda found: found[0].lower(), quoted).encode()
     yield quote(quote(raw, safe=""), safe="").encode()
-    go = {"<": r"\u003c", ">": r"\u003e", "&": r"\u0026"}
-    yield encode_basestring(secret)[1:-1].translate(str.maketrans(go)).encode("utf-8", "surrogatepass")
     for shift in range(3):
         # Inside a longer text the secret starts at any of three positions of a base64 group; the outer groups vary.
         whole = binascii.b2a_base64(b"\0" * shift + raw, newline=False)
@@ -101,37 +76,16 @@ _QUERY = frozenset(
 """Secret as the name of a query parameter or of a field of a form, though not elsewhere."""
 _SESSION = frozenset(("sessionid", "mcpsessionid"))
 """Whoever has one speaks in its session (specification 2025-06-18, basic/transports; HTTP+SSE has it in an address)."""
-_SESSIONS, _LEARNED = 10_000, 20
+_SESSIONS = 10_000
+"""Sessions that have a name each, so that a person sees which are the same."""
+_LEARNED = 20
+"""The first sessions, whose ids are secrets from then on: servers repeat them in their errors."""
 _ID = r"(?=\D*\d)[\x21-\x7e]{16,200}"
 _MARKED = r"‹session [0-9]+›\Z"
 _PAIR = r"([?&#;])([^=&#;?]+)=([^&#;]+)"
 _FIELD = rb"(\A|&)([^=&]+)=([^&]*)"
 _USER = r"(?<=://)[^/?#@\s]*(?=@)"
 _FORM_TYPE = "application/x-www-form-urlencoded"
-
-
-class Sessions:
-    """Names sessions, so that a person sees which are the same.
-
-    Args:
-        learn: told the ids of the first ones, where they look like nothing else: servers repeat them in their errors.
-    """
-
-    def __init__(self, learn: Callable[[str], None]) -> None:
-        self._known: dict[str, int] = {}
-        self._learn = learn
-
-    def name(self, session: str) -> str:
-        """`‹session 2›`."""
-        if re.match(_MARKED, session):
-            return session
-        if session not in self._known and len(self._known) >= _SESSIONS:
-            return MARK
-        if session not in self._known:
-            self._known[session] = len(self._known) + 1
-            if len(self._known) <= _LEARNED and re.fullmatch(_ID, session):
-                self._learn(session)
-        return f"‹session {self._known[session]}›"
 
 
 @lru_cache(1_024)
@@ -168,29 +122,27 @@ _REACH = 120
 """How far from its anchor a name may begin."""
 _BEHIND = 16
 """How far an anchor looks back."""
+_ASSIGNS = (b"=", b"%3d", b"\\u003d")
 
 Headers = Iterable[tuple[str, str]]
 
 _ANCHOR = re.compile(
     rb"k(?:(?<!progresstok)en|ey|ia[0-9a-z]{16}|-[\w-]{16})|c(?:ret|redential|ookie|lient_?assertion)|w(?:or)?d|z(?:ation|a[\w-]{20})"
     rb"|b(?:earer |asic )|phrase|verifier|g(?:h[pousr]_|ithub_pat_|lpat-)|xox[a-z]-|yj[\w-]{9}|://|-----begin"
+    # What follows `=` is looked at before what precedes it: most have no such letter before them.
+    rb"|=(?<=[eghnty]=)(?:(?<=code=)|(?<=key=)|(?<=sig=)|(?<=signature=)|(?<=auth=)|(?<=state=)|(?<=session=)"
+    rb"|(?<=ticket=)|(?<=jwt=)|(?<=assertion=))|%3d(?<=[eghnty]%3d)|\\u003d(?<=[eghnty]\\u003d)"
 )
 _TOKEN_REST = re.compile(rb"(?:(?!%26)[\w.~+/=%-]|\\{1,80}+(?:/|u00(?:2[bBdDeEfF]|3[dD])))*+")
 """The rest of one, as it is or escaped in a URL or JSON."""
-_VALUE = rb"((?=[^\s&'\"#;,\\<>]{0,200}?[0-9]|[^\s&'\"#;,\\<>]{20})(?:(?!%26)[^\s&'\"#;,\\<>]){8,}+)"
-"""Of a parameter: not a short one or a word, as in `?state=closed`."""
-_REST = re.compile(rb"(?:(?!%26)[^\s&'\"#;,\\<>])*+")
 _PARAMETER = re.compile(
-    # What follows the sign is looked at before what precedes it: most signs have no such letter before them.
-    rb"=(?<=[eghnty]=)(?:(?<=code=)|(?<=key=)|(?<=sig=)|(?<=signature=)|(?<=auth=)|(?<=state=)|(?<=session=)"
-    rb"|(?<=ticket=)|(?<=jwt=)|(?<=assertion=))" + _VALUE
+    rb"(?i)(?:(?:[?#]|&(?:amp;)?|%(?:3f|26|23)|\\u0026)\w*"
+    rb"(?:code|key|sig|signature|auth|state|session|ticket|jwt|assertion)"
+    rb"|(?P<first_of_form>(?:\A|[\s\"']|\\[nrt])(?:code|assertion)))\Z"
 )
-_LEAD = re.compile(rb"(?:[?#]|&(?:amp;)?|%(?:3f|26|23)|\\u0026)\w+\Z")
-_FORM = re.compile(rb"(?:\A|[\s\"']|\\[nrt])(?:code|assertion)\Z")
-"""The first name of a form."""
-_ESCAPED = re.compile(
-    rb"(?:[?#&]|%(?:3f|26|23)|\\u0026)(?:code|key|sig|signature|auth|state|session|ticket|jwt|assertion)"
-    rb"(?:%3d|\\u003d)" + _VALUE
+_PARAMETER_VALUE = re.compile(
+    # Not a short one or a word, as in `?state=closed`.
+    rb"(?i)(?=[^\s&'\"#;,\\<>]{0,200}?[0-9]|[^\s&'\"#;,\\<>]{20})(?:(?!%26)[^\s&'\"#;,\\<>]){8,}+"
 )
 _BEFORE = re.compile(rb"[\w.-]*$")
 _AFTER = re.compile(rb"""[\w.-]{0,80}+(?=(?:\\{0,80}+["'])?\s{0,20}+[:=]|%3[dD]|\\u003[dD])""")
@@ -229,8 +181,10 @@ class Redactor:
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        self._told = Told()
-        self._sessions = Sessions(self.learn)
+        self._told: dict[tuple[str, str], tuple[Literal, ...]] = {}
+        self._literals: tuple[Literal, ...] = ()
+        self._guard = threading.Lock()
+        self._sessions: dict[str, int] = {}
         given = tuple(names)
         plain = [re.escape(name) for name in given if re.fullmatch(r"[\w.-]+", name)]
         patterns = [name.removeprefix("(?i)") for name in given if not re.fullmatch(r"[\w.-]+", name)]
@@ -245,12 +199,19 @@ class Redactor:
         """Redact this value from now on, also as base64, URL-quoted and JSON-escaped; too short ones are ignored.
 
         What is replaced again and again, as the tokens of a sign-in are, is a `series`: its newest values are known,
-        and those from long ago forgotten. Whatever was recorded before was redacted then.
+        and those from long ago forgotten. Whatever was recorded before was redacted then. From any thread.
         """
         scheme, _, rest = secret.strip().partition(" ")
         if scheme.lower() in ("bearer", "basic", "token") and rest:
             return self.learn(rest, series)
-        self._told.add(secret, series)
+        literals = tuple(_literals(secret))
+        with self._guard:
+            self._told.pop((series, secret), None)
+            self._told[series, secret] = literals
+            known = [key for key in self._told if series and key[0] == series]
+            for old in known[:-_FEW]:
+                del self._told[old]
+            self._literals = tuple(dict.fromkeys(chain.from_iterable(self._told.values())))
 
     def is_secret(self, name: str) -> bool:
         """Whether values of this header, key or variable are secret, by its looks or by the settings."""
@@ -258,10 +219,6 @@ class Redactor:
 
     def bytes(self, data: bytes) -> bytes:
         """The same bytes with secrets replaced; JSON stays JSON, and bytes without secrets are the same object."""
-        if len(data) <= _SLICE and not self._told.literals:
-            low = data.lower()
-            if self._anchor.search(low) is None and not (_may_assign(low) and any(_parameters(low))):
-                return data
         spans = sorted((*self._found(data), *self._learned(data)))
         if not spans:
             return data
@@ -289,11 +246,22 @@ class Redactor:
 
     def _header(self, name: str, value: str) -> str:
         if _plain(name) in _SESSION:
-            return self._sessions.name(value)
+            return self._session(value)
         if not self.is_secret(name) and name.lower() != "dpop":
             return self.url(value) if "://" in value else self.text(value)
         scheme, space, _ = value.partition(" ")
         return f"{scheme} {MARK}" if space and name.lower().endswith("authorization") else MARK
+
+    def _session(self, session: str) -> str:
+        """The name of a session: `‹session 2›`."""
+        if re.match(_MARKED, session):
+            return session
+        if session not in self._sessions and len(self._sessions) < _SESSIONS:
+            self._sessions[session] = len(self._sessions) + 1
+            if len(self._sessions) <= _LEARNED and re.fullmatch(_ID, session):
+                self.learn(session)
+        number = self._sessions.get(session)
+        return f"‹session {number}›" if number else MARK
 
     def url(self, url: str) -> str:
         """A URL without its user information and secret query values; sessions have names."""
@@ -302,7 +270,7 @@ class Redactor:
             before, name, given = found.groups()
             plain = _plain(name)
             if plain in _SESSION:
-                return f"{before}{name}={self._sessions.name(given)}"
+                return f"{before}{name}={self._session(given)}"
             return f"{before}{name}={MARK if plain in _QUERY or self.is_secret(name) else given}"
 
         return self.text(re.sub(_PAIR, value, re.sub(_USER, MARK, url)))
@@ -320,7 +288,7 @@ class Redactor:
 
     def _learned(self, data: bytes) -> Iterator[_Span]:
         # One after the other: a regular expression of as many as tokens make in a day is slow to make and to search.
-        for literal, begins in self._told.literals:
+        for literal, begins in self._literals:
             start = data.find(literal)
             while start >= 0:
                 end = start + len(literal)
@@ -335,9 +303,6 @@ class Redactor:
             # Lower-cased a slice at a time: what is large is not held once more.
             since = max(0, start - _BEHIND)
             low = data[since : start + _SLICE + _REACH].lower()
-            for found in _parameters(low) if _may_assign(low) else ():
-                rest = _REST.match(data, since + found.end)  # the slice may have cut it
-                yield _Span(since + found.start, rest.end() if rest else since + found.end)
             for found in self._anchor.finditer(low, start - since):
                 if since + found.end() <= done:
                     continue
@@ -355,6 +320,8 @@ class Redactor:
         if word == b"basic ":
             basic = _BASIC.match(data, start)
             return _span(basic, 1) if basic and _is_basic(basic[1]) else None
+        if word in _ASSIGNS:
+            return _parameter(data, start, end)
         for back in range(3):
             # An anchor may begin at the second or third letter of its shape (`AKIA`, `AIza`).
             if shape := _SHAPES.match(data, max(0, start - back)):
@@ -383,26 +350,13 @@ def _span(found: re.Match[bytes] | None, group: int = 0) -> _Span | None:
     return _Span(*found.span(group)) if found else None
 
 
-def _may_assign(low: bytes) -> bool:
-    return b"=" in low or _assigns_escaped(low)
-
-
-def _assigns_escaped(low: bytes) -> bool:
-    # A single byte is found much sooner than a few of them.
-    return (b"%" in low and b"%3d" in low) or (b"\\" in low and b"\\u003d" in low)
-
-
-def _parameters(low: bytes) -> Iterator[_Span]:
-    """Values in the queries of URLs and in forms that are secret there, though their names alone do not say so."""
-    for found in _PARAMETER.finditer(low) if b"=" in low else ():
-        since, end = max(0, found.start() - _BEHIND), found.start()
-        if _LEAD.search(low, since, end) or (
-            low[found.end() : found.end() + 1] in (b"&", b"\\") and _FORM.search(low, since, end)
-        ):
-            yield _Span(*found.span(1))
-    if _assigns_escaped(low):
-        for found in _ESCAPED.finditer(low):
-            yield _Span(*found.span(1))
+def _parameter(data: bytes, start: int, end: int) -> _Span | None:
+    """The value in the query of a URL or in a form that is secret there, though its name alone does not say so."""
+    name = _PARAMETER.search(data, max(0, start - _REACH), start)
+    value = _PARAMETER_VALUE.match(data, end) if name else None
+    if name and name["first_of_form"] and value and data[value.end() : value.end() + 1] not in (b"&", b"\\"):
+        return None
+    return _span(value)
 
 
 def _whole(data: bytes, start: int, end: int) -> _Span:

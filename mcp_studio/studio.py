@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Collection, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cached_property, partial
@@ -32,7 +32,7 @@ from mcp_studio.search.method import Scope
 from mcp_studio.search.usage import Usage
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.manager import ConnectionManager
-from mcp_studio.session.raw import Bare, RawExchange
+from mcp_studio.session.raw import Bare
 from mcp_studio.session.rules import AnswerRules
 from mcp_studio.session.sign_in import Signing
 from mcp_studio.session.state import TestReport
@@ -44,8 +44,6 @@ from mcp_studio.trace.store import TraceStore
 
 if TYPE_CHECKING:
     from mcp_studio.auth.accounts import Accounts, Browser
-    from mcp_studio.auth.model import Account
-    from mcp_studio.auth.signin import SignIn
     from mcp_studio.search.index import SearchIndex
     from mcp_studio.search.method import Found
 
@@ -141,11 +139,6 @@ class Studio:
                 await self.trace.close()
 
     # ------------------------------------------------------------------ calls
-
-    @property
-    def calls(self) -> tuple[Call, ...]:
-        """The calls that run at this moment, oldest first."""
-        return self.caller.running
 
     def call_tool(
         self,
@@ -277,18 +270,6 @@ class Studio:
 
     # ------------------------------------------------------------------ by hand
 
-    def send_raw(self, server: str, frame: bytes, *, wait: float | None = None, newlines: bool = False) -> RawExchange:
-        """Send a frame that somebody wrote, well-formed or not, and collect what comes back; returns at once.
-
-        Args:
-            wait: seconds to wait for it; see `ByHand.send`.
-            newlines: let newlines through where they end a frame (stdio).
-
-        Raises:
-            StudioError: the server is not connected; `open_raw` needs no handshake.
-        """
-        return self.manager.by_hand(server).send(frame, wait=wait, newlines=newlines)
-
     async def open_raw(self, server: ServerConfig) -> Bare:
         """Another connection to a server, part of the studio or not, on which nothing is sent but by hand.
 
@@ -317,51 +298,6 @@ class Studio:
         from mcp_studio.auth.accounts import Accounts
 
         return Accounts(self.config.settings, self.paths, self.limits, self.redactor, browser=self._browser)
-
-    @property
-    def accounts(self) -> Accounts:
-        """What is known of sign-ins, of servers that are configured and of others."""
-        return self.signing.accounts
-
-    def sign_in(self, server: str, *, scopes: Sequence[str] = (), step_by_step: bool = False) -> SignIn:
-        """Sign in; it runs as a task of the studio, and once it is done the server is connected, or goes on.
-
-        There is one at a time: where one is under way, it is returned.
-
-        Raises:
-            UsageError: there is no such server, or it is a program; so do the methods below.
-        """
-        return self.signing.sign_in(server, scopes=scopes, step_by_step=step_by_step)
-
-    async def account(self, server: str) -> Account | None:
-        """What is known of a server's sign-in; None where there is none.
-
-        Raises:
-            StudioError: what is kept cannot be read.
-        """
-        return await self.accounts.account(self.signing.config(server))
-
-    async def refresh_token(self, server: str) -> Account:
-        """Renew the token now.
-
-        Raises:
-            StudioError: why it cannot be; `SignInNeeded` where a person has to sign in.
-        """
-        return await self.accounts.refresh(self.signing.config(server), self.signing.tap(server))
-
-    async def sign_out(self, server: str) -> str:
-        """Revoke the tokens where that is offered and forget them in any case; what happened, in words.
-
-        A connection that used them ends, and is made anew without.
-        """
-        text = await self.accounts.sign_out(self.signing.config(server), self.signing.tap(server))
-        self.signing.end(server)
-        return text
-
-    async def forget_sign_in(self, server: str, *, client: bool = False) -> None:
-        """Forget the tokens without telling anybody; with `client` also who we are at the authorization server."""
-        await self.accounts.forget(self.signing.config(server), client=client)
-        self.signing.end(server)
 
     # ------------------------------------------------------------------ servers
 

@@ -20,10 +20,8 @@ _DOTS = str.maketrans({"\u3002": ".", "\uff0e": ".", "\uff61": "."})
 _HOST = r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?\Z"
 _NUMBER = r"(?:[0-9]+|0x[0-9a-f]*)\.?\Z"
 _BRACKETS = r"\[[^\]]*\](?::[0-9]*)?\Z"
-_KEPT = "\u00df\u03c2"
-"""Letters that older rules for names turn into others, and browsers keep (ß, ς)."""
 _LIKE_SIGNS = frozenset("\u01c3\u02d0\u02d1")
-_MIDDLE = frozenset("\u00b7\u30fb\u05f3\u05f4\u0375")
+"""Letters that look like punctuation: ǃ ː ˑ."""
 _TOGETHER = (frozenset(("CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")), frozenset(("CJK", "HANGUL")))
 """Scripts that one word may well have at once."""
 
@@ -84,8 +82,8 @@ def _wrong_host(shown: str, network: str, netloc: str) -> str:
         return "The name of the host is none that the network knows."
     if re.match(_NUMBER, network.rstrip(".").rpartition(".")[2]) and not (_address(network) and shown == network):
         return "The host is a number in a spelling that hides which one it is."
-    if any(_like_sign(character) for character in shown):
-        return "The name of the host has signs in it that look like parts of an address."
+    if _LIKE_SIGNS.intersection(shown):
+        return "The name of the host has letters in it that look like parts of an address."
     return ""
 
 
@@ -113,34 +111,18 @@ def _warnings(shown: str, network: str, port: int | None, local: bool) -> tuple[
 
 def _both_forms(host: str) -> tuple[str, str]:
     """The host for people and for the network; the second is empty where there is none."""
-    host = host.translate(_DOTS).lower()
-    if not host or host.isascii():
-        return (_for_people(host) if "xn--" in host else host), host
+    import idna
+
+    host = network = host.translate(_DOTS).lower()
     try:
-        network = ".".join(map(_ascii_label, host.split(".")))
+        if not host.isascii():
+            network = idna.encode(host, uts46=True).decode("ascii")
     except UnicodeError:
         return host, ""
-    return (_for_people(host) if "xn--" in host else host), network
-
-
-def _ascii_label(label: str) -> str:
-    """A label as browsers send it: they keep ß and ς, which IDNA 2003 does not (UTS 46, non-transitional)."""
-    if any(letter in _KEPT for letter in label):
-        return "xn--" + unicodedata.normalize("NFKC", label).lower().encode("punycode").decode("ascii")
-    return label.encode("idna").decode("ascii") if label else ""
-
-
-def _for_people(host: str) -> str:
-    """A host with the letters that its `xn--` labels stand for, as far as they can be read."""
-    labels: list[str] = []
-    for label in host.split("."):
-        try:
-            spelled = label[4:].encode("ascii").decode("punycode") if label.startswith("xn--") else label
-            # What does not lead back to itself would be shown as a name that it is not.
-            labels.append(spelled if _ascii_label(spelled) == label else label)
-        except (UnicodeError, ValueError, OverflowError):
-            labels.append(label)
-    return ".".join(labels)
+    try:
+        return (idna.decode(network) if "xn--" in network else host), network
+    except UnicodeError:
+        return host, network
 
 
 def _address(host: str) -> IPv4Address | IPv6Address | None:
@@ -154,14 +136,6 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
 
 def _mapped(host: str) -> bool:
     return "%" not in host and ":" in host and isinstance(_address(host), IPv4Address)
-
-
-def _like_sign(character: str) -> bool:
-    """Whether it is punctuation of other scripts, or a letter that looks like some: ⁄ ǃ ː …"""
-    if character.isascii() or character in _MIDDLE:
-        return False
-    kind = unicodedata.category(character)
-    return character in _LIKE_SIGNS or kind[0] == "P" or kind in ("Sm", "Sk", "Sc")
 
 
 def _mixed(scripts: set[str]) -> bool:

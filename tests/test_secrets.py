@@ -219,5 +219,5 @@ async def _use(studio: Studio, plant: Planted) -> None:
         "method": "by/hand",
         "params": {"secret": plant["by hand"], "x": plant["typed"]},
     }
-    await studio.send_raw("local", json.dumps(frame).encode(), wait=5).wait()
+    await studio.manager.by_hand("local").send(json.dumps(frame).encode(), wait=5).wait()
     studio.trace.mark(2, True)

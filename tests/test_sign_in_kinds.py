@@ -70,7 +70,7 @@ async def use(world: World, server: ServerConfig, *, opened: int = 1) -> None:
         world.expire()
         assert isinstance(await call(studio, "whoami"), Succeeded)
         assert len(visitor.opened) == opened
-        assert (await studio.account("s")) is not None
+        assert (await studio.signing.account("s")) is not None
 
 
 async def answered(studio: Any) -> None:
@@ -106,7 +106,7 @@ async def test_not_checking_a_server_does_not_mean_its_authorization_server(tmp_
 
     async with AuthServer(tls=tls, issuer_host="localhost") as world:
         async with signing(http(world.url, tls=Tls(insecure=True))) as (studio, visitor):
-            sign_in = await until(studio.sign_in("s"))
+            sign_in = await until(studio.signing.sign_in("s"))
             assert sign_in.state == "failed" and sign_in.error is not None
             assert "certificate" in sign_in.error.message
             assert world.seen("", "issuer1") == [] and visitor.opened == []
@@ -179,12 +179,12 @@ async def test_a_scope_that_is_never_enough_is_asked_for_a_few_times_at_most() -
 async def test_another_authorization_server_means_another_client() -> None:
     async with AuthServer("issuer-changes") as world, signing(http(world.url)) as (studio, _):
         first, second = world.issuers
-        sign_in = await until(studio.sign_in("s"), "choosing")
+        sign_in = await until(studio.signing.sign_in("s"), "choosing")
         sign_in.choose(first.url)
         assert (await until(sign_in)).state == "done"
         known = set(first.clients)
         world.migrate()
-        sign_in = await until(studio.sign_in("s"))
+        sign_in = await until(studio.signing.sign_in("s"))
         assert sign_in.state == "done", sign_in.error
         assert sign_in.account is not None and sign_in.account.issuer == second.url
         assert known and not known & set(second.clients)
@@ -201,6 +201,6 @@ async def test_a_public_server_cannot_name_this_machine(monkeypatch: pytest.Monk
 
     for name in ("", "token-private", "prm-private"):
         async with AuthServer(name) as world, signing(http(world.url)) as (studio, visitor):
-            sign_in = await until(studio.sign_in("s"))
+            sign_in = await until(studio.signing.sign_in("s"))
             assert sign_in.state == "failed" and sign_in.error is not None
             assert world.seen("", "issuer1") == [] and visitor.opened == []

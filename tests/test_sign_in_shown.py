@@ -53,7 +53,7 @@ async def test_the_screen_draws_it_as_text(name: str) -> None:
     async with AuthServer(name) as world:
         settings = Settings(secrets="memory")
         async with on_stage(http(world.url), size=(120, 36), settings=settings, ready=False) as stage:
-            stage.studio.accounts.browser = Visitor()
+            stage.studio.signing.accounts.browser = Visitor()
             await stage.studio.manager.settle("s")
             await stage.pilot.pause()
             await stage.press("1", "a", "enter")

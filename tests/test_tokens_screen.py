@@ -44,7 +44,7 @@ class Camera:
 
 async def signed_in(stage: Stage, camera: Camera) -> None:
     """Sign in with the keys that a person would press, and look at every exchange."""
-    stage.studio.accounts.browser = Visitor()
+    stage.studio.signing.accounts.browser = Visitor()
     await camera.press("1", "a", "enter")
     await stage.until(lambda: stage.studio.manager.status("s").state == "ready", "a connection")
     await stage.studio.manager.listed("s")

@@ -331,7 +331,7 @@ async def _follow(
     request: InputRequest, studio: Studio, lines: Lines | None, note: Callable[[str], None], browser: str
 ) -> None:
     assert request.sign_in is not None, "it is about a sign-in"
-    studio.accounts.browser = no_browser
+    studio.signing.accounts.browser = no_browser
     sign_in = request.sign_in()
     try:
         finish = login_command(studio.manager.config(request.server))

@@ -107,7 +107,7 @@ def read_entry(name: str, values: Json, source: Source, where: str, problems: li
     before = len(problems)
     table = Table(values, source.file, f"{where}.{name}", problems)
     url = next((url for key in _URLS if (url := table.take_text(key))), "")
-    kind = table.take_text("type", choices=_KINDS) or table.take_text("transport", choices=_KINDS)
+    kind = table.take_word("type", "", _KINDS) or table.take_word("transport", "", _KINDS)
     command, args = _command(table)
     remote = bool(url) and (kind in _REMOTE or not command)
     server = ServerConfig(
@@ -191,20 +191,14 @@ def foreign_files(
 
 def _places(cwd: Path, environ: Mapping[str, str], platform: str) -> Iterator[ForeignFile]:
     person, apps = home(environ), _applications(environ, platform)
-    for client, parts in (
-        ("Claude Code", ".mcp.json"),
-        ("Cursor", ".cursor/mcp.json"),
-        ("VS Code", ".vscode/mcp.json"),
-    ):
-        yield ForeignFile(client, cwd / parts, True)
-    for client, file in (
-        ("Claude Desktop", apps / "Claude" / "claude_desktop_config.json"),
-        ("Claude Code", person / ".claude.json"),
-        ("Cursor", person / ".cursor" / "mcp.json"),
-        ("VS Code", apps / "Code" / "User" / "mcp.json"),
-        ("Windsurf", person / ".codeium" / "windsurf" / "mcp_config.json"),
-    ):
-        yield ForeignFile(client, file, False)
+    yield ForeignFile("Claude Code", cwd / ".mcp.json", True)
+    yield ForeignFile("Cursor", cwd / ".cursor/mcp.json", True)
+    yield ForeignFile("VS Code", cwd / ".vscode/mcp.json", True)
+    yield ForeignFile("Claude Desktop", apps / "Claude/claude_desktop_config.json", False)
+    yield ForeignFile("Claude Code", person / ".claude.json", False)
+    yield ForeignFile("Cursor", person / ".cursor/mcp.json", False)
+    yield ForeignFile("VS Code", apps / "Code/User/mcp.json", False)
+    yield ForeignFile("Windsurf", person / ".codeium/windsurf/mcp_config.json", False)
 
 
 def _applications(environ: Mapping[str, str], platform: str) -> Path:
@@ -262,10 +256,7 @@ _RUNNERS = frozenset(
     "npx bunx pnpx uvx pipx uv npm pnpm yarn bun deno node python python3 py poetry hatch docker podman run exec tool"
     " dlx x create env sudo cmd sh bash".split()
 )
-_PYTHON = re.compile(r"python3\.\d+")
-_WITH_VALUE = frozenset(
-    "-p --package --from --with --directory --python -e --env -v --volume --name --network --mount".split()
-)
+_TELLING = re.compile(r"mcp|server", re.IGNORECASE)
 _DECORATION = re.compile(r"^(?:mcp[-_]?)?(?:server[-_])?|(?:[-_]mcp)?(?:[-_]server)?(?:[-_]mcp)?$", re.IGNORECASE)
 
 
@@ -283,14 +274,11 @@ def _host(url: str) -> str:
 
 
 def _program(server: ServerConfig) -> str:
+    """The first word that sounds like a server, else the first that is neither an option nor what runs programs."""
     words = [os.path.basename(server.command), *server.args]
-    skip = False
-    for word in words:
-        if skip or word.startswith("-") or word in _RUNNERS or _PYTHON.fullmatch(word):
-            skip = not skip and word in _WITH_VALUE
-            continue
-        return word
-    return words[0]
+    names = [word for word in words if not word.startswith("-") and word not in _RUNNERS]
+    telling = [word for word in names if _TELLING.search(word)]
+    return next(iter((*telling, *names)), words[0])
 
 
 def _clean(text: str) -> str:

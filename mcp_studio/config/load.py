@@ -93,6 +93,12 @@ class _Loading:
     files: list[str] = field(default_factory=list[str])
     named: str = ""
 
+    def config(self) -> Config:
+        """All of it, frozen."""
+        return Config(
+            self.settings, self.servers, tuple(self.problems), tuple(self.untrusted), tuple(self.files), self.named
+        )
+
 
 def load(
     paths: Paths,
@@ -114,19 +120,15 @@ def load(
     """
     done = _read(paths, cwd, files, trusted)
     keyring.use(done.settings.secrets, paths.state)
-    servers = expand_all(done.servers, environ, secrets or keyring.session(), done.problems)
-    return Config(done.settings, servers, tuple(done.problems), tuple(done.untrusted), tuple(done.files), done.named)
+    done.servers = expand_all(done.servers, environ, secrets or keyring.session(), done.problems)
+    return done.config()
 
 
 def written(paths: Paths, cwd: Path, *, files: Sequence[Path] = ()) -> Config:
     """What `load` reads, with the entries as they are written: no variable and no secret is asked for."""
     done = _read(paths, cwd, files, None)
     keyring.use(done.settings.secrets, paths.state)
-    return replace(
-        Config(done.settings, done.servers, tuple(done.problems), tuple(done.untrusted)),
-        files=tuple(done.files),
-        named=done.named,
-    )
+    return done.config()
 
 
 def _read(paths: Paths, cwd: Path, files: Sequence[Path], trusted: TrustStore | None) -> _Loading:

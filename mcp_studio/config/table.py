@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
@@ -148,18 +148,15 @@ class Table:
             return None
         return value
 
-    def take_text(self, key: str, default: str = "", choices: Iterable[str] = ()) -> str:
-        """A string; one of `choices` where any are given."""
-        value = self._typed(key, str, default)
-        known = tuple(choices)
-        if known and self._values.get(key) is not None and value not in known:
-            self.problem(key, f"must be one of {', '.join(known)}, not `{value}`.", nearest(value, known))
-            return default
-        return value
+    def take_text(self, key: str, default: str = "") -> str:
+        """A string."""
+        return self._typed(key, str, default)
 
-    def take_word(self, key: str, default: W, choices: tuple[W, ...]) -> W:
+    def take_word(self, key: str, default: W, choices: Sequence[W]) -> W:
         """One of a few words."""
-        text = self.take_text(key, default, choices)
+        text = self.take_text(key, default)
+        if text != default and text not in choices:
+            self.problem(key, f"must be one of {', '.join(choices)}, not `{text}`.", nearest(text, choices))
         return next((word for word in choices if word == text), default)
 
     def take_flag(self, key: str, default: bool = False) -> bool:

@@ -35,7 +35,6 @@ from mcp_studio.schema.keywords import (
     amount,
     limit,
     listed,
-    matcher,
     not_among,
     required_names,
     spell,
@@ -43,6 +42,7 @@ from mcp_studio.schema.keywords import (
     wrong_format,
     wrong_type,
 )
+from mcp_studio.schema.patterns import matcher
 from mcp_studio.schema.place import Path, pointer
 from mcp_studio.schema.resolve import Resolver
 

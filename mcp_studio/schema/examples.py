@@ -31,7 +31,8 @@ from mcp_studio.schema.field import (
     errors,
     json_types,
 )
-from mcp_studio.schema.keywords import FORBIDDEN, matcher
+from mcp_studio.schema.keywords import FORBIDDEN
+from mcp_studio.schema.patterns import matcher
 
 _FORMATS: dict[str, tuple[str, ...]] = {
     "email": ("ada@example.com", "grace.hopper@example.org"),
@@ -53,16 +54,10 @@ _TEXTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"url|uri|href|link|website|endpoint|webhook", _FORMATS["uri"]),
     (r"date_?time|timestamp|_at$|^(since|until|before|after)$", _FORMATS["date-time"]),
     (r"date|^day$|deadline|birthday|^due", _FORMATS["date"]),
-    (r"folder|director(y|ies)|^dir$|workspace|^cwd$|^root$", ("/home/ada/project", "docs")),
     (r"path", ("docs/readme.md", "src/main.py")),
     (r"quer(y|ies)|^q$|search|keyword|^terms?$|prompt|question", ("weather in Berlin", "how to sort a list")),
     (r"lang(uage)?$|locale", ("en", "de", "ja")),
-    (r"country", ("DE", "US", "JP")),
     (r"cit(y|ies)|location|place|region|destination|origin", ("Berlin", "Kyoto", "São Paulo")),
-    (r"colou?r", _FORMATS["color"]),
-    (r"repo", ("mcp-studio", "example")),
-    (r"owner|user_?name|login|author|assignee", ("ada", "grace")),
-    (r"title|subject|headline|summary", ("A short title", "Notes of the meeting")),
     (r"text|message|content|body|comment|description|note|reason", ("Hello, this is an example.", "A few words.")),
     (r"(^|_)ids?$|[a-z]I[dD]s?$|identifier|^key$|_key$|number|slug", ("42", "item-7")),
     (r"name", ("Ada Lovelace", "Example")),
@@ -73,7 +68,6 @@ _NUMBERS: tuple[tuple[str, tuple[int | float, ...]], ...] = (
     (r"^lat(itude)?$|_lat$", (52.52, 35.68, -33.87)),
     (r"^(lng|lon(gitude)?)$|_lng$|_lon$", (13.405, 139.69, -70.65)),
     (r"limit|max|count|size|per_?page|top|num", (10, 20, 50)),
-    (r"time_?out|_ms$|minute|second", (30, 15)),
     (r"", (1, 5, 3)),
 )
 _QUOTED = re.compile(

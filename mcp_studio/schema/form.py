@@ -31,19 +31,18 @@ from mcp_studio.schema.field import (
 from mcp_studio.schema.keywords import (
     NOT_ALLOWED,
     REMARK,
-    Match,
     Schema,
     amount,
     count,
     got,
     impossible,
     kinds_of,
-    matcher,
     noun,
     required_names,
     says_more,
     types,
 )
+from mcp_studio.schema.patterns import Match, matcher
 from mcp_studio.schema.resolve import Resolver
 from mcp_studio.schema.unions import label, many_options, options, shape, span, union
 from mcp_studio.schema.uritemplate import TemplateError, variables

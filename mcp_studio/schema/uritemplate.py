@@ -35,27 +35,11 @@ class Variable:
     """`:n`: only the first n characters; 0 for all."""
 
 
-@record(frozen=True)
-class _Style:
-    """The table of RFC 6570, appendix A."""
-
-    first: str
-    separator: str
-    named: bool = False
-    if_empty: str = ""
-    reserved: bool = False
-
-
-_STYLES = {
-    "": _Style("", ","),
-    "+": _Style("", ",", reserved=True),
-    "#": _Style("#", ",", reserved=True),
-    ".": _Style(".", "."),
-    "/": _Style("/", "/"),
-    ";": _Style(";", ";", named=True),
-    "?": _Style("?", "&", named=True, if_empty="="),
-    "&": _Style("&", "&", named=True, if_empty="="),
-}
+# The table of RFC 6570, appendix A.
+_SEPARATORS = {"": ",", "+": ",", "#": ",", ".": ".", "/": "/", ";": ";", "?": "&", "&": "&"}
+_NAMED = (";", "?", "&")
+_UNQUOTED = ("+", "#")
+"""Operators after which reserved characters stay as they are."""
 
 
 def variables(template: str) -> tuple[Variable, ...]:
@@ -90,7 +74,7 @@ def _parse(template: str) -> list[str | tuple[Variable, ...]]:
 
 
 def _variables(text: str, place: int) -> tuple[Variable, ...]:
-    operator = text[:1] if text[:1] in _STYLES else ""
+    operator = text[:1] if text[:1] in _SEPARATORS else ""
     found: list[Variable] = []
     for spec in text[len(operator) :].split(","):
         match = re.fullmatch(_SPEC, spec)
@@ -102,49 +86,45 @@ def _variables(text: str, place: int) -> tuple[Variable, ...]:
 
 
 def _expression(found: tuple[Variable, ...], values: Mapping[str, Json]) -> str:
-    style = _STYLES[found[0].operator]
-    pieces = [piece for variable in found for piece in _pieces(variable, values.get(variable.name), style)]
-    return style.first + style.separator.join(pieces) if pieces else ""
+    operator = found[0].operator
+    pieces = [piece for variable in found for piece in _pieces(variable, values.get(variable.name))]
+    first = "" if operator == "+" else operator
+    return first + _SEPARATORS[operator].join(pieces) if pieces else ""
 
 
-def _pieces(variable: Variable, value: Json, style: _Style) -> list[str]:
+def _pieces(variable: Variable, value: Json) -> list[str]:
     """What a variable leaves behind, still to be joined by the expression's separator."""
     if variable.prefix and isinstance(value, (dict, list)):
         raise TemplateError(
             f"{variable.name}:{variable.prefix} takes the beginning of a text, and not of a list or object"
         )
+    named = variable.operator in _NAMED
     if isinstance(value, dict):
-        pairs = [
-            (_quote(str(key), style.reserved), _quote(_text(variable, item), style.reserved))
-            for key, item in value.items()
-            if item is not None
-        ]
+        pairs = [(_text(variable, str(key)), _text(variable, item)) for key, item in value.items() if item is not None]
         if variable.explode:
-            return [_pair(key, item, style.if_empty) if style.named else f"{key}={item}" for key, item in pairs]
+            return [_pair(variable, *pair) if named else "=".join(pair) for pair in pairs]
         items = [text for pair in pairs for text in pair]
     elif isinstance(value, list):
-        items = [_quote(_text(variable, item), style.reserved) for item in value if item is not None]
+        items = [_text(variable, item) for item in value if item is not None]
         if variable.explode:
-            return [_pair(variable.name, item, style.if_empty) if style.named else item for item in items]
-    elif value is None:
-        return []
+            return [_pair(variable, variable.name, item) if named else item for item in items]
     else:
-        text = _text(variable, value)
-        items = [_quote(text[: variable.prefix or None], style.reserved)]
+        items = [] if value is None else [_text(variable, value)]
     if not items:
         return []
     joined = ",".join(items)
-    return [_pair(variable.name, joined, style.if_empty) if style.named else joined]
+    return [_pair(variable, variable.name, joined) if named else joined]
 
 
-def _pair(name: str, value: str, if_empty: str) -> str:
-    return f"{name}={value}" if value else name + if_empty
+def _pair(variable: Variable, name: str, value: str) -> str:
+    return name if variable.operator == ";" and not value else f"{name}={value}"
 
 
 def _text(variable: Variable, value: Json) -> str:
     if isinstance(value, (list, dict)):
         raise TemplateError(f"the items of {variable.name} cannot be lists or objects themselves")
-    return value if isinstance(value, str) else spell(value)
+    text = value if isinstance(value, str) else spell(value)
+    return _quote(text[: variable.prefix or None], reserved=variable.operator in _UNQUOTED)
 
 
 def _quote(text: str, reserved: bool) -> str:

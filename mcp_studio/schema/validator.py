@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from mcp_studio.jsontext import ExactFloat, Json
 from mcp_studio.schema import keywords as wording
-from mcp_studio.schema.keywords import to_python
+from mcp_studio.schema.patterns import to_python
 from mcp_studio.schema.place import pointer
 
 

@@ -24,6 +24,7 @@ from mcp_studio.transport.base import Credentials, Tap, Transport
 if TYPE_CHECKING:
     from mcp_studio.auth.access import SignInRequest
     from mcp_studio.auth.accounts import Accounts
+    from mcp_studio.auth.model import Account
     from mcp_studio.auth.signin import SignIn
     from mcp_studio.session.manager import ConnectionManager
     from mcp_studio.session.supervisor import Supervisor
@@ -212,8 +213,26 @@ class Signing:
 
     # ------------------------------------------------------------------ a person begins
 
+    async def account(self, server: str) -> Account | None:
+        """What is known of a server's sign-in; None where there is none.
+
+        Raises:
+            StudioError: what is kept cannot be read.
+        """
+        return await self.accounts.account(self.config(server))
+
+    async def refresh(self, server: str) -> Account:
+        """Renew the token now.
+
+        Raises:
+            StudioError: why it cannot be; `SignInNeeded` where a person has to sign in.
+        """
+        return await self.accounts.refresh(self.config(server), self.tap(server))
+
     def sign_in(self, server: str, *, scopes: Sequence[str] = (), step_by_step: bool = False) -> SignIn:
         """Sign in to a server; the one that is under way where there is one.
+
+        It runs as a task of the studio, and once it is done the server is connected, or goes on.
 
         Raises:
             UsageError: there is no such server, or it is a program.
@@ -275,6 +294,20 @@ class Signing:
             supervisor.start()
 
     # ------------------------------------------------------------------ ends
+
+    async def sign_out(self, server: str) -> str:
+        """Revoke the tokens where that is offered and forget them in any case; what happened, in words.
+
+        A connection that used them ends, and is made anew without.
+        """
+        text = await self.accounts.sign_out(self.config(server), self.tap(server))
+        self.end(server)
+        return text
+
+    async def forget(self, server: str, *, client: bool = False) -> None:
+        """Forget the tokens without telling anybody; with `client` also who we are at the authorization server."""
+        await self.accounts.forget(self.config(server), client=client)
+        self.end(server)
 
     def cancel(self, server: str) -> None:
         """End the sign-in that is under way; nothing of it is stored."""

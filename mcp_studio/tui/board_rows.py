@@ -104,10 +104,10 @@ def _questions(studio: Studio, now: float) -> Iterator[Row]:
 def _running(studio: Studio, now: float) -> Iterator[Row]:
     others = studio.manager.inflight.running
     calls = {(one.server, one.method, one.target): one for one in others if one.call}
-    for call in studio.calls:
+    for call in studio.caller.running:
         paused = calls.get((call.ref.server, call.method, call.ref.name))
         yield _call_row(call, paused is not None and paused.paused, now)
-    waited = {call.as_task.key for call in studio.calls if call.as_task is not None}
+    waited = {call.as_task.key for call in studio.caller.running if call.as_task is not None}
     for task in studio.tasks.all():
         if task.followed and not task.done and task.key not in waited:
             yield _task_row(studio, task)

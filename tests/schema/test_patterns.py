@@ -9,7 +9,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.schema.keywords import to_python
+from mcp_studio.schema.patterns import to_python
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def frame(**members: Any) -> bytes:
 
 async def exchanged(studio: Studio, data: bytes, **more: Any) -> RawExchange:
     """Send by hand and wait for the end."""
-    exchange = studio.send_raw("s", data, **more)
+    exchange = studio.manager.by_hand("s").send(data, **more)
     await exchange.wait()
     return exchange
 
@@ -64,7 +64,7 @@ async def test_an_open_call_of_ours_is_not_disturbed_by_errors_without_an_id() -
         with halted(studio):
             running = asyncio.ensure_future(call(studio, "wait", seconds=0.5))
             await wait_until(lambda: any(entry.method == "tools/call" for entry in studio.trace))
-            exchange = studio.send_raw("s", b'{"jsonrpc": "2.0", "id": ', wait=60)
+            exchange = studio.manager.by_hand("s").send(b'{"jsonrpc": "2.0", "id": ', wait=60)
             await wait_until(lambda: [e for e in studio.trace if e.direction == "out"][-1].method != "tools/call")
         await exchange.wait()
         assert answers(exchange)[0]["error"]["code"] == -32700
@@ -79,7 +79,7 @@ async def test_the_id_of_an_open_request_may_be_used_and_the_first_answer_is_our
             await wait_until(lambda: studio.trace[len(studio.trace) - 1].method == "tools/call")
             number = studio.trace[len(studio.trace) - 1].id
             params = {"name": "wait", "arguments": {"seconds": 0.6}}
-            exchange = studio.send_raw("s", frame(id=number, method="tools/call", params=params), wait=60)
+            exchange = studio.manager.by_hand("s").send(frame(id=number, method="tools/call", params=params), wait=60)
             await wait_until(lambda: len([e for e in studio.trace if e.method == "tools/call"]) == 2)
         await exchange.wait()
         assert exchange.collides and len(exchange.answers) == 1
@@ -91,7 +91,7 @@ async def test_our_own_requests_keep_away_from_an_id_that_was_used_by_hand() -> 
     async with opened(stdio(RAW)) as studio:
         used = studio.manager.by_hand("s").spare_id() + 1
         params = {"name": "wait", "arguments": {"seconds": 0.4}}
-        exchange = studio.send_raw("s", frame(id=used, method="tools/call", params=params))
+        exchange = studio.manager.by_hand("s").send(frame(id=used, method="tools/call", params=params))
         outcomes = await asyncio.gather(*(call(studio, "echo", text=str(number)) for number in range(4)))
         assert [text(outcome) for outcome in outcomes] == ["0", "1", "2", "3"]
         await exchange.wait()
@@ -102,7 +102,7 @@ def test_the_traffic_of_our_own_requests_is_not_what_comes_back() -> None:
     async def go(url: str) -> None:
         for config in (stdio(RAW), http(url, era="legacy")):
             async with opened(config) as studio:
-                exchange = studio.send_raw("s", frame(method="notifications/none"), wait=0.6)
+                exchange = studio.manager.by_hand("s").send(frame(method="notifications/none"), wait=0.6)
                 assert text(await call(studio, "echo", text="ours")) == "ours"
                 await exchange.wait()
                 assert [(e.kind, e.method) for e in exchange.came_back() if e.kind != "http"] == []
@@ -114,7 +114,7 @@ def test_the_traffic_of_our_own_requests_is_not_what_comes_back() -> None:
 
 async def test_the_same_id_twice_gives_each_its_answer() -> None:
     async with opened(stdio(RAW)) as studio:
-        both = [studio.send_raw("s", frame(id="x", method=method)) for method in ("ping", "tools/list")]
+        both = [studio.manager.by_hand("s").send(frame(id="x", method=method)) for method in ("ping", "tools/list")]
         for exchange in both:
             await exchange.wait()
         assert answers(both[0])[0]["result"] == {} and "tools" in answers(both[1])[0]["result"]
@@ -213,7 +213,7 @@ async def test_what_cannot_be_sent_says_why() -> None:
         studio.manager.connection("s").end()
         await studio.manager.stop("s")
         with pytest.raises(Unreachable):
-            studio.send_raw("s", b"{}")
+            studio.manager.by_hand("s").send(b"{}")
 
 
 async def test_a_server_that_dies_of_a_frame_is_told_as_lost() -> None:

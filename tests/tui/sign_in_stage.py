@@ -16,7 +16,6 @@ from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.session.sign_in import Signing as Begun
 from mcp_studio.signal import Signal
-from mcp_studio.studio import Studio
 from tests.tui.stage import Stage, on_stage
 
 URL = "https://auth.example/authorize?response_type=code&client_id=c1&state=s1&code_challenge_method=S256"
@@ -197,22 +196,20 @@ async def signing(
 ) -> AsyncGenerator[Signing]:
     accounts, runs = FakeAccounts(), list[FakeSignIn]()
 
-    def sign_in(studio: Studio, server: str, **more: Any) -> FakeSignIn:
+    def sign_in(signing: Begun, server: str, **more: Any) -> FakeSignIn:
         runs.append(FakeSignIn(server, step_by_step=more.get("step_by_step", False)))
         return runs[-1]
 
-    async def known(studio: Studio, server: str) -> Any:
+    async def known(signing: Begun, server: str) -> Any:
         return await accounts.account(server)
 
-    monkeypatch.setattr(Studio, "accounts", accounts, raising=False)
-    monkeypatch.setattr(Studio, "sign_in", sign_in, raising=False)
+    monkeypatch.setattr(Begun, "accounts", accounts, raising=False)
+    monkeypatch.setattr(Begun, "sign_in", sign_in, raising=False)
     monkeypatch.setattr(Begun, "running", lambda _, server: runs[-1] if runs and not runs[-1].over else None)
-    monkeypatch.setattr(Studio, "account", known, raising=False)
-    monkeypatch.setattr(Studio, "refresh_token", lambda _, server: accounts.refresh(server), raising=False)
-    monkeypatch.setattr(
-        Studio, "forget_sign_in", lambda _, server, **more: accounts.forget(server, **more), raising=False
-    )
-    monkeypatch.setattr(Studio, "sign_out", lambda _, server: accounts.sign_out(server), raising=False)
+    monkeypatch.setattr(Begun, "account", known, raising=False)
+    monkeypatch.setattr(Begun, "refresh", lambda _, server: accounts.refresh(server), raising=False)
+    monkeypatch.setattr(Begun, "forget", lambda _, server, **more: accounts.forget(server, **more), raising=False)
+    monkeypatch.setattr(Begun, "sign_out", lambda _, server: accounts.sign_out(server), raising=False)
     async with on_stage(*(servers or (remote(),)), size=size) as stage:
         stage.__class__ = Signing
         assert isinstance(stage, Signing)

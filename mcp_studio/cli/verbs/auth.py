@@ -110,18 +110,18 @@ def _private(option: str, question: str, out: Output) -> str:
 
 async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, out: Output) -> int:
     options, tap = out.options, studio.manager.supervisor(server.name).tap
-    studio.accounts.browser, studio.accounts.stays = no_browser, False
+    studio.signing.accounts.browser, studio.signing.accounts.stays = no_browser, False
     if not accounts.alone(server):
-        await studio.accounts.unlock()  # before anything is sent, not after a browser
+        await studio.signing.accounts.unlock()  # before anything is sent, not after a browser
     if redirect:
-        sign_in = studio.accounts.sign_in(server, tap, redirect_url=redirect)
+        sign_in = studio.signing.accounts.sign_in(server, tap, redirect_url=redirect)
     else:
         scopes = await _scopes(studio, server, options)
         step, anew = options.flag("--step"), options.flag("--register")
-        sign_in = studio.accounts.sign_in(server, tap, scopes=scopes, step_by_step=step, anew=anew)
+        sign_in = studio.signing.accounts.sign_in(server, tap, scopes=scopes, step_by_step=step, anew=anew)
     if server.tls.insecure:
         out.warn("Any certificate is accepted (insecure): whoever is on the way can take the sign-in.")
-    if studio.accounts.keeping == "memory":
+    if studio.signing.accounts.keeping == "memory":
         out.warn("What signing in brings is kept in memory only: it ends with this command.")
     browser = NONE if options.flag("--no-browser") else studio.config.settings.browser
     lines = Lines() if can_ask() else None
@@ -138,7 +138,7 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, out: Out
 async def _scopes(studio: Studio, server: ServerConfig, options: Options) -> tuple[str, ...]:
     """What to ask for besides what the server names: asking for more must not lose what there is."""
     wanted = [scope for text in options.values("--scope") for scope in text.split()]
-    known = await studio.accounts.account(server) if wanted else None
+    known = await studio.signing.accounts.account(server) if wanted else None
     return tuple(dict.fromkeys([*(known.scopes if known else ()), *wanted]))
 
 
@@ -248,9 +248,9 @@ async def _token(studio: Studio, server: ServerConfig, out: Output) -> Json:
     """Print the token, or what it says."""
     tap = studio.manager.supervisor(server.name).tap
     if accounts.alone(server):
-        await studio.accounts.refresh(server, tap)
-    token = await studio.accounts.token(server, tap)
-    account = await studio.accounts.account(server)
+        await studio.signing.accounts.refresh(server, tap)
+    token = await studio.signing.accounts.token(server, tap)
+    account = await studio.signing.accounts.account(server)
     assert account is not None, "there is a token"
     if out.options.flag("--claims"):
         if not account.claims:
@@ -267,22 +267,22 @@ async def _token(studio: Studio, server: ServerConfig, out: Output) -> Json:
 
 
 async def _refresh(studio: Studio, server: ServerConfig, out: Output) -> Json:
-    account = await studio.accounts.refresh(server, studio.manager.supervisor(server.name).tap)
-    if lost := studio.accounts.unsaved:
+    account = await studio.signing.accounts.refresh(server, studio.manager.supervisor(server.name).tap)
+    if lost := studio.signing.accounts.unsaved:
         raise StudioError(lost[0], hint=f"It ends with this command; sign in again: {login_command(server)}")
     out.note(f"renewed: {accounts.phrase(accounts.validity(account))}")
     return accounts.facts(account)
 
 
 async def _logout(studio: Studio, server: ServerConfig, out: Output) -> Json:
-    message = await studio.accounts.sign_out(server, studio.manager.supervisor(server.name).tap)
+    message = await studio.signing.accounts.sign_out(server, studio.manager.supervisor(server.name).tap)
     out.note(message)
     return {"server": server.name, "message": message}
 
 
 async def _forget(studio: Studio, server: ServerConfig, out: Output) -> Json:
     wanted = out.options.flag("--client")
-    tokens, client = await studio.accounts.forget(server, client=wanted)
+    tokens, client = await studio.signing.accounts.forget(server, client=wanted)
     out.note(f"forgotten: the sign-in to {server.name}" if tokens else f"Nobody was signed in to {server.name}.")
     if wanted:
         known = "forgotten: who we are at its authorization server"

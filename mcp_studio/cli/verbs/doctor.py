@@ -164,7 +164,7 @@ async def _add_sign_in(report: Report, studio: Studio) -> Json:
     problem, account, server = "", None, report.server
     try:
         async with asyncio.timeout(_PATIENCE):
-            account = await studio.account(server.name)
+            account = await studio.signing.account(server.name)
     except TimeoutError:
         problem = "What is kept could not be looked at: the keyring does not answer."
     except StudioError as error:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import UsageError
-from mcp_studio.patterns import PatternError
+from mcp_studio.schema.patterns import PatternError
 from mcp_studio.trace.message import BY_HAND, COMMENTED, DIRECTIONS, KINDS, MARKED, OUTCOMES, PROBE, SEVERITY
 from mcp_studio.trace.query import terms
 from mcp_studio.trace.query.terms import Query, Rows, Sought, Term, Test, TextTest

@@ -12,7 +12,7 @@ from functools import reduce
 from typing import Literal, NamedTuple
 
 from mcp_studio.jsontext import Json, items_of, mapping
-from mcp_studio.patterns import Pattern
+from mcp_studio.schema.patterns import Pattern
 from mcp_studio.trace.message import DIRECTIONS, KINDS, Block, Columns, Reader
 
 Test = Callable[[int], bool]

@@ -52,7 +52,7 @@ class About(Dialog[None], scope="dialog"):
     async def _look(self) -> None:
         studio, kept = self._studio, self._studio.config.settings.secrets
         remote = any(studio.manager.config(name).url for name in studio.manager.names())
-        now = studio.accounts.keeping if remote else kept
+        now = studio.signing.accounts.keeping if remote else kept
         place = await beside(place_in_words, kept, studio.paths.state)
         self._show(place, await beside(place_in_words, now, studio.paths.state) if now != kept else "")
 

@@ -50,7 +50,7 @@ class Signing:
     @property
     def accounts(self) -> Accounts:
         """Where sign-ins are made and kept."""
-        return self.studio.accounts
+        return self.studio.signing.accounts
 
     # Opening
 
@@ -133,14 +133,14 @@ class Signing:
         if status is None or status.state != "ready":
             return None
         try:
-            return await self.studio.account(matter.server)
+            return await self.studio.signing.account(matter.server)
         except StudioError:
             return None
 
     async def signed_in(self, server: str) -> bool:
         """Whether there is a sign-in to a server; what cannot be read is taken for one."""
         try:
-            return await self.studio.account(server) is not None
+            return await self.studio.signing.account(server) is not None
         except StudioError:
             return True
 
@@ -158,7 +158,7 @@ class Signing:
         if request is not None and request.sign_in is not None:
             run = request.sign_in(step_by_step=step_by_step)
         else:
-            run = self.studio.sign_in(server, step_by_step=step_by_step)
+            run = self.studio.signing.sign_in(server, step_by_step=step_by_step)
         if self._runs.get(server) is not run:
             self._runs[server] = run
             run.changed.connect(self._changed)

@@ -123,7 +123,7 @@ class TokenView(Dialog[None], scope="token"):
 
     async def _look(self) -> None:
         try:
-            account = await self._signing.studio.account(self._server)
+            account = await self._signing.studio.signing.account(self._server)
         except StudioError as error:
             self._tell(error)
             return
@@ -169,7 +169,7 @@ class TokenView(Dialog[None], scope="token"):
             self._do("Renewing …", self._refresh())
 
     async def _refresh(self) -> None:
-        self._account = await self._signing.studio.refresh_token(self._server)
+        self._account = await self._signing.studio.signing.refresh(self._server)
         self._hide()
         await self._look()
         self._say("The token is renewed.", "ok")
@@ -181,7 +181,7 @@ class TokenView(Dialog[None], scope="token"):
         self._ask("Sign out", text, lambda: self._do("Signing out …", self._sign_out()))
 
     async def _sign_out(self) -> None:
-        told = await self._signing.studio.sign_out(self._server)
+        told = await self._signing.studio.signing.sign_out(self._server)
         self._hide()
         await self._look()
         self._say(told, "ok")
@@ -200,7 +200,7 @@ class TokenView(Dialog[None], scope="token"):
         self._ask("Forget all", text, lambda: self._do("Forgetting …", self._forget(client=True)))
 
     async def _forget(self, *, client: bool) -> None:
-        await self._signing.studio.forget_sign_in(self._server, client=client)
+        await self._signing.studio.signing.forget(self._server, client=client)
         self._hide()
         await self._look()
         self._say("Tokens and client are forgotten." if client else "The tokens are forgotten.", "ok")

@@ -116,7 +116,7 @@ async def test_a_secret_is_never_sent_as_the_mark_that_stands_for_it() -> None:
 async def test_requests_that_no_rule_can_judge_are_sent_when_they_are_approved() -> None:
     async with opened(LEGACY) as studio:
         frame = b'{"jsonrpc":"2.0","id":901,"method":"x/own","params":{"_meta":{"progressToken":3,"mine":1}}}'
-        await studio.send_raw("old", frame).wait()
+        await studio.manager.by_hand("old").send(frame).wait()
         (step,) = plan(studio.trace.columns, [studio.trace.total]).steps
         assert (await load(studio.trace, step)).params == {"_meta": {"mine": 1}}
         assert (await replayer(studio).one(step, "old")).verdict == "skipped"
@@ -129,10 +129,10 @@ async def test_leaving_a_replay_cancels_the_call_that_is_under_way() -> None:
         found = plan(studio.trace.columns, [studio.trace.total])
         with halted(studio, "old"):
             task = asyncio.create_task(replayed(studio, found, APPROVED))
-            await wait_until(lambda: any(call.sent for call in studio.calls))
+            await wait_until(lambda: any(call.sent for call in studio.caller.running))
             task.cancel()
             await asyncio.wait((task,))
-        assert not studio.calls or all(call.outcome for call in studio.calls)
+        assert not studio.caller.running or all(call.outcome for call in studio.calls)
         last = [entry.method for entry in studio.trace][-1]
         assert last == "notifications/cancelled"
         assert studio.manager.supervisor("old").answerer.scripts == []
@@ -145,7 +145,7 @@ async def test_a_server_that_ends_meanwhile_fails_what_was_under_way_and_what_co
         found = plan(studio.trace.columns, range(studio.trace.total - 3, studio.trace.total + 1))
         with halted(studio, "old") as pid:
             task = asyncio.create_task(replayed(studio, found, APPROVED))
-            await wait_until(lambda: any(call.sent for call in studio.calls))
+            await wait_until(lambda: any(call.sent for call in studio.caller.running))
             os.kill(pid, signal.SIGKILL)
         lost, after = await task
         assert lost.verdict == "failed" and "SIGKILL" in lost.said

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_studio.patterns import TooSlow
+from mcp_studio.schema.patterns import TooSlow
 from mcp_studio.trace.lint.rules import Finding
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES
 from mcp_studio.trace.query.parser import parse

@@ -1,4 +1,7 @@
-"""Patterns that others wrote, by the `regex` package: a search lets other threads go on, and ends after its time."""
+"""Patterns that others wrote, by the `regex` package: a search lets other threads go on, and ends after its time.
+
+Patterns of schemas are those of ECMA-262; `to_python` translates them.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import math
 import re
 import time
 import warnings
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from mcp_studio.errors import StudioError
@@ -83,3 +88,67 @@ class Pattern:
         except (TimeoutError, MemoryError):
             pass
         raise TooSlow
+
+
+_PIECE = (
+    r"\\k<(?P<back>\w+)>|\\u\{(?P<code>[0-9A-Fa-f]{1,6})\}|\\/|\\c(?P<control>[A-Za-z])|\\[pP]\{[^}]*\}|\\."
+    r"|\(\?<(?P<name>\w+)>|\{\d+(?:,\d*)?\}|\$|\[|\]|\{"
+)
+
+
+def to_python(pattern: str) -> str:
+    """The pattern for `re` and `regex`: named groups, `$` (the very end), `\\u{…}`, `\\cA`, and braces of no count.
+
+    `\\p{L}` is left as it is: only `regex` knows it. `\\d` and `\\w` stay those of Unicode, of which ASCII is a part.
+    """
+    inside = False
+
+    def translated(found: re.Match[str]) -> str:
+        nonlocal inside
+        piece = found[0]
+        if piece in "[]":
+            nested = piece == "[" and inside
+            inside = piece == "["
+            return r"\[" if nested else piece
+        if piece == "$":
+            return piece if inside else r"\Z"
+        if found["name"]:
+            return f"(?P<{found['name']}>"
+        if found["back"]:
+            return f"(?P={found['back']})"
+        if found["code"]:
+            return re.escape(chr(min(int(found["code"], 16), 0x10FFFF)))
+        if found["control"]:
+            return re.escape(chr(ord(found["control"]) % 32))
+        return {r"\/": "/", "{": r"\{"}.get(piece, piece)
+
+    return re.sub(_PIECE, translated, pattern, flags=re.S)
+
+
+_LONGEST = 200
+"""Characters of a key, or of a pattern, that is looked at."""
+_WITHIN = 0.005
+"""Seconds for one key; a pattern that needs more is tried no more, for a person is typing."""
+
+Match = Callable[[str], bool | None]
+"""Whether a key fits; None: not known here, the check of the whole schema will say."""
+
+
+@lru_cache(1_000)
+def matcher(pattern: str) -> Match:
+    """Whether a pattern is found in a key, in a time that is next to nothing."""
+    compiled: Pattern | None = None
+    usable = len(pattern) <= _LONGEST
+
+    def found(key: str) -> bool | None:
+        nonlocal compiled, usable
+        if not usable or len(key) > _LONGEST:
+            return None
+        try:
+            compiled = compiled or Pattern(to_python(pattern))
+            return compiled.find(key, time.thread_time() + _WITHIN) is not None
+        except (PatternError, TooSlow):
+            usable = False
+            return None
+
+    return found
