@@ -7,6 +7,7 @@ import itertools
 import re
 import ssl
 import time
+from codecs import BOM_UTF8
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
@@ -15,11 +16,10 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from mcp_studio import __version__
 from mcp_studio.auth import discovery
-from mcp_studio.auth.metadata import body_of
 from mcp_studio.auth.model import AuthExchange, AuthFailed, NextRequest
 from mcp_studio.config.model import ServerConfig, Tls
 from mcp_studio.errors import LimitExceeded, StudioError
-from mcp_studio.jsontext import Json, JsonProblem, items_of, mapping
+from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
 from mcp_studio.limits import Limits
 from mcp_studio.redact import MARK, Redactor
 from mcp_studio.transport import http_client
@@ -213,6 +213,15 @@ def shown(headers: Headers, body: str, clean: Callable[[str], str] = str) -> str
         begin = clean(body[: _SHOWN + _BEYOND])[:-_BEYOND]
         return f"{lines}\n\n{begin}\n… {len(body) - _SHOWN:,} characters more"
     return f"{lines}\n\n{clean(body)}" if body else lines
+
+
+def body_of(data: bytes, *, most: int, values: int) -> Json:
+    """The JSON of an answer; a byte order mark before it is overlooked (RFC 8259 8.1), as files of Windows have one.
+
+    Raises:
+        JsonProblem, LimitExceeded: as `jsontext.loads`.
+    """
+    return loads(data.removeprefix(BOM_UTF8), most=most, values=values)
 
 
 def _fields(media_type: str, body: bytes) -> dict[str, Json] | None:

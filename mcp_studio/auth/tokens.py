@@ -20,8 +20,8 @@ from mcp_studio.auth import discovery, model
 from mcp_studio.auth.clients import JWT, Form, client_assertion, method_for, read_secret, sign
 from mcp_studio.auth.discovery import check_url
 from mcp_studio.auth.dpop import Dpop, nonce_wanted
-from mcp_studio.auth.fetch import Fetched, Fetcher
-from mcp_studio.auth.metadata import IssuerMetadata, body_of
+from mcp_studio.auth.fetch import Fetched, Fetcher, body_of
+from mcp_studio.auth.metadata import IssuerMetadata
 from mcp_studio.auth.model import ERRORS, UNKNOWN_ERROR, AuthFailed, Client, Grant, quoted
 from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import Auth, ServerConfig
