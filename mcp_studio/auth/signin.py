@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -396,7 +396,8 @@ class SignIn:
             redirects.paste(self._redirect_url)  # another address leaves it waiting
             if not await self._store.take_pending(pending):
                 raise AuthFailed("This redirect was used before.", hint="Sign in again.")
-            found = await code
+            async with self._forgetting_unknown(pending.client):
+                found = await code
             step.detail = f"{issuer.issuer} gave it."
         if pending.dpop_key:
             required = pending.dpop_use == "must"
@@ -569,7 +570,8 @@ class SignIn:
         # Step by step a person opens it.
         opening = asyncio.create_task(asyncio.sleep(0, False) if self.step_by_step else self.open_page())
         try:
-            return await self._ask("browser", "Nobody came back from the browser", code)
+            async with self._forgetting_unknown(pending.client):
+                return await self._ask("browser", "Nobody came back from the browser", code)
         except BaseException:
             if known and not self._aside:
                 # Nobody came back: the page may have said that it does not know us any more.
@@ -579,6 +581,19 @@ class SignIn:
         finally:
             opening.cancel()
             self._redirects = self._pending = None
+
+    @asynccontextmanager
+    async def _forgetting_unknown(self, client: Client) -> AsyncGenerator[None]:
+        """Where an authorization server does not know the client any more: forget it, and say how there is another."""
+        try:
+            yield
+        except AuthFailed as problem:
+            unknown = problem.error in ("invalid_client", "unauthorized_client")
+            if unknown and client.how in ("registered", "typed"):
+                with suppress(StudioError, OSError):
+                    await self._store.remove_client(client.issuer, self._config.auth.whose)
+                problem.hint += " The client was forgotten: sign in again, and another one is registered."
+            raise
 
     async def _redeem(self, issuer: IssuerMetadata, pending: Pending, code: str) -> Grant:
         client = pending.client
@@ -591,7 +606,7 @@ class SignIn:
             code_verifier=pending.verifier,
         )
         with self._running("token") as step:
-            try:
+            async with self._forgetting_unknown(client):
                 got = await tokens.redeem(
                     self._fetcher,
                     issuer.token_endpoint,
@@ -601,13 +616,6 @@ class SignIn:
                     asked=pending.scopes,
                     dpop=self._dpop,
                 )
-            except AuthFailed as problem:
-                unknown = problem.error in ("invalid_client", "unauthorized_client")
-                if unknown and client.how in ("registered", "typed"):
-                    with suppress(StudioError, OSError):
-                        await self._store.remove_client(client.issuer, pending.account)
-                    problem.hint += " The client was forgotten: sign in again, and another one is registered."
-                raise
             step.detail = tokens.about(got, pending.audience)
         return await self._stored(issuer, client, got, pending.audience)
 
