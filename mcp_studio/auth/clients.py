@@ -19,12 +19,12 @@ from urllib.parse import quote_plus, urlencode, urlsplit
 
 from mcp_studio.auth import discovery
 from mcp_studio.auth.discovery import is_loopback
-from mcp_studio.auth.fetch import Fetched, Fetcher, body_of
+from mcp_studio.auth.fetch import Fetcher, json_of
 from mcp_studio.auth.metadata import IssuerMetadata
 from mcp_studio.auth.model import AuthFailed, Client, quoted
 from mcp_studio.config.model import Auth
-from mcp_studio.errors import ConfigError, LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, mapping
+from mcp_studio.errors import ConfigError
+from mcp_studio.jsontext import Json, dumps, items_of, mapping
 
 METHODS = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
 """How we can show ourselves at a token endpoint."""
@@ -380,11 +380,14 @@ async def register(fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str, 
         StudioError: as `Fetcher.send`.
     """
     asked = registration_request(issuer, redirect_uri, wanted)
-    answer, raw = await _post(fetcher, issuer, asked)
+    headers, url = [("Content-Type", "application/json")], issuer.registration_endpoint
+    answer = await fetcher.send("registration", "POST", url, headers=headers, body=dumps(asked))
+    raw = json_of(answer.body)
     if "scope" in asked and answer.status == 400 and "scope" in f"{mapping(raw).get('error_description')}":
         # Scopes of the server may be none of the authorization server's own, which clients are registered for.
         del asked["scope"]
-        answer, raw = await _post(fetcher, issuer, asked)
+        answer = await fetcher.send("registration", "POST", url, headers=headers, body=dumps(asked))
+        raw = json_of(answer.body)
     if 200 <= answer.status < 300 and isinstance(raw, dict):
         return replace(client_from(raw, asked=asked, metadata=issuer), asked=tuple(wanted))
     error, reason = (mapping(raw).get(name) for name in ("error", "error_description"))
@@ -392,21 +395,8 @@ async def register(fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str, 
     because = f": {quoted(fetcher.redactor.text(reason))}" if isinstance(reason, str) and reason else ""
     known = "" if issuer.place else " Nothing says that this server signs people in by OAuth: it may want a key."
     raise AuthFailed(
-        f"The registration endpoint {issuer.registration_endpoint} did not register a client (status {answer.status}"
+        f"The registration endpoint {url} did not register a client (status {answer.status}"
         f"{', ' if code else ''}{code}){because}.{known}",
         hint=_HINT,
         error=code,
-        status=answer.status,
     )
-
-
-async def _post(fetcher: Fetcher, issuer: IssuerMetadata, asked: dict[str, Json]) -> tuple[Fetched, Json]:
-    """The answer of the registration endpoint, and the JSON in it; None for none."""
-    headers = [("Content-Type", "application/json")]
-    answer = await fetcher.send(
-        "registration", "POST", issuer.registration_endpoint, headers=headers, body=dumps(asked)
-    )
-    try:
-        return answer, body_of(answer.body, most=64, values=10_000)
-    except (JsonProblem, LimitExceeded):
-        return answer, None

@@ -25,7 +25,6 @@ from mcp_studio.auth.model import (
     AuthStep,
     Client,
     Grant,
-    NextRequest,
     Pending,
     SignInState,
     StepName,
@@ -98,7 +97,7 @@ class SignIn:
         """Where the browser is sent back to."""
         self.until = 0.0
         """Monotonic time at which waiting for a person ends; 0 while nobody waits."""
-        self.next_request: NextRequest | None = None
+        self.next_request: AuthExchange | None = None
         """While `paused`: what is sent after `go_on`."""
         self.choices: tuple[str, ...] = ()
         """While `choosing`: the issuers of the authorization servers; foreign."""
@@ -315,7 +314,7 @@ class SignIn:
         known.append(exchange)
         self.changed.emit(self)
 
-    async def _gate(self, request: NextRequest) -> None:
+    async def _gate(self, request: AuthExchange) -> None:
         if self.step_by_step:
             self.next_request = request
             await self._ask("paused", f"Nobody let the request ({request.purpose}) go")
