@@ -42,24 +42,6 @@ def expiring(grant: Grant, now: float | None = None) -> bool:
     return (time.time() if now is None else now) >= grant.expires - min(SKEW, max(0.0, life) / 4)
 
 
-async def revoke(fetcher: Fetcher, grant: Grant) -> str:
-    """Take the tokens back where that is offered; what came of it, as a sentence. Never raises a `StudioError`."""
-    if not grant.revocation_endpoint:
-        return f"{grant.issuer} offers no revocation: the tokens stay valid there until they expire."
-    words: list[str] = []
-    for name, token in (("refresh token", grant.refresh_token), ("access token", grant.access_token)):
-        if not token:
-            continue
-        try:
-            await tokens.revoke(fetcher, grant, name.replace(" ", "_"), token)
-            words.append(f"{grant.issuer} revoked the {name}.")
-        except StudioError as problem:
-            words.append(f"The {name} could not be revoked, and can be used until it expires: {problem.message}")
-            if not isinstance(problem, AuthFailed):
-                break  # nobody answers: to wait once is enough
-    return " ".join(words)
-
-
 class Holder:
     """The grant of one server and account: whatever changes it goes through here."""
 

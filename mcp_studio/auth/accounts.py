@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from mcp_studio.auth import model
-from mcp_studio.auth.access import Access, Ask, Holder, expiring, revoke
+from mcp_studio.auth import model, tokens
+from mcp_studio.auth.access import Access, Ask, Holder, expiring
 from mcp_studio.auth.discovery import resource_of, tidy, usable
 from mcp_studio.auth.fetch import Fetcher
 from mcp_studio.auth.model import Account, AuthFailed, Grant
@@ -172,7 +172,7 @@ class Accounts:
             raise SignInNeeded(f"Nobody is signed in to {config.name}.")
         async with holder.turn:
             fetcher = self.fetcher(config, tap)
-            told = await revoke(fetcher, holder.grant or grant)
+            told = await tokens.revoke(fetcher, holder.grant or grant)
         await self.forget(config)
         return f"{told} They were forgotten here."
 

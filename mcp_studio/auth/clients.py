@@ -11,24 +11,20 @@ import base64
 import re
 import secrets
 import time
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote_plus, urlencode, urlsplit
 
 from mcp_studio.auth import discovery
 from mcp_studio.auth.discovery import is_loopback
-from mcp_studio.auth.fetch import Fetched, Fetcher
-from mcp_studio.auth.metadata import IssuerMetadata, body_of
+from mcp_studio.auth.fetch import Fetcher, json_of
+from mcp_studio.auth.metadata import IssuerMetadata
 from mcp_studio.auth.model import AuthFailed, Client, quoted
 from mcp_studio.config.model import Auth
-from mcp_studio.errors import ConfigError, LimitExceeded, StudioError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, mapping
-
-if TYPE_CHECKING:
-    from mcp_studio.auth.flow import Flow
+from mcp_studio.errors import ConfigError
+from mcp_studio.jsontext import Json, dumps, items_of, mapping
 
 METHODS = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
 """How we can show ourselves at a token endpoint."""
@@ -368,68 +364,12 @@ _HINT = (
     "It has to register clients like this one (RFC 7591); or a client that somebody registered by hand can be named: "
     "client_id in the [servers.NAME.auth] table."
 )
-_WAYS = {
+WAYS = {
     "configured": "The configuration names a client that was registered beforehand.",
     "document": "The authorization server reads client id metadata documents.",
     "registered": "A client was registered there before.",
     "typed": "A person named the client.",
 }
-
-
-async def client_for(
-    flow: Flow, issuer: IssuerMetadata, redirect_uri: str, asked: Sequence[str]
-) -> tuple[Client, bool, str]:
-    """Who we are at an authorization server, whether that was so before, and a sentence about it.
-
-    Raises:
-        AuthFailed: nobody, and why.
-        StudioError: as `Fetcher.send`; or a new client cannot be stored.
-    """
-    auth = flow.config.auth
-    if flow.person.anew:
-        await flow.store.remove_client(issuer.issuer, auth.whose)
-    known = await flow.store.client(issuer.issuer, auth.whose)
-    # Where its port is taken, whether another one will do (RFC 8252 7.3) would show in the browser alone.
-    moved = known and known.how == "registered" and known.redirect_uri != redirect_uri and issuer.registration_endpoint
-    client = choose(
-        issuer,
-        auth,
-        document=auth.client_metadata_url or flow.accounts.document,
-        known=None if moved else known,
-        redirect_uri=redirect_uri,
-        asked=asked,
-    )
-    if client is not None:
-        before = client.how in ("registered", "typed")
-        return replace(client, redirect_uri=redirect_uri), before, _WAYS[client.how]
-    if issuer.registration_endpoint:
-        # Other servers with this authorization server go on with the client that is replaced.
-        client = await register(
-            flow.fetcher, issuer, redirect_uri, discovery.union(known.asked if known else (), asked)
-        )
-        detail = f"Registered there as {client.client_id}."
-    else:
-        missing = "The authorization server has no registration_endpoint."
-        client_id, secret = await flow.person.client(issuer.notes.get("registration_endpoint", missing), redirect_uri)
-        flow.accounts.redactor.learn(secret)
-        shown = method_for(issuer, secret, auth.method)
-        client = Client(issuer.issuer, client_id, secret, shown, "typed", redirect_uri)
-        detail = _WAYS["typed"]
-    await flow.store.save_client(client, auth.whose)
-    return client, False, detail
-
-
-@asynccontextmanager
-async def forgetting_unknown(flow: Flow, client: Client) -> AsyncGenerator[None]:
-    """Where an authorization server does not know the client any more: forget it, and say how there is another."""
-    try:
-        yield
-    except AuthFailed as problem:
-        if problem.error in ("invalid_client", "unauthorized_client") and client.how in ("registered", "typed"):
-            with suppress(StudioError, OSError):
-                await flow.store.remove_client(client.issuer, flow.config.auth.whose)
-            problem.hint += " What was known of the client was forgotten: sign in again, and another one is registered."
-        raise
 
 
 async def register(fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str, wanted: Sequence[str]) -> Client:
@@ -440,11 +380,14 @@ async def register(fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str, 
         StudioError: as `Fetcher.send`.
     """
     asked = registration_request(issuer, redirect_uri, wanted)
-    answer, raw = await _post(fetcher, issuer, asked)
+    headers, url = [("Content-Type", "application/json")], issuer.registration_endpoint
+    answer = await fetcher.send("registration", "POST", url, headers=headers, body=dumps(asked))
+    raw = json_of(answer.body)
     if "scope" in asked and answer.status == 400 and "scope" in f"{mapping(raw).get('error_description')}":
         # Scopes of the server may be none of the authorization server's own, which clients are registered for.
         del asked["scope"]
-        answer, raw = await _post(fetcher, issuer, asked)
+        answer = await fetcher.send("registration", "POST", url, headers=headers, body=dumps(asked))
+        raw = json_of(answer.body)
     if 200 <= answer.status < 300 and isinstance(raw, dict):
         return replace(client_from(raw, asked=asked, metadata=issuer), asked=tuple(wanted))
     error, reason = (mapping(raw).get(name) for name in ("error", "error_description"))
@@ -452,21 +395,8 @@ async def register(fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str, 
     because = f": {quoted(fetcher.redactor.text(reason))}" if isinstance(reason, str) and reason else ""
     known = "" if issuer.place else " Nothing says that this server signs people in by OAuth: it may want a key."
     raise AuthFailed(
-        f"The registration endpoint {issuer.registration_endpoint} did not register a client (status {answer.status}"
+        f"The registration endpoint {url} did not register a client (status {answer.status}"
         f"{', ' if code else ''}{code}){because}.{known}",
         hint=_HINT,
         error=code,
-        status=answer.status,
     )
-
-
-async def _post(fetcher: Fetcher, issuer: IssuerMetadata, asked: dict[str, Json]) -> tuple[Fetched, Json]:
-    """The answer of the registration endpoint, and the JSON in it; None for none."""
-    headers = [("Content-Type", "application/json")]
-    answer = await fetcher.send(
-        "registration", "POST", issuer.registration_endpoint, headers=headers, body=dumps(asked)
-    )
-    try:
-        return answer, body_of(answer.body, most=64, values=10_000)
-    except (JsonProblem, LimitExceeded):
-        return answer, None

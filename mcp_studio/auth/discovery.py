@@ -98,12 +98,16 @@ _SHOULD = (
     "It has to be an https:// URL of ASCII characters, without spaces, a user name and a fragment; http:// is for "
     "servers on this machine."
 )
-_PORTS = {"https": 443, "http": 80, "wss": 443, "ws": 80}
-_WEB = {"ws": "http", "wss": "https"}
+_PORTS = {"https": 443, "http": 80}
 _BARE = re.compile(r"[\x21-\x7e]+\Z")
 _RESOURCE = "/.well-known/oauth-protected-resource"
 _ISSUER = "/.well-known/oauth-authorization-server"
 _OPENID = "/.well-known/openid-configuration"
+
+
+def web_url(url: str) -> str:
+    """An address with the scheme of HTTP: that of a WebSocket is where its handshake goes."""
+    return f"http{url[2:]}" if url.startswith(("ws://", "wss://")) else url
 
 
 def origin(url: str) -> str:
@@ -114,10 +118,10 @@ def origin(url: str) -> str:
     Raises:
         AuthFailed: it is no address with a host.
     """
-    parts = _split(url, "The address", 1 << 20)
-    scheme, host = _WEB.get(parts.scheme, parts.scheme), parts.hostname or ""
-    host = f"[{host}]" if ":" in host else host
-    return f"{scheme}://{host}" if parts.port in (None, _PORTS.get(scheme)) else f"{scheme}://{host}:{parts.port}"
+    parts = _split(web_url(url), "The address", 1 << 20)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    default = parts.port in (None, _PORTS.get(parts.scheme))
+    return f"{parts.scheme}://{host}" if default else f"{parts.scheme}://{host}:{parts.port}"
 
 
 def same_origin(one: str, other: str) -> bool:
@@ -183,10 +187,9 @@ def _split(url: str, what: str, most: int = LONGEST_ADDRESS) -> SplitResult:
 
 def canonical(url: str) -> str:
     """A server's address as a resource is called (RFC 8707 2): without query and fragment, host in lower case."""
-    parts = _split(url, "The address of the server")
-    scheme = _WEB.get(parts.scheme, parts.scheme)
+    parts = _split(web_url(url), "The address of the server")
     path = "" if parts.path == "/" else parts.path
-    return f"{scheme}://{parts.netloc.rpartition('@')[2].lower()}{path}"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2].lower()}{path}"
 
 
 def resource_urls(named: str, url: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from mcp_studio.auth.authorize import unpadded
-from mcp_studio.auth.discovery import Challenge, origin
+from mcp_studio.auth.discovery import Challenge, origin, web_url
 from mcp_studio.auth.metadata import IssuerMetadata, ResourceMetadata
 from mcp_studio.auth.model import AuthFailed
 
@@ -27,7 +27,6 @@ ALGORITHM = "ES256"
 Use = Literal["no", "may", "must"]
 """Whether a token is to be bound: no; if the authorization server does it; or it is of no use otherwise."""
 _NONCE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,2048}\Z")
-_SCHEMES = {"ws": "http", "wss": "https"}
 
 
 class Dpop:
@@ -88,8 +87,7 @@ class Dpop:
         """
         import jwt
 
-        parts = urlsplit(url)
-        bare = parts._replace(scheme=_SCHEMES.get(parts.scheme, parts.scheme), query="", fragment="")
+        bare = urlsplit(web_url(url))._replace(query="", fragment="")
         claims: dict[str, Any] = {
             "jti": secrets.token_urlsafe(16),
             "htm": method.upper(),

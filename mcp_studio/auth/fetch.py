@@ -7,6 +7,7 @@ import itertools
 import re
 import ssl
 import time
+from codecs import BOM_UTF8
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
@@ -15,11 +16,10 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from mcp_studio import __version__
 from mcp_studio.auth import discovery
-from mcp_studio.auth.metadata import body_of
-from mcp_studio.auth.model import AuthExchange, AuthFailed, NextRequest
+from mcp_studio.auth.model import AuthExchange, AuthFailed
 from mcp_studio.config.model import ServerConfig, Tls
 from mcp_studio.errors import LimitExceeded, StudioError
-from mcp_studio.jsontext import Json, JsonProblem, items_of, mapping
+from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
 from mcp_studio.limits import Limits
 from mcp_studio.redact import MARK, Redactor
 from mcp_studio.transport import http_client
@@ -215,15 +215,31 @@ def shown(headers: Headers, body: str, clean: Callable[[str], str] = str) -> str
     return f"{lines}\n\n{clean(body)}" if body else lines
 
 
+def body_of(data: bytes, *, most: int, values: int) -> Json:
+    """The JSON of an answer; a byte order mark before it is overlooked (RFC 8259 8.1), as files of Windows have one.
+
+    Raises:
+        JsonProblem, LimitExceeded: as `jsontext.loads`.
+    """
+    return loads(data.removeprefix(BOM_UTF8), most=most, values=values)
+
+
+def json_of(body: bytes) -> Json:
+    """The JSON of a small answer; None where it is none."""
+    try:
+        return body_of(body, most=64, values=10_000)
+    except (JsonProblem, LimitExceeded):
+        return None
+
+
 def _fields(media_type: str, body: bytes) -> dict[str, Json] | None:
     """The fields of a JSON object or a form; None for anything else."""
-    try:
-        raw = body_of(body, most=64, values=10_000)
-        return mapping(raw) if isinstance(raw, dict) else None
-    except (JsonProblem, LimitExceeded):
-        if media_type != _FORM or not _FIELDS.match(body):
-            return None
-    return dict(parse_qsl(body.decode("utf-8", "replace")))
+    raw = json_of(body)
+    if isinstance(raw, dict):
+        return mapping(raw)
+    if raw is None and media_type == _FORM and _FIELDS.match(body):
+        return dict(parse_qsl(body.decode("utf-8", "replace")))
+    return None
 
 
 def traceable(method: str, media_type: str, body: bytes) -> bytes:
@@ -286,10 +302,10 @@ class Fetcher:
         tap: Tap,
         redactor: Redactor,
         *,
-        gate: Callable[[NextRequest], Awaitable[None]] | None = None,
+        gate: Callable[[AuthExchange], Awaitable[None]] | None = None,
         record: Callable[[AuthExchange], None] = lambda exchange: None,
     ) -> None:
-        """`gate` is awaited before each request; `record` gets each exchange when it goes out, and when it is over."""
+        """`gate` is awaited before each exchange; `record` gets it when it goes out, and when it is over."""
         self.config = config
         self._limits = limits
         self._tap = tap
@@ -357,10 +373,10 @@ class Fetcher:
             self.redactor.learn(secret, f"requests about {self.config.name}")
         traced = traceable(method, kind, body)
         text, place = self.redactor.body(kind, traced).decode("utf-8", "replace"), self.redactor.url(url)
-        if self._gate is not None:
-            await self._gate(NextRequest(purpose, method, place, clean, text))
-        began = time.monotonic()
         pending = AuthExchange(next(_numbers), purpose, method, place, shown(clean, text), 0, "", 0.0)
+        if self._gate is not None:
+            await self._gate(pending)
+        began = time.monotonic()
         self._record(pending)
         self._tap.http_request(HttpRequest(pending.number, method, url, lines, traced, purpose))
         answer: Fetched | str = "abandoned before its end"

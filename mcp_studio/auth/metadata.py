@@ -6,28 +6,19 @@ OpenID Connect Discovery) says how.
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
 from urllib.parse import urlsplit
 
 from mcp_studio.auth import discovery
-from mcp_studio.auth.discovery import check_url
+from mcp_studio.auth.discovery import Challenge, check_url
+from mcp_studio.auth.fetch import Fetcher, body_of
 from mcp_studio.auth.model import AuthFailed, quoted
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
+from mcp_studio.jsontext import Json, JsonProblem, items_of, mapping
 
 MOST = 200
 """Entries of a list that are read."""
 LONGEST = 2_000
 """Characters of a text that are read."""
-
-
-def body_of(data: bytes, *, most: int, values: int) -> Json:
-    """The JSON of an answer; a byte order mark before it is overlooked (RFC 8259 8.1), as files of Windows have one.
-
-    Raises:
-        JsonProblem, LimitExceeded: as `jsontext.loads`.
-    """
-    return loads(data.removeprefix(BOM_UTF8), most=most, values=values)
 
 
 class Fields:
@@ -275,3 +266,66 @@ class IssuerMetadata(Fields):
         problem = self.wrong(name, 'a list with "S256" in it: without PKCE a stolen code may be of use to others')
         problem.hint += " If the server knows PKCE all the same: assume_pkce = true." if unsaid else ""
         raise problem
+
+
+async def find_resource(fetcher: Fetcher, url: str, header: str) -> tuple[ResourceMetadata | None, str]:
+    """The protected resource metadata (RFC 9728), by the challenge or at the well-known places, and a sentence.
+
+    There is none at a server of before it (2025-03-26).
+
+    Raises:
+        AuthFailed: there is some that cannot be used, or the server failed.
+        StudioError: as `Fetcher.send`.
+    """
+    named, notes = Challenge.find(header).get("resource_metadata"), list[str]()
+    if named:
+        try:
+            check_url(named, url, "resource_metadata in the header WWW-Authenticate")
+            if not discovery.same_origin(named, url):
+                raise AuthFailed(f"The server says that its metadata is at {quoted(named)}, on another origin.")
+        except AuthFailed as problem:
+            notes.append(f"{problem.message} {problem.hint} It was not asked.")
+    for place in discovery.resource_urls("" if notes else named, url):
+        raw, why = await _document(fetcher, place, "metadata of the server")
+        if raw is not None:
+            metadata = ResourceMetadata(raw, server=url, place=place)
+            detail = f"{metadata.resource} takes tokens of {', '.join(metadata.servers[:5])}."
+            return metadata, " ".join((detail, *notes, *metadata.notes.values()))
+        notes.append(why)
+    if named:
+        raise AuthFailed(
+            f"The server names its metadata, and there is none. {' '.join(notes)}",
+            hint="Protected resource metadata (RFC 9728) has to be at the address that WWW-Authenticate names, on the "
+            "server's own origin.",
+        )
+    old = "It says nothing about authorization servers, as servers before 2025-06-18; it is taken for its own."
+    return None, " ".join((old, *notes))
+
+
+async def find_issuer(fetcher: Fetcher, url: str, named: str) -> IssuerMetadata:
+    """The metadata of an authorization server, at the first of its places (RFC 8414, OpenID).
+
+    Where none is `named` the server is its own, and may have no metadata (specification 2025-03-26, 2.3).
+
+    Raises:
+        AuthFailed: there is none, or none that can be used.
+        StudioError: as `Fetcher.send`.
+    """
+    issuer = named or discovery.origin(url)
+    notes: list[str] = []
+    for place in discovery.issuer_urls(issuer):
+        raw, why = await _document(fetcher, place, "metadata of the authorization server")
+        if raw is not None:
+            return IssuerMetadata(raw, issuer=issuer, server=url, place=place, legacy=not named)
+        notes.append(why)
+    if not named:
+        return IssuerMetadata.assumed(url)
+    raise AuthFailed(
+        f"The authorization server {quoted(issuer)} has no metadata. {' '.join(notes)}",
+        hint="It has to publish RFC 8414 or OpenID Connect metadata at one of these places.",
+    )
+
+
+async def _document(fetcher: Fetcher, place: str, purpose: str) -> tuple[dict[str, Json] | None, str]:
+    answer = await fetcher.send(purpose, "GET", place)
+    return document(answer.status, answer.body, place)

@@ -58,17 +58,6 @@ class AuthStep:
     exchanges: list[AuthExchange] = field(default_factory=list[AuthExchange])
 
 
-class NextRequest(NamedTuple):
-    """What is about to be sent, where a person wants to see each request before."""
-
-    purpose: str
-    method: str
-    url: str
-    headers: tuple[tuple[str, str], ...]
-    body: str
-    """Redacted."""
-
-
 @record(frozen=True)
 class Client:
     """Who we are at one authorization server."""
@@ -168,13 +157,11 @@ class AuthFailed(SignInNeeded):
 
     Attributes:
         error: the code of an OAuth error answer (RFC 6749 5.2), such as `invalid_grant`; empty where there was none.
-        status: the HTTP status of the answer that it is about; 0 where it is about none.
     """
 
-    def __init__(self, message: str, *, hint: str = "", error: str = "", status: int = 0) -> None:
+    def __init__(self, message: str, *, hint: str = "", error: str = "") -> None:
         super().__init__(message, hint=hint)
         self.error = error
-        self.status = status
 
 
 ERRORS: Mapping[str, str] = {
@@ -315,12 +302,3 @@ def payload(token: str) -> dict[str, Json]:
         return mapping(loads(data, most=32, values=2_000))
     except (ValueError, LimitExceeded):  # damaged base64 and JSON are ValueErrors
         return {}
-
-
-def span(seconds: float) -> str:
-    """A length of time in its largest unit: `59 minutes`."""
-    for size, name in ((86_400 * 365, "years"), (86_400, "days"), (3_600, "hours"), (60, "minutes")):
-        if seconds >= 2 * size:
-            return f"{int(seconds // size):,} {name}"
-    count = int(seconds)
-    return f"{count} second{'' if count == 1 else 's'}"

@@ -1,25 +1,44 @@
-"""One sign-in as a front end sees it: its state, its steps, and what a person can answer."""
+"""One sign-in: its steps, one after the other, and what a front end sees of it and a person can answer."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from mcp_studio.auth import model
-from mcp_studio.auth.authorize import Expected
+from mcp_studio.auth import authorize, clients, discovery, tokens
+from mcp_studio.auth.authorize import Expected, authorization_url
 from mcp_studio.auth.callback import Redirects
-from mcp_studio.auth.discovery import tidy
+from mcp_studio.auth.discovery import Challenge, resource_of, tidy
+from mcp_studio.auth.dpop import Dpop, use
 from mcp_studio.auth.fetch import Fetcher
-from mcp_studio.auth.flow import Flow
-from mcp_studio.auth.model import Account, AuthExchange, AuthFailed, AuthStep, NextRequest, SignInState, StepName
+from mcp_studio.auth.metadata import IssuerMetadata, ResourceMetadata, find_issuer, find_resource
+from mcp_studio.auth.model import (
+    PENDING,
+    Account,
+    AuthExchange,
+    AuthFailed,
+    AuthStep,
+    Client,
+    Grant,
+    Pending,
+    SignInState,
+    StepName,
+    quoted,
+)
+from mcp_studio.auth.tokens import Tokens
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import SignInNeeded, StudioError, UsageError
+from mcp_studio.errors import SignInNeeded, StudioError, Unreachable, UsageError
 from mcp_studio.signal import Signal
 from mcp_studio.transport.base import Tap
+from mcp_studio.transport.edge import configured
+from mcp_studio.transport.http_connection import ACCEPT
 from mcp_studio.urls import judge
+from mcp_studio.vault.base import VaultRefused, beside
 
 if TYPE_CHECKING:
     from mcp_studio.auth.accounts import Accounts
@@ -34,8 +53,7 @@ TITLES: dict[StepName, str] = {
 }
 """All steps, in their order."""
 FINAL: tuple[SignInState, ...] = ("done", "failed", "cancelled")
-LONGEST = 4_096
-"""Characters of a client id and secret that a person types."""
+_PROBE = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
 
 class SignIn:
@@ -79,7 +97,7 @@ class SignIn:
         """Where the browser is sent back to."""
         self.until = 0.0
         """Monotonic time at which waiting for a person ends; 0 while nobody waits."""
-        self.next_request: NextRequest | None = None
+        self.next_request: AuthExchange | None = None
         """While `paused`: what is sent after `go_on`."""
         self.choices: tuple[str, ...] = ()
         """While `choosing`: the issuers of the authorization servers; foreign."""
@@ -95,18 +113,31 @@ class SignIn:
         """Why the page must not be opened, or empty."""
         self.warnings: tuple[str, ...] = ()
         """What a person should know of the page's address before going there."""
-        self.scopes = tuple(scopes)
-        self.challenge = challenge
-        self.anew = anew
         self._accounts = accounts
         self._config = config
+        self._scopes = tuple(scopes)
+        self._challenge = challenge
         self._redirect_url = redirect_url
+        self._anew = anew
+        self._store = accounts.store(config)
+        self._fetcher = Fetcher(config, accounts.limits, tap, accounts.redactor, gate=self._gate, record=self._record)
+        self._url = discovery.web_url(config.url)
+        self._resource = resource_of(config)
+        self._dpop: Dpop | None = None
+        self._open = 0
+        """The status of an answer that wants no credentials."""
+        self._unsaved = ""
+        """Why what came could not be stored, and is used all the same."""
         self._step: AuthStep | None = None
-        fetcher = Fetcher(config, accounts.limits, tap, accounts.redactor, gate=self._gate, record=self._record)
-        self._flow = Flow(accounts, config, fetcher, self)
         self._task: asyncio.Task[None] | None = None
         self._answer: asyncio.Future[Any] | None = None
         self._redirects: Redirects | None = None
+        self._pending: Pending | None = None
+        """What is needed to go on later, while a person is in the browser."""
+        self._aside = False
+        """Whether it was set aside, to go on later."""
+        self._storing = False
+        """Whether what came is being stored, or is: there is no way back from there."""
         self._stopped: StudioError | None = None
 
     @property
@@ -131,8 +162,8 @@ class SignIn:
 
     async def _work(self) -> None:
         try:
-            grant = await (self._flow.resume(self._redirect_url) if self._redirect_url else self._flow.run())
-            self.account = await self._accounts.signed_in(self._config, grant, self._flow.unsaved)
+            grant = await (self._resume() if self._redirect_url else self._begin())
+            self.account = await self._accounts.signed_in(self._config, grant, self._unsaved)
         except StudioError as problem:
             self._end("failed", problem)
         except OSError as problem:
@@ -144,7 +175,7 @@ class SignIn:
         if self.over:
             return
         for step in self.steps:
-            if step.state in ("running", "asking") and self._flow.aside:
+            if step.state in ("running", "asking") and self._aside:
                 step.state = "asking"  # a person can go on with it
             elif step.state in ("running", "asking"):
                 step.state, step.detail = "failed", error.message if error else step.detail
@@ -185,7 +216,7 @@ class SignIn:
             raise UsageError("No client id is asked for.")
         client_id, secret = client_id.strip(), secret.strip()
         both = client_id + secret
-        if not (client_id and both.isascii() and both.isprintable() and len(both) <= LONGEST):
+        if not (client_id and both.isascii() and both.isprintable() and len(both) <= clients.LONGEST):
             raise UsageError(
                 "That is no client id, or no secret of one.", hint="They consist of printable ASCII characters."
             )
@@ -203,11 +234,10 @@ class SignIn:
 
     async def open_page(self) -> bool:
         """Hand the page to the browser (once more); False where there is none, or `refusal` says why not."""
-        url = self.authorization_url
-        if not url or judge(url).refusal or self.over:
+        if not self.authorization_url or self.refusal or self.over:
             return False
         try:
-            self.opened = await self._accounts.browser(url) or self.opened
+            self.opened = await self._accounts.browser(self.authorization_url) or self.opened
         except (StudioError, OSError):
             return False
         self.changed.emit(self)
@@ -219,25 +249,25 @@ class SignIn:
         Raises:
             SignInNeeded: nothing that outlives this process is stored here; it goes on waiting.
         """
-        pending = self._flow.pending
+        pending = self._pending
         if pending is None or self.state != "browser":
             raise UsageError("There is nothing to set aside.")
-        if not self._flow.store.lasting:
+        if not self._store.lasting:
             raise SignInNeeded(
                 f"Nobody is here who could sign in to {self.server}, and another run cannot finish it: secrets are "
                 "kept in memory only.",
                 hint='Sign in on a terminal or in the studio, or set [secrets] store to "keyring" or "file".',
             )
-        await self._flow.store.save_pending(pending)
+        await self._store.save_pending(pending)
         if self.state != "browser":
-            await self._flow.store.take_pending(pending)
+            await self._store.take_pending(pending)
             raise UsageError("The browser has come back meanwhile.")
-        self._flow.aside = True
+        self._aside = True
         self._stop(SignInNeeded(f"Signing in to {self.server} waits for the address that the browser ends at."))
 
     def cancel(self) -> None:
         """End it; nothing is stored. Any number of times, and too late once it is being stored."""
-        if not self.over and not self._flow.storing:
+        if not self.over and not self._storing:
             self._stop(SignInNeeded(f"Signing in to {self.server} was cancelled."))
 
     def _stop(self, why: StudioError) -> None:
@@ -247,18 +277,17 @@ class SignIn:
         else:
             self._task.cancel()
 
-    # What the flow shows and asks.
+    # What is shown, and what a person is asked.
 
     @contextmanager
-    def step(self, name: StepName) -> Generator[AuthStep]:
+    def _running(self, name: StepName) -> Generator[AuthStep]:
         """A step begins; it is done at the end of the block, or failed."""
-        for step in self.steps:
-            if step.name == name:
-                break
-            step.state = "skipped" if step.state == "waiting" else step.state
-        else:
-            raise AssertionError(name)
-        step.state, self._step = "running", step
+        at = list(TITLES).index(name)
+        for earlier in self.steps[:at]:
+            if earlier.state == "waiting":
+                earlier.state = "skipped"
+        step = self._step = self.steps[at]
+        step.state = "running"
         self.changed.emit(self)
         try:
             yield step
@@ -270,7 +299,7 @@ class SignIn:
         finally:
             self.changed.emit(self)
 
-    def note(self, text: str) -> None:
+    def _note(self, text: str) -> None:
         """Add something to the step that runs."""
         if self._step is not None:
             self._step.hint = f"{self._step.hint} {text}".strip()
@@ -285,36 +314,7 @@ class SignIn:
         known.append(exchange)
         self.changed.emit(self)
 
-    async def choose_issuer(self, issuers: Sequence[str]) -> str:
-        """One of several authorization servers."""
-        self.choices = tuple(issuers)
-        chosen: str = await self._ask("choosing", "Nobody chose an authorization server")
-        self.choices = ()
-        return chosen
-
-    async def client(self, why: str, redirect_uri: str) -> tuple[str, str]:
-        """A client id and secret that were registered by hand."""
-        self.client_reason, self.redirect_uri = why, redirect_uri
-        return await self._ask("client", f"{why} Nobody named a client")
-
-    async def permit(self, url: str, expected: Expected, redirects: Redirects) -> str:
-        """The code that the redirect brings."""
-        page = judge(url)
-        self.authorization_url, self.redirect_uri = url, redirects.uri
-        self.refusal, self.warnings = page.refusal, page.warnings
-        if page.refusal:
-            raise AuthFailed(f"The page for giving permission is not opened: {page.refusal}", hint="Nobody went there.")
-        self.started_callback, self._redirects = redirects.listening, redirects
-        code = redirects.expect(expected)
-        # Step by step a person opens it.
-        opening = asyncio.create_task(asyncio.sleep(0, False) if self.step_by_step else self.open_page())
-        try:
-            return await self._ask("browser", "Nobody came back from the browser", code)
-        finally:
-            opening.cancel()
-            self._redirects = None
-
-    async def _gate(self, request: NextRequest) -> None:
+    async def _gate(self, request: AuthExchange) -> None:
         if self.step_by_step:
             self.next_request = request
             await self._ask("paused", f"Nobody let the request ({request.purpose}) go")
@@ -337,9 +337,326 @@ class SignIn:
                 return await answer
         except TimeoutError:
             raise AuthFailed(
-                f"{otherwise} within {model.span(seconds)}.",
+                f"{otherwise} within {seconds:g} seconds.",
                 hint="Sign in again; [limits] sign_in is how many seconds are waited.",
             ) from None
         finally:
             self.state, step.state, self.until = "running", "running", 0.0
             self.changed.emit(self)
+
+    # The steps. One that fails says why; what was stored before is untouched.
+
+    async def _begin(self) -> Grant:
+        auth = self._config.auth
+        with self._running("resource") as step:
+            if not auth.alone:
+                await self._store.place()  # nobody is sent to a browser for what cannot be stored then
+            header = self._challenge or await self._ask_server()
+            resource, step.detail = await find_resource(self._fetcher, self._url, header)
+        with self._running("issuer") as step:
+            issuer = await self._find_issuer(resource, step)
+        binding = use(auth.dpop, header, resource, issuer)
+        if binding != "no":
+            self._dpop = await asyncio.to_thread(Dpop.make, required=binding == "must")
+            self._accounts.redactor.learn(self._dpop.pem, f"keys for {self._resource}")
+        chosen = discovery.select(
+            Challenge.find(header).get("scope"),
+            resource.scopes if resource else None,
+            configured=auth.scopes,
+            offered=issuer.scopes,
+            renewable=not auth.alone,
+        )
+        asked = discovery.union(chosen, self._scopes)
+        audience = resource.resource if resource else ""
+        if not auth.alone:
+            return await self._with_person(audience, issuer, asked)
+        with self._running("token") as step:
+            client, got = await tokens.obtain(
+                self._fetcher, self._config, issuer, resource=audience, scopes=asked, dpop=self._dpop
+            )
+            step.detail = tokens.about(got, audience)
+        return await self._stored(issuer, client, got, audience)
+
+    async def _resume(self) -> Grant:
+        """Go on with what was set aside."""
+        with self._running("issuer") as step:
+            pending = await self._store.pending(self._resource, self._config.auth.whose)
+            if pending is None:
+                raise AuthFailed(
+                    "No sign-in of this server waits for its redirect, or it waited for more than 15 minutes.",
+                    hint="Begin anew; each one can be gone on with once.",
+                )
+            issuer = await find_issuer(self._fetcher, self._url, pending.issuer)
+            step.detail = f"{issuer.issuer}, as before."
+        with self._running("permission") as step:
+            redirects = Redirects(self.server, self._note)
+            redirects.uri = pending.redirect_uri
+            code = redirects.expect(Expected(pending.state, issuer.issuer, issuer.sends_issuer))
+            redirects.paste(self._redirect_url)  # another address leaves it waiting
+            if not await self._store.take_pending(pending):
+                raise AuthFailed("This redirect was used before.", hint="Sign in again.")
+            async with self._forgetting_unknown(pending.client):
+                found = await code
+            step.detail = f"{issuer.issuer} gave it."
+        if pending.dpop_key:
+            required = pending.dpop_use == "must"
+            self._dpop = await asyncio.to_thread(Dpop.load, pending.dpop_key, required=required)
+        return await self._redeem(issuer, pending, found)
+
+    async def _ask_server(self) -> str:
+        """The `WWW-Authenticate` header of the answer to a request without credentials.
+
+        Raises:
+            StudioError: there is no server.
+        """
+        headers = [line for line in configured(self._config) if line[0].lower() != "authorization"]
+        headers += [("Content-Type", "application/json"), ("Accept", ACCEPT)]
+        try:
+            answer = await self._fetcher.send(
+                "challenge of the server", "POST", self._url, headers=headers, body=_PROBE, follow=False
+            )
+        except Unreachable:
+            raise
+        except StudioError:
+            return ""  # it is there, and what it says is not about signing in
+        self._open = answer.status if answer.status not in (401, 403) else 0
+        return answer.header("www-authenticate") if answer.status == 401 else ""
+
+    async def _find_issuer(self, resource: ResourceMetadata | None, step: AuthStep) -> IssuerMetadata:
+        """The authorization server, and its metadata."""
+        auth = self._config.auth
+        issuer = await find_issuer(self._fetcher, self._url, await self._issuer_name(resource))
+        if self._open and not issuer.place:
+            raise AuthFailed(
+                f"{urlsplit(self._url).netloc.rpartition('@')[2]} answered a request without credentials with status "
+                f"{self._open} instead of 401, and says nothing about signing in.",
+                hint="Nothing was sent to anybody else. Is its address right? It may want nothing, or a header with a "
+                "key.",
+            )
+        before = self._accounts.trusted.issuer((self._resource, auth.whose, auth.client_id))
+        if (auth.client_id or auth.alone) and not auth.issuer and before not in ("", issuer.issuer):
+            raise AuthFailed(
+                f"The server now names the authorization server {quoted(issuer.issuer)}; the configured client was "
+                f"used at {quoted(before)}. Nothing of it was sent to the new one.",
+                hint=f'If that is right, set issuer = "{issuer.issuer}" in the [servers.NAME.auth] table.',
+            )
+        if not auth.alone:
+            issuer.for_code(assume_pkce=auth.assume_pkce)
+        place = f", known by {issuer.place}" if issuer.place else ", of which nothing is known: its usual endpoints"
+        step.detail = " ".join((f"{issuer.issuer}{place}.", *issuer.notes.values()))
+        return issuer
+
+    async def _issuer_name(self, resource: ResourceMetadata | None) -> str:
+        """The authorization server to use; empty where nothing names one."""
+        wanted = self._config.auth.issuer
+        if resource is None:
+            return wanted
+        if wanted:
+            return resource.chosen(wanted)
+        if len(resource.servers) == 1:
+            return resource.servers[0]
+        before = self._store.issuer(self._resource, self._config.auth.whose)
+        if before in resource.servers:
+            return before
+        self.choices = resource.servers
+        chosen: str = await self._ask("choosing", "Nobody chose an authorization server")
+        self.choices = ()
+        return chosen
+
+    async def _with_person(self, audience: str, issuer: IssuerMetadata, asked: tuple[str, ...]) -> Grant:
+        redirects, auth = Redirects(self.server, self._note), self._config.auth
+        try:
+            with self._running("client") as step:
+                if self._anew:
+                    await self._store.remove_client(issuer.issuer, auth.whose)
+                before = await self._store.client(issuer.issuer, auth.whose)
+                note = await redirects.start(auth.redirect_host, auth.redirect_port, before)
+                client, step.detail = await self._client(issuer, redirects.uri, asked, before)
+                step.detail = f"{step.detail} {note}".strip()
+                if client.how in ("registered", "typed"):
+                    await self._trust(client, issuer)
+            with self._running("permission") as step:
+                pending = self._prepared(issuer, client, redirects.uri, asked, audience)
+                known = before is not None and client.client_id == before.client_id
+                code = await self._permission(pending, issuer, redirects, known)
+                step.detail = f"{issuer.issuer} gave it."
+        finally:
+            await redirects.close()
+        return await self._redeem(issuer, pending, code)
+
+    async def _client(
+        self, issuer: IssuerMetadata, redirect_uri: str, asked: Sequence[str], known: Client | None
+    ) -> tuple[Client, str]:
+        """Who we are at an authorization server, and a sentence about it.
+
+        Raises:
+            AuthFailed: nobody, and why.
+            StudioError: as `Fetcher.send`; or a new client cannot be stored.
+        """
+        auth = self._config.auth
+        # Where its port is taken, whether another one will do (RFC 8252 7.3) would show in the browser alone.
+        moved = (
+            known and known.how == "registered" and known.redirect_uri != redirect_uri and issuer.registration_endpoint
+        )
+        client = clients.choose(
+            issuer,
+            auth,
+            document=auth.client_metadata_url or self._accounts.document,
+            known=None if moved else known,
+            redirect_uri=redirect_uri,
+            asked=asked,
+        )
+        if client is not None:
+            return replace(client, redirect_uri=redirect_uri), clients.WAYS[client.how]
+        if issuer.registration_endpoint:
+            # Other servers with this authorization server go on with the client that is replaced.
+            wanted = discovery.union(known.asked if known else (), asked)
+            client = await clients.register(self._fetcher, issuer, redirect_uri, wanted)
+            detail = f"Registered there as {client.client_id}."
+        else:
+            missing = "The authorization server has no registration_endpoint."
+            self.client_reason = issuer.notes.get("registration_endpoint", missing)
+            self.redirect_uri = redirect_uri
+            client_id, secret = await self._ask("client", f"{self.client_reason} Nobody named a client")
+            self._accounts.redactor.learn(secret)
+            method = clients.method_for(issuer, secret, auth.method)
+            client = Client(issuer.issuer, client_id, secret, method, "typed", redirect_uri)
+            detail = clients.WAYS["typed"]
+        await self._store.save_client(client, auth.whose)
+        return client, detail
+
+    def _prepared(
+        self, issuer: IssuerMetadata, client: Client, redirect_uri: str, asked: tuple[str, ...], audience: str
+    ) -> Pending:
+        verifier, state = authorize.chance(), authorize.chance()
+        for secret in (verifier, state):
+            self._accounts.redactor.learn(secret)
+        url = authorization_url(
+            issuer.for_code(assume_pkce=self._config.auth.assume_pkce),
+            client_id=client.client_id,
+            redirect_uri=redirect_uri,
+            state=state,
+            challenge=authorize.challenge(verifier),
+            scopes=asked,
+            resource=audience,
+            dpop_jkt=self._dpop.thumbprint if self._dpop and issuer.dpop_algs else "",
+        )
+        return Pending(
+            self._resource,
+            self._config.auth.whose,
+            client,
+            state,
+            verifier,
+            redirect_uri,
+            url,
+            time.time() + PENDING,
+            scopes=asked,
+            audience=audience,
+            issuer="" if issuer.legacy else issuer.issuer,
+            dpop_key=self._dpop.pem if self._dpop else "",
+            dpop_use="must" if self._dpop and self._dpop.required else "may",
+        )
+
+    async def _permission(self, pending: Pending, issuer: IssuerMetadata, redirects: Redirects, known: bool) -> str:
+        """The code that the redirect brings."""
+        page = judge(pending.authorization_url)
+        self.authorization_url, self.redirect_uri = pending.authorization_url, redirects.uri
+        self.refusal, self.warnings = page.refusal, page.warnings
+        if page.refusal:
+            raise AuthFailed(f"The page for giving permission is not opened: {page.refusal}", hint="Nobody went there.")
+        self.started_callback, self._redirects, self._pending = redirects.listening, redirects, pending
+        code = redirects.expect(Expected(pending.state, issuer.issuer, issuer.sends_issuer))
+        # Step by step a person opens it.
+        opening = asyncio.create_task(asyncio.sleep(0, False) if self.step_by_step else self.open_page())
+        try:
+            async with self._forgetting_unknown(pending.client):
+                return await self._ask("browser", "Nobody came back from the browser", code)
+        except BaseException:
+            if known and not self._aside:
+                # Nobody came back: the page may have said that it does not know us any more.
+                with suppress(StudioError, OSError):
+                    await asyncio.shield(self._store.remove_client(issuer.issuer, pending.account))
+            raise
+        finally:
+            opening.cancel()
+            self._redirects = self._pending = None
+
+    @asynccontextmanager
+    async def _forgetting_unknown(self, client: Client) -> AsyncGenerator[None]:
+        """Where an authorization server does not know the client any more: forget it, and say how there is another."""
+        try:
+            yield
+        except AuthFailed as problem:
+            unknown = problem.error in ("invalid_client", "unauthorized_client")
+            if unknown and client.how in ("registered", "typed"):
+                with suppress(StudioError, OSError):
+                    await self._store.remove_client(client.issuer, self._config.auth.whose)
+                problem.hint += " The client was forgotten: sign in again, and another one is registered."
+            raise
+
+    async def _redeem(self, issuer: IssuerMetadata, pending: Pending, code: str) -> Grant:
+        client = pending.client
+        self._accounts.redactor.learn(code)
+        form = tokens.token_form(
+            "authorization_code",
+            pending.audience,
+            code=code,
+            redirect_uri=pending.redirect_uri,
+            code_verifier=pending.verifier,
+        )
+        with self._running("token") as step:
+            async with self._forgetting_unknown(client):
+                got = await tokens.redeem(
+                    self._fetcher,
+                    issuer.token_endpoint,
+                    client,
+                    form,
+                    "token for the code",
+                    asked=pending.scopes,
+                    dpop=self._dpop,
+                )
+            step.detail = tokens.about(got, pending.audience)
+        return await self._stored(issuer, client, got, pending.audience)
+
+    async def _stored(self, issuer: IssuerMetadata, client: Client, got: Tokens, audience: str) -> Grant:
+        grant = Grant(
+            self._resource,
+            self._config.auth.whose,
+            issuer.issuer,
+            client,
+            got.access_token,
+            audience=audience,
+            token_endpoint=issuer.token_endpoint,
+            revocation_endpoint=issuer.revocation_endpoint,
+            dpop_key=self._dpop.pem if self._dpop and got.token_type == "DPoP" else "",
+        )
+        grant = tokens.with_tokens(grant, got)
+        with self._running("stored") as step:
+            async with self._store.lock(grant.resource, grant.account):
+                await asyncio.sleep(0)  # whoever cancelled it was in time
+                self._storing = True
+                step.detail = await self._save(grant)
+            if client.how == "configured":
+                await self._trust(client, issuer)
+        return grant
+
+    async def _save(self, grant: Grant) -> str:
+        """Store a grant; where it is now, as a sentence.
+
+        Raises:
+            StudioError, OSError: it is not stored, and of no use without.
+        """
+        try:
+            await self._store.save(grant, self.server)
+        except VaultRefused as problem:
+            if not self._accounts.stays:
+                problem.message = f"The token that was given is lost, as it cannot be kept: {problem.message}"
+                raise
+            self._unsaved = f"The token of {self.server} could not be kept: {problem.message}"
+            return f"Not kept, it holds until the studio ends: {problem.message} {problem.hint}".strip()
+        return f"In {await self._store.place()}."
+
+    async def _trust(self, client: Client, issuer: IssuerMetadata) -> None:
+        """Remember where a client belongs: no other authorization server gets it just because a server says so."""
+        key = (self._resource, self._config.auth.whose, self._config.auth.client_id or client.client_id)
+        await beside(self._accounts.trusted.put, key, issuer.issuer)

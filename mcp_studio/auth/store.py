@@ -27,7 +27,7 @@ from mcp_studio.auth.model import (
     secrets,
 )
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, pretty
+from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping, pretty
 from mcp_studio.paths import write_atomically
 from mcp_studio.record import record
 from mcp_studio.vault.base import LockHeld, Vault, beside, file_lock
@@ -36,8 +36,6 @@ VERSION = 1
 FILE = "sign-ins.json"
 _PATIENCE = 60.0
 """Seconds that somebody else may be renewing: more than a few requests take."""
-_PENDING = 5
-"""Sign-ins of one server that wait for their redirects at a time."""
 _PROBE = "tried"
 """A name that nothing else is stored under."""
 Key = tuple[str, str]
@@ -216,28 +214,21 @@ class GrantStore:
         return known
 
     async def save_pending(self, pending: Pending) -> None:
-        """Store a sign-in that goes on later, besides a few others that do."""
+        """Store a sign-in that goes on later, in place of an earlier one of this server."""
+        await beside(self._put, _name("pending", pending.resource, pending.account), pending)
 
-        def save() -> None:
-            self._learn_secrets(pending)
-            with self._locked():
-                self._set_pending(pending, [pending, *self._pending(pending.resource, pending.account)])
-
-        await beside(save)
-
-    async def pending(self, resource: str, account: str) -> list[Pending]:
-        """The sign-ins that were set aside and not long ago, the newest first."""
-        return await beside(self._pending, resource, account)
+    async def pending(self, resource: str, account: str) -> Pending | None:
+        """The sign-in that was set aside not long ago."""
+        found = await beside(self._get, Pending, _name("pending", resource, account))
+        there = found and not found.expired and (found.resource, found.account) == (resource, account)
+        return found if there else None
 
     async def take_pending(self, pending: Pending) -> bool:
-        """Use one of them up; False where somebody has."""
+        """Use it up; False where somebody has."""
 
         def take() -> bool:
             with self._locked():
-                waiting = self._pending(pending.resource, pending.account)
-                left = [one for one in waiting if one.state != pending.state]
-                self._set_pending(pending, left)
-                return len(left) < len(waiting)
+                return self._ready().delete(_name("pending", pending.resource, pending.account))
 
         return await beside(take)
 
@@ -292,7 +283,7 @@ class GrantStore:
         self._learn_secrets(value)
         return value
 
-    def _put(self, name: str, value: Grant | Client) -> None:
+    def _put(self, name: str, value: Stored) -> None:
         self._learn_secrets(value)
         self._ready().set(name, encode(value))
 
@@ -309,22 +300,6 @@ class GrantStore:
 
     def _locked(self) -> AbstractContextManager[object]:
         return file_lock(self._locks / "sign-ins.lock", "the list of sign-ins") if self.lasting else self._guard
-
-    def _pending(self, resource: str, account: str) -> list[Pending]:
-        found: list[Pending] = []
-        for text in items_of(loads(self._ready().get(_name("pending", resource, account)) or "[]")):
-            with suppress(Damaged):
-                found.append(decode(Pending, text))
-        for one in found:
-            self._learn_secrets(one)
-        return [one for one in found if not one.expired and (one.resource, one.account) == (resource, account)]
-
-    def _set_pending(self, about: Pending, waiting: list[Pending]) -> None:
-        name = _name("pending", about.resource, about.account)
-        if waiting:
-            self._ready().set(name, dumps([encode(one) for one in waiting[:_PENDING]]).decode())
-        else:
-            self._ready().delete(name)
 
 
 def _digest(*words: str) -> str:

@@ -20,13 +20,13 @@ from mcp_studio.auth import discovery, model
 from mcp_studio.auth.clients import JWT, Form, client_assertion, method_for, read_secret, sign
 from mcp_studio.auth.discovery import check_url
 from mcp_studio.auth.dpop import Dpop, nonce_wanted
-from mcp_studio.auth.fetch import Fetched, Fetcher
-from mcp_studio.auth.metadata import IssuerMetadata, body_of
+from mcp_studio.auth.fetch import Fetched, Fetcher, json_of
+from mcp_studio.auth.metadata import IssuerMetadata
 from mcp_studio.auth.model import ERRORS, UNKNOWN_ERROR, AuthFailed, Client, Grant, quoted
 from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import Auth, ServerConfig
-from mcp_studio.errors import ConfigError, LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, items_of, mapping
+from mcp_studio.errors import ConfigError, StudioError
+from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.record import record
 from mcp_studio.redact import Redactor
 
@@ -89,10 +89,7 @@ def read(
         AuthFailed: there are no tokens, or none that can be used. `error` is the OAuth error code where one came.
     """
     who = f"The token endpoint {endpoint.partition('?')[0]}"
-    try:
-        raw = body_of(body, most=64, values=10_000)
-    except (JsonProblem, LimitExceeded):
-        raw = None
+    raw = json_of(body)
     answer = mapping(raw)
     # Some write every field of theirs: `"error": null` beside a token says nothing.
     if answer.get("error") or not 200 <= status < 300:
@@ -101,7 +98,6 @@ def read(
         raise AuthFailed(
             f"{who} answered with status {status} and no JSON object.",
             hint="It has to be a JSON object with access_token and token_type, or with error (RFC 6749 5).",
-            status=status,
         )
     notes: dict[str, str] = {}
     try:
@@ -126,9 +122,7 @@ def _refused(status: int, answer: dict[str, Json], who: str, redactor: Redactor)
     words = f" with {code}" if code else ""
     later = "Try again later." if status == 429 or status >= 500 else UNKNOWN_ERROR
     because = f": {quoted(redactor.text(reason))}" if isinstance(reason, str) and reason else ""
-    return AuthFailed(
-        f"{who} refused{words} (status {status}){because}.", hint=ERRORS.get(code, later), error=code, status=status
-    )
+    return AuthFailed(f"{who} refused{words} (status {status}){because}.", hint=ERRORS.get(code, later), error=code)
 
 
 def _type(answer: dict[str, Json], who: str, dpop: Dpop | None, notes: dict[str, str]) -> str:
@@ -225,22 +219,27 @@ async def redeem(
     return read(answer.status, answer.body, fetcher.redactor, endpoint=url, asked=asked, dpop=dpop, exchange=exchange)
 
 
-async def revoke(fetcher: Fetcher, grant: Grant, kind: str, token: str) -> None:
-    """Take one token back; `kind` is `access_token` or `refresh_token`.
-
-    Raises:
-        AuthFailed: it was not.
-        StudioError: as `Fetcher.send`.
-    """
-    form = [("token", token), ("token_type_hint", kind)]
-    purpose = f"revocation of the {kind.replace('_', ' ')}"
-    answer = await _send(fetcher, grant.revocation_endpoint, grant.client, form, purpose)
-    # 200 also for a token that was not known (RFC 7009 2.2).
-    if not 200 <= answer.status < 300:
-        raise AuthFailed(
-            f"the revocation endpoint {grant.revocation_endpoint} answered with status {answer.status}.",
-            status=answer.status,
-        )
+async def revoke(fetcher: Fetcher, grant: Grant) -> str:
+    """Take the tokens back where that is offered; what came of it, as a sentence. Never raises a `StudioError`."""
+    url = grant.revocation_endpoint
+    if not url:
+        return f"{grant.issuer} offers no revocation: the tokens stay valid there until they expire."
+    words: list[str] = []
+    for name, token in (("refresh token", grant.refresh_token), ("access token", grant.access_token)):
+        if not token:
+            continue
+        form = [("token", token), ("token_type_hint", name.replace(" ", "_"))]
+        lost = f"The {name} could not be revoked, and can be used until it expires:"
+        try:
+            answer = await _send(fetcher, url, grant.client, form, f"revocation of the {name}")
+        except StudioError as problem:
+            words.append(f"{lost} {problem.message}")
+            break  # nobody answers: to wait once is enough
+        # 200 also for a token that was not known (RFC 7009 2.2).
+        done = 200 <= answer.status < 300
+        failure = f"{lost} the revocation endpoint {url} answered with status {answer.status}."
+        words.append(f"{grant.issuer} revoked the {name}." if done else failure)
+    return " ".join(words)
 
 
 async def _send(
@@ -269,10 +268,7 @@ async def _send(
 
 def _error(answer: Fetched) -> tuple[str, str]:
     """The OAuth error of an answer, and its description."""
-    try:
-        raw = mapping(body_of(answer.body, most=64, values=10_000))
-    except (JsonProblem, LimitExceeded):
-        raw = {}
+    raw = mapping(json_of(answer.body))
     return str(raw.get("error", "")), str(raw.get("error_description", ""))
 
 
@@ -301,7 +297,7 @@ def with_tokens(grant: Grant, got: Tokens) -> Grant:
 
 def about(got: Tokens, audience: str) -> str:
     """Tokens as a sentence, with what is odd about them; never themselves."""
-    until = f"for {model.span(got.expires_in)}" if got.expires_in else "whose lifetime the answer does not say"
+    until = f"for {got.expires_in:,.0f} seconds" if got.expires_in else "whose lifetime the answer does not say"
     words = [f"A {got.token_type} token {until}, {'with' if got.refresh_token else 'without'} a refresh token."]
     words += [f"Scopes: {discovery.brief(got.scopes)}."] if got.scopes else []
     if other := meant_for(got.access_token, audience):
@@ -340,10 +336,9 @@ def assertion(value: str, name: str) -> str:
     if not JWT.match(text):
         raise ConfigError(f"What `{name}` gives is no JWT.", key=name, hint="It has to be one, or the file it is in.")
     expires = model.payload(text).get("exp")
-    ago = time.time() - expires if isinstance(expires, (int, float)) else 0.0
-    if ago > SKEW:
+    if isinstance(expires, (int, float)) and time.time() > expires + SKEW:
         raise AuthFailed(
-            f"What `{name}` gives has expired {model.span(ago)} ago.",
+            f"What `{name}` gives has expired.",
             hint="It has to be a new one; whatever issues it should renew the file.",
         )
     return text

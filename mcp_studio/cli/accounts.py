@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from mcp_studio.auth.accounts import Accounts
 from mcp_studio.auth.discovery import resource_of
-from mcp_studio.auth.model import Account, span
+from mcp_studio.auth.model import Account
 from mcp_studio.cli import targets
 from mcp_studio.cli.output import Output
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
-from mcp_studio.present.accounts import account_rows, claim_rows
+from mcp_studio.present.accounts import account_rows, claim_rows, rough_span
 
 
 def validity(account: Account, now: float | None = None) -> str:
@@ -23,8 +23,8 @@ def validity(account: Account, now: float | None = None) -> str:
         return "no end is known" + (", renewed when refused" if account.refreshable else "")
     left = account.expires - (time.time() if now is None else now)
     if left >= 1:
-        return f"for {span(left)}" + (", then renewed" if account.refreshable else "")
-    ended = f"expired {span(-left)} ago" if left <= -1 else "just expired"
+        return f"for {rough_span(left)}" + (", then renewed" if account.refreshable else "")
+    ended = f"expired {rough_span(-left)} ago" if left <= -1 else "just expired"
     return ended + (", is renewed when used" if account.refreshable else "")
 
 

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mcp_studio.auth.callback import port_kept
-from mcp_studio.auth.model import AuthStep, span
+from mcp_studio.auth.model import AuthStep
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.cli.output import SignInAt
 from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, can_ask, frame, say
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.jsontext import Json
+from mcp_studio.present.accounts import rough_span
 from mcp_studio.present.browser import NONE, is_there, open_page, ssh_line
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
@@ -186,8 +187,7 @@ class Guide:
         if before := [exchange for step in sign_in.steps for exchange in step.exchanges if exchange.status]:
             frame(before[-1].response)
         say(f"Next: {safe(request.purpose)}")
-        head = "\n".join((f"{request.method} {request.url}", *(f"{name}: {value}" for name, value in request.headers)))
-        frame(f"{head}\n\n{request.body}".rstrip())
+        frame(f"{request.method} {request.url}\n{request.request}".rstrip())
         answer = await self._lines.answer("Enter sends it, r all that follow too, :cancel gives up: ")
         if answer.strip().lower() in ("r", "run"):
             sign_in.run_through()
@@ -231,7 +231,7 @@ class Guide:
             return
         say("The browser was asked to open it." if opened else "Open it in a browser.")
         if returns:
-            left = span(max(sign_in.until - time.monotonic(), 0.0) + 0.5)
+            left = rough_span(max(sign_in.until - time.monotonic(), 0.0) + 0.5)
             say(f"Waiting {left} until it comes back to {safe(sign_in.redirect_uri)}; ctrl+c gives up.")
             if line := ssh_line(sign_in.redirect_uri, os.environ):
                 say(f"With a browser on the machine that you come from, run there first:\n  {line}")

@@ -36,6 +36,15 @@ def span(seconds: float) -> str:
     return f"{days:,} day{'' if days == 1 else 's'}"
 
 
+def rough_span(seconds: float) -> str:
+    """A length of time in its largest unit, for sentences: `59 minutes`."""
+    for size, name in ((86_400 * 365, "years"), (86_400, "days"), (3_600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{int(seconds // size):,} {name}"
+    count = int(seconds)
+    return f"{count} second{'' if count == 1 else 's'}"
+
+
 def moment(epoch: float, now: float) -> str:
     """A time as date and clock of this machine, and how far it is from now."""
     try:

@@ -168,9 +168,10 @@ def _paused(run: SignIn, key: Key) -> list[Part]:
         return []
     parts: list[Part] = [("Next  ", "$quiet"), (safe(following.purpose, 200), "b"), "\n"]
     parts += [(safe(following.method, 20), "b $accent"), " ", safe(following.url, _LONGEST), "\n"]
-    parts += [(f"{safe(name, 80)}: {safe(value, 1_000)}\n", "$quiet") for name, value in following.headers]
-    if following.body:
-        parts += ["\n", safe(set_out(following.body), _BODY, lines=True), "\n"]
+    head, _, body = following.request.partition("\n\n")
+    parts.append((f"{safe(head, _BODY, lines=True)}\n", "$quiet"))
+    if body:
+        parts += ["\n", safe(set_out(body), _BODY, lines=True), "\n"]
     return [*parts, "\n", f"{key('sign-in-next')}  sends it   {key('sign-in-through')}  sends all that follow\n"]
 
 

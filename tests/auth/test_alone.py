@@ -113,7 +113,7 @@ async def test_a_server_that_takes_no_token_has_nobody_sign_in(tmp_path: Path) -
         assert await access.refused(Refused(401, "POST", world.url, [], [], "", 1))
         with pytest.raises(SignInNeeded) as caught:
             await access.refused(Refused(401, "POST", world.url, await access.lines("POST", world.url), [], "", 2))
-        assert "client_id and client_secret" in caught.value.hint and "auth login" not in caught.value.hint
+        assert "check [servers.one.auth]" in caught.value.hint and "auth login" not in caught.value.hint
 
 
 async def test_a_secret_that_is_refused_is_sent_once(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ async def test_a_secret_that_is_refused_is_sent_once(tmp_path: Path) -> None:
         signed = await desk.done(server(world.url, **given))
         assert signed.state == "failed" and signed.error
         assert "invalid_client" in signed.error.message and "another-secret" not in str(signed.steps)
-        assert "client_id and client_secret in [servers.one.auth]" in signed.error.hint
+        assert "check [servers.one.auth]" in signed.error.hint
         assert sum(request.path == "/token" for request in world.requests) == 1
 
 

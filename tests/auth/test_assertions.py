@@ -117,4 +117,4 @@ def test_a_jwt_that_has_expired_is_not_sent() -> None:
     token = made({"exp": time.time() - 3600})
     with pytest.raises(AuthFailed, match="expired") as caught:
         tokens.assertion(token, "assertion")
-    assert token not in f"{caught.value}{caught.value.hint}" and "ago" in caught.value.message
+    assert token not in f"{caught.value}{caught.value.hint}"

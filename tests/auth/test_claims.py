@@ -35,11 +35,3 @@ def test_what_is_no_jwt_says_nothing(token: str) -> None:
 @given(st.text(max_size=100))
 def test_any_text_can_be_looked_into(token: str) -> None:
     assert isinstance(model.payload(token), dict)
-
-
-@pytest.mark.parametrize(
-    "seconds, words",
-    [(0, "0 seconds"), (1, "1 second"), (119, "119 seconds"), (3540, "59 minutes"), (7200, "2 hours"), (2e5, "2 days")],
-)
-def test_a_length_of_time_is_told_in_its_largest_unit(seconds: float, words: str) -> None:
-    assert model.span(seconds) == words

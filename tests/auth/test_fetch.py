@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from mcp_studio.auth.fetch import FIRST, LOOPBACK, PRIVATE, PUBLIC, Fetcher, check_address, check_url, nearness
-from mcp_studio.auth.model import AuthExchange, AuthFailed, NextRequest
+from mcp_studio.auth.model import AuthExchange, AuthFailed
 from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.redact import Redactor
@@ -82,10 +82,10 @@ async def test_an_answer_is_read_and_told_to_the_tap_with_its_purpose() -> None:
 async def test_a_posted_body_and_its_answer_are_masked_whole_where_they_are_not_understood(
     method: str, kind: str, body: str, masked: bool
 ) -> None:
-    tap, noted, asked = FakeTap(), list[AuthExchange](), list[NextRequest]()
+    tap, noted, asked = FakeTap(), list[AuthExchange](), list[AuthExchange]()
     line = [("Content-Type", kind)]
 
-    async def gate(request: NextRequest) -> None:
+    async def gate(request: AuthExchange) -> None:
         asked.append(request)
 
     async with Web(lambda _: (400, line, body.encode())) as web:
@@ -94,22 +94,22 @@ async def test_a_posted_body_and_its_answer_are_masked_whole_where_they_are_not_
         answer = await fetcher.send("token", method, f"{web.url}/token", headers=line, body=sent)
     assert answer.body == body.encode(), "whoever asked gets it as it is"
     texts = [noted[-1].response, tap.responses[0].body.decode()]
-    texts += [noted[-1].request, tap.requests[0].body.decode(), asked[0].body] * bool(sent)
+    texts += [noted[-1].request, tap.requests[0].body.decode(), asked[0].request] * bool(sent)
     assert all(("PLAIN" in text) is not (masked and bool(sent)) for text in texts), texts
     assert all((f"({len(body)} bytes" in text) is (masked and bool(sent)) for text in texts)
 
 
 async def test_the_gate_sees_each_request_before_it_is_sent() -> None:
-    seen: list[NextRequest] = []
+    seen: list[AuthExchange] = []
 
-    async def gate(request: NextRequest) -> None:
+    async def gate(request: AuthExchange) -> None:
         assert not web.asked
         seen.append(request)
 
     async with Web(lambda _: (200, [], b"{}")) as web:
         fetcher = Fetcher(config(web.url), small(), FakeTap(), Redactor(), gate=gate)
         await fetcher.send("token", "POST", web.url + "/t", body=b"code_verifier=abcdefghijklmnop")
-    assert seen[0].purpose == "token" and seen[0].method == "POST" and "abcdefgh" not in seen[0].body
+    assert seen[0].purpose == "token" and seen[0].method == "POST" and "abcdefgh" not in seen[0].request
 
 
 def test_what_is_too_large_is_not_read_to_its_end() -> None:

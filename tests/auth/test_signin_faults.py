@@ -174,7 +174,7 @@ async def test_what_came_back_while_it_was_set_aside_is_gone_on_with(tmp_path: P
         with pytest.raises(UsageError, match="come back"):
             await sign_in.set_aside()
         await running
-        assert sign_in.state == "done" and await store.pending(resource_of(config), "") == []
+        assert sign_in.state == "done" and await store.pending(resource_of(config), "") is None
 
 
 async def _nobody(url: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from mcp_studio.auth.model import Account, AuthExchange, AuthStep, NextRequest, SignInState
+from mcp_studio.auth.model import Account, AuthExchange, AuthStep, SignInState
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.cli import accounts
 from mcp_studio.cli import sign_in as sign_in_module
@@ -44,7 +44,8 @@ class Acted(SignIn):
     async def run(self) -> None:
         for state in self.states:
             self.state = state
-            self.next_request = NextRequest("the metadata", "GET", "https://a.example/x\x1b", (("accept", "a"),), "")
+            url = "https://a.example/x\x1b"
+            self.next_request = AuthExchange(1, "the metadata", "GET", url, "accept: a", 0, "", 0.0)
             self._left.clear()
             self.changed.emit(self)
             await self._left.wait()

@@ -35,8 +35,7 @@ def test_where_nobody_can_sign_in_the_entry_is_what_is_to_be_looked_at() -> None
     error = HttpSignIn("no", challenge='bearer error="insufficient_scope", scope="a b"')
     add_hint(error, replace(SERVER, name="notes", auth=auth))
     assert "auth login" not in error.hint and not error.by_login
-    assert "client_id and client_secret in [servers.notes.auth]" in error.hint
-    assert error.hint.endswith("mcp-studio config secrets set tickets")
+    assert "check [servers.notes.auth]" in error.hint
 
 
 def test_a_reason_that_says_the_same_is_not_said_twice() -> None:

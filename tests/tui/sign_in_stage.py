@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.auth.model import Account, AuthExchange, AuthStep, NextRequest
+from mcp_studio.auth.model import Account, AuthExchange, AuthStep
 from mcp_studio.auth.signin import TITLES, SignIn
 from mcp_studio.config.model import Keeping, ServerConfig, Tls
 from mcp_studio.errors import StudioError, UsageError
@@ -164,11 +164,9 @@ def remote(name: str = "github", *, insecure: bool = False) -> ServerConfig:
     return ServerConfig(name, url="https://api.example.com/mcp", enabled=False, tls=Tls(insecure=insecure))
 
 
-def following() -> NextRequest:
-    headers = (("content-type", "application/json"),)
-    return NextRequest(
-        "registers us", "POST", "https://auth.example/register", headers, '{"client_name": "mcp-studio"}'
-    )
+def following() -> AuthExchange:
+    request = 'content-type: application/json\n\n{"client_name": "mcp-studio"}'
+    return AuthExchange(1, "registers us", "POST", "https://auth.example/register", request, 0, "", 0.0)
 
 
 class Signing(Stage):
