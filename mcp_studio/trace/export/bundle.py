@@ -187,16 +187,16 @@ def read(stream: IO[bytes] | gzip.GzipFile, place: str, bounds: Bounds = BOUNDS)
     problems: list[str] = []
     lines = _lines(stream, place, bounds, problems)
     head = read_head(next(lines, b""), place)
-    return made_of(_items(lines, place, head["version"], problems), head, problems)
+    return made_of(_items(lines, place, problems), head, problems)
 
 
-def _items(lines: Iterator[bytes], place: str, version: int, problems: list[str]) -> Iterator[Item]:
+def _items(lines: Iterator[bytes], place: str, problems: list[str]) -> Iterator[Item]:
     newest = 0
     for number, line in enumerate(lines, 2):
         if line.isspace():
             continue
         try:
-            item = read_line(line, version)
+            item = read_line(line)
             if item.number <= newest:
                 raise BadLine("the numbers of entries have to grow")
         except BadLine as problem:

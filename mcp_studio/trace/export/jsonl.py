@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import binascii
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from mcp_studio import __version__
@@ -16,9 +16,6 @@ from mcp_studio.trace.message import ASKED, BY_HAND, DIRECTIONS, KINDS, MARKED, 
 
 FORMAT = "mcp-studio-trace"
 VERSION = 1
-STEPS: tuple[Callable[[dict[str, Json]], dict[str, Json]], ...] = ()
-"""What makes of a line of version 1, 2, … one of the version after it."""
-
 _FRAME, _TEXT = b',"frame":', b',"text":'
 _FLAGS = (("probe", PROBE), ("by_hand", BY_HAND), ("asked", ASKED), ("marked", MARKED))
 _MOST = 0xFFFFFFFF
@@ -117,25 +114,13 @@ def read_head(line: bytes, place: str) -> dict[str, Json]:
     return head
 
 
-def converted(
-    line: dict[str, Json],
-    version: int,
-    steps: Sequence[Callable[[dict[str, Json]], dict[str, Json]]] = STEPS,
-) -> dict[str, Json]:
-    """A line of an earlier version as one of today's."""
-    for step in steps[version - 1 :]:
-        line = step(line)
-    return line
-
-
-def read_line(line: bytes, version: int = VERSION) -> Item:
+def read_line(line: bytes) -> Item:
     """One entry.
 
     Raises:
         BadLine: why it cannot be used.
     """
     known, body = _split(line)
-    known = converted(known, version)
     number, time = known.get("n"), known.get("time")
     if isinstance(number, bool) or not isinstance(number, int) or not 0 < number <= _MOST:
         raise BadLine("its number `n` is missing or makes no sense")

@@ -181,37 +181,6 @@ def test_a_newer_session_is_refused_with_a_sentence(path: Path) -> None:
     assert str(format.FORMAT) in told.value.hint
 
 
-def test_an_older_session_is_converted_on_the_way(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    newest = tuple(table.replace("key TEXT", "keyword TEXT") for table in format.TABLES[1])
-    steps: list[int] = []
-
-    def convert(db: sqlite3.Connection) -> None:
-        steps.append(db.execute("PRAGMA user_version").fetchone()[0])
-        db.execute("ALTER TABLE meta RENAME COLUMN key TO keyword")
-
-    monkeypatch.setattr(format, "FORMAT", 2)
-    monkeypatch.setattr(format, "TABLES", {**format.TABLES, 2: newest})
-    monkeypatch.setattr(format, "CONVERTERS", {1: convert})
-    with contextlib.closing(format.connect(path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (2,)
-        assert db.execute("SELECT count(*) FROM meta WHERE keyword = 'began'").fetchone() == (1,)
-    format.connect(path).close()
-    assert steps == [1]
-
-
-def test_a_conversion_that_fails_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def convert(db: sqlite3.Connection) -> None:
-        db.execute("DELETE FROM block")
-        raise sqlite3.OperationalError("no")
-
-    before = path.read_bytes()
-    monkeypatch.setattr(format, "FORMAT", 2)
-    monkeypatch.setattr(format, "CONVERTERS", {1: convert})
-    with pytest.raises(StudioError, match="cannot be read: no"):
-        format.connect(path)
-    assert path.read_bytes() == before
-
-
 @pytest.mark.parametrize(
     ("statement", "kept"),
     [
