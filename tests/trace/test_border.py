@@ -11,7 +11,7 @@ import pytest
 from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import parse
 from mcp_studio.redact import Redactor
-from mcp_studio.trace import recorder
+from mcp_studio.trace import store as stores
 from mcp_studio.trace.disk.session import open_session
 from mcp_studio.trace.disk.writer import Writer
 from mcp_studio.trace.message import Recording, WireMessage
@@ -128,7 +128,7 @@ def facts(recording: Recording | Sequence[WireMessage], number: int) -> tuple[ob
 async def test_an_entry_says_the_same_wherever_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    monkeypatch.setattr(recorder, "_ENTRIES", 15)
+    monkeypatch.setattr(stores, "_ENTRIES", 15)
 
     writer = Writer(tmp_path)
     store = TraceStore(Redactor(), disk=writer)

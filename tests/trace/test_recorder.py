@@ -10,7 +10,7 @@ from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import parse
 from mcp_studio.redact import Redactor
 from mcp_studio.trace import message as bits
-from mcp_studio.trace import recorder
+from mcp_studio.trace import store as stores
 from mcp_studio.trace.disk.format import Batch
 from mcp_studio.trace.disk.session import open_session
 from mcp_studio.trace.disk.writer import Writer
@@ -255,7 +255,7 @@ async def test_nothing_leaves_the_memory_before_it_is_written() -> None:
 
 
 async def test_the_memory_is_bounded_although_the_disk_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder, "_MOST", 10 << 20)
+    monkeypatch.setattr(stores, "_MOST", 10 << 20)
     disk = Slow()
     store = TraceStore(Redactor(), disk=disk)
     for _ in range(60):
