@@ -6,7 +6,6 @@ import asyncio
 import threading
 import time
 from array import array
-from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import accumulate
@@ -34,6 +33,7 @@ from mcp_studio.trace.message import (
     Span,
     WireMessage,
 )
+from mcp_studio.trace.statistics import Durations
 
 LARGE = 1 << 20
 """Bodies with more bytes are redacted beside the event loop."""
@@ -64,7 +64,6 @@ _FORGOTTEN = 1 << 17
 """As many are forgotten at once."""
 _PATIENCE = 0.3
 """Seconds before a large body is redacted: the result in it is shown first, which needs the interpreter too."""
-_DURATIONS = 1_000
 _TRIMMED = 2_000
 """Rows of dropped entries that the columns may still have: cutting them copies the rest."""
 
@@ -173,8 +172,8 @@ class TraceStore:
         """The number of the newest entry."""
         self.revision = 0
         """Changes with every entry and every answer."""
-        self.durations: deque[float] = deque(maxlen=_DURATIONS)
-        """Milliseconds of the newest answered requests of ours; handshakes and waiting for a person do not count."""
+        self.durations = Durations()
+        """Of answered requests of ours; handshakes and waiting for a person do not count."""
         self._ledgers: dict[str, Ledger] = {}
         self.wronged: Signal[str] = Signal()
         """The server on which the lint has found its first error or warning, or that has printed a stray line."""
@@ -313,7 +312,7 @@ class TraceStore:
         self.revised(span.request)
         self.revised(response)
         if span.direction == "out" and span.ms is not None and not span.asked and span.method not in UNTIMED:
-            self.durations.append(span.ms)
+            self.durations.add(span.ms)
 
     def gave_up(self, span: Span, outcome: Outcome) -> None:
         """Nobody waits for the answer of a span any more."""
@@ -331,13 +330,6 @@ class TraceStore:
         """Check the newest messages of a server more closely, some of each kind; see `ledger` for what is found."""
         newest_first = (self[index] for index in range(len(self) - 1, -1, -1))
         await self.examiner.look(typical(newest_first, server))
-
-    def percentile(self, share: float) -> float | None:
-        """The duration in milliseconds that this share of the newest requests stayed under; None without any."""
-        if not self.durations:
-            return None
-        ordered = sorted(self.durations)
-        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
     def clear(self) -> None:
         """Forget all entries; numbers go on. What is on disk stays there."""

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import Literal, NamedTuple
 
-from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.patterns import Pattern
+from mcp_studio.trace.capture import id_in
 from mcp_studio.trace.message import DIRECTIONS, KINDS, Block, Columns, Reader
 
 Test = Callable[[int], bool]
@@ -218,19 +218,9 @@ def id_is(id: str) -> Term:
     forms = {re.escape(form) for form in (id.encode("utf-8", "replace"), json.dumps(id)[1:-1].encode())}
     pattern = re.compile(rb'"id"\s*:\s*"?(?:' + b"|".join(forms) + rb')"?\s*[,}]', re.I)
 
-    def in_body(body: bytes) -> bool:
+    def has_id(body: bytes) -> bool:
         if len(body) > _PARSED:
             return bool(pattern.search(body, 0, _EDGE) or pattern.search(body, len(body) - _EDGE))
-        if not pattern.search(body):
-            return False
-        try:
-            found: Json = json.loads(body)
-        except (ValueError, RecursionError):
-            return False
-        return any(_is_id(mapping(one).get("id"), id) for one in (items_of(found) or [found]))
+        return bool(pattern.search(body)) and str(id_in(body)) == id
 
-    return Sought(lambda text: False, in_body).term()
-
-
-def _is_id(found: Json, id: str) -> bool:
-    return isinstance(found, (int, float, str)) and str(found) == id
+    return Term(lambda rows: lambda row: has_id(rows.body(row)), bodies=True)

@@ -227,7 +227,7 @@ def test_a_line_with_millions_of_values_is_not_made_into_values() -> None:
     assert [entry.body for entry in opened] == [many, b",," * 400_000]
     assert most < 40_000_000 and json.loads(again.split(b"\n")[1])["frame"] == json.loads(many)
     for line in (b'"x":%b}' % many, b'"x":%b,"frame":1}' % many, b'"text":%b}' % many, b'"frame":%b' % many):
-        with pytest.raises(BadLine, match=r"too many parts|is none"):
+        with pytest.raises(BadLine, match="too many parts"):
             read_line(known % (1, b"result") + line)
 
 
