@@ -25,7 +25,7 @@ from mcp_studio.record import record
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.capture import Capture, findings_to_json
 from mcp_studio.trace.disk.format import Batch, is_database
-from mcp_studio.trace.disk.session import Bundle, Session, open_session
+from mcp_studio.trace.disk.session import Bundle, Session
 from mcp_studio.trace.disk.sessions import NAMES, find
 from mcp_studio.trace.disk.writer import SessionFile
 from mcp_studio.trace.export.item import Item
@@ -250,11 +250,11 @@ def open_recording(name: str, folder: Path) -> Session:
     path = Path(name).expanduser()
     try:
         if name not in NAMES and path.is_file():
-            return open_session(path) if is_database(path) else open_bundle(path)
+            return Session(path) if is_database(path) else open_bundle(path)
     except OSError as problem:
         raise UsageError(f"{name} cannot be read: {problem.strerror or problem}.") from None
     if path.is_dir():
         raise UsageError(f"{name} is a folder.", hint="Name a file in it, or a session.")
     if path.suffix or len(path.parts) > 1:
         raise UsageError(f"There is no file {name}.")
-    return open_session(find(folder, name))
+    return Session(find(folder, name))
