@@ -39,8 +39,7 @@ from mcp_studio.session.state import TestReport
 from mcp_studio.session.task_manager import Tasks
 from mcp_studio.session.tasks import TaskFile
 from mcp_studio.trace.lint.ledger import Ledger
-from mcp_studio.trace.recorder import disk_for
-from mcp_studio.trace.store import TraceStore
+from mcp_studio.trace.store import TraceStore, disk_for
 
 if TYPE_CHECKING:
     from mcp_studio.auth.accounts import Accounts, Browser

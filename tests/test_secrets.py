@@ -17,7 +17,7 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.load import load
 from mcp_studio.paths import Paths
 from mcp_studio.studio import Studio
-from mcp_studio.trace.disk.session import open_session
+from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.disk.sessions import sessions
 from mcp_studio.vault import keyring
 from mcp_studio.vault.base import MemoryVault
@@ -100,7 +100,7 @@ def everything(home: Path) -> Iterator[tuple[str, bytes]]:
             yield str(file.relative_to(home)), file.read_bytes()
     for info in sessions(Paths.default().state / "trace"):
         assert info.problem == ""
-        session = open_session(info.path)
+        session = Session(info.path)
         with contextlib.closing(session), contextlib.closing(session.reader()) as reader:
             for number in range(session.first_number, session.total + 1):
                 yield f"body {number}", reader.body(number)

@@ -115,7 +115,8 @@ _CHANGING = re.compile(
 _LONGEST = 4_000_000
 """Characters of a text in which times and ids are looked for."""
 _STEP = re.compile(r'\[(\*|[0-9]+)\]|\["([^"]*)"\]|\.?([^.\[\]]+)')
-_NAMES = 20_000
+_NOTHING = "(?!)"
+"""A pattern that matches nothing."""
 
 
 class Ignore:
@@ -136,20 +137,16 @@ class Ignore:
     def __init__(self, patterns: Iterable[str] = (), *, usual: bool = True) -> None:
         self.usual = usual
         self.patterns = tuple(patterns)
-        self._patterns = [_read(text) for text in (*self.patterns, *(USUAL_PATHS if usual else ()))]
-        self._by_step: dict[Step, tuple[re.Pattern[str], ...]] = {}
+        read = [_read(text) for text in (*self.patterns, *(USUAL_PATHS if usual else ()))]
+        self._last = re.compile("|".join(last for last, _ in read) or _NOTHING, re.S)
+        self._whole = re.compile("|".join(whole for _, whole in read) or _NOTHING, re.S)
 
     def hides(self, above: At, step: Step) -> bool:
         """Whether the place `step` below `above` is ignored."""
-        found = self._by_step.get(step)
-        if found is None:
-            found = tuple(whole for last, whole in self._patterns if last.fullmatch(_step_text(step)))
-            if len(self._by_step) < _NAMES:
-                self._by_step[step] = found
-        if not found:
+        if not self._last.fullmatch(_step_text(step)):
             return False
         place = "".join(f"\0{_step_text(one)}" for one in path_of((above, step)))
-        return any(pattern.search(place) for pattern in found)
+        return self._whole.search(place) is not None
 
     def plain(self, text: str) -> str:
         """A text without what changes each time."""
@@ -162,7 +159,7 @@ def _step_text(step: Step) -> str:
     return f"[{step}]" if isinstance(step, int) else step
 
 
-def _read(text: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _read(text: str) -> tuple[str, str]:
     """What the last step of a place has to be like, and what its end; each step stands behind a NUL there."""
     rest = text[1:] if text.startswith("$") else text.removeprefix("*.")
     steps: list[str] = []
@@ -179,7 +176,7 @@ def _read(text: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
             f"`{text}` is no pattern of what to ignore.", hint="Such as created_at, content[*].text or $.items[0].id"
         )
     begin = r"\A" if text.startswith("$") else ""
-    return re.compile(steps[-1], re.S), re.compile(f"{begin}\0{chr(0).join(steps)}\\Z", re.S)
+    return steps[-1], f"{begin}\0{chr(0).join(steps)}\\Z"
 
 
 DifferenceKind = Literal["added", "removed", "changed", "type", "moved", "more"]

@@ -5,27 +5,142 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections import deque
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import accumulate
+from pathlib import Path
 
+from mcp_studio.config.model import Settings
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.redact import Redactor
 from mcp_studio.signal import Signal
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.capture import Capture, EntryMaker
+from mcp_studio.trace.disk.reader import DiskReader
 from mcp_studio.trace.disk.writer import Writer
 from mcp_studio.trace.lint.examiner import Examiner, typical
 from mcp_studio.trace.lint.ledger import Ledger
-from mcp_studio.trace.message import UNTIMED, Columns, Direction, MessageKind, Outcome, Reader, Span, WireMessage
-from mcp_studio.trace.recorder import LARGE, LiveReader, Recorder, Window
+from mcp_studio.trace.message import (
+    UNTIMED,
+    Block,
+    Columns,
+    Direction,
+    MessageKind,
+    Outcome,
+    Reader,
+    Span,
+    WireMessage,
+)
+from mcp_studio.trace.statistics import Durations
 
+LARGE = 1 << 20
+"""Bodies with more bytes are redacted beside the event loop."""
+_BLOCK = 200
+"""Entries of one block in memory."""
+_LARGE_HERE = 16 * 1024
+"""Larger bodies are not copied into a block."""
+_OVERHEAD = 200
+"""Bytes that an entry costs besides its body."""
+_EVERY = 0.15
+"""Seconds after which what is new goes to the disk; with writing it, a quarter second at the most can be lost."""
+_AT_FIRST = 0.01
+"""The same for what comes first: what writing needs is got ready while the first server is starting."""
+_MOMENT = 0.02
+"""Seconds for which everything may be stopped at the end."""
+_BATCH = 96 * 1024
+"""Bytes after which it goes at once: as little as never holds the event loop for long."""
+_ENTRY = 100
+_ENTRIES, _BYTES = 2_000, 8 << 20
+"""What stays in memory although it is on disk."""
+_MOST = 128 << 20
+"""Bytes that wait in memory for a disk that does not answer: twice of what `disk.writer.Writer` takes."""
+_SMALL = 4_096
+"""Bytes of a body that may as well stay with whoever holds its entry."""
+_INDEX = 2_000_000
+"""Entries whose columns are kept; older ones are on disk alone."""
+_FORGOTTEN = 1 << 17
+"""As many are forgotten at once."""
 _PATIENCE = 0.3
 """Seconds before a large body is redacted: the result in it is shown first, which needs the interpreter too."""
-_DURATIONS = 1_000
 _TRIMMED = 2_000
 """Rows of dropped entries that the columns may still have: cutting them copies the rest."""
+
+
+class LiveReader:
+    """Implements `message.Reader` over bodies in memory, and what a disk has of those before them.
+
+    Args:
+        first: the number of the first body in memory.
+        bodies: they are not copied before somebody reads them.
+        older: reads the disk, which may have more than the trace; None where nothing is there.
+    """
+
+    def __init__(self, first: int, bodies: Sequence[bytes], older: Reader | None = None) -> None:
+        self._first, self._bodies, self._older = first, bodies, older
+
+    def blocks(self, below: int) -> Iterator[Block]:
+        """All bodies of entries with numbers under `below`, the newest block first."""
+        stop = min(max(0, below - self._first), len(self._bodies))
+        while stop > 0:
+            start = max(0, stop - _BLOCK)
+            yield self._block(start, stop)
+            stop = start
+        if self._older is not None:
+            yield from self._older.blocks(min(below, self._first))
+
+    def body(self, number: int) -> bytes:
+        """The body of one entry; empty where it is not kept any more."""
+        place = number - self._first
+        if 0 <= place < len(self._bodies):
+            return self._bodies[place]
+        return b"" if self._older is None else self._older.body(number)
+
+    def close(self) -> None:
+        """No more reading."""
+        if self._older is not None:
+            self._older.close()
+
+    def _block(self, start: int, stop: int) -> Block:
+        first, bodies = self._first + start, self._bodies[start:stop]
+        large = tuple(number for number, body in enumerate(bodies, first) if len(body) > _LARGE_HERE)
+        small = [body if len(body) <= _LARGE_HERE else b"" for body in bodies]
+        return Block(first, array("I", accumulate(map(len, small))), b"".join(small), large)
+
+
+class Window:
+    """The newest entries, numbered without gaps, and what they cost."""
+
+    def __init__(self) -> None:
+        self.entries: dict[int, WireMessage] = {}
+        self.oldest = 1
+        """The number of the first of them; while there is none, of the next one."""
+        self.bytes = 0
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def add(self, entry: WireMessage) -> None:
+        """Another one."""
+        self.entries[entry.number] = entry
+        self.bytes += entry.size + _OVERHEAD
+
+    def pop(self) -> WireMessage:
+        """Take the oldest one out."""
+        entry = self.entries.pop(self.oldest)
+        self.oldest += 1
+        self.bytes -= entry.size + _OVERHEAD
+        return entry
+
+    def clear(self, following: int) -> None:
+        """Forget all; the next one has this number."""
+        self.entries.clear()
+        self.oldest, self.bytes = following, 0
+
+    def bodies(self, first: int) -> list[bytes]:
+        """From the entry with a number on."""
+        return [self.entries[number].body for number in range(first, self.oldest + len(self.entries))]
 
 
 class TraceStore:
@@ -45,11 +160,11 @@ class TraceStore:
         self._redacting: dict[int, asyncio.Future[bytes]] = {}
         self._closing = threading.Event()
         self._capture = Capture(Columns(), noted=disk is not None)
-        self._recorder: Recorder | None = None
-        if disk is not None:
-            self._recorder = Recorder(
-                disk, self._window, self._capture, self._redacting, forget=self._forget, failed=self._failed
-            )
+        self._disk = disk
+        self._disk_reader: DiskReader | None = None
+        self._writing = disk is not None
+        self._timer: asyncio.TimerHandle | None = None
+        self._pending = 0
         self._maker = EntryMaker(lambda: self.columns, self._body, self._extra, self._window.entries.get)
         self.first_number = 1
         """The number of the oldest entry still kept."""
@@ -57,8 +172,8 @@ class TraceStore:
         """The number of the newest entry."""
         self.revision = 0
         """Changes with every entry and every answer."""
-        self.durations: deque[float] = deque(maxlen=_DURATIONS)
-        """Milliseconds of the newest answered requests of ours; handshakes and waiting for a person do not count."""
+        self.durations = Durations()
+        """Of answered requests of ours; handshakes and waiting for a person do not count."""
         self._ledgers: dict[str, Ledger] = {}
         self.wronged: Signal[str] = Signal()
         """The server on which the lint has found its first error or warning, or that has printed a stray line."""
@@ -97,7 +212,11 @@ class TraceStore:
     @property
     def problem(self) -> str:
         """What is not kept on disk, and why, in a sentence; empty where all is, or nothing is meant to be."""
-        return self._recorder.problem if self._recorder is not None else ""
+        if self._disk is None:
+            return ""
+        lost = self._disk.lost
+        many = f"{lost:,} messages are" if lost > 1 else "One message is"
+        return self._disk.failed or (f"The disk is slow: {many} kept without content." if lost else "")
 
     def entry(self, number: int) -> WireMessage | None:
         """The entry with a number, its span with it; None when it is not kept."""
@@ -114,9 +233,11 @@ class TraceStore:
 
     def reader(self) -> Reader:
         """For another thread; made on the event loop, it knows all entries up to that moment."""
-        if self._recorder is not None:
-            return self._recorder.reader()
-        return LiveReader(self._window.oldest, self._window.bodies(self._window.oldest))
+        first, older = self._window.oldest, None
+        if self._disk is not None:
+            first = max(first, self._disk.written + 1)
+            older = DiskReader(self._disk.path) if self._disk.path is not None else None
+        return LiveReader(first, self._window.bodies(first), older)
 
     def mark(self, number: int, on: bool) -> None:
         """Mark an entry, or no longer."""
@@ -144,8 +265,10 @@ class TraceStore:
         Whoever changes the entry afterwards calls `revised`.
         """
         size = len(body)
-        if self._recorder is not None:
-            self._recorder.coming(size)
+        if self._pending and self._pending + size > _BATCH:
+            self.flush()  # what came before is as it will be
+        self._pending += size + _ENTRY
+        self._wake()
         self.total += 1
         self.revision += 1
         clean = self._redactor.bytes(body) if size <= LARGE else b""
@@ -154,7 +277,7 @@ class TraceStore:
         self._capture.append(entry)
         if size > LARGE:
             self._redact(entry, body)
-        if self._recorder is None or self._recorder.over:
+        if not self._writing:
             self._make_room()
         return entry
 
@@ -189,7 +312,7 @@ class TraceStore:
         self.revised(span.request)
         self.revised(response)
         if span.direction == "out" and span.ms is not None and not span.asked and span.method not in UNTIMED:
-            self.durations.append(span.ms)
+            self.durations.add(span.ms)
 
     def gave_up(self, span: Span, outcome: Outcome) -> None:
         """Nobody waits for the answer of a span any more."""
@@ -208,13 +331,6 @@ class TraceStore:
         newest_first = (self[index] for index in range(len(self) - 1, -1, -1))
         await self.examiner.look(typical(newest_first, server))
 
-    def percentile(self, share: float) -> float | None:
-        """The duration in milliseconds that this share of the newest requests stayed under; None without any."""
-        if not self.durations:
-            return None
-        ordered = sorted(self.durations)
-        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
-
     def clear(self) -> None:
         """Forget all entries; numbers go on. What is on disk stays there."""
         self.flush()
@@ -228,16 +344,35 @@ class TraceStore:
 
     def flush(self) -> None:
         """Hand over what is not on disk yet."""
-        if self._recorder is not None:
-            self._recorder.flush()
+        self._cancel()
+        self._pending = 0
+        if self._disk is None or not self._writing:
+            return
+        if self._disk.failed:
+            self._fail(self._disk.failed)
+            return
+        self._hand_over(self._disk)
+        self._let_go(self._disk)
+        if self._disk.written < self._capture.handed:
+            self._wake()
 
     async def close(self, timeout: float = 2.0) -> None:
         """Write what is not on disk yet, in a bounded time."""
         self._closing.set()
-        if self._recorder is not None:
-            if self._redacting:
-                await asyncio.wait(tuple(self._redacting.values()), timeout=timeout)
-            await self._recorder.close(timeout)
+        if self._disk is None:
+            return
+        if self._redacting:
+            await asyncio.wait(tuple(self._redacting.values()), timeout=timeout)
+        self.flush()
+        self._cancel()
+        # Most often there is next to nothing left: a thread to wait in would take longer to start.
+        if not self._disk.close(min(timeout, _MOMENT)) and not self._disk.failed:
+            await asyncio.to_thread(self._disk.close, timeout)
+        if self._disk.failed and self._writing:
+            self._fail(self._disk.failed)
+        self._writing = False
+        if self._disk_reader is not None:
+            self._disk_reader.close()
 
     # ------------------------------------------------------------------ inside
 
@@ -262,17 +397,68 @@ class TraceStore:
             self.revised(entry)
 
     def _body(self, number: int) -> bytes:
-        return self._recorder.body(number) if self._recorder is not None else b""
+        """A body from the disk, in any thread; b"" where there is none."""
+        reader = self._opened()
+        return b"" if reader is None else reader.body(number)
 
     def _extra(self, number: int, name: str) -> Json:
-        return self._recorder.extra(number, name) if self._recorder is not None else None
+        reader = self._opened()
+        return None if reader is None else reader.extra(number, name)
+
+    def _opened(self) -> DiskReader | None:
+        if self._disk_reader is None and self._disk is not None and self._disk.path is not None:
+            self._disk_reader = DiskReader(self._disk.path)
+        return self._disk_reader
 
     def _changed(self, number: int) -> None:
         self.revision += 1
         if 0 < number < self._window.oldest:
             self._maker.forget()
-        if self._recorder is not None:
-            self._recorder.wake()
+        self._wake()
+
+    def _wake(self) -> None:
+        """Something has changed, and goes to the disk soon."""
+        if self._timer is None and self._writing:
+            try:
+                loop = asyncio.get_running_loop()
+            except RuntimeError:
+                return  # it goes with what comes, or at the end
+            self._timer = loop.call_later(_EVERY if self._capture.handed else _AT_FIRST, self.flush)
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _hand_over(self, disk: Writer) -> None:
+        """Give the disk what it has not got yet, in batches of bounded size."""
+        capture, entries = self._capture, self._window.entries
+        news = capture.news()
+        if news.names or news.extras or any(news.changes.values()):
+            disk.put(news)
+        last = min(self._redacting, default=capture.columns.first + len(capture.columns)) - 1
+        bodies, size = list[bytes](), 0
+        for number in range(capture.handed + 1, last + 1):
+            bodies.append(entries[number].body)
+            size += len(bodies[-1]) + _ENTRY
+            if size >= _BATCH or number == last:
+                disk.put(capture.rows(bodies))
+                bodies, size = [], 0
+
+    def _let_go(self, disk: Writer) -> None:
+        """What is on disk leaves the memory, once newer entries have taken its place."""
+        window, handed = self._window, self._capture.handed
+        while len(window) > _ENTRIES or window.bytes > _BYTES:
+            if window.oldest > (handed if window.bytes > _MOST else min(disk.written, handed)):
+                break
+            entry = window.pop()
+            if entry.size > _SMALL:  # others may hold it still
+                entry.held = partial(self._body, entry.number)
+        columns = self._capture.columns
+        if len(columns) > _INDEX:
+            self._forget(columns.first + _FORGOTTEN)
+        if disk.trimmed >= columns.first:
+            self._forget(disk.trimmed + 1)
 
     def _make_room(self) -> None:
         window, limits = self._window, self._limits
@@ -292,8 +478,9 @@ class TraceStore:
             del self._comments[number]
         self.revision += 1
 
-    def _failed(self, why: str) -> None:
+    def _fail(self, why: str) -> None:
         """The disk is full, or does not take anything: the trace goes on in memory."""
+        self._writing = False
         self._capture.stop()
         self.revision += 1
         self.troubled.emit(why)
@@ -304,3 +491,10 @@ class TraceStore:
         self._capture.flag(number, bit, on)
         self._changed(0)
         return True
+
+
+def disk_for(folder: Path, settings: Settings, origin: str) -> Writer | None:
+    """Where sessions are recorded; None where that is not wanted, or nobody is named whose session it is."""
+    if not (settings.record and origin):
+        return None
+    return Writer(folder, origin, max_bytes=settings.record_bytes, max_age=settings.record_age)

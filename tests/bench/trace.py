@@ -25,7 +25,7 @@ from pathlib import Path
 from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import parse
 from mcp_studio.redact import Redactor
-from mcp_studio.trace.disk.session import open_session
+from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.disk.writer import Writer
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
@@ -215,7 +215,7 @@ def panel(options: argparse.Namespace) -> None:
 
 def lines_of(home: Path) -> list[int]:
     """The numbers of the messages that were recorded, in their order."""
-    session = open_session(next(home.glob("**/*.trace")))
+    session = Session(next(home.glob("**/*.trace")))
     blocks = list(session.reader().blocks(session.total + 1))
     session.close()
     return [int(text) for block in reversed(blocks) for text in re.findall(rb'"line (\d+)"', block.data)]

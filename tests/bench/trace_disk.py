@@ -3,7 +3,7 @@
     python -m tests.bench.trace_disk [--entries 1000000] [--rounds 3]
 
 `write` hands over everything at once, so it is what the writer's thread can do; `rate` hands over 20,000 entries a
-second in four steps for three seconds and tells the processor's share. `open` is `open_session`. `first` and `all` are
+second in four steps for three seconds and tells the processor's share. `open` is `Session`. `first` and `all` are
 the times to the first block with the text and to the end of `reader().blocks()` in a thread; `stall` is the longest
 that an event loop had to wait meanwhile, `bare` the same without. Nothing here is a verdict.
 """
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
-from mcp_studio.trace.disk.session import Session, open_session
+from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.disk.writer import Writer
 from tests.bench.trace_search import batches
 
@@ -97,7 +97,7 @@ def main() -> None:
         for _ in range(options.rounds):
             opened = list[Session]()
             began = time.perf_counter()
-            waited = asyncio.run(stall(lambda: opened.append(open_session(path))))  # noqa: B023
+            waited = asyncio.run(stall(lambda: opened.append(Session(path))))  # noqa: B023
             print(
                 f"open    {time.perf_counter() - began:.3f} s, stall {waited * 1000:.1f} ms, bare {bare * 1000:.1f} ms"
             )

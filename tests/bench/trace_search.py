@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mcp_studio.trace.disk.format import Batch
-from mcp_studio.trace.disk.session import open_session
+from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.disk.writer import Writer
 from mcp_studio.trace.message import DIRECTIONS, KINDS
 from mcp_studio.trace.query.parser import parse
@@ -78,7 +78,7 @@ class Stalls:
 
 
 async def measured(path: Path, queries: list[str]) -> None:
-    session = await asyncio.to_thread(open_session, path)
+    session = await asyncio.to_thread(Session, path)
     stalls = Stalls()
     watching = asyncio.create_task(stalls.watch())
     await asyncio.sleep(1)

@@ -11,8 +11,8 @@ import pytest
 from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import parse
 from mcp_studio.redact import Redactor
-from mcp_studio.trace import recorder
-from mcp_studio.trace.disk.session import open_session
+from mcp_studio.trace import store as stores
+from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.disk.writer import Writer
 from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.trace.server_tap import ServerTap
@@ -128,7 +128,7 @@ def facts(recording: Recording | Sequence[WireMessage], number: int) -> tuple[ob
 async def test_an_entry_says_the_same_wherever_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    monkeypatch.setattr(recorder, "_ENTRIES", 15)
+    monkeypatch.setattr(stores, "_ENTRIES", 15)
 
     writer = Writer(tmp_path)
     store = TraceStore(Redactor(), disk=writer)
@@ -141,7 +141,7 @@ async def test_an_entry_says_the_same_wherever_it_is(
     flags, parents, follows = store.columns.flags, store.columns.parents, store.columns.follows
     await store.close(10)
     assert writer.written == store.total
-    past = open_session(writer.path or tmp_path)
+    past = Session(writer.path or tmp_path)
     assert [facts(past, number) for number in range(1, store.total + 1)] == known
     assert (past.columns.flags, past.columns.parents, past.columns.follows) == (flags, parents, follows)
     comments = [[one.comment_on(number) for number in range(1, store.total + 1)] for one in (store, past)]

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from mcp_studio.trace.disk.session import open_session
+from mcp_studio.trace.disk.session import Session
 from tests.support import ROOT
 
 FLOOD = ["call", "flood", "count=1000000", "rate=2000", "--", sys.executable, "-m", "tests.bench.quick_server"]
@@ -33,7 +33,7 @@ def test_a_killed_studio_leaves_everything_but_its_last_moment(home: Path) -> No
     finally:
         child.kill()
         child.wait(10)
-    session = open_session(next(folder.glob("*.trace")))
+    session = Session(next(folder.glob("*.trace")))
     columns, count = session.columns, len(session)
     assert session.info.state == "crashed" and not session.problem and session.first_number == 1
     assert killed - MOMENT - BUSY < columns.time[-1] <= killed + 0.5

@@ -10,9 +10,9 @@ from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import parse
 from mcp_studio.redact import Redactor
 from mcp_studio.trace import message as bits
-from mcp_studio.trace import recorder
+from mcp_studio.trace import store as stores
 from mcp_studio.trace.disk.format import Batch
-from mcp_studio.trace.disk.session import open_session
+from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.disk.writer import Writer
 from mcp_studio.trace.message import Recording
 from mcp_studio.trace.server_tap import ServerTap
@@ -91,7 +91,7 @@ async def test_what_is_on_disk_says_what_was_in_memory(tmp_path: Path) -> None:
     store.mark(3, True)
     store.comment(4, f"look at {SECRET}")
     await store.close(5)
-    past = open_session(writer.path or tmp_path)
+    past = Session(writer.path or tmp_path)
     same(store, past)
     assert past.info.origin == "test" and past.info.state == "ended"
     assert past.columns.flags[2] & bits.MARKED and past.comment_on(4) == "look at ‹redacted›"
@@ -136,7 +136,7 @@ async def test_names_that_a_disk_cannot_keep_spoil_no_others(tmp_path: Path, tar
     for number, target in enumerate(targets):
         call(tap, number, target)
     await store.close(5)
-    past = open_session(writer.path or tmp_path)
+    past = Session(writer.path or tmp_path)
     same_ends = [(past[2 * place].target, past[2 * place + 1].target) for place in range(3)]
     assert past.problem == "" and all(one == two for one, two in same_ends)
     assert same_ends[2] == ("plain", "plain") and "…" not in same_ends[0]
@@ -161,7 +161,7 @@ def test_a_large_body_is_in_memory_no_longer_than_it_takes(tmp_path: Path) -> No
         await wait_until(lambda: not isinstance(entry.held, bytes))
         assert await store.body(entry) == entry.body == body
         await store.close(5)
-        past = open_session(writer.path or tmp_path)
+        past = Session(writer.path or tmp_path)
         assert past[1].body == body and past[1].id == 1
         past.close()
 
@@ -180,7 +180,7 @@ async def test_findings_of_old_entries_are_kept_and_added_to(tmp_path: Path) -> 
     await store.examiner.look([old])
     assert store.columns.flags[0] >> bits.SEVERITY & 3 == 3
     await store.close(5)
-    past = open_session(writer.path or tmp_path)
+    past = Session(writer.path or tmp_path)
     assert past[0].findings == old.findings
     past.close()
 
@@ -214,7 +214,7 @@ async def test_what_is_cleared_stays_on_disk_and_numbers_go_on(tmp_path: Path) -
     newest = next(store.reader().blocks(11))
     assert newest.first + len(newest.ends) == 11 and b"jsonrpc" in newest.data
     await store.close(5)
-    past = open_session(writer.path or tmp_path)
+    past = Session(writer.path or tmp_path)
     assert len(past) == 10
     assert past[4].target == "slow" and past[9].id == 1
     past.close()
@@ -255,7 +255,7 @@ async def test_nothing_leaves_the_memory_before_it_is_written() -> None:
 
 
 async def test_the_memory_is_bounded_although_the_disk_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder, "_MOST", 10 << 20)
+    monkeypatch.setattr(stores, "_MOST", 10 << 20)
     disk = Slow()
     store = TraceStore(Redactor(), disk=disk)
     for _ in range(60):

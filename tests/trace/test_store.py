@@ -43,11 +43,11 @@ def test_secrets_never_enter() -> None:
 
 def test_percentiles_come_from_answered_requests() -> None:
     store = TraceStore(Redactor())
-    assert store.percentile(0.5) is None
+    assert store.durations.percentile(0.5) is None
     request = store.add("s", "out", "request", b"{}")
     span = store.opened(request)
     store.settled(span, store.add("s", "in", "result", b"{}"), failed=False)
-    assert span.outcome == "ok" and store.percentile(0.5) == span.ms
+    assert span.outcome == "ok" and store.durations.percentile(0.5) == span.ms
 
 
 def test_percentiles_leave_out_handshakes_and_calls_that_waited_for_a_person() -> None:
@@ -64,9 +64,9 @@ def test_percentiles_leave_out_handshakes_and_calls_that_waited_for_a_person() -
     settle("initialize")
     settle("server/discover")
     settle("tools/call", asked=True)
-    assert store.percentile(0.95) is None
+    assert store.durations.percentile(0.95) is None
     settle("tools/call")
-    assert len(store.durations) == 1
+    assert store.durations.count == 1
 
 
 def test_a_large_body_is_redacted_beside_the_loop_and_never_shown_before() -> None:

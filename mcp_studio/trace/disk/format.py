@@ -1,4 +1,4 @@
-"""The file of a session: its tables, its versions, and how it is opened.
+"""The file of a session: its tables, and how it is opened.
 
 What stands in such a file may come from anybody: it is opened without trust, and everything in it is checked where it
 is read. Blocks hold some neighbouring entries each, `block` what is known of them (the columns one after the other, in
@@ -13,7 +13,7 @@ import sqlite3
 import stat
 import time
 from array import array
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -27,22 +27,18 @@ APPLICATION = 0x4D435054
 """Stands in the file's header (`PRAGMA application_id`)."""
 FORMAT = 1
 """The version that this studio writes (`PRAGMA user_version`)."""
-TABLES: Mapping[int, tuple[str, ...]] = {
-    1: (
-        "CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID",
-        "CREATE TABLE name(kind TEXT, number INTEGER, text TEXT, PRIMARY KEY(kind, number)) WITHOUT ROWID",
-        "CREATE TABLE block(first INTEGER PRIMARY KEY, count INTEGER, columns BLOB)",
-        "CREATE TABLE bodies(first INTEGER PRIMARY KEY, ends BLOB, data BLOB)",
-        "CREATE TABLE change(seq INTEGER PRIMARY KEY AUTOINCREMENT, field TEXT, numbers BLOB, news BLOB)",
-        "CREATE TABLE extra(number INTEGER, name TEXT, value TEXT, PRIMARY KEY(number, name)) WITHOUT ROWID",
-        "CREATE TABLE large(number INTEGER PRIMARY KEY, hash BLOB)",
-        "CREATE TABLE body(hash BLOB PRIMARY KEY, size INTEGER, packed BLOB)",
-    )
-}
-"""What each version of the format has; a file with anything else in it is none."""
+TABLES = (
+    "CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID",
+    "CREATE TABLE name(kind TEXT, number INTEGER, text TEXT, PRIMARY KEY(kind, number)) WITHOUT ROWID",
+    "CREATE TABLE block(first INTEGER PRIMARY KEY, count INTEGER, columns BLOB)",
+    "CREATE TABLE bodies(first INTEGER PRIMARY KEY, ends BLOB, data BLOB)",
+    "CREATE TABLE change(seq INTEGER PRIMARY KEY AUTOINCREMENT, field TEXT, numbers BLOB, news BLOB)",
+    "CREATE TABLE extra(number INTEGER, name TEXT, value TEXT, PRIMARY KEY(number, name)) WITHOUT ROWID",
+    "CREATE TABLE large(number INTEGER PRIMARY KEY, hash BLOB)",
+    "CREATE TABLE body(hash BLOB PRIMARY KEY, size INTEGER, packed BLOB)",
+)
+"""A file with anything else in it is none."""
 _BY_ITSELF = "sqlite_sequence"
-CONVERTERS: dict[int, Callable[[sqlite3.Connection], None]] = {}
-"""From each older version to the next one."""
 _PAGE = 4_096
 _LONGEST = 300 << 20
 """Bytes of one value of a file that is read."""
@@ -67,7 +63,7 @@ def create(path: Path) -> sqlite3.Connection:
     ):  # fmt: skip
         db.execute(f"PRAGMA {pragma}")
     db.execute("BEGIN")
-    for table in TABLES[FORMAT]:
+    for table in TABLES:
         db.execute(table)
     db.execute(f"PRAGMA application_id={APPLICATION}")
     db.execute(f"PRAGMA user_version={FORMAT}")
@@ -83,7 +79,7 @@ def unhurried(db: sqlite3.Connection) -> None:
 
 
 def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
-    """A session's file, to read or to add to; of an older version it is converted first. See `unhurried`.
+    """A session's file, to read or to add to. See `unhurried`.
 
     Raises:
         StudioError: it is not there, no session, damaged, or of a newer version.
@@ -93,12 +89,7 @@ def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
             raise _foreign(path)
         db = _open(path, "rw" if write else "ro")
         try:
-            version = _version(db, path)
-            if version < FORMAT:
-                db.close()
-                _convert(path, version)
-                db = _open(path, "rw" if write else "ro")
-                _version(db, path)
+            _check(db, path)
         except BaseException:
             db.close()
             raise
@@ -170,8 +161,8 @@ def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
 
 
-def _version(db: sqlite3.Connection, path: Path) -> int:
-    """The format of a file that is a session, and nothing besides one."""
+def _check(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file that is no session, or has anything besides one in it."""
     (application,) = db.execute("PRAGMA application_id").fetchone()
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION or version < 1:
@@ -181,7 +172,7 @@ def _version(db: sqlite3.Connection, path: Path) -> int:
             f"The session {path.name} was written by a newer version of the studio.",
             hint=f"It has format {version}; this version reads formats up to {FORMAT}.",
         )
-    known = {*TABLES[version]}
+    known = {*TABLES}
     for kind, name, sql in db.execute("SELECT type, name, sql FROM sqlite_schema LIMIT 100"):
         automatic = kind == "index" and sql is None and name.startswith("sqlite_autoindex_")
         if not (automatic or name == _BY_ITSELF or (kind == "table" and sql in known)):
@@ -189,20 +180,6 @@ def _version(db: sqlite3.Connection, path: Path) -> int:
         known.discard(sql)
     if known:
         raise _foreign(path)
-    return version
-
-
-def _convert(path: Path, version: int) -> None:
-    """Bring an older file to the newest format, wholly or not at all."""
-    db = _open(path, "rw")
-    try:
-        db.execute("BEGIN IMMEDIATE")
-        for older in range(version, FORMAT):
-            CONVERTERS[older](db)
-            db.execute(f"PRAGMA user_version={older + 1}")
-        db.execute("COMMIT")
-    finally:
-        db.close()
 
 
 WIDTHS = {name: array(code).itemsize for name, code in CODES.items()}

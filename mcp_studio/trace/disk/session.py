@@ -165,8 +165,10 @@ class Loader:
                     changed.add(number)
 
 
-def open_session(path: Path, clean: Callable[[str], str] = str) -> Session:
-    """Read what is known of every entry: about 0.2 s for a million, so call it in a thread.
+class Session:
+    """Implements `message.Recording`. After opening it belongs to one thread; `refresh` takes over what is new.
+
+    Opening reads what is known of every entry: about 0.2 s for a million, so make it in a thread.
 
     Args:
         path: the session's file, from anybody.
@@ -175,11 +177,6 @@ def open_session(path: Path, clean: Callable[[str], str] = str) -> Session:
     Raises:
         StudioError: it is not there, no session, of a newer version, or cannot be read at all.
     """
-    return Session(path, clean)
-
-
-class Session:
-    """Implements `message.Recording`. After opening it belongs to one thread; `refresh` takes over what is new."""
 
     def __init__(self, path: Path, clean: Callable[[str], str] = str) -> None:
         self.path = path
@@ -304,13 +301,10 @@ class Session:
             return
         flags = self.columns.flags
         flags[row] = flags[row] | bit if on else flags[row] & ~bit
-        self._changed(number)
-        self.revision += 1
-        self._worker.submit(self._write, number, flags[row], comment)
-
-    def _changed(self, number: int) -> None:
         self.columns.revise(number)
         self._maker.forget()
+        self.revision += 1
+        self._worker.submit(self._write, number, flags[row], comment)
 
     def _write(self, number: int, flags: int, comment: str | None) -> None:
         """In the worker's thread."""

@@ -25,7 +25,7 @@ from mcp_studio.record import record
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.capture import Capture, findings_to_json
 from mcp_studio.trace.disk.format import Batch, is_database
-from mcp_studio.trace.disk.session import Bundle, Session, open_session
+from mcp_studio.trace.disk.session import Bundle, Session
 from mcp_studio.trace.disk.sessions import NAMES, find
 from mcp_studio.trace.disk.writer import SessionFile
 from mcp_studio.trace.export.item import Item
@@ -187,16 +187,16 @@ def read(stream: IO[bytes] | gzip.GzipFile, place: str, bounds: Bounds = BOUNDS)
     problems: list[str] = []
     lines = _lines(stream, place, bounds, problems)
     head = read_head(next(lines, b""), place)
-    return made_of(_items(lines, place, head["version"], problems), head, problems)
+    return made_of(_items(lines, place, problems), head, problems)
 
 
-def _items(lines: Iterator[bytes], place: str, version: int, problems: list[str]) -> Iterator[Item]:
+def _items(lines: Iterator[bytes], place: str, problems: list[str]) -> Iterator[Item]:
     newest = 0
     for number, line in enumerate(lines, 2):
         if line.isspace():
             continue
         try:
-            item = read_line(line, version)
+            item = read_line(line)
             if item.number <= newest:
                 raise BadLine("the numbers of entries have to grow")
         except BadLine as problem:
@@ -250,11 +250,11 @@ def open_recording(name: str, folder: Path) -> Session:
     path = Path(name).expanduser()
     try:
         if name not in NAMES and path.is_file():
-            return open_session(path) if is_database(path) else open_bundle(path)
+            return Session(path) if is_database(path) else open_bundle(path)
     except OSError as problem:
         raise UsageError(f"{name} cannot be read: {problem.strerror or problem}.") from None
     if path.is_dir():
         raise UsageError(f"{name} is a folder.", hint="Name a file in it, or a session.")
     if path.suffix or len(path.parts) > 1:
         raise UsageError(f"There is no file {name}.")
-    return open_session(find(folder, name))
+    return Session(find(folder, name))

@@ -20,8 +20,8 @@ from mcp_studio.redact import Redactor
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.lint.rules import Finding
 from mcp_studio.trace.message import DIRECTIONS, GREETINGS, KINDS, Columns, Direction, MessageKind, Reader, Recording
-from mcp_studio.trace.recorder import LARGE
 from mcp_studio.trace.server_tap import redacted
+from mcp_studio.trace.store import LARGE
 
 
 class Extra(NamedTuple):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import binascii
+import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from mcp_studio import __version__
@@ -16,10 +17,8 @@ from mcp_studio.trace.message import ASKED, BY_HAND, DIRECTIONS, KINDS, MARKED, 
 
 FORMAT = "mcp-studio-trace"
 VERSION = 1
-STEPS: tuple[Callable[[dict[str, Json]], dict[str, Json]], ...] = ()
-"""What makes of a line of version 1, 2, … one of the version after it."""
-
-_FRAME, _TEXT = b',"frame":', b',"text":'
+_FRAME = b',"frame":'
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.S)
 _FLAGS = (("probe", PROBE), ("by_hand", BY_HAND), ("asked", ASKED), ("marked", MARKED))
 _MOST = 0xFFFFFFFF
 _GZIP_BITS = 31
@@ -117,25 +116,13 @@ def read_head(line: bytes, place: str) -> dict[str, Json]:
     return head
 
 
-def converted(
-    line: dict[str, Json],
-    version: int,
-    steps: Sequence[Callable[[dict[str, Json]], dict[str, Json]]] = STEPS,
-) -> dict[str, Json]:
-    """A line of an earlier version as one of today's."""
-    for step in steps[version - 1 :]:
-        line = step(line)
-    return line
-
-
-def read_line(line: bytes, version: int = VERSION) -> Item:
+def read_line(line: bytes) -> Item:
     """One entry.
 
     Raises:
         BadLine: why it cannot be used.
     """
     known, body = _split(line)
-    known = converted(known, version)
     number, time = known.get("n"), known.get("time")
     if isinstance(number, bool) or not isinstance(number, int) or not 0 < number <= _MOST:
         raise BadLine("its number `n` is missing or makes no sense")
@@ -160,10 +147,8 @@ def _split(line: bytes) -> tuple[dict[str, Json], bytes]:
     line = line.strip()
     at = line.find(_FRAME)
     try:
-        if parts(line) > _PARTS:
-            return _of_many_parts(line)
         body = line[at + len(_FRAME) : -1]
-        if at > 0 and line.endswith(b"}") and _is_json(body, False):  # it is the last member
+        if at > 0 and line.endswith(b"}") and _is_json(body, True):  # it is the last member
             return _object(line[:at] + b"}"), body
         known = _object(line)
     except BadLine:
@@ -175,21 +160,9 @@ def _split(line: bytes) -> tuple[dict[str, Json], bytes]:
     return known, _body(known)
 
 
-def _of_many_parts(line: bytes) -> tuple[dict[str, Json], bytes]:
-    """The same, where only what stands before the body is taken apart."""
-    starts = [(at, mark) for mark in (_FRAME, _TEXT) if (at := line.find(mark)) > 0]
-    at, mark = min(starts, default=(0, b""))
-    head, body = line[:at], line[at + len(mark) : -1]
-    if not at or parts(head) > _PARTS or line[-1:] != b"}":
-        raise BadLine("it has too many parts")
-    if mark == _FRAME:
-        return _object(head + b"}"), body
-    if body[:1] != b'"':
-        raise BadLine("its `text` is none")
-    return _object(head + b"}"), loads(body.decode()).encode("utf-8", "surrogatepass")
-
-
 def _object(line: bytes) -> dict[str, Json]:
+    if parts(line) > _PARTS and parts(_STRING.sub(b"", line)) > _PARTS:
+        raise BadLine("it has too many parts")
     value = loads(line.decode(), exact=True, most=600)
     if not isinstance(value, dict):
         raise BadLine("it is no JSON object")

@@ -6,6 +6,7 @@ An error of the SDK becomes the rule that names it best. Of a union only the err
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import time
 from collections import Counter
@@ -27,7 +28,7 @@ TIME = 2.0
 _LOOKED_AT = 4_000
 _OF_A_KIND = 2
 _TOGETHER = 100
-_FLAWS, _NULLS = 20, 20
+_FLAWS, _NULLS, _DUPLICATES = 20, 20, 10
 _TELLING = ("type", "resultType", "mode", "method")
 """Members whose value decides which arm of a union is meant."""
 _FREE = frozenset(
@@ -149,17 +150,19 @@ def check(job: Job) -> list[Spot]:
         message = loads(job.body)
     except (JsonProblem, LimitExceeded):
         return []
+    repeated = _duplicate_keys(job.body)
     part = "result" if job.kind == "result" else "params"
     content = mapping(message).get(part, None if part == "result" else {})
     if not isinstance(content, dict):
-        return []  # the envelope's rules say so
+        return repeated  # the envelope's rules say so
     known = mapping(content)
     if part == "result" and ("task" in known or known.get("resultType") == "task"):
-        return []  # the result comes later, and has this shape then
+        return repeated  # the result comes later, and has this shape then
     spots = _nulls(content, f"/{part}") if job.direction == "in" else []
     known_places = {spot.pointer for spot in spots}
     flaws = _meant(_flaws(job, _version(job, known), content))
-    return spots + [spot for flaw in flaws[:_FLAWS] if (spot := _spot(flaw, job)).pointer not in known_places]
+    spots += [spot for flaw in flaws[:_FLAWS] if (spot := _spot(flaw, job)).pointer not in known_places]
+    return repeated + spots
 
 
 def _version(job: Job, content: dict[str, Json]) -> str:
@@ -170,6 +173,23 @@ def _version(job: Job, content: dict[str, Json]) -> str:
     elif job.method == "server/discover":
         version = mapping(content.get("_meta")).get(META_VERSION) or VERSIONS[-1]
     return version if isinstance(version, str) else ""
+
+
+def _duplicate_keys(body: bytes) -> list[Spot]:
+    """Keys that an object has twice; readers differ in which of the values they take."""
+    repeated: set[str] = set()
+
+    def members(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+        found: dict[str, Json] = {}
+        for name, value in pairs:
+            if name in found:
+                repeated.add(name)
+            found[name] = value
+        return found
+
+    json.loads(body.decode("utf-8", "replace"), object_pairs_hook=members, parse_int=str)  # of any length
+    names = sorted(repeated)[:_DUPLICATES]
+    return [Spot("duplicate-key", f'An object has the key "{name[:80]}" twice.') for name in names]
 
 
 def _nulls(value: Json, where: str) -> list[Spot]:

@@ -55,6 +55,7 @@ def check_bytes(frame: bytes) -> Iterator[Spot]:
 
 _CALL = frozenset({"jsonrpc", "id", "method", "params"})
 _ANSWER = frozenset({"jsonrpc", "id", "result", "error"})
+_LONG_ID = 1_000
 _JSONRPC_CODES = (-32700, -32600, -32601, -32602, -32603)
 _MODERN_CODES = (HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
 _RETIRED_CODES = {-32002: "-32602 in 2026-07-28", URL_ELICITATION_REQUIRED: "an input_required result"}
@@ -75,6 +76,8 @@ def check_envelope(value: Json, modern: bool) -> Iterator[Spot]:
         if not isinstance(identity, str) and type(identity) is not int and not unread:
             text = f"The id is {kind_of(identity)}; it must be a string or an integer."
             yield Spot("id-type", text, "/id")
+        elif isinstance(identity, str) and len(identity) > _LONG_ID:
+            yield Spot("id-long", f"The id has {len(identity):,} characters.", "/id")
     if "method" in message:
         yield from _call(message)
     elif "result" in message or "error" in message:
@@ -248,7 +251,7 @@ _ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
 def check_progress(params: dict[str, Json], requests: Requests) -> Iterator[Spot]:
     """Types, whether the token is one of a running request, and whether it went forward."""
-    token, progress = params.get("progressToken"), params.get("progress")
+    token, progress, total = params.get("progressToken"), params.get("progress"), params.get("total")
     if isinstance(token, bool) or not isinstance(token, (int, str)):
         text = f"The progressToken is {kind_in(params, 'progressToken')}."
         yield Spot("progress-type", text, "/params/progressToken")
@@ -270,6 +273,8 @@ def check_progress(params: dict[str, Json], requests: Requests) -> Iterator[Spot
         if request.progress is not None and progress <= request.progress:
             text = f"Progress of {request.method} does not go forward."
             yield Spot("progress-not-increasing", text, "/params/progress")
+        if total is not None and progress > total:
+            yield Spot("progress-beyond-total", f"Progress of {request.method} is beyond its total.", "/params")
         request.progress = progress
 
 

@@ -85,12 +85,14 @@ RULES: dict[str, Rule] = {
     "too-deep": _rule("warning", "basic#messages", "a message is not nested deeper than its reader can follow"),
     "invalid-utf8": _rule("error", "basic/transports", "messages are encoded as UTF-8"),
     "byte-order-mark": _rule("warning", "basic/transports", "a message does not begin with a byte order mark"),
+    "duplicate-key": _rule("warning", "basic#messages", "the keys of an object are different"),
     "stdout-noise": _rule("error", _STDIO, "standard output carries messages and nothing else"),
     "batch": _rule("error", "basic#messages", "batches exist in 2025-03-26 alone"),
     # the envelope
     "not-a-message": _rule("error", "basic#messages", "a message is a request, a notification or a response"),
     "jsonrpc-version": _rule("error", "basic#messages", 'every message says "jsonrpc": "2.0"'),
     "id-type": _rule("error", "basic#requests", "an id is a string or an integer, never null"),
+    "id-long": _rule("warning", "basic#requests", "an id is short enough to be sent back"),
     "params-type": _rule("error", "basic#requests", "params is an object"),
     "method-type": _rule("error", "basic#requests", "method is a string"),
     "notification-id": _rule("error", "basic#notifications", "notifications have no id"),
@@ -112,6 +114,7 @@ RULES: dict[str, Rule] = {
     "progress-without-token": _rule("error", _PROGRESS, "progress is told for tokens that were given"),
     "progress-after-end": _rule("error", _PROGRESS, "progress stops when the request is answered"),
     "progress-not-increasing": _rule("error", _PROGRESS, "progress increases with each notification"),
+    "progress-beyond-total": _rule("hint", _PROGRESS, "progress stays within the total"),
     # what was declared
     "undeclared-notification": _rule("error", _NEGOTIATED, "a server sends what it declared"),
     "undeclared-request": _rule("error", _NEGOTIATED, "a server asks for what the client declared"),

@@ -6,13 +6,12 @@ import json
 import math
 import re
 from array import array
-from bisect import bisect_right
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import Literal, NamedTuple
 
-from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.schema.patterns import Pattern
+from mcp_studio.trace.capture import id_in
 from mcp_studio.trace.message import DIRECTIONS, KINDS, Block, Columns, Reader
 
 Test = Callable[[int], bool]
@@ -22,8 +21,6 @@ NameColumn = Literal["server", "method", "target"]
 _PARSED = 1 << 16
 """Larger bodies are not parsed for their id; it is looked for at their beginning and end."""
 _EDGE = 4_096
-_SIGNS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\](?:[*?]|\{[^}]*\})?|\\.|.[*?]|.\{[^}]*\}|[+.^$]", re.S)
-"""What stands between the characters that are always there, in a pattern without choices and groups."""
 
 
 class Snapshot(NamedTuple):
@@ -58,19 +55,6 @@ class Rows:
         if number in block.large:
             return self._reader.body(number)
         return block.data[block.ends[place - 1] if place else 0 : block.ends[place]]
-
-    def candidates(self, hint: re.Pattern[bytes] | None) -> Container[int]:
-        """The rows of the block in whose bodies, in lower case, a pattern is found, and those with large bodies."""
-        ends, low = self.block.ends, self.block.first - self.columns.first
-        if hint is None:
-            return range(low, low + len(ends))
-        lowered = self.block.data.lower()
-        found = {number - self.columns.first for number in self.block.large}
-        at = 0
-        while (match := hint.search(lowered, at)) and (place := bisect_right(ends, match.start())) < len(ends):
-            found.add(low + place)
-            at = ends[place]
-        return found
 
     def named(self, column: NameColumn, test: TextTest) -> frozenset[int]:
         """The numbers of the names that are meant; each name is tested once."""
@@ -175,24 +159,10 @@ class Sought(NamedTuple):
 
     in_text: TextTest
     in_body: Callable[[bytes], bool]
-    hint: re.Pattern[bytes] | None = None
-    """What stands in each body in lower case in which it occurs: all bodies of a block are searched for it at once."""
 
     def term(self) -> Term:
         """It occurs in the body."""
-        return Term(self._in_bodies, bodies=True)
-
-    def _in_bodies(self, rows: Rows) -> Test:
-        block: Block | None = None
-        candidates: Container[int] = ()
-
-        def test(row: int) -> bool:
-            nonlocal block, candidates
-            if block is not rows.block:
-                block, candidates = rows.block, rows.candidates(self.hint)
-            return row in candidates and self.in_body(rows.body(row))
-
-        return test
+        return Term(lambda rows: lambda row: self.in_body(rows.body(row)), bodies=True)
 
     def anywhere(self) -> Term:
         """It occurs in server, method, target, kind or body."""
@@ -202,13 +172,12 @@ class Sought(NamedTuple):
             servers, methods = rows.named("server", self.in_text), rows.named("method", self.in_text)
             targets = rows.named("target", self.in_text)
             kinds = {place for place, kind in enumerate(KINDS) if self.in_text(kind)}
-            in_body = self._in_bodies(rows)
             return lambda row: (
                 columns.server[row] in servers
                 or columns.method[row] in methods
                 or columns.target[row] in targets
                 or columns.kind[row] & 15 in kinds
-                or in_body(row)
+                or self.in_body(rows.body(row))
             )
 
         return Term(make, bodies=True)
@@ -219,8 +188,7 @@ def needle(text: str) -> Sought:
     folded = text.casefold()
     forms = (b"|".join(map(re.escape, _forms(char))) for char in text)
     pattern = re.compile(b"".join(b"(?:" + form + b")" for form in forms))
-    hint = pattern if text else None
-    return Sought(lambda text: folded in text.casefold(), lambda body: pattern.search(body.lower()) is not None, hint)
+    return Sought(lambda text: folded in text.casefold(), lambda body: pattern.search(body.lower()) is not None)
 
 
 def _forms(char: str) -> list[bytes]:
@@ -238,15 +206,11 @@ def regex(text: str, flags: str = "") -> Sought:
         PatternError: it is none.
     """
     pattern = Pattern(text, flags)
-    # Choices, groups and escapes of several characters say nothing of what stands in each match.
-    plain = not re.search(r"[|(]|\\[xuUpPNgkc\d]", text) and (text.isascii() or "i" not in flags)
-    literal = max(_SIGNS.split(text), key=len) if plain else ""
-    hint = re.compile(re.escape(literal.encode().lower())) if literal else None
 
     def in_text(text: str) -> bool:
         return pattern.find(text, math.inf) is not None
 
-    return Sought(in_text, lambda body: in_text(body.decode("utf-8", "replace")), hint)
+    return Sought(in_text, lambda body: in_text(body.decode("utf-8", "replace")))
 
 
 def id_is(id: str) -> Term:
@@ -254,19 +218,9 @@ def id_is(id: str) -> Term:
     forms = {re.escape(form) for form in (id.encode("utf-8", "replace"), json.dumps(id)[1:-1].encode())}
     pattern = re.compile(rb'"id"\s*:\s*"?(?:' + b"|".join(forms) + rb')"?\s*[,}]', re.I)
 
-    def in_body(body: bytes) -> bool:
+    def has_id(body: bytes) -> bool:
         if len(body) > _PARSED:
             return bool(pattern.search(body, 0, _EDGE) or pattern.search(body, len(body) - _EDGE))
-        if not pattern.search(body):
-            return False
-        try:
-            found: Json = json.loads(body)
-        except (ValueError, RecursionError):
-            return False
-        return any(_is_id(mapping(one).get("id"), id) for one in (items_of(found) or [found]))
+        return bool(pattern.search(body)) and str(id_in(body)) == id
 
-    return Sought(lambda text: False, in_body, pattern).term()
-
-
-def _is_id(found: Json, id: str) -> bool:
-    return isinstance(found, (int, float, str)) and str(found) == id
+    return Term(lambda rows: lambda row: has_id(rows.body(row)), bodies=True)

@@ -51,7 +51,7 @@ def status_facts(studio: Studio) -> Facts:
     problems = len(studio.config.problems)
     return Facts(
         ready, len(names), tools, len(studio.inbox.pending) + studio.inbox.held,
-        studio.trace.percentile(0.5), studio.trace.percentile(0.95),
+        studio.trace.durations.percentile(0.5), studio.trace.durations.percentile(0.95),
         f"{units.plural(problems, 'problem')} in the configuration (F12)" if problems else "",
         sum(studio.manager.config(name).tls.insecure for name in names),
     )  # fmt: skip

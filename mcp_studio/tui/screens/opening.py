@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
 from mcp_studio.trace.disk.format import is_database
-from mcp_studio.trace.disk.session import Session, open_session
+from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.export.bundle import open_bundle
 from mcp_studio.trace.message import Recording
 from mcp_studio.tui.screens.sessions import Chosen, SessionsDialog, when
@@ -132,7 +132,7 @@ def open_file(path: Path, clean: Callable[[str], str]) -> Open:
         since = f"made {when(float(made))}" if isinstance(made, (int, float)) and 0 <= made < 1e11 else ""
         by_whom = f"by {by}" if isinstance(by, str) else ""
         return Open(path, bundle, "File", " ".join(filter(None, (path.name, since, by_whom))))
-    session = open_session(path, clean)
+    session = Session(path, clean)
     info = session.info
     ended = f"–{when(info.ended)[-5:]}" if info.ended and info.ended - info.began > 60 else ""
     how = ", crashed" if info.state == "crashed" else ""

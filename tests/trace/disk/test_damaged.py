@@ -19,7 +19,7 @@ from mcp_studio.errors import StudioError
 from mcp_studio.trace.disk import format
 from mcp_studio.trace.disk import session as loading
 from mcp_studio.trace.disk.format import packed
-from mcp_studio.trace.disk.session import Session, open_session
+from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.disk.sessions import describe
 from mcp_studio.trace.tree import root_of, tree, walk
 from tests.trace.disk.batches import batch, bodies, kind, write
@@ -40,7 +40,7 @@ def honest() -> bytes:
 def look(path: Path) -> Session:
     """Read everything there is, as the front ends do."""
     describe(path)
-    session = open_session(path)
+    session = Session(path)
     with contextlib.closing(session), contextlib.closing(session.reader()) as reader:
         for index in range(min(len(session), 400)):
             entry = session[index]
@@ -150,7 +150,7 @@ def changed(path: Path, *statements: str, values: tuple[object, ...] = ()) -> Pa
 def test_a_database_that_is_not_just_a_session_is_refused(path: Path, statement: str) -> None:
     changed(path, statement)
     with pytest.raises(StudioError, match=r"x\.trace is not a session of the studio\."):
-        open_session(path)
+        Session(path)
     assert describe(path).problem == "x.trace is not a session of the studio."
 
 
@@ -159,9 +159,9 @@ def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     for name in ("text", "empty", "."):
         with pytest.raises(StudioError, match="is not a session of the studio"):
-            open_session(tmp_path / name)
+            Session(tmp_path / name)
     with pytest.raises(StudioError, match="There is no session"):
-        open_session(tmp_path / "none")
+        Session(tmp_path / "none")
     assert (tmp_path / "empty").stat().st_size == 0
 
 
@@ -177,39 +177,8 @@ def test_what_may_be_a_session_is_told_apart(path: Path, tmp_path: Path) -> None
 def test_a_newer_session_is_refused_with_a_sentence(path: Path) -> None:
     changed(path, f"PRAGMA user_version={format.FORMAT + 1}")
     with pytest.raises(StudioError, match="was written by a newer version of the studio") as told:
-        open_session(path)
+        Session(path)
     assert str(format.FORMAT) in told.value.hint
-
-
-def test_an_older_session_is_converted_on_the_way(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    newest = tuple(table.replace("key TEXT", "keyword TEXT") for table in format.TABLES[1])
-    steps: list[int] = []
-
-    def convert(db: sqlite3.Connection) -> None:
-        steps.append(db.execute("PRAGMA user_version").fetchone()[0])
-        db.execute("ALTER TABLE meta RENAME COLUMN key TO keyword")
-
-    monkeypatch.setattr(format, "FORMAT", 2)
-    monkeypatch.setattr(format, "TABLES", {**format.TABLES, 2: newest})
-    monkeypatch.setattr(format, "CONVERTERS", {1: convert})
-    with contextlib.closing(format.connect(path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (2,)
-        assert db.execute("SELECT count(*) FROM meta WHERE keyword = 'began'").fetchone() == (1,)
-    format.connect(path).close()
-    assert steps == [1]
-
-
-def test_a_conversion_that_fails_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def convert(db: sqlite3.Connection) -> None:
-        db.execute("DELETE FROM block")
-        raise sqlite3.OperationalError("no")
-
-    before = path.read_bytes()
-    monkeypatch.setattr(format, "FORMAT", 2)
-    monkeypatch.setattr(format, "CONVERTERS", {1: convert})
-    with pytest.raises(StudioError, match="cannot be read: no"):
-        format.connect(path)
-    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -259,7 +228,7 @@ def test_requests_cannot_come_under_each_other_in_a_circle(path: Path) -> None:
 def test_a_small_body_that_would_become_enormous_is_cut(path: Path) -> None:
     bomb = zlib.compress(bytes(20_000_000))
     changed(path, "UPDATE body SET packed = ?, size = 100000", values=(bomb,))
-    session = open_session(path)
+    session = Session(path)
     assert len(session[200].body) == 100_000
     session.close()
 
@@ -275,7 +244,7 @@ def test_answers_link_only_to_what_is_there(path: Path) -> None:
 
 def test_an_endless_file_is_read_for_a_while(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "_PATIENCE", -1.0)
-    with contextlib.closing(open_session(path)) as session:
+    with contextlib.closing(Session(path)) as session:
         assert session.problem == "The session x.trace is too long: only its beginning is read."
 
 

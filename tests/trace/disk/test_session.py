@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_studio.trace.disk.format import Batch
-from mcp_studio.trace.disk.session import open_session
+from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.disk.writer import LARGE, Writer
 from mcp_studio.trace.message import MARKED
 from tests.support import run
@@ -34,7 +34,7 @@ def test_entries_and_spans_come_back_with_what_became_known_later(tmp_path: Path
     )
     writer = write(tmp_path, first, second._replace(columns={**second.columns, "flags": bytes([2 << 5, 0])}))
     assert writer.path
-    session = open_session(writer.path)
+    session = Session(writer.path)
     request, result, note = session[0], session[1], session[2]
     assert (request.server, request.method, request.target, request.body) == ("files", "tools/call", "search", asked)
     assert request.span is not None and request.span is result.span
@@ -54,7 +54,7 @@ def test_many_small_batches_become_large_blocks_and_stay_the_same_entries(tmp_pa
         writer.put(batch(number, [body(number)], names=(), changes=changes))
     assert writer.close(20) and writer.written == count
     assert writer.path
-    session = open_session(writer.path)
+    session = Session(writer.path)
     assert session.total == count and session.problem == ""
     with closing(session.reader()) as counted:
         assert len(list(counted.blocks(count + 1))) <= 5
@@ -75,7 +75,7 @@ def test_many_small_batches_become_large_blocks_and_stay_the_same_entries(tmp_pa
 def test_blocks_end_below_the_number_that_is_given(tmp_path: Path) -> None:
     path = write(tmp_path, batch(1, bodies(1, 100)), batch(101, bodies(101, 3), names=())).path
     assert path
-    reader = open_session(path).reader()
+    reader = Session(path).reader()
     (block,) = reader.blocks(60)
     assert (block.first, len(block.ends), block.ends[-1]) == (1, 59, len(block.data))
     assert block.data.endswith(body(59)) and list(reader.blocks(1)) == []
@@ -89,7 +89,7 @@ def test_large_bodies_stand_once_compressed_and_are_read_when_looked_at(tmp_path
         batch(6, [large], names=()),
     )
     assert writer.path and writer.path.stat().st_size < 200_000
-    session = open_session(writer.path)
+    session = Session(writer.path)
     reader = session.reader()
     (block,) = reader.blocks(7)
     assert block.data == b"ab" and block.large == (2, 4, 6)
@@ -102,7 +102,7 @@ def test_large_bodies_stand_once_compressed_and_are_read_when_looked_at(tmp_path
 def test_marks_and_comments_are_added_to_a_session_that_is_over(tmp_path: Path) -> None:
     path = write(tmp_path, batch(1, bodies(1, 3))).path
     assert path
-    session = open_session(path, lambda text: text.replace("hunter2", "‹redacted›"))
+    session = Session(path, lambda text: text.replace("hunter2", "‹redacted›"))
     revision = session.revision
     session.mark(2, True)
     session.comment(3, "why hunter2?")
@@ -111,19 +111,19 @@ def test_marks_and_comments_are_added_to_a_session_that_is_over(tmp_path: Path) 
     session.mark(99, True)
     assert session.revision > revision and session.comment_on(3) == "why ‹redacted›?"
     session.close()
-    again = open_session(path)
+    again = Session(path)
     assert [bool(flags & MARKED) for flags in again.columns.flags] == [False, True, False]
     assert [again.comment_on(n) for n in (1, 2, 3, 4)] == ["", "", "why ‹redacted›?", ""]
     assert again.problem == ""
     again.mark(2, False)
     again.close()
-    assert open_session(path).columns.flags[1] & MARKED == 0
+    assert Session(path).columns.flags[1] & MARKED == 0
 
 
 def test_a_session_that_cannot_be_written_is_read_and_says_so(tmp_path: Path) -> None:
     path = write(tmp_path, batch(1, bodies(1, 3))).path
     assert path
-    session = open_session(path)
+    session = Session(path)
     path.unlink()
     session.mark(2, True)
     session.close()
@@ -133,7 +133,7 @@ def test_a_session_that_cannot_be_written_is_read_and_says_so(tmp_path: Path) ->
 def test_what_a_running_writer_adds_is_followed(tmp_path: Path) -> None:
     writer = write(tmp_path, batch(1, bodies(1, 10), extras={(3, "comment"): "one"}), close=False)
     assert writer.path
-    session = open_session(writer.path)
+    session = Session(writer.path)
     assert session.info.state == "running" and session.total == 10 and not session.refresh()
     seen = session.columns.revised_since(0)[0]
     entry = session.entry(3)
@@ -156,7 +156,7 @@ def test_what_a_running_writer_adds_is_followed(tmp_path: Path) -> None:
 def test_numbers_that_were_never_handed_over_leave_empty_places(tmp_path: Path) -> None:
     path = write(tmp_path, batch(1, bodies(1, 3)), batch(10, bodies(10, 2), names=())).path
     assert path
-    session = open_session(path)
+    session = Session(path)
     assert len(session) == 11 and session.problem == ""
     assert (session[5].kind, session[5].body, session[9].body) == ("note", b"", body(10))
     session.close()
@@ -187,7 +187,7 @@ def test_whatever_is_handed_over_comes_back(steps: list[tuple[list[bytes], list[
                 flags[number - 1] = value
             writer.put(batch(first, given_bodies, names=None if first == 1 else (), changes={"flags": changes}))
         assert writer.close(20) and writer.written == len(written) and writer.path
-        with closing(open_session(writer.path)) as session, closing(session.reader()) as reader:
+        with closing(Session(writer.path)) as session, closing(session.reader()) as reader:
             assert session.problem == "" and list(session.columns.flags) == flags
             assert list(session.columns.size) == [len(one) for one in written]
             blocks = list(reader.blocks(len(written) + 1))
@@ -202,6 +202,6 @@ def test_an_empty_batch_only_changes(tmp_path: Path) -> None:
     changes = Batch(4, {}, (), changes={"flags": {1: 8}})
     path = write(tmp_path, batch(1, bodies(1, 3)), changes).path
     assert path
-    session = open_session(path)
+    session = Session(path)
     assert (len(session), session.columns.flags[0]) == (3, 8)
     session.close()

@@ -18,7 +18,7 @@ import pytest
 
 from mcp_studio.trace.disk import format
 from mcp_studio.trace.disk.format import Batch
-from mcp_studio.trace.disk.session import open_session
+from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.disk.sessions import describe, is_locked, release_lock, sessions, take_lock
 from mcp_studio.trace.disk.writer import SessionFile, Writer
 from tests.support import ROOT
@@ -63,7 +63,7 @@ def test_a_session_that_alone_is_too_large_loses_its_oldest_entries(tmp_path: Pa
         assert wait(writer, first - 1)
     assert 0 < writer.trimmed < writer.written == 10_000 and writer.lost == 0
     assert writer.close() and writer.path and writer.path.stat().st_size < 3 * MB
-    session = open_session(writer.path)
+    session = Session(writer.path)
     assert session.first_number == writer.trimmed + 1 and session.total == 10_000 and session.problem == ""
     entry = session.entry(session.first_number)
     assert entry and entry.body == b"%07d" % session.first_number * 100
@@ -87,7 +87,7 @@ def test_what_a_slow_disk_cannot_take_is_counted_and_keeps_its_place(
     assert writer.lost == 20 and not writer.failed
     go.set()
     assert writer.close(20) and writer.written == 30 and writer.path
-    session = open_session(writer.path)
+    session = Session(writer.path)
     kept = [number for number in range(1, 31) if session[number - 1].body]
     assert kept == list(range(1, 11)) and session[29].size == 100_000
     assert session.info.lost == 20 and "20 messages" in session.problem
@@ -124,7 +124,7 @@ def test_a_full_disk_is_told_and_what_was_written_stays(tmp_path: Path, monkeypa
     assert writer.failed == "The trace is not kept on disk any more: the disk is full."
     writer.put(batch(first, bodies(first, 100)))
     assert writer.path
-    session = open_session(writer.path)
+    session = Session(writer.path)
     assert session.total == writer.written and session.problem == ""
     session.close()
 
@@ -178,7 +178,7 @@ def test_a_killed_process_loses_only_what_was_not_handed_over(tmp_path: Path) ->
         whole = [line for line in told if line.endswith("\n")]
         (info,) = sessions(folder)
         assert info.state == "crashed" and info.problem == "" and info.ended is None
-        session = open_session(info.path)
+        session = Session(info.path)
         assert session.problem == "" and session.total == len(session) >= int(whole[-1])
         reader = session.reader()
         joined = b"".join(block.data for block in reversed(list(reader.blocks(session.total + 1))))
@@ -203,7 +203,7 @@ def test_bodies_of_any_bytes_come_back(tmp_path: Path) -> None:
     odd = [b"", bytes(range(256)), b"\x00" * 5_000, b"x" * 16_384, b"y" * 16_385, b"\xff\xfe", body(1)]
     path = write(tmp_path, batch(1, odd)).path
     assert path
-    session = open_session(path)
+    session = Session(path)
     assert [session[n].body for n in range(len(odd))] == odd
     session.close()
 
@@ -218,7 +218,7 @@ def test_what_stands_beside_many_entries_is_written_while_the_event_loop_is_busy
     while writer.written < many:
         assert time.thread_time() - began < 5, "each row takes a turn of the interpreter"
     assert writer.close(20) and writer.path
-    session = open_session(writer.path)
+    session = Session(writer.path)
     with closing(session), closing(session.reader()) as reader:
         told = [reader.extra(number, "comment") for number in (1, 5, 6, many)]
     assert told == ["about 1", None, "last", f"about {many}"]

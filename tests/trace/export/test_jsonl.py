@@ -15,7 +15,7 @@ from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.disk.session import Bundle
 from mcp_studio.trace.export.bundle import Bounds, open_bundle, read
-from mcp_studio.trace.export.jsonl import BadLine, converted, line_of, read_line
+from mcp_studio.trace.export.jsonl import BadLine, line_of, read_line
 from mcp_studio.trace.tree import tree, walk
 from tests.support import run
 from tests.trace.export.recorded import ANSWER, CALL, FINDING, exported, item, morning, recorded
@@ -208,13 +208,6 @@ def test_base64_that_is_none_is_told() -> None:
         read_line(b'{"n":1,"time":1,"kind":"note","direction":"none","base64":"%%%"}')
 
 
-def test_lines_of_earlier_versions_are_brought_to_this_one_step_by_step() -> None:
-    steps = (lambda line: {"b": line["a"]}, lambda line: {**line, "c": line["b"] + 1})
-    assert converted({"a": 1}, 1, steps) == {"b": 1, "c": 2}
-    assert converted({"b": 1}, 2, steps) == {"b": 1, "c": 2}
-    assert converted({"b": 1}, 3, steps) == {"b": 1}
-
-
 def opened_from(lines: list[dict[str, object]]) -> Bundle:
     return read(io.BytesIO(HEAD + b"".join(json.dumps(line).encode() + b"\n" for line in lines)), "x")
 
@@ -234,7 +227,7 @@ def test_a_line_with_millions_of_values_is_not_made_into_values() -> None:
     assert [entry.body for entry in opened] == [many, b",," * 400_000]
     assert most < 40_000_000 and json.loads(again.split(b"\n")[1])["frame"] == json.loads(many)
     for line in (b'"x":%b}' % many, b'"x":%b,"frame":1}' % many, b'"text":%b}' % many, b'"frame":%b' % many):
-        with pytest.raises(BadLine, match=r"too many parts|is none"):
+        with pytest.raises(BadLine, match="too many parts"):
             read_line(known % (1, b"result") + line)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.trace.lint.acts import DEEP, Case, envelope, new, old, progress, refused, reply, stray, twice
+from tests.trace.lint.acts import DEEP, Case, envelope, new, old, progress, refused, reply, stray, twice, typed
 from tests.trace.lint.kit import Talk, text
 
 MESSAGES = [
@@ -22,6 +22,11 @@ MESSAGES = [
         lambda: old().hear(b"\xef\xbb\xbf" + json.dumps(envelope()).encode()),
         lambda: old().hear(envelope()),
     ),
+    Case(
+        "duplicate-key",
+        lambda: typed(b'{"result":{"content":[],"content":[]}}'),
+        lambda: typed(b'{"result":{"content":[]}}'),
+    ),
     Case("stdout-noise", lambda: stray(b"Listening on port 3000"), lambda: stray(b"# Listening")),
     Case("batch", lambda: old().hear([envelope()]), lambda: Talk("2025-03-26").hear([envelope()])),
     Case("not-a-message", lambda: old().hear({"jsonrpc": "2.0"}), lambda: old().hear(envelope())),
@@ -32,6 +37,7 @@ MESSAGES = [
         Case("id-type", lambda bad=bad: old().asked("ping", bad), lambda: old().asked("ping", 7))
         for bad in (None, 1.5, True, ["a"])
     ),
+    Case("id-long", lambda: old().asked("ping", "x" * 1_001), lambda: old().asked("ping", "x" * 1_000)),
     Case("params-type", lambda: old().hear(envelope(params=[1])), lambda: old().hear(envelope())),
     Case("method-type", lambda: old().hear(envelope(method=7)), lambda: old().hear(envelope())),
     Case("notification-id", lambda: old().hear(envelope(id=1)), lambda: old().hear(envelope())),
@@ -79,4 +85,5 @@ MESSAGES = [
     Case("progress-after-end", lambda: progress(1, end=True), lambda: progress(1)),
     Case("progress-not-increasing", lambda: progress(5, 3), lambda: progress(3, 5)),
     Case("progress-not-increasing", lambda: progress(5, 5), lambda: progress(5, 5.1)),
+    Case("progress-beyond-total", lambda: progress(11, total=10), lambda: progress(10, total=10)),
 ]

@@ -42,6 +42,7 @@ FAULTS = {
     "big-progress": {"progress-type"},
     "truncated": {"not-json"},
     "nan": {"not-json"},
+    "duplicate-keys": {"duplicate-key"},
 }
 """Fault of `raw_faults.py` -> the rules that it breaks, and no others."""
 
