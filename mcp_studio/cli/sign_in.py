@@ -12,9 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from mcp_studio.auth.callback import port_kept
-from mcp_studio.auth.model import AuthStep, span
-from mcp_studio.auth.signin import SignIn
+from mcp_studio.auth.model import AuthStep, port_kept, span
 from mcp_studio.cli.output import SignInAt
 from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, can_ask, frame, say
 from mcp_studio.config.model import ServerConfig
@@ -26,6 +24,7 @@ from mcp_studio.session.inbox import InputRequest
 from mcp_studio.session.sign_in import command, wants
 
 if TYPE_CHECKING:
+    from mcp_studio.auth.signin import SignIn
     from mcp_studio.cli.output import Output
     from mcp_studio.session.state import Status
     from mcp_studio.studio import Studio

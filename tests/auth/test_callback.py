@@ -11,7 +11,8 @@ import pytest
 
 from mcp_studio.auth import callback
 from mcp_studio.auth.authorize import Expected
-from mcp_studio.auth.callback import Redirects, port_kept
+from mcp_studio.auth.callback import Redirects
+from mcp_studio.auth.model import port_kept
 
 GOOD = "code=right&state=s"
 WRONG = "code=x&state=other"
