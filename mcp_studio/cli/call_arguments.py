@@ -259,7 +259,7 @@ async def _ask(saved: SavedCall, schema: dict[str, Json], server: str, asker: As
     message = f"{saved.name} needs {names}."
     if not can_ask():
         detail: dict[str, Json] = {"asked": "variables", "question": saved.description or message, "schema": schema}
-        raise _needed(message, f"Give them: mcp-studio call --saved {saved.name} NAME=VALUE", detail)
+        raise InputNeeded(message, hint=f"Give them: mcp-studio call --saved {saved.name} NAME=VALUE", detail=detail)
     request = InputRequest("elicitation", server, saved.description or message, schema=schema)
     content = await asker.fill(request)
     if not isinstance(content, dict):
@@ -277,16 +277,11 @@ async def _agree(saved: SavedCall, places: Folders, server: str, asker: Asker) -
     said = f"{saved.file} is of the project, and sends {names} to {server}.{saved.ref.name}"
     if not can_ask():
         detail: dict[str, Json] = {"asked": "secrets", "question": said, "references": list(saved.references)}
-        raise _needed(f"{said}.", "Look at it, then agree on a terminal, or with --yes.", detail)
+        hint = "Look at it, then agree on a terminal, or with --yes."
+        raise InputNeeded(f"{said}.", hint=hint, detail=detail)
     say(safe(said))
     with suppress(EndOfInput):
         if await agrees(asker.lines, "May it, as it is now?"):
             places.agree(saved)
             return
     raise StudioError("It was not run: you said no.")
-
-
-def _needed(message: str, hint: str, detail: dict[str, Json]) -> InputNeeded:
-    error = InputNeeded(message, hint=hint)
-    error.detail = detail
-    return error

@@ -240,7 +240,7 @@ class Guide:
 
     async def _take_redirect(self, lines: Lines) -> None:
         while True:
-            address = (await lines.answer("> ", long=True)).strip()
+            address = (await lines.answer("> ")).strip()
             try:
                 if address:
                     self._sign_in.paste(address)

@@ -98,7 +98,7 @@ class Typed(Lines):
         super().__init__()
         self._lines, self._ends = list(lines), ends
 
-    async def read(self, *, hidden: bool = False, long: bool = False) -> str:
+    async def read(self, *, hidden: bool = False) -> str:
         await asyncio.sleep(0)
         if self._lines:
             return self._lines.pop(0)

@@ -289,7 +289,7 @@ def _ended(load: Load, out: Output, interrupted: bool) -> int:
         out.warn(problem)
     if refused := out.asker.refused:
         what = "One question" if len(refused) == 1 else f"{len(refused):,} questions"
-        out.warn(f"{what} had no answer: {refused[0].error.message}")
+        out.warn(f"{what} had no answer: {refused[0].message}")
     figures = load.figures()
     out.data(_text(load))
     if interrupted:

@@ -157,7 +157,7 @@ def _end(results: list[Result], left: tuple[tuple[str, int, str], ...], out: Out
         "left_out": [{"method": method, "times": times, "reason": why} for method, times, why in left],
     }
     if out.asker.refused:
-        return out.fail(out.asker.refused[0].error, {**out.asker.refused[0].detail, "result": result})
+        return out.fail(out.asker.refused[0], {"result": result})
     good = counts["same"] + counts["new"]
     if good < counts["steps"]:
         out.flush()
