@@ -139,8 +139,6 @@ def take_pasted(options: Options, config: Config) -> None:
     Raises:
         UsageError: the file cannot be read, or has no call of this verb in it.
     """
-    if options.flag("--args"):
-        raise UsageError("Give one of --args and --from.")
     file = options.value("--from")
     text = given_bytes("--from", file if file == "-" else f"@{file}").decode("utf-8", "replace")
     try:
@@ -178,11 +176,6 @@ def plan_saved(options: Options, config: Config) -> Plan:
     Raises:
         UsageError, ConfigError: there is no such call, its file is broken, or it cannot go with another option.
     """
-    for option in ("--tool", "--args", "--last", "--save", "--example"):
-        if options.flag(option):
-            raise UsageError(
-                f"--saved names a call with its arguments: {option} cannot be added.", hint="--set KEY=VALUE"
-            )
     saved = saved_folders(config).find(options.value("--saved"))
     server = server_option(options) or saved.ref.server
     if options.command is not None or options.value("--url"):

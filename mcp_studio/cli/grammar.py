@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
 from typing import NamedTuple
 
 from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS
@@ -19,6 +20,8 @@ class Option(NamedTuple):
     """It takes other values than its choices, too."""
     optional: bool = False
     """The value can be left out."""
+    needs: tuple[str, ...] = ()
+    """It means something with one of these only."""
 
 
 class Verb(NamedTuple):
@@ -34,6 +37,8 @@ class Verb(NamedTuple):
     """What its first word can be, for completion."""
     servers: int = 0
     """From which word on it takes names of servers; 0 for nowhere."""
+    apart: tuple[tuple[str, str], ...] = ()
+    """Options that do not go together."""
 
     def option(self, name: str) -> Option | None:
         """The option of a name, or of its short form."""
@@ -78,32 +83,35 @@ MEMORY = (
 )
 EXAMPLE = (
     Option("--example", "make up the arguments that are not given", "KIND", ("minimal", "typical", "full")),
-    Option("--seed", "with --example, another one; 0 is the first", "NUMBER"),
+    Option("--seed", "another example; 0 is the first", "NUMBER", needs=("--example",)),
 )
 FORMS = ("command", "standalone", "python", "pytest", "curl", "json-rpc", "json", "literal")
 COPYING = (
     Option("--as", "print the call instead of making it, without secrets", "FORM", FORMS),
-    Option("--with-secrets", "with --as, secret arguments as they are (those of the server's entry never)"),
+    Option("--with-secrets", "secret arguments as they are, but for those of the server's entry", needs=("--as",)),
     Option("--from", "what to call is in this file (- reads standard input): JSON, a command line, curl …", "FILE"),
 )
 PROMPT = Option("--prompt", "the prompt, apart from its server", "NAME")
 SAVED = (
     Option("--saved", "a saved call, of a tool, prompt or resource (project:NAME and personal:NAME say whose)", "NAME"),
-    Option("--set", "with --saved, this argument instead of the saved one (may be repeated)", "KEY=VALUE"),
+    Option("--set", "this argument instead of the saved one (may be repeated)", "KEY=VALUE", needs=("--saved",)),
 )
 REPEATING = (
     Option("--repeat", "call it N times, and print counts, errors, rates and times instead of the results", "N"),
-    Option("--concurrency", "with --repeat, so many of them at once (1)", "N"),
+    Option("--concurrency", "so many of them at once (1)", "N", needs=("--repeat",)),
 )
 TASK = (
     Option("--task", "as a task, where the tool leaves that to us"),
     Option("--ttl", "ask the server to keep the task that long", "SECONDS"),
     Option("--detach", "do not wait for the task: print its id for `mcp-studio tasks result`"),
 )
+FROM_APART = (("--from", "--args"),)
 LIST_KINDS = ("servers", "tools", "resources", "templates", "prompts", "history", "saved")
 METHODS = ("auto", "substring", "regex", "bm25", "okapi", "semantic", "hybrid")
 """The methods of our own; packages may bring more."""
 EXPORTS = ("jsonl", "bundle", "har", "otlp", "markdown")
+VIEWS = ("--stats", "--span", "--body", "--diff", "--delete")
+"""What `trace` does with a session instead of printing a table."""
 TASK_ACTIONS = ("list", "get", "result", "cancel", "watch")
 
 VERBS: dict[str, Verb] = {
@@ -150,6 +158,11 @@ VERBS: dict[str, Verb] = {
             *(LOG_LEVEL, ANSWER),
         ),
         COMMON,
+        apart=(
+            *FROM_APART,
+            *combinations(("--output", "--repeat", "--detach", "--as"), 2),
+            *product(("--saved",), ("--tool", "--args", "--last", "--save", "--example")),
+        ),
     ),
     "read": Verb(
         "read a resource",
@@ -162,6 +175,7 @@ VERBS: dict[str, Verb] = {
             *(*MEMORY, *COPYING, LOG_LEVEL, ANSWER),
         ),
         COMMON,
+        apart=(*FROM_APART, ("--output", "--as")),
     ),
     "get": Verb(
         "get a prompt",
@@ -169,6 +183,7 @@ VERBS: dict[str, Verb] = {
         "Gets a prompt and prints its messages. --server NAME and --prompt NAME name them apart.",
         (PROMPT, ARGS, OUTPUT, *MEMORY, *EXAMPLE, *COPYING, LOG_LEVEL, ANSWER),
         COMMON,
+        apart=(*FROM_APART, ("--output", "--as")),
     ),
     "complete": Verb(
         "values a server suggests for an argument",
@@ -235,6 +250,10 @@ VERBS: dict[str, Verb] = {
             Option("--no-handshake", "send nothing but this: no `initialize`, no `server/discover`"),
         ),
         COMMON,
+        apart=(
+            *product(("--frame",), ("--params", "--id", "--meta", "--no-stamp", "--notification")),
+            ("--notification", "--id"),
+        ),
     ),
     "replay": Verb(
         "send what was recorded again, and show how the answers differ",
@@ -268,14 +287,20 @@ VERBS: dict[str, Verb] = {
             Option("--body", "the body of entry N, byte for byte", "N"),
             Option("--diff", "where the bodies of two entries differ, but for ids and times", "N,M"),
             Option("--export", "to standard output or --output", "FORMAT", EXPORTS),
-            Option("--output", "the new file to export to", "FILE", short="-o"),
+            Option("--output", "the new file to export to", "FILE", short="-o", needs=("--jsonl", "--export")),
             Option("--to", "export spans to the OpenTelemetry collector there", "URL"),
-            Option("--header", "goes with them (may be repeated)", "'K: V'"),
+            Option("--header", "goes with them (may be repeated)", "'K: V'", needs=("--to",)),
             Option("--delete", "delete the sessions that are named, without asking"),
             Option("--config", "also what is secret there is left out of what goes out (may be repeated)", "FILE"),
             *(JSON, QUIET),
         ),
         words=("last", "running"),
+        apart=(
+            *combinations(VIEWS, 2),
+            *product(("--limit", "--jsonl", "--follow", "--export", "--to"), VIEWS),
+            *product(("--jsonl", "--follow"), ("--export", "--to")),
+            *product(("--output",), ("--follow", "--to")),
+        ),
     ),
     "mock": Verb(
         "a server that answers as a recorded one did",

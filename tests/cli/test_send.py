@@ -104,7 +104,7 @@ def test_over_http_the_status_is_told() -> None:
         (["ping", "--meta", "[]"], 2, "--meta must be a JSON object."),
         (["ping", "--params", "[1]", "--meta", "{}"], 0, ""),
         (["ping", "--params", "[1]", "--meta", '{"a": 1}'], 2, "--meta needs params that are an object."),
-        (["ping", "--notification", "--id", "1"], 2, "A notification has no id."),
+        (["ping", "--notification", "--id", "1"], 2, "--notification and --id do not go together."),
         (["--frame", "{}", "--id", "1"], 2, "--id goes with a method"),
         (["target", "ping", "--frame", "{}"], 2, "`ping` is too much."),
         ([], 2, "Which method?"),
