@@ -147,11 +147,10 @@ async def agrees(lines: Lines, question: str) -> bool:
     return (await lines.read()).strip().lower() in _YES
 
 
-def confirm(question: str, *, default: bool = False) -> bool:
-    """The same without an event loop; Enter gives the default. Blocks."""
-    prompt(f"{question} {'[Y/n]' if default else '[y/N]'} ")
-    line = sys.stdin.readline()
-    return line.strip().lower() in _YES or (default and line == "\n")
+def confirm(question: str) -> bool:
+    """The same without an event loop. Blocks."""
+    prompt(f"{question} [y/N] ")
+    return sys.stdin.readline().strip().lower() in _YES
 
 
 def typed(text: str) -> str:

@@ -105,7 +105,7 @@ def test_over_http_the_status_is_told() -> None:
         (["ping", "--params", "[1]", "--meta", "{}"], 0, ""),
         (["ping", "--params", "[1]", "--meta", '{"a": 1}'], 2, "--meta needs params that are an object."),
         (["ping", "--notification", "--id", "1"], 2, "--notification and --id do not go together."),
-        (["--frame", "{}", "--id", "1"], 2, "--id goes with a method"),
+        (["--frame", "{}", "--id", "1"], 2, "--frame and --id do not go together"),
         (["target", "ping", "--frame", "{}"], 2, "`ping` is too much."),
         ([], 2, "Which method?"),
         (["nobody", "ping"], 2, "There is no server `nobody`."),

@@ -142,7 +142,7 @@ def _copied(studio: Studio, intent: Intent, uri: str, out: Output) -> int:
     else:
         value = cast("Json", texts(intent.arguments) if ref.kind == "prompt" else intent.arguments)
     subject = subject_of(studio.manager, studio.catalog, ref, value, uri=uri, task=options.flag("--task"))
-    subject = replace(subject, hidden=intent.hidden, rules=out.asker.rules)
+    subject = replace(subject, hidden=intent.hidden)
     copy = copy_as(subject, options.value("--as"), secrets=options.flag("--with-secrets"))
     if copy.why_not:
         raise StudioError(copy.why_not)
@@ -179,15 +179,8 @@ def _is_task(studio: Studio, ref: Ref, view: ToolView | None, out: Output) -> bo
     support = support_of(view.raw if view else None, status.version, status.capabilities)
     if not support:
         raise UsageError(f"{ref} cannot be called as a task: its server does not offer that.")
-    if options.flag("--detach"):
-        kind = studio.manager.config(ref.server).kind
-        if kind == "stdio":
-            out.warn(f"{ref.server} ends with this command; whether it knows the task afterwards is its own affair.")
-        elif kind == "http" and support != "server":
-            out.warn(
-                f"The task lives in an HTTP session of {ref.server}, which is left open. Another command finds it only "
-                "where the server knows it in other sessions, too; `mcp-studio shell` keeps one session."
-            )
+    if options.flag("--detach") and (support != "server" or studio.manager.config(ref.server).kind == "stdio"):
+        out.warn(f"Another command may not find the task at {ref.server}; `mcp-studio shell` keeps one session.")
     return True
 
 
