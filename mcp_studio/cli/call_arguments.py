@@ -63,13 +63,22 @@ class Intent(NamedTuple):
         return call
 
     def save(self, studio: Studio, out: Output) -> None:
-        """Save the call where `--save` wants that.
+        """Save the call where `--save` wants that, secrets as variables, and tell where.
 
         Raises:
-            UsageError, ConfigError: it cannot be saved.
+            UsageError, ConfigError: there is one of that name, or it cannot be written.
         """
-        if name := out.options.value("--save"):
-            save_call(studio, name, self.ref, self.value, self.form, out)
+        if not out.options.flag("--save"):
+            return
+        places = saved_folders(studio.config)
+        whose, name = split(out.options.value("--save"))
+        where: Where = "project" if whose == "project" else "personal" if whose == "personal" else places.usual
+        hidden = secret_places(self.form, self.value)
+        saved = made(name, self.ref, self.value, self.form, keeper=studio.memory.keeper, hidden=hidden, where=where)
+        written = places.write(saved, replace=False)
+        out.note(f"saved as {written.file}")
+        for variable in written.variables:
+            out.note(f"{variable.name} is secret: it is asked for, and not in the file")
 
 
 def form_of(studio: Studio, ref: Ref) -> Form:
@@ -209,23 +218,6 @@ async def saved_arguments(
             raise UsageError("--set: the saved arguments are no JSON object.")
         arguments = with_pairs(form, cast("dict[str, Json]", arguments or {}), pairs)
     return arguments, filled.hidden
-
-
-def save_call(studio: Studio, name: str, ref: Ref, arguments: Json, form: Form, out: Output) -> None:
-    """Save a call, secrets as variables, and tell where.
-
-    Raises:
-        UsageError, ConfigError: there is one of that name, or it cannot be written.
-    """
-    places = saved_folders(studio.config)
-    whose, bare = split(name)
-    where: Where = "project" if whose == "project" else "personal" if whose == "personal" else places.usual
-    hidden = secret_places(form, arguments)
-    saved = made(bare, ref, arguments, form, keeper=studio.memory.keeper, hidden=hidden, where=where)
-    written = places.write(saved, replace=False)
-    out.note(f"saved as {written.file}")
-    for variable in written.variables:
-        out.note(f"{variable.name} is secret: it is asked for, and not in the file")
 
 
 def _values(saved: SavedCall, pairs: tuple[str, ...]) -> dict[str, Json]:
