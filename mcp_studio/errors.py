@@ -39,16 +39,18 @@ class StudioError(Exception):
         hint: what to try, or an empty string.
         http: what HTTP answered, where the failure comes from that.
         retry_after: seconds after which whoever refused wants to be asked again; 0 when it does not say.
+        detail: more of it, for scripts.
     """
 
     exit_code = 1
     http: HttpAnswer | None = None
     retry_after = 0.0
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
+    def __init__(self, message: str, *, hint: str = "", detail: dict[str, Any] | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.detail = detail or {}
 
 
 E = TypeVar("E", bound=StudioError)
@@ -100,8 +102,6 @@ class InputNeeded(StudioError):
     """A person has to answer or approve, and nobody is there who can."""
 
     exit_code = 6
-    detail: dict[str, Any] | None = None
-    """What was asked, for scripts."""
 
 
 class LimitExceeded(StudioError):

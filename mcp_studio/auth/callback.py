@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from mcp_studio.auth import authorize
 from mcp_studio.auth.authorize import Expected, NotOurs
-from mcp_studio.auth.model import AuthFailed, Client
+from mcp_studio.auth.model import PORT, AuthFailed, Client
 from mcp_studio.errors import UsageError
 from mcp_studio.safetext import safe
 
@@ -48,8 +48,6 @@ def page(status: int, title: str, text: str) -> bytes:
 
 
 PATH = "/callback"
-PORT = 7338
-"""The port where it is free and none is configured: pages of authorization servers can be told one."""
 _LONGEST = 24 * 1024
 """Bytes of a request; the query of a redirect may have 16 KB (`authorize.LONGEST`)."""
 _PATIENCE = 5.0
@@ -59,12 +57,6 @@ _OPEN = 32
 _LINE = re.compile(rb"([A-Z]{1,20}) ([\x21-\x7e]+) HTTP/1\.[01]\Z")
 _NOTES = 3
 """Redirects of somebody else that are noted."""
-
-
-def port_kept(uri: str) -> str:
-    """How a redirect that somebody registers by hand stays the same, for people; empty where it does by itself."""
-    port = urlsplit(uri).port if uri else PORT
-    return "" if port in (PORT, None) else f"redirect_port = {port} in its auth table keeps that port"
 
 
 class Redirects:

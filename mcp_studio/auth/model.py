@@ -7,10 +7,14 @@ import time
 from collections.abc import Mapping
 from dataclasses import Field, asdict, field, fields
 from typing import Any, Literal, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
 from mcp_studio.errors import LimitExceeded, SignInNeeded
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, printable
 from mcp_studio.record import record
+
+PORT = 7338
+"""The port of redirects where it is free and none is configured: pages of authorization servers can be told one."""
 
 StepName = Literal["resource", "issuer", "client", "permission", "token", "stored"]
 """What protects the server; who gives tokens; who we are there; a person's permission; the token; where it is kept."""
@@ -302,3 +306,9 @@ def payload(token: str) -> dict[str, Json]:
         return mapping(loads(data, most=32, values=2_000))
     except (ValueError, LimitExceeded):  # damaged base64 and JSON are ValueErrors
         return {}
+
+
+def port_kept(uri: str) -> str:
+    """How a redirect that somebody registers by hand stays the same, for people; empty where it does by itself."""
+    port = urlsplit(uri).port if uri else PORT
+    return "" if port in (PORT, None) else f"redirect_port = {port} in its auth table keeps that port"

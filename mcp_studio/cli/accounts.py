@@ -89,13 +89,8 @@ def named(config: Config, words: list[str], out: Output) -> list[ServerConfig]:
     else:
         found = [server for server in config.servers.values() if server.url]
         if len(found) != 1:
-            names = ", ".join(server.name for server in found)
-            hint = (
-                f"Servers at a URL are {names}."
-                if names
-                else "mcp-studio config add URL adds one, --url URL names one."
-            )
-            raise UsageError("Which server?" if found else "No servers at a URL are configured.", hint=hint)
+            names = ", ".join(server.name for server in found) or "none; mcp-studio config add URL adds one"
+            raise UsageError("Which server?", hint=f"Servers at a URL: {names}.")
     for server in found:
         if not server.url:
             hint = "What it needs is in its environment: see `env` in its entry."

@@ -63,13 +63,22 @@ class Intent(NamedTuple):
         return call
 
     def save(self, studio: Studio, out: Output) -> None:
-        """Save the call where `--save` wants that.
+        """Save the call where `--save` wants that, secrets as variables, and tell where.
 
         Raises:
-            UsageError, ConfigError: it cannot be saved.
+            UsageError, ConfigError: there is one of that name, or it cannot be written.
         """
-        if name := out.options.value("--save"):
-            save_call(studio, name, self.ref, self.value, self.form, out)
+        if not out.options.flag("--save"):
+            return
+        places = saved_folders(studio.config)
+        whose, name = split(out.options.value("--save"))
+        where: Where = "project" if whose == "project" else "personal" if whose == "personal" else places.usual
+        hidden = secret_places(self.form, self.value)
+        saved = made(name, self.ref, self.value, self.form, keeper=studio.memory.keeper, hidden=hidden, where=where)
+        written = places.write(saved, replace=False)
+        out.note(f"saved as {written.file}")
+        for variable in written.variables:
+            out.note(f"{variable.name} is secret: it is asked for, and not in the file")
 
 
 def form_of(studio: Studio, ref: Ref) -> Form:
@@ -139,8 +148,6 @@ def take_pasted(options: Options, config: Config) -> None:
     Raises:
         UsageError: the file cannot be read, or has no call of this verb in it.
     """
-    if options.flag("--args"):
-        raise UsageError("Give one of --args and --from.")
     file = options.value("--from")
     text = given_bytes("--from", file if file == "-" else f"@{file}").decode("utf-8", "replace")
     try:
@@ -178,11 +185,6 @@ def plan_saved(options: Options, config: Config) -> Plan:
     Raises:
         UsageError, ConfigError: there is no such call, its file is broken, or it cannot go with another option.
     """
-    for option in ("--tool", "--args", "--last", "--save", "--example"):
-        if options.flag(option):
-            raise UsageError(
-                f"--saved names a call with its arguments: {option} cannot be added.", hint="--set KEY=VALUE"
-            )
     saved = saved_folders(config).find(options.value("--saved"))
     server = server_option(options) or saved.ref.server
     if options.command is not None or options.value("--url"):
@@ -218,23 +220,6 @@ async def saved_arguments(
     return arguments, filled.hidden
 
 
-def save_call(studio: Studio, name: str, ref: Ref, arguments: Json, form: Form, out: Output) -> None:
-    """Save a call, secrets as variables, and tell where.
-
-    Raises:
-        UsageError, ConfigError: there is one of that name, or it cannot be written.
-    """
-    places = saved_folders(studio.config)
-    whose, bare = split(name)
-    where: Where = "project" if whose == "project" else "personal" if whose == "personal" else places.usual
-    hidden = secret_places(form, arguments)
-    saved = made(bare, ref, arguments, form, keeper=studio.memory.keeper, hidden=hidden, where=where)
-    written = places.write(saved, replace=False)
-    out.note(f"saved as {written.file}")
-    for variable in written.variables:
-        out.note(f"{variable.name} is secret: it is asked for, and not in the file")
-
-
 def _values(saved: SavedCall, pairs: tuple[str, ...]) -> dict[str, Json]:
     """The variables that the command line gives."""
     known = [one.name for one in saved.variables]
@@ -259,7 +244,7 @@ async def _ask(saved: SavedCall, schema: dict[str, Json], server: str, asker: As
     message = f"{saved.name} needs {names}."
     if not can_ask():
         detail: dict[str, Json] = {"asked": "variables", "question": saved.description or message, "schema": schema}
-        raise _needed(message, f"Give them: mcp-studio call --saved {saved.name} NAME=VALUE", detail)
+        raise InputNeeded(message, hint=f"Give them: mcp-studio call --saved {saved.name} NAME=VALUE", detail=detail)
     request = InputRequest("elicitation", server, saved.description or message, schema=schema)
     content = await asker.fill(request)
     if not isinstance(content, dict):
@@ -277,16 +262,11 @@ async def _agree(saved: SavedCall, places: Folders, server: str, asker: Asker) -
     said = f"{saved.file} is of the project, and sends {names} to {server}.{saved.ref.name}"
     if not can_ask():
         detail: dict[str, Json] = {"asked": "secrets", "question": said, "references": list(saved.references)}
-        raise _needed(f"{said}.", "Look at it, then agree on a terminal, or with --yes.", detail)
+        hint = "Look at it, then agree on a terminal, or with --yes."
+        raise InputNeeded(f"{said}.", hint=hint, detail=detail)
     say(safe(said))
     with suppress(EndOfInput):
         if await agrees(asker.lines, "May it, as it is now?"):
             places.agree(saved)
             return
     raise StudioError("It was not run: you said no.")
-
-
-def _needed(message: str, hint: str, detail: dict[str, Json]) -> InputNeeded:
-    error = InputNeeded(message, hint=hint)
-    error.detail = detail
-    return error

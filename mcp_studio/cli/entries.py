@@ -15,7 +15,6 @@ from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import only, problem_of, select, server_option
 from mcp_studio.config.model import Config
-from mcp_studio.config.table import nearest
 from mcp_studio.errors import UsageError
 from mcp_studio.paths import Paths
 from mcp_studio.studio import Studio
@@ -111,11 +110,6 @@ def _holders(config: Config, name: str, kinds: Sequence[EntryKind]) -> list[str]
     return found
 
 
-def _ambiguous(verb: str, what: str, found: Sequence[str]) -> UsageError:
-    hint = f"Say which: mcp-studio {verb} {shlex.quote(found[0])}"
-    return UsageError(f"Several servers have the {what}: {', '.join(found)}.", hint=hint)
-
-
 async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) -> Ref:
     """What is meant, at the one server that has it, which is connected and listed then.
 
@@ -130,7 +124,8 @@ async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) ->
     entries = [entry.ref for kind in kinds for entry in studio.catalog.entries(kind) if not entry.remembered]
     found = list(dict.fromkeys(ref for ref in entries if ref.name == plan.name))
     if len(found) > 1:
-        raise _ambiguous(out.options.verb, kinds[0], [str(ref) for ref in found])
+        hint = f"Say which: mcp-studio {out.options.verb} {shlex.quote(str(found[0]))}"
+        raise UsageError(f"Several servers have the {kinds[0]}: {', '.join(map(str, found))}.", hint=hint)
     for name, error in failed.items():
         (out.note if found else out.warn)(f"{name} could not be asked: {error.message}")
     if not found:
@@ -141,14 +136,8 @@ async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) ->
 
 def _nowhere(plan: Plan, kind: EntryKind, known: list[Ref]) -> UsageError:
     """No server has it: the nearest that there is."""
-    head, dot, _ = plan.name.partition(".")
-    said = f"No server has the {kind} `{plan.name}`."
-    near = suggestion(plan.name, [str(ref) if dot else ref.name for ref in known])
-    if not dot or plan.named:
-        return UsageError(f"{said}{near}")
-    return UsageError(
-        f"There is no server `{head}`.", hint=f"{nearest(head, plan.config.servers)}\n{said}{near}".strip()
-    )
+    near = suggestion(plan.name, [str(ref) if "." in plan.name else ref.name for ref in known])
+    return UsageError(f"No server has the {kind} `{plan.name}`.{near}")
 
 
 def _of_one(studio: Studio, plan: Plan, out: Output, kinds: tuple[EntryKind, ...]) -> Ref:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
 from typing import NamedTuple
 
 from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS
@@ -19,6 +20,8 @@ class Option(NamedTuple):
     """It takes other values than its choices, too."""
     optional: bool = False
     """The value can be left out."""
+    needs: tuple[str, ...] = ()
+    """It means something with one of these only."""
 
 
 class Verb(NamedTuple):
@@ -34,6 +37,8 @@ class Verb(NamedTuple):
     """What its first word can be, for completion."""
     servers: int = 0
     """From which word on it takes names of servers; 0 for nowhere."""
+    apart: tuple[tuple[str, str], ...] = ()
+    """Options that do not go together."""
 
     def option(self, name: str) -> Option | None:
         """The option of a name, or of its short form."""
@@ -78,32 +83,35 @@ MEMORY = (
 )
 EXAMPLE = (
     Option("--example", "make up the arguments that are not given", "KIND", ("minimal", "typical", "full")),
-    Option("--seed", "with --example, another one; 0 is the first", "NUMBER"),
+    Option("--seed", "another example; 0 is the first", "NUMBER", needs=("--example",)),
 )
 FORMS = ("command", "standalone", "python", "pytest", "curl", "json-rpc", "json", "literal")
 COPYING = (
     Option("--as", "print the call instead of making it, without secrets", "FORM", FORMS),
-    Option("--with-secrets", "with --as, secret arguments as they are (those of the server's entry never)"),
+    Option("--with-secrets", "secret arguments as they are, but for those of the server's entry", needs=("--as",)),
     Option("--from", "what to call is in this file (- reads standard input): JSON, a command line, curl …", "FILE"),
 )
 PROMPT = Option("--prompt", "the prompt, apart from its server", "NAME")
 SAVED = (
     Option("--saved", "a saved call, of a tool, prompt or resource (project:NAME and personal:NAME say whose)", "NAME"),
-    Option("--set", "with --saved, this argument instead of the saved one (may be repeated)", "KEY=VALUE"),
+    Option("--set", "this argument instead of the saved one (may be repeated)", "KEY=VALUE", needs=("--saved",)),
 )
 REPEATING = (
     Option("--repeat", "call it N times, and print counts, errors, rates and times instead of the results", "N"),
-    Option("--concurrency", "with --repeat, so many of them at once (1)", "N"),
+    Option("--concurrency", "so many of them at once (1)", "N", needs=("--repeat",)),
 )
 TASK = (
     Option("--task", "as a task, where the tool leaves that to us"),
     Option("--ttl", "ask the server to keep the task that long", "SECONDS"),
     Option("--detach", "do not wait for the task: print its id for `mcp-studio tasks result`"),
 )
+FROM_APART = (("--from", "--args"),)
 LIST_KINDS = ("servers", "tools", "resources", "templates", "prompts", "history", "saved")
 METHODS = ("auto", "substring", "regex", "bm25", "okapi", "semantic", "hybrid")
 """The methods of our own; packages may bring more."""
 EXPORTS = ("jsonl", "bundle", "har", "otlp", "markdown")
+VIEWS = ("--span", "--stats", "--body", "--diff", "--delete")
+"""What `trace` does with a session instead of printing a table."""
 TASK_ACTIONS = ("list", "get", "result", "cancel", "watch")
 
 VERBS: dict[str, Verb] = {
@@ -117,8 +125,7 @@ VERBS: dict[str, Verb] = {
     "list": Verb(
         "what servers offer: servers, tools, resources, templates, prompts; history, saved",
         f"list [{'|'.join(LIST_KINDS)}] [options] [-- COMMAND ARGS…]",
-        "Prints what servers offer, a line each; without a kind, everything. `list servers`, `list saved` and "
-        "`list history [SERVER[.NAME]]`, the calls that were made, connect to nothing.",
+        "Without a kind it lists everything. servers, saved and history [SERVER[.NAME]] connect to nothing.",
         (Option("--page", "one page of one list: the first, or the one that CURSOR names", "CURSOR", optional=True),),
         COMMON,
         words=LIST_KINDS,
@@ -126,8 +133,7 @@ VERBS: dict[str, Verb] = {
     "search": Verb(
         "find tools, resources, templates and prompts by name, words, pattern or meaning",
         "search [QUERY…] [options] [-- COMMAND ARGS…]",
-        "Prints what is found, the best first, and why. Of servers that cannot be reached it searches what they "
-        "offered last time. Without a query it lists what was used last. Exit code 1 where nothing is found.",
+        "The best is first. Without a query it lists what was used last. Exit code 1 where nothing is found.",
         (
             Option("--method", "how; [search] method says which is usual", "METHOD", METHODS, others=True),
             Option("--kind", "only these (may be repeated)", "KIND", ("tool", "resource", "template", "prompt")),
@@ -140,8 +146,7 @@ VERBS: dict[str, Verb] = {
         "call a tool",
         "call SERVER.TOOL [key=value…] [options] [-- COMMAND ARGS…]\n"
         "call --saved NAME [variable=value…] [options] [-- COMMAND ARGS…]",
-        "Calls a tool and prints its result. `SERVER.` can be left out where one server has the tool. The first "
-        "dot behind a server's name divides: --server NAME and --tool NAME name them apart, also a tool that is "
+        "`SERVER.` can be left out where one server has the tool. --server NAME and --tool NAME name a tool that is "
         "not listed. Arguments are typed by the schema: key=value, or key:=JSON for any JSON value.",
         (
             Option("--tool", "the tool, apart from its server", "NAME"),
@@ -150,47 +155,50 @@ VERBS: dict[str, Verb] = {
             *(LOG_LEVEL, ANSWER),
         ),
         COMMON,
+        apart=(
+            *FROM_APART,
+            *combinations(("--output", "--repeat", "--detach", "--as"), 2),
+            *product(("--saved",), ("--tool", "--args", "--last", "--save", "--example")),
+        ),
     ),
     "read": Verb(
         "read a resource",
         "read [SERVER] URI [key=value…] [options] [-- COMMAND ARGS…]",
-        "Reads a resource, listed or not. A URI template such as `file:///{path}` is filled with the values given"
-        " (RFC 6570). A list is JSON, or its key several times.",
+        "A URI template such as `file:///{path}` is filled with the values. A list is JSON, or its key several times.",
         (
             *(ARGS, OUTPUT),
             Option("--fresh", "ask the server, though it calls an earlier answer fresh still"),
             *(*MEMORY, *COPYING, LOG_LEVEL, ANSWER),
         ),
         COMMON,
+        apart=(*FROM_APART, ("--output", "--as")),
     ),
     "get": Verb(
         "get a prompt",
         "get SERVER.PROMPT [key=value…] [options] [-- COMMAND ARGS…]",
-        "Gets a prompt and prints its messages. --server NAME and --prompt NAME name them apart.",
-        (PROMPT, ARGS, OUTPUT, *MEMORY, *EXAMPLE, *COPYING, LOG_LEVEL, ANSWER),
-        COMMON,
+        options=(PROMPT, ARGS, OUTPUT, *MEMORY, *EXAMPLE, *COPYING, LOG_LEVEL, ANSWER),
+        shared=COMMON,
+        apart=(*FROM_APART, ("--output", "--as")),
     ),
     "complete": Verb(
         "values a server suggests for an argument",
         "complete SERVER.PROMPT ARGUMENT=START [key=value…] [options] [-- COMMAND ARGS…]\n"
         "complete URI-TEMPLATE VARIABLE=START [key=value…] [options] [-- COMMAND ARGS…]",
-        "Prints the values that a server suggests for an argument; the other pairs are what is known already.",
+        "The other pairs are what is known already.",
         (PROMPT,),
         COMMON,
     ),
     "skills": Verb(
         "skills of servers: list them; read one, and say whether it is what was listed",
         "skills [SERVER] [options]\nskills [SERVER] SKILL [FILE] [options]",
-        "Lists the skills of servers, or reads one, named by its name or address, or one of its files. What "
-        "differs from what was listed is not printed: it ends with exit code 1, and says why.",
+        "SKILL is a name or an address. What differs from its listing is not printed: exit code 1.",
         (ANSWER,),
         COMMON,
     ),
     "tasks": Verb(
         "tasks of servers: list, get, result, cancel, watch",
         "tasks [list] [SERVER] [options]\ntasks get|watch|result|cancel [SERVER] TASK [options]",
-        "Lists the tasks that are known: those of earlier calls, and what servers list. `get` says how a task is,"
-        " `watch` prints a line for every change and then its result, `result` only that.",
+        "`get` says how a task is, `watch` prints a line for every change and then its result, `result` only that.",
         (ANSWER, OUTPUT),
         COMMON,
         words=TASK_ACTIONS,
@@ -199,8 +207,7 @@ VERBS: dict[str, Verb] = {
         "a line for every change of lists and resources, and for log messages",
         "watch [SERVER] URI… [key=value…] [options] [-- COMMAND ARGS…]\n"
         "watch [--logs] [SERVER…] [options] [-- COMMAND ARGS…]",
-        "Prints a line whenever a server says that a list of it has changed, and for every update of the "
-        "resources that are named, until Ctrl-C. With --json every line is an object.",
+        "It goes on until Ctrl-C. With --json every line is an object.",
         (
             Option("--read", "read the resource after each update, and print its content"),
             Option("--logs", "print the log messages of the servers too"),
@@ -211,19 +218,16 @@ VERBS: dict[str, Verb] = {
     "shell": Verb(
         "several commands on one connection, from the terminal or a pipe",
         "shell [SERVER] [options] [-- COMMAND ARGS…]",
-        "Keeps one connection for several commands. A line is a verb with its options, without a server:\n"
-        "  list tools · search WORDS · call TOOL key=value… · read URI · get PROMPT key=value… · skills · tasks ·\n"
-        "  complete PROMPT ARGUMENT=START · watch [URI…] · send METHOD · help [VERB] · exit\n"
-        "Ctrl-C cancels the command that runs, the end of input leaves. All lines of a pipe are done; the exit "
-        "code is that of the first command that failed.",
+        "A line is a verb with its options, without a server: list, search, call, read, get, complete, skills, "
+        "tasks, watch or send; or help [VERB], or exit. Ctrl-C cancels the command that runs. All lines of a pipe "
+        "are done; the exit code is that of the first command that failed.",
         (LOG_LEVEL, ANSWER),
         COMMON,
     ),
     "send": Verb(
         "send any message, well-formed or not, and show what comes back",
         "send [SERVER] METHOD [options] [-- COMMAND ARGS…]\nsend [SERVER] --frame TEXT [options] [-- COMMAND ARGS…]",
-        "Sends a message that you write, and prints every message that comes back.",
-        (
+        options=(
             Option("--params", "the params, any JSON; @FILE reads a file, - standard input", "JSON"),
             Option("--id", "the id, any JSON: 7, '\"x\"', null, 1.5; without it, a number that is free", "JSON"),
             Option("--meta", "members for the `_meta` of the params, over what 2026-07-28 wants there", "JSON"),
@@ -234,15 +238,17 @@ VERBS: dict[str, Verb] = {
             Option("--wait", "how long to wait for what comes back", "SECONDS"),
             Option("--no-handshake", "send nothing but this: no `initialize`, no `server/discover`"),
         ),
-        COMMON,
+        shared=COMMON,
+        apart=(
+            *product(("--frame",), ("--params", "--id", "--meta", "--no-stamp", "--notification")),
+            ("--notification", "--id"),
+        ),
     ),
     "replay": Verb(
         "send what was recorded again, and show how the answers differ",
         "replay SESSION|FILE [QUERY] [options] [-- COMMAND ARGS…]",
-        "Sends what was recorded once more, in its order, and compares the answers; what the server asks "
-        "meanwhile is answered as it was then. SESSION is how a session's name begins, or `last`; FILE a bundle "
-        "or JSONL file; QUERY chooses requests, such as `tool:search status:ok`. Exit code 1 where something "
-        "differs, failed or could not be sent.",
+        "SESSION is how a session's name begins, or `last`; FILE a bundle or JSONL file; QUERY chooses requests, "
+        "such as `tool:search status:ok`. Exit code 1 where something differs, failed or could not be sent.",
         (
             Option("--ignore", "what may differ, as content[*].text; times and ids may anyway (repeat it)", "PATTERN"),
             Option("--strict", "nothing is ignored but what --ignore says"),
@@ -255,10 +261,8 @@ VERBS: dict[str, Verb] = {
     "trace": Verb(
         "what was recorded: sessions, what is in them, live or exported",
         "trace [options]\ntrace SESSION [QUERY…] [options]",
-        "Lists the sessions that were recorded, or what is in one. SESSION is how a session's name begins, `last`"
-        " for the newest with something in it, `running` for the newest that is recorded now, or a file. QUERY is"
-        " as in the studio, such as 'server:github status:error >500ms since:10m /time ?out/ not ping'. Nothing "
-        "is connected to or started.",
+        "Without a session it lists all. SESSION is how a session's name begins, `last`, `running` (the newest that "
+        "is recorded now), or a file. QUERY is as in the studio, such as 'status:error >500ms since:10m not ping'.",
         (
             Option("--limit", "the newest N at most: 1,000 without it, 10 with --follow", "N"),
             Option("--follow", "go on with what comes, until the studio that records it ends, or Ctrl-C"),
@@ -268,20 +272,25 @@ VERBS: dict[str, Verb] = {
             Option("--body", "the body of entry N, byte for byte", "N"),
             Option("--diff", "where the bodies of two entries differ, but for ids and times", "N,M"),
             Option("--export", "to standard output or --output", "FORMAT", EXPORTS),
-            Option("--output", "the new file to export to", "FILE", short="-o"),
+            Option("--output", "the new file to export to", "FILE", short="-o", needs=("--jsonl", "--export")),
             Option("--to", "export spans to the OpenTelemetry collector there", "URL"),
-            Option("--header", "goes with them (may be repeated)", "'K: V'"),
+            Option("--header", "goes with them (may be repeated)", "'K: V'", needs=("--to",)),
             Option("--delete", "delete the sessions that are named, without asking"),
             Option("--config", "also what is secret there is left out of what goes out (may be repeated)", "FILE"),
             *(JSON, QUIET),
         ),
         words=("last", "running"),
+        apart=(
+            *combinations(VIEWS, 2),
+            *product(("--limit", "--jsonl", "--follow", "--export", "--to"), VIEWS),
+            *product(("--jsonl", "--follow"), ("--export", "--to")),
+            *product(("--output",), ("--follow", "--to")),
+        ),
     ),
     "mock": Verb(
         "a server that answers as a recorded one did",
         "mock SESSION|FILE [--server NAME] [options]",
-        "Asked again and again, it gives its recorded answers one after the other, the last for ever. What was "
-        "never asked is refused, naming the nearest request that was.",
+        "What was never asked is refused, naming the nearest request that was.",
         (
             Option("--server", "which server, where the recording has several", "NAME"),
             Option("--http", "Streamable HTTP on 127.0.0.1; its URL is the first line", "PORT", optional=True),
@@ -292,8 +301,6 @@ VERBS: dict[str, Verb] = {
     "doctor": Verb(
         "connect, and say what was done, how long it took, what failed and what to try",
         "doctor [SERVER…] [options] [-- COMMAND ARGS…]",
-        "Connects to each server, one after the other, and says what was resolved, started, negotiated and "
-        "listed, how long each step took, what failed and what to try.",
         shared=COMMON,
         servers=1,
     ),
@@ -306,10 +313,8 @@ VERBS: dict[str, Verb] = {
         "auth refresh [SERVER]               renew the access token now\n"
         "auth logout [SERVER]                revoke the tokens where that is offered, and forget them\n"
         "auth forget [SERVER]                forget the tokens without telling anybody",
-        "SERVER is a configured one at a URL; with one such server its name can be left out. Without a browser "
-        "`login` prints the address to open: paste the one that the browser ends on. Where there is no terminal "
-        "either, it prints the address on standard output, keeps the sign-in for 15 minutes, and ends with exit "
-        "code 3.",
+        "With one server at a URL its name can be left out. Without a browser and a terminal, `login` prints the "
+        "address to open, keeps the sign-in for 15 minutes for --redirect, and ends with exit code 3.",
         (
             Option("--scope", "login: ask for these scopes too (may be repeated)", "SCOPES"),
             Option("--issuer", "login: the authorization server to use, where the server names several", "URL"),
@@ -353,14 +358,13 @@ VERBS: dict[str, Verb] = {
     "demo": Verb(
         "the studio on the bundled demo server",
         "demo [options]",
-        "Opens the studio on the bundled demo server: everything to try, nothing to install. For the other verbs "
-        "it is `-- python -m mcp_studio.servers.demo`.",
+        "For the other verbs it is `-- python -m mcp_studio.servers.demo`.",
         shared=BENDING,
     ),
     "completion": Verb(
         "completion script for bash, zsh or fish",
         "completion bash|zsh|fish",
-        "Prints a completion script. For bash: source <(mcp-studio completion bash)\n"
+        "bash: source <(mcp-studio completion bash)\n"
         'zsh: mcp-studio completion zsh > "${fpath[1]}/_mcp-studio"\n'
         "fish: mcp-studio completion fish > ~/.config/fish/completions/mcp-studio.fish",
         words=("bash", "zsh", "fish"),
@@ -370,10 +374,8 @@ VERBS: dict[str, Verb] = {
 CONNECTION = Verb(
     "",
     "help connection",
-    "Servers are the configured ones, or those that --config, --url or -- COMMAND ARGS… say: the server that "
-    "this command starts. Options stand behind the verb and before --; what is behind -- is the command with "
-    "its own options. Proxies are those of the environment: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY. "
-    "Every verb with a server takes:",
+    "Servers are the configured ones, or those of --config, --url or -- COMMAND ARGS…, which is started. Proxies "
+    "are those of the environment: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.",
     COMMON,
 )
 CODES = (

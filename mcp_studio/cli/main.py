@@ -108,34 +108,16 @@ def _mock(options: Options) -> int:
     names = options.values("--server")
     if len(names) > 1:
         raise UsageError("A mock is of one server.", hint="Start one for each.")
-    port = _port(options.value("--http")) if options.flag("--http") else None
-    seconds = _latency(options.value("--latency"))
+    # Without a number any free port is taken.
+    port = (options.count("--http", 65_535, least=0) or 0) if options.flag("--http") else None
+    match options.value("--latency"):
+        case "recorded":
+            seconds = None
+        case "none":
+            seconds = 0.0
+        case _:
+            seconds = (options.count("--latency", 3_600_000, least=0) or 0) / 1000
     return serve(options.words[0], Paths.default().state / "trace", "".join(names), port, seconds, options.quiet)
-
-
-def _port(text: str) -> int:
-    """The port that is wanted; 0 for any free one."""
-    if not text:
-        return 0
-    if not text.isdecimal() or int(text) > 65_535:
-        hint = "A number up to 65535; without it any free one is taken."
-        raise UsageError(f"--http: `{text}` is no port.", hint=hint)
-    return int(text)
-
-
-def _latency(text: str) -> float | None:
-    """Seconds for each answer; None for as long as it was recorded."""
-    if text in ("", "none"):
-        return 0.0
-    if text == "recorded":
-        return None
-    try:
-        milliseconds = float(text)
-    except ValueError:
-        milliseconds = -1.0
-    if not 0 <= milliseconds <= 3_600_000:
-        raise UsageError(f"--latency: `{text}` is none of: recorded, none, a number of milliseconds.")
-    return milliseconds / 1000
 
 
 def _server_names() -> Iterable[str]:

@@ -150,7 +150,20 @@ def parse(argv: Sequence[str]) -> Options:
         raise UsageError(f"There is no verb `{rest[0]}`.", hint=hint)
     options = Options(name, [word.removeprefix("\0") for word in rest], vars(known))
     options.command = command
+    _check(verb, options)
     return options
+
+
+def _check(verb: Verb, options: Options) -> None:
+    """Refuse options that do not fit together, and lengths of time that are none."""
+    for one, other in verb.apart:
+        if options.flag(one) and options.flag(other):
+            raise UsageError(f"{one} and {other} do not go together.")
+    for option in (*verb.options, *verb.shared):
+        if option.needs and options.flag(option.name) and not any(map(options.flag, option.needs)):
+            raise UsageError(f"{option.name} needs {' or '.join(option.needs)}.")
+        if option.value == "SECONDS":
+            options.seconds(option.name)
 
 
 def _no_such_option(verb: str, name: str) -> UsageError:

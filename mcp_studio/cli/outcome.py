@@ -54,8 +54,7 @@ def end(outcome: CallOutcome, out: Output, show: Callable[[Json], str] = result_
     for note in outcome.notes:
         out.note(note)
     if out.asker.refused:
-        first = out.asker.refused[0]
-        return out.fail(first.error, first.detail)
+        return out.fail(out.asker.refused[0])
     match outcome:
         case Succeeded(result=result):
             return _succeeded(result, show(result), out)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from mcp_studio.catalog.listing import Entry, Ref, doubts_of
 from mcp_studio.cli.options import Options
-from mcp_studio.errors import HttpAnswer, InputNeeded, SignInNeeded, StudioError
+from mcp_studio.errors import HttpAnswer, SignInNeeded, StudioError
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import Redactor
@@ -100,7 +100,7 @@ class SignInAt(SignInNeeded):
     """Nobody is here to sign in; `url` is the page where somebody can, and what was begun can be finished later."""
 
     def __init__(self, message: str, url: str, *, hint: str) -> None:
-        super().__init__(message, hint=hint)
+        super().__init__(message, hint=hint, detail={"url": url})
         self.url = url
 
 
@@ -202,17 +202,15 @@ class Output:
         """Say on standard error what is wrong, though it goes on; also with `--quiet`."""
         self._say("warning", "33", text)
 
-    def fail(self, error: StudioError, detail: Json = None) -> int:
+    def fail(self, error: StudioError, detail: dict[str, Json] | None = None) -> int:
         """Tell why it did not work, as text or as the envelope; returns the exit code.
 
         Args:
-            detail: further members of the envelope's `error`.
+            detail: further members of the envelope's `error`, beside those of the error itself.
         """
-        detail = error.detail if isinstance(error, InputNeeded) and error.detail else detail
-        if isinstance(error, SignInAt):
-            detail = {**(detail or {}), "url": error.url}
+        detail = {**error.detail, **(detail or {})}
         self._say("error", "31", error.message)
-        if isinstance(detail, dict) and isinstance(page := detail.get("url"), str) and not isinstance(error, SignInAt):
+        if isinstance(page := detail.get("url"), str) and not isinstance(error, SignInAt):
             self._address(page)
         text = self.redactor.text(error.hint)
         for line in text.splitlines():
@@ -221,7 +219,7 @@ class Output:
             message = {"kind": _KINDS.get(error.exit_code, "failure"), "message": self.redactor.text(error.message)}
             hint = {"hint": text} if text else {}
             http = {"http": http_json(error.http, self.redactor)} if error.http is not None else {}
-            self.envelope({"ok": False, "error": {**message, **hint, **http, **(detail or {})}})
+            self.envelope({"ok": False, "error": {**message, **hint, **http, **detail}})
         return error.exit_code
 
     def attempt(self, doing: Callable[[], int]) -> int:

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcp_studio.cli import sign_in
 from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, can_ask, frame, say
 from mcp_studio.config.model import AnswerRule, Problem
 from mcp_studio.config.settings import load_answers
-from mcp_studio.errors import ConfigError, InputNeeded, SignInNeeded
+from mcp_studio.errors import ConfigError, InputNeeded, StudioError
 from mcp_studio.jsontext import Json, items_of, mapping, pretty
 from mcp_studio.present.blocks import joined, message_blocks, plain
 from mcp_studio.present.browser import open_page
@@ -36,18 +36,12 @@ _GRACE = 1.0
 """Seconds for whatever asked to end by itself once it has no answer."""
 
 
-class Refused(NamedTuple):
-    """A question that nobody could answer: as the error that the command line ends with, and for the envelope."""
-
-    error: InputNeeded | SignInNeeded
-    detail: dict[str, Json]
-
-
-def _refused(request: InputRequest) -> Refused:
+def _refused(request: InputRequest) -> InputNeeded:
+    """The error that the command line ends with where nobody could answer a question."""
     detail: dict[str, Json] = {"asked": request.kind, "question": request.message}
     if request.kind == "approval":
         why = f"{request.subject} needs approval: {', '.join(request.reasons)}."
-        return Refused(InputNeeded(why, hint="Approve it: --yes"), {**detail, "arguments": request.arguments})
+        return InputNeeded(why, hint="Approve it: --yes", detail={**detail, "arguments": request.arguments})
     match request.kind:
         case "url":
             what = "for a page to be opened"
@@ -60,7 +54,7 @@ def _refused(request: InputRequest) -> Refused:
             detail["schema"] = request.schema
     said = "; ".join(part for part in (request.message, request.note) if part) or "no reason given"
     hint = "Run it on a terminal to answer, or give --answer FILE."
-    return Refused(InputNeeded(f"{request.server} asks {what}: {said}", hint=hint), detail)
+    return InputNeeded(f"{request.server} asks {what}: {said}", hint=hint, detail=detail)
 
 
 class Asker:
@@ -74,7 +68,7 @@ class Asker:
     """
 
     def __init__(self, files: list[str] | None = None) -> None:
-        self.refused: list[Refused] = []
+        self.refused: list[StudioError] = []
         self.rules = tuple(rule for file in files or () for rule in _rules(Path(file)))
         self.lines = Lines()
         self.turn = asyncio.Lock()
@@ -125,11 +119,12 @@ class Asker:
 
     async def _answer(self, request: InputRequest, inbox: Inbox) -> None:
         if not can_ask():
-            refused = _refused(request)
             if request.kind == "sign_in":
                 error = await sign_in.nobody(request, self.studio)
-                refused = Refused(error, {"asked": request.kind, "question": request.message})
-            self.refused.append(refused)
+                error.detail |= {"asked": request.kind, "question": request.message}
+                self.refused.append(error)
+            else:
+                self.refused.append(_refused(request))
             by = "nobody to ask" if request.kind == "approval" else ""
             request.answer("decline" if request.kind in OURS else "cancel", by=by)
             if self._give_up is not None:

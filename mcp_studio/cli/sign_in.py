@@ -12,9 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from mcp_studio.auth.callback import port_kept
-from mcp_studio.auth.model import AuthStep
-from mcp_studio.auth.signin import SignIn
+from mcp_studio.auth.model import AuthStep, port_kept
 from mcp_studio.cli.output import SignInAt
 from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, can_ask, frame, say
 from mcp_studio.config.model import ServerConfig
@@ -27,6 +25,7 @@ from mcp_studio.session.inbox import InputRequest
 from mcp_studio.session.sign_in import command, wants
 
 if TYPE_CHECKING:
+    from mcp_studio.auth.signin import SignIn
     from mcp_studio.cli.output import Output
     from mcp_studio.session.state import Status
     from mcp_studio.studio import Studio
@@ -156,9 +155,10 @@ class Guide:
                 case "paused":
                     await self._ask_to_send()
                 case "choosing":
-                    await self._ask_issuer()
+                    named = f"{sign_in.server} names several authorization servers: {', '.join(sign_in.choices)}."
+                    raise SignInNeeded(named, hint=f"Name one: {self._finish} --issuer URL")
                 case "client":
-                    await self._ask_client()
+                    raise self._client_needed()
                 case "browser":
                     await self._ask_in_browser()
                 case _:
@@ -194,29 +194,14 @@ class Guide:
         else:
             sign_in.go_on()
 
-    async def _ask_issuer(self) -> None:
-        sign_in = self._sign_in
-        named = f"{sign_in.server} names several authorization servers"
-        if self._lines is None:
-            raise SignInNeeded(f"{named}: {', '.join(sign_in.choices)}.", hint="Name one: --issuer URL")
-        numbered = {str(number): issuer for number, issuer in enumerate(sign_in.choices, 1)}
-        say(f"{safe(named)}:")
-        frame("\n".join(f"{number}  {issuer}" for number, issuer in numbered.items()))
-        answer = await self._lines.answer("Which one? [number, :cancel] ")
-        sign_in.choose(numbered.get(answer.strip(), ""))
-
-    async def _ask_client(self) -> None:
-        sign_in = self._sign_in
-        needed = f"A client id is needed: {sign_in.client_reason}"
-        keeps = port_kept(sign_in.redirect_uri)
-        redirect = f", with the redirect {sign_in.redirect_uri}" if sign_in.redirect_uri else ""
-        register = f"Register one there by hand{redirect}{f' ({keeps})' if keeps else ''}, and give its id"
-        if self._lines is None:
-            raise SignInNeeded(needed, hint=f"{register}: --client-id ID, and --client-secret - where it has one.")
-        say(safe(needed))
-        say(f"{safe(register)} here.")
-        client_id = await self._lines.answer("Client id (:cancel gives up): ")
-        sign_in.give_client(client_id, await self._lines.answer("Its secret (Enter where it has none): ", hidden=True))
+    def _client_needed(self) -> SignInNeeded:
+        redirect = self._sign_in.redirect_uri
+        keeps = f" ({kept})" if (kept := port_kept(redirect)) else ""
+        where = f", with the redirect {redirect}{keeps}" if redirect else ""
+        register = (
+            f"Register one there by hand{where}: {self._finish} --client-id ID, and --client-secret - for its secret."
+        )
+        return SignInNeeded(f"A client id is needed: {self._sign_in.client_reason}", hint=register)
 
     async def _ask_in_browser(self) -> None:
         """Show the page, open it, and take the address that the browser ends on."""
@@ -241,7 +226,7 @@ class Guide:
 
     async def _take_redirect(self, lines: Lines) -> None:
         while True:
-            address = (await lines.answer("> ", long=True)).strip()
+            address = (await lines.answer("> ")).strip()
             try:
                 if address:
                     self._sign_in.paste(address)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from getpass import getpass
 from typing import Any
 
@@ -59,40 +58,34 @@ class Lines:
     def __init__(self) -> None:
         self._text = b""
 
-    async def answer(self, question: str, *, hidden: bool = False, long: bool = False) -> str:
-        """Ask for one line; `hidden` and `long` as of `read`.
+    async def answer(self, question: str, *, hidden: bool = False) -> str:
+        """Ask for one line; `hidden`: what is typed is not shown.
 
         Raises:
             Left: it is one of the words that leave a question.
             EndOfInput: there is no more.
         """
         prompt(question)
-        text = await self.read(hidden=hidden, long=long)
+        text = await self.read(hidden=hidden)
         if text.strip() in (":decline", ":cancel"):
             raise Left(text.strip().removeprefix(":"))
         return text
 
-    async def read(self, *, hidden: bool = False, long: bool = False) -> str:
-        """The next line without its end.
-
-        Args:
-            hidden: what is typed is not shown.
-            long: it may be longer than the 4,095 bytes that a terminal which edits lines by itself takes.
+    async def read(self, *, hidden: bool = False) -> str:
+        """The next line without its end; `hidden`: what is typed is not shown.
 
         Raises:
             EndOfInput: there is no more.
         """
-        with _without("ECHO" if hidden else "ICANON" if long else ""):
+        with _no_echo() if hidden else nullcontext():
             while b"\n" not in self._text:
                 data = await self._wait()
-                if not data or data == b"\x04" or len(self._text) > _LONGEST:
+                if not data or len(self._text) > _LONGEST:
                     raise EndOfInput
                 self._text += data
         if hidden:
             say("")
         line, _, self._text = self._text.partition(b"\n")
-        while long and (found := _ERASED.search(line)):
-            line = line[: found.start()] + line[found.end() :]
         return line.decode("utf-8", "replace").rstrip("\r")
 
     async def _wait(self) -> bytes:
@@ -110,21 +103,19 @@ class Lines:
             return b""
 
 
-_ERASED = re.compile(rb"[^\x7f\x08]?[\x7f\x08]|.*\x15", re.DOTALL)
-"""What backspace and ctrl+u take out of a line that the terminal does not edit."""
 _modes: list[Any] = []
-"""The modes of the terminal as they were, while one is off."""
+"""The modes of the terminal as they were, while it shows nothing of what is typed."""
 
 
 @contextmanager
-def _without(mode: str) -> Generator[None]:
-    """Switch a mode of the terminal off: `ECHO`, or `ICANON`, which edits lines."""
-    if termios is None or not mode or not os.isatty(0):
+def _no_echo() -> Generator[None]:
+    """Show nothing of what is typed."""
+    if termios is None or not os.isatty(0):
         yield
         return
     _modes[:] = termios.tcgetattr(0)
     changed = termios.tcgetattr(0)
-    changed[3] &= ~getattr(termios, mode)
+    changed[3] &= ~termios.ECHO
     termios.tcsetattr(0, termios.TCSANOW, changed)
     try:
         yield
@@ -156,11 +147,10 @@ async def agrees(lines: Lines, question: str) -> bool:
     return (await lines.read()).strip().lower() in _YES
 
 
-def confirm(question: str, *, default: bool = False) -> bool:
-    """The same without an event loop; Enter gives the default. Blocks."""
-    prompt(f"{question} {'[Y/n]' if default else '[y/N]'} ")
-    line = sys.stdin.readline()
-    return line.strip().lower() in _YES or (default and line == "\n")
+def confirm(question: str) -> bool:
+    """The same without an event loop. Blocks."""
+    prompt(f"{question} [y/N] ")
+    return sys.stdin.readline().strip().lower() in _YES
 
 
 def typed(text: str) -> str:
@@ -172,7 +162,7 @@ def typed(text: str) -> str:
     if sys.platform == "win32":
         return getpass(text)
     prompt(text)
-    with _without("ECHO"):
+    with _no_echo():
         # A terminal gives one line at a time: what is typed ahead is for whoever reads next.
         line = os.read(0, _LONGEST)
     say("")

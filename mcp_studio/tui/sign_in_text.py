@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from textwrap import wrap
 from typing import NamedTuple
 
-from mcp_studio.auth.callback import port_kept
-from mcp_studio.auth.model import Account, AuthExchange, AuthStep, StepState
+from mcp_studio.auth.model import Account, AuthExchange, AuthStep, StepState, port_kept
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.present import connections, units
 from mcp_studio.present.accounts import span

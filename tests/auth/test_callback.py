@@ -11,7 +11,8 @@ import pytest
 
 from mcp_studio.auth import callback
 from mcp_studio.auth.authorize import Expected
-from mcp_studio.auth.callback import Redirects, port_kept
+from mcp_studio.auth.callback import Redirects
+from mcp_studio.auth.model import PORT, port_kept
 
 GOOD = "code=right&state=s"
 WRONG = "code=x&state=other"
@@ -183,4 +184,4 @@ async def test_a_port_that_is_taken_is_left_for_another_unless_it_was_configured
 
 def test_a_redirect_that_is_registered_by_hand_is_told_with_what_keeps_its_port() -> None:
     assert "redirect_port = 33389 " in port_kept("http://127.0.0.1:33389/callback")
-    assert port_kept(f"http://127.0.0.1:{callback.PORT}/callback") == port_kept("") == ""
+    assert port_kept(f"http://127.0.0.1:{PORT}/callback") == port_kept("") == ""

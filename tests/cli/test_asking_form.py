@@ -46,7 +46,7 @@ class Typed(Lines):
         super().__init__()
         self._lines = iter(lines)
 
-    async def read(self, *, hidden: bool = False, long: bool = False) -> str:
+    async def read(self, *, hidden: bool = False) -> str:
         return next(self._lines)
 
 

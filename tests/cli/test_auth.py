@@ -14,6 +14,7 @@ import pytest
 
 from mcp_studio.auth.store import GrantStore
 from mcp_studio.cli import main
+from mcp_studio.cli.arguments import standard_input
 from mcp_studio.paths import Paths
 from mcp_studio.vault import oskeyring
 from mcp_studio.vault.base import VaultRefused
@@ -39,6 +40,7 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
     def run(*words: str, given: str = "") -> Done:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
+        standard_input.cache_clear()
         capsys.readouterr()
         code = main.run(words)
         found = capsys.readouterr()

@@ -306,31 +306,9 @@ def terminal(kept: KeyringSession) -> Iterator[Callable[..., Terminal]]:
             started.process.wait(10)
 
 
-def test_a_secret_is_typed_without_being_shown_and_replacing_is_asked_about(
-    terminal: Callable[..., Terminal], kept: KeyringSession
-) -> None:
+def test_a_secret_is_typed_without_being_shown(terminal: Callable[..., Terminal], kept: KeyringSession) -> None:
     screen = terminal("secrets", "set", "x")
     screen.until(r"Value of x \(not shown\): ")
     screen.press(SECRET.encode() + b"\n")
     screen.until("kept x in the Secret Service keyring")
     assert SECRET not in screen.text() and kept.stored()["mcp-studio", "x"] == SECRET
-    screen = terminal("secrets", "set", "x")
-    screen.until(r"There is a secret `x` already. Replace it\? \[y/N\] ")
-    screen.press(b"\n")
-    screen.until("It was not replaced")
-    assert kept.stored()["mcp-studio", "x"] == SECRET
-
-
-def test_what_is_added_on_a_terminal_is_asked_about_one_by_one(
-    terminal: Callable[..., Terminal], kept: KeyringSession
-) -> None:
-    screen = terminal("add", "--name", "s", f"https://ada:{SECRET}@h/mcp?api_key=other-s3cret")
-    screen.until("servers.s.url looks like a secret. Keep it as s-password, and write")
-    screen.press(b"\n")
-    screen.until("Keep it as s-api-key")
-    screen.press(b"n\n")
-    screen.until("servers.s.url stands in the file in clear")
-    screen.until("added s")
-    assert SECRET not in screen.text() and kept.stored() == {("mcp-studio", "s-password"): SECRET}
-    text = Paths.default().config_file.read_text()
-    assert "https://ada:${keyring:s-password}@h/mcp?api_key=other-s3cret" in text

@@ -20,7 +20,7 @@ def test_what_makes_no_sense_is_told() -> None:
     wild = raw("call", "add", "--example", "typcal")
     assert wild.code == 2 and "choose from 'minimal', 'typical', 'full'" in wild.err
     assert "no whole number" in raw("call", "add", "--example", "full", "--seed", "x").err
-    assert "--seed is for --example" in raw("call", "add", "--seed", "1").err
+    assert "--seed needs --example" in raw("call", "add", "--seed", "1").err
 
 
 def test_shells_complete_every_kind() -> None:

@@ -103,7 +103,7 @@ def test_variables_are_given_by_their_names(project: Path) -> None:
     for words, says in (
         (["whom=Ada"], "say has no variable `whom`.\n  Its variables: who, greeting."),
         (["who=Eve"], "Ada"),
-        (["--args", "{}", "who=Ada"], "--args cannot be added"),
+        (["--args", "{}", "who=Ada"], "--saved and --args do not go together"),
         (["who=Ada", "--set", "txt=x"], "did you mean text?"),
     ):
         done = on(project, "call", "--saved", "say", *words)

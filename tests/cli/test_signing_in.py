@@ -99,7 +99,7 @@ class Typed(Lines):
         super().__init__()
         self._lines, self._ends = list(lines), ends
 
-    async def read(self, *, hidden: bool = False, long: bool = False) -> str:
+    async def read(self, *, hidden: bool = False) -> str:
         await asyncio.sleep(0)
         if self._lines:
             return self._lines.pop(0)
@@ -118,8 +118,6 @@ async def guided(sign_in: Acted, lines: Lines | None, browser: str = "none") -> 
 @pytest.mark.parametrize(
     ("states", "typed", "did"),
     [
-        (["choosing"], ["2"], ["https://two.example"]),
-        (["client"], ["me", "hush"], ["me:hush"]),
         (["paused", "paused"], ["", "r"], ["go on", "run through"]),
         (["browser"], ["nonsense", f"{REDIRECT}?code=a"], ["pasted"]),
     ],
@@ -150,12 +148,6 @@ async def guided_once(lines: Lines, *states: SignInState, browser: str = "none")
     return sign_in
 
 
-@pytest.mark.parametrize(("state", "typed"), [("choosing", ["3"]), ("client", ["bad", ""])])
-def test_an_answer_that_is_none_ends_it(state: SignInState, typed: list[str]) -> None:
-    with pytest.raises(UsageError):
-        run(guided_once(Typed(*typed), state))
-
-
 def test_enter_opens_the_browser_again_and_where_there_is_none_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     run(guided_once(Typed("", f"{REDIRECT}?code=a"), browser="true"))
     assert "The browser was asked to open it." in (err := capsys.readouterr().err) and "no browser" not in err
@@ -163,7 +155,7 @@ def test_enter_opens_the_browser_again_and_where_there_is_none_that_is_said(caps
     assert "There is no browser here to open it with." in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("state", ["paused", "choosing", "client", "browser"])
+@pytest.mark.parametrize("state", ["paused", "browser"])
 @pytest.mark.parametrize("lines", [Typed(":cancel"), Typed(ends=True)])
 def test_whoever_gives_up_has_cancelled(state: SignInState, lines: Typed) -> None:
     lines = Typed(*lines._lines, ends=lines._ends)  # type: ignore[attr-defined]  # one for each state

@@ -73,7 +73,8 @@ def test_a_task_left_behind_over_http_keeps_its_session(tmp_path: Path) -> None:
         home: Any = {"MCP_STUDIO_HOME": str(tmp_path)}
         target = ("--url", url, "--era", "legacy")
         done = cli("call", "bind_edition", "copies=2", "--detach", *target, **home)
-        assert done.code == 0 and "left open" in done.err and "DELETE" not in cli("trace", "last", **home).out
+        assert done.code == 0 and "`mcp-studio shell` keeps one session" in done.err
+        assert "DELETE" not in cli("trace", "last", **home).out
         ended = cli("tasks", "result", done.out.strip(), *target, **home)
         assert ended.out == "2 copies are bound.\n" and "DELETE" in cli("trace", "last", **home).out
 

@@ -47,7 +47,11 @@ def run(options: Options, out: Output) -> int:
         take_pasted(options, config)
     plan = _plan(options, config)
     verb = plan.saved.verb if plan.saved else options.verb
-    _refuse_together(verb, plan, options)
+    if verb == "complete" and not plan.pairs:
+        raise UsageError("Which argument?", hint="mcp-studio complete SERVER.PROMPT ARGUMENT=START")
+    if options.flag("--repeat") and verb != "call":
+        raise UsageError("--repeat is for tools; this saved call is of something else.")
+    _counts(options)
     if options.flag("--detach"):
         # A task of 2025-11-25 lives in the HTTP session, and ends with that.
         servers = {name: replace(server, keep_session=True) for name, server in plan.config.servers.items()}
@@ -65,22 +69,6 @@ def _plan(options: Options, config: Config) -> Plan:
     if options.verb == "read":
         return plan_read(options, config)
     return plan_named(options, config, *(("--tool", "tool") if options.verb == "call" else ("--prompt", "prompt")))
-
-
-def _refuse_together(verb: str, plan: Plan, options: Options) -> None:
-    """Refuse options that do not go together, before anything is started."""
-    if verb == "complete" and not plan.pairs:
-        raise UsageError("Which argument?", hint="mcp-studio complete SERVER.PROMPT ARGUMENT=START")
-    if options.flag("--repeat") and verb != "call":
-        raise UsageError("--repeat is for tools; this saved call is of something else.")
-    alone = [name for name in ("--output", "--repeat", "--detach", "--as") if options.flag(name)]
-    if len(alone) > 1:
-        raise UsageError(f"{alone[0]} and {alone[1]} do not go together.")
-    for name, needed in (("--concurrency", "--repeat"), ("--seed", "--example")):
-        if options.flag(name) and not options.flag(needed):
-            raise UsageError(f"{name} is for {needed}.")
-    _counts(options)
-    options.seconds("--ttl")
 
 
 async def _call(studio: Studio, plan: Plan, out: Output) -> int:
@@ -191,15 +179,8 @@ def _is_task(studio: Studio, ref: Ref, view: ToolView | None, out: Output) -> bo
     support = support_of(view.raw if view else None, status.version, status.capabilities)
     if not support:
         raise UsageError(f"{ref} cannot be called as a task: its server does not offer that.")
-    if options.flag("--detach"):
-        kind = studio.manager.config(ref.server).kind
-        if kind == "stdio":
-            out.warn(f"{ref.server} ends with this command; whether it knows the task afterwards is its own affair.")
-        elif kind == "http" and support != "server":
-            out.warn(
-                f"The task lives in an HTTP session of {ref.server}, which is left open. Another command finds it only "
-                "where the server knows it in other sessions, too; `mcp-studio shell` keeps one session."
-            )
+    if options.flag("--detach") and (support != "server" or studio.manager.config(ref.server).kind == "stdio"):
+        out.warn(f"Another command may not find the task at {ref.server}; `mcp-studio shell` keeps one session.")
     return True
 
 
@@ -289,7 +270,7 @@ def _ended(load: Load, out: Output, interrupted: bool) -> int:
         out.warn(problem)
     if refused := out.asker.refused:
         what = "One question" if len(refused) == 1 else f"{len(refused):,} questions"
-        out.warn(f"{what} had no answer: {refused[0].error.message}")
+        out.warn(f"{what} had no answer: {refused[0].message}")
     figures = load.figures()
     out.data(_text(load))
     if interrupted:

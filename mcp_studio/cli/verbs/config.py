@@ -18,7 +18,7 @@ from mcp_studio.config.importers import foreign_files, from_command, parse_paste
 from mcp_studio.config.load import TrustStore, load, written
 from mcp_studio.config.model import Config, Keeping, ServerConfig, Untrusted
 from mcp_studio.config.save import put_server, remove_server, set_value
-from mcp_studio.config.secrets import Offer, map_texts, offers, placed
+from mcp_studio.config.secrets import map_texts, offers, placed
 from mcp_studio.config.servers import to_table
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError, InputNeeded, UsageError
@@ -259,39 +259,29 @@ def _import(words: list[str], options: Options, out: Output) -> int:
 
 
 def _without_secrets(servers: Sequence[ServerConfig], options: Options, out: Output) -> list[ServerConfig]:
-    """The entries as they are to be written: references stand for what was kept.
+    """The entries as they are to be written: with `--keyring` references stand for what was kept.
 
     Raises:
         ConfigError: a secret could not be kept; nothing is to be written then.
     """
     existing = [file for file in _files(options) if file.exists()]
-    keeping = written(Paths.default(), Path.cwd(), files=existing).settings.secrets
     keeps = options.flag("--keyring")
     if keeps:
-        _refuse_memory(keeping)
-    asks = keeping != "memory" and not options.flag("--yes") and can_ask()
+        _refuse_memory(written(Paths.default(), Path.cwd(), files=existing).settings.secrets)
     taken = set(keyring.names())
     done: list[ServerConfig] = []
     for server in servers:
-        chosen: list[Offer] = []
-        for offer in offers(server, taken):
+        found = list(offers(server, taken))
+        for offer in found:
             out.redactor.learn(offer.value)
-            where = f"servers.{server.name}.{offer.key}"
-            if keeps or (asks and _agreed(offer, where)):
-                chosen.append(offer)
-            else:
-                out.warn(f"{where} stands in the file in clear")
-        names = {name: _keep(name, value, out) for name, value in {one.name: one.value for one in chosen}.items()}
-        taken |= set(names.values())
-        kept = [offer._replace(name=names[offer.name]) for offer in chosen]
-        done.append(placed(server, kept) if kept else server)
+            if not keeps:
+                out.warn(f"servers.{server.name}.{offer.key} stands in the file in clear; --keyring keeps it")
+        if keeps and found:
+            names = {name: _keep(name, value, out) for name, value in {one.name: one.value for one in found}.items()}
+            taken |= set(names.values())
+            server = placed(server, [offer._replace(name=names[offer.name]) for offer in found])
+        done.append(server)
     return done
-
-
-def _agreed(offer: Offer, where: str) -> bool:
-    name = safe(offer.name, 80)
-    about = f"{safe(where, 200)} looks like a secret."
-    return confirm(f"{about} Keep it as {name}, and write ${{keyring:{name}}} into the file?", default=True)
 
 
 def _keep(name: str, value: str, out: Output) -> str:
@@ -374,11 +364,7 @@ def _set_secret(name: str, config: Config, out: Output) -> int:
     _refuse_memory(config.settings.secrets)
     there = keyring.named().get(name) is not None
     if there and not out.options.flag("--yes"):
-        taken = f"There is a secret `{name}` already."
-        if not can_ask():
-            raise UsageError(taken, hint="--yes replaces it.")
-        if not confirm(f"{taken} Replace it?"):
-            raise InputNeeded("It was not replaced.", hint="--yes replaces it without asking.")
+        raise UsageError(f"There is a secret `{name}` already.", hint="--yes replaces it.")
     value = _value(name, out.options)
     if not value.strip():
         raise UsageError("The value is empty: nothing is kept.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from mcp_studio.call.replay import plan as planning
@@ -14,14 +14,12 @@ from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, only, select, server_option
-from mcp_studio.cli.terminal import can_ask
 from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import Json, dumps, mapping
+from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
 from mcp_studio.redact import MARK
-from mcp_studio.schema.place import Path, get_or_none, put
-from mcp_studio.session.inbox import InputRequest
+from mcp_studio.schema.place import get_or_none, put
 from mcp_studio.studio import Studio
 from mcp_studio.trace.diff import Difference, Ignore, path_text, shown, value_text
 from mcp_studio.trace.export.bundle import open_recording
@@ -49,52 +47,33 @@ def _servers(options: Options, config: Config, recorded: tuple[str, ...]) -> dic
 
 
 class Secrets:
-    """What stands in the places where a recording has no secret: given by `--set`, else typed by a person.
+    """What stands in the places where a recording has no secret, as `--set` gives it.
 
     Raises:
         UsageError: an option is not of the form FIELD=VALUE.
         StudioError: it names a variable that is not set.
     """
 
-    def __init__(self, studio: Studio, out: Output) -> None:
-        self._studio = studio
-        self._asker = out.asker
+    def __init__(self, studio: Studio, pairs: Sequence[str]) -> None:
         self._known: dict[str, str] = {}
-        for pair in out.options.values("--set"):
+        for pair in pairs:
             name, sign, value = pair.partition("=")
             if not sign or not name:
                 raise UsageError(f"--set: `{pair}` is not of the form FIELD=VALUE.")
-            self._learn(name, _REFERENCE.sub(_variable, value))
-
-    def _learn(self, name: str, secret: str) -> str:
-        self._known[name] = secret
-        self._studio.manager.learn(secret)
-        return secret
+            self._known[name] = secret = _REFERENCE.sub(_variable, value)
+            studio.manager.learn(secret)
 
     async def fill(self, step: Step, recorded: Recorded) -> dict[str, Json] | None:
         """The params with everything filled in; None where something is missing."""
         value: Json = recorded.params
         for place in recorded.hidden:
-            text = get_or_none(value, place)
-            secret = await self._secret(step, place) if isinstance(text, str) else None
-            if secret is None:
+            text, whole = get_or_none(value, place), path_text(place)
+            names = (whole, whole.removeprefix("arguments."), str(place[-1]) if place else "")
+            secret = next((self._known[name] for name in names if name in self._known), None)
+            if secret is None or not isinstance(text, str):
                 return None
-            value = put(value, place, cast("str", text).replace(MARK, secret))
+            value = put(value, place, text.replace(MARK, secret))
         return cast("dict[str, Json]", value)
-
-    async def _secret(self, step: Step, place: Path) -> str | None:
-        whole, last = path_text(place), str(place[-1]) if place else ""
-        for name in (whole, whole.removeprefix("arguments."), last):
-            if name in self._known:
-                return self._known[name]
-        if not can_ask():
-            return None
-        schema: Json = {
-            "type": "object", "properties": {last: {"type": "string", "format": "password"}}, "required": [last],
-        }  # fmt: skip
-        request = InputRequest("elicitation", step.server, f"{step.subject} needs {whole}", schema=schema)
-        secret = mapping(await self._asker.fill(request)).get(last)
-        return self._learn(whole, secret) if isinstance(secret, str) else None
 
 
 def _variable(reference: re.Match[str]) -> str:
@@ -136,7 +115,7 @@ async def _replay(
         await connected(studio, name, out)
     for left in plan.left_out:
         out.note(f"left out: {left.method} {left.reason}" + (f" ({left.times:,} times)" if left.times > 1 else ""))
-    secrets = Secrets(studio, out)
+    secrets = Secrets(studio, out.options.values("--set"))
     manner = Manner(approved=out.options.flag("--yes"), ignore=ignore, paced=out.options.flag("--paced"))
     results: list[Result] = []
     several = len(plan.servers) > 1
@@ -157,7 +136,7 @@ def _end(results: list[Result], left: tuple[tuple[str, int, str], ...], out: Out
         "left_out": [{"method": method, "times": times, "reason": why} for method, times, why in left],
     }
     if out.asker.refused:
-        return out.fail(out.asker.refused[0].error, {**out.asker.refused[0].detail, "result": result})
+        return out.fail(out.asker.refused[0], {"result": result})
     good = counts["same"] + counts["new"]
     if good < counts["steps"]:
         out.flush()

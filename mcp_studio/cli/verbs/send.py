@@ -34,14 +34,10 @@ def run(options: Options, out: Output) -> int:
     if options.flag("--no-handshake"):
         chosen = replace(chosen, servers={server: replace(chosen.servers[server], enabled=False)})
     making = _written(options) if frames else _composed(words[0], options)
-    options.seconds("--wait")
     return execute(chosen, out, lambda studio: _send(studio, server, making, out), answers=False)
 
 
 def _written(options: Options) -> Frames:
-    wrong = [name for name in ("--params", "--id", "--meta", "--no-stamp", "--notification") if options.flag(name)]
-    if wrong:
-        raise UsageError(f"{wrong[0]} goes with a method; with --frame everything stands in the frame.")
     frames: list[bytes] = []
     for text in options.values("--frame"):
         data = given_bytes("--frame", text)
@@ -55,8 +51,6 @@ def _composed(method: str, options: Options) -> Frames:
     meta = given_object("--meta", options.value("--meta")) if options.value("--meta") else {}
     identity = given_json("--id", options.value("--id")) if options.value("--id") else NONE
     notification = options.flag("--notification")
-    if notification and identity is not NONE:
-        raise UsageError("A notification has no id.")
     if meta and params is not NONE and not isinstance(params, dict):
         raise UsageError("--meta needs params that are an object.")
 

@@ -45,13 +45,8 @@ _TAIL = 10
 _MOST = 10**9
 _POLL = 0.25
 """Seconds between two looks at what a running studio writes."""
-_WAYS = ("--jsonl", "--span", "--follow", "--stats", "--export", "--to", "--delete", "--body", "--diff")
-_TOGETHER = (["--jsonl", "--follow"], ["--export", "--to"])
-_FITTING = {
-    "--limit": ("", "--jsonl", "--follow", "--export", "--to"), "--output": ("--jsonl", "--export"),
-    "--header": ("--to", "--export"),
-}  # fmt: skip
-"""Option -> the ways that it is for; the empty one is the table."""
+_OF_SESSIONS = {"--limit", "--config", "--json", "--quiet"}
+"""Options of the list of sessions; the others are about one."""
 _QUOTED = ("stderr", "stray", "note", "invalid")
 """Kinds of entries whose text says what they are about."""
 _STATUS = {"error": "error", "result": "unasked", "invalid": "no message", "stray": "stray"}
@@ -63,10 +58,9 @@ _RELATIONS = {"root": "", "asked": "asked", "round": "next round", "task": "task
 
 def run(options: Options, out: Output) -> int:
     """Do it, and return the exit code."""
-    ways = _ways(options)
     if not options.words:
-        if ways:
-            raise UsageError(f"{ways[0]} of which session?", hint="`last` is the newest one: mcp-studio trace last …")
+        if not options.given.keys() <= _OF_SESSIONS:
+            raise UsageError("Which session?", hint="`last` is the newest one: mcp-studio trace last …")
         return _list(options, out)
     if options.flag("--delete"):
         return _delete(options, out)
@@ -80,22 +74,6 @@ def run(options: Options, out: Output) -> int:
         return out.fail(UsageError(where, hint=error.hint), {"query": place})
     finally:
         recording.close()
-
-
-def _ways(options: Options) -> list[str]:
-    """What is to be done with what is found; empty for the table.
-
-    Raises:
-        UsageError: these do not go together, or an option is for something else.
-    """
-    ways = [name for name in _WAYS if options.flag(name)]
-    if len(ways) > 1 and ways not in _TOGETHER:
-        raise UsageError(f"{ways[0]} and {ways[1]} do not go together.")
-    for name, fitting in _FITTING.items():
-        if options.flag(name) and (wrong := [way for way in ways or [""] if way not in fitting]):
-            what = f"{name} and {wrong[0]} do not go together." if wrong[0] else f"{name} needs {' or '.join(fitting)}."
-            raise UsageError(what)
-    return ways
 
 
 def _answer(recording: Recording, query: Query, options: Options, out: Output) -> int:
@@ -411,8 +389,6 @@ def _export(recording: Recording, numbers: Sequence[int] | None, options: Option
     format = options.value("--export") or ("otlp" if to else "jsonl")
     if to and format != "otlp":
         raise UsageError("--to names a collector, and that takes --export otlp alone.")
-    if options.headers and not to:
-        raise UsageError("--header is for the collector that --to names.")
     if not (to or file) and (out.json or (format == "bundle" and sys.stdout.isatty())):
         raise UsageError("This needs a file.", hint="--output FILE")
     if (limit := options.count("--limit", _MOST)) is not None:
