@@ -5,23 +5,14 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Generator
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
-
-import pytest
 
 from tests.harmless import copied, live_in
 from tests.support import python_server
 from tests.walker import Walker, studio
 
-SMALL, MIDDLE, LARGE = (80, 24), (120, 36), (200, 60)
-WALKS = [(SMALL, False, (SMALL, MIDDLE)), (LARGE, True, (LARGE,))]
-"""Sizes, whether the server speaks the newer era, and in which sizes the studio is opened again afterwards.
-
-What servers ask and tell by themselves is walked through in the size between (test_hostile_asking.py).
-"""
+COLUMNS, ROWS = 80, 24
+"""test_hostile_asking.py walks through a larger size, in the newer era."""
 MARK = r"␛\[31m"
 """How hostile text begins where it is shown."""
 CUT = r"␛\["
@@ -89,7 +80,7 @@ def open_tool(walker: Walker, words: str, name: str) -> None:
     to(walker, "f2")
 
 
-def everywhere(walker: Walker, modern: bool) -> None:
+def everywhere(walker: Walker) -> None:
     """All screens that do without a call."""
     walker.shows(f"r echo{CUT}", f"w rich{CUT}", "1/1 servers")
     for keys, shown, leave in (
@@ -116,7 +107,7 @@ def everywhere(walker: Walker, modern: bool) -> None:
     walker.go("n", gone="Remove target")
 
 
-def calls(walker: Walker, modern: bool) -> None:
+def calls(walker: Walker) -> None:
     """Calls and their results, good and bad, in all views."""
     open_tool(walker, "echo", "echo")
     walker.go("h i", r"text.* hi +│")
@@ -156,7 +147,7 @@ def calls(walker: Walker, modern: bool) -> None:
     walker.go("x", "stopped after")
 
 
-def questions(walker: Walker, modern: bool) -> None:
+def questions(walker: Walker) -> None:
     """What the server asks, and every answer to it."""
     open_tool(walker, "first.", "ask")
     for keys, answered in (("^j", "accept"), ("alt+d", "decline"), ("alt+c", "cancel")):
@@ -171,15 +162,14 @@ def questions(walker: Walker, modern: bool) -> None:
     walker.go("f4", "target asks")
     click(walker, "click me")
     walker.go("alt+d", '"decline"', gone="target asks")
-    if not modern:
-        open_tool(walker, "nudge", "nudge")
-        walker.go("^j", "later" + MARK)
-        to(walker, "f6")
-        walker.go("/", "│ filter", "target asks: ", f"name.{MARK}")
-        walker.go("esc", "/ filter")
+    open_tool(walker, "nudge", "nudge")
+    walker.go("^j", "later" + MARK)
+    to(walker, "f6")
+    walker.go("/", "│ filter", "target asks: ", f"name.{MARK}")
+    walker.go("esc", "/ filter")
 
 
-def wire(walker: Walker, modern: bool) -> None:
+def wire(walker: Walker) -> None:
     """The trace, its filter, and everything about one exchange."""
     to(walker, "f8")
     walker.go("/", "│ filter")
@@ -205,7 +195,7 @@ def wire(walker: Walker, modern: bool) -> None:
     walker.go("esc", gone="Methods")
 
 
-def offers(walker: Walker, modern: bool) -> None:
+def offers(walker: Walker) -> None:
     """Resources, templates and prompts; every kind of field, as form, as JSON, as it was defined."""
     open_tool(walker, "field", "form")
     for _ in range(8):
@@ -237,9 +227,9 @@ def offers(walker: Walker, modern: bool) -> None:
     walker.go("y", "Copied")
 
 
-def servers(walker: Walker, modern: bool) -> None:
+def servers(walker: Walker) -> None:
     """Adding the hostile server itself; one that dies in the middle of a call; how that is told."""
-    python, *words = python_server("raw_poison", *(["--modern"] if modern else []))
+    python, *words = python_server("raw_poison")
     walker.go("^n", "Add server")
     walker.paste(f"{python} {' '.join(words)}", "Ready to")
     walker.go("^t", "connected in", r"13 tools")
@@ -260,19 +250,7 @@ def servers(walker: Walker, modern: bool) -> None:
 PARTS = (everywhere, calls, wire, questions, offers, servers)
 
 
-class Walked(NamedTuple):
-    """What one walk left behind."""
-
-    written: bytes
-    code: int
-    again: list[bytes]
-    """What each further start wrote, which draws names from memory first."""
-    opened: bool
-    """Whether a browser was started."""
-
-
-def walk(size: tuple[int, int], modern: bool, sizes: tuple[tuple[int, int], ...], home: Path) -> Walked:
-    """Walk through everything, leave, and start once more in some sizes."""
+def test_nothing_of_a_hostile_server_acts(home: Path) -> None:
     browser = home / "browser"
     browser.write_text(f"#!/bin/sh\necho $1 >> {home}/opened\n")
     browser.chmod(0o755)
@@ -280,36 +258,21 @@ def walk(size: tuple[int, int], modern: bool, sizes: tuple[tuple[int, int], ...]
     sessions.mkdir(parents=True)
     (sessions / os.fsdecode(b"2000\xff\x1b[31m[@click=app.quit]click me[.trace")).write_bytes(b"\x1b[31mnone")
     env = {"MCP_STUDIO_HOME": str(home), "BROWSER": f"{browser} %s", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
-    argv = ("--", *python_server("raw_poison", *(["--modern"] if modern else [])))
-    with studio(*argv, columns=size[0], rows=size[1], env=env) as walker:
+    argv = ("--", *python_server("raw_poison"))
+    with studio(*argv, columns=COLUMNS, rows=ROWS, env=env) as walker:
         walker.shows(f"r echo{CUT}", f"w rich{CUT}", "1/1 servers", "enter Open")
         walker.drain(0.3)
         for part in PARTS:
-            part(walker, modern)
-        code = walker.leave()
-    written: list[bytes] = []
-    for columns, rows in sizes:
-        with studio(*argv, columns=columns, rows=rows, env=env) as again:
-            again.shows("Nothing is open")
-            assert again.leave() == 0
-        written.append(again.written())
-    return Walked(walker.written(), code, written, (home / "opened").exists())
-
-
-@pytest.fixture(scope="module")
-def walks(tmp_path_factory: pytest.TempPathFactory) -> Generator[list[Future[Walked]]]:
-    """All walks, at the same time: most of a walk is waiting."""
-    with ThreadPoolExecutor(len(WALKS)) as pool:
-        yield [pool.submit(walk, *how, tmp_path_factory.mktemp("walk")) for how in WALKS]
-
-
-@pytest.mark.parametrize("which", range(len(WALKS)), ids=[f"{size[0]}x{size[1]}" for size, _, _ in WALKS])
-def test_nothing_of_a_hostile_server_acts(walks: list[Future[Walked]], which: int) -> None:
-    walked = walks[which].result(timeout=900)
-    assert live_in(walked.written, clipboard=len(copied(walked.written))) == []
-    assert walked.code == 0, "it was left by the quit key and nothing else"
-    assert not walked.opened, "no address was opened by a click"
-    *links, last = copied(walked.written)
+            part(walker)
+        assert walker.leave() == 0, "it was left by the quit key and nothing else"
+    written = walker.written()
+    assert live_in(written, clipboard=len(copied(written))) == []
+    assert not (home / "opened").exists(), "no address was opened by a click"
+    *links, last = copied(written)
     assert all(link.startswith("http://evil.example/") for link in links), "only what was clicked or asked for"
     assert "Greet nobody." in last and "click me" in last
-    assert all(live_in(again) == [] for again in walked.again)
+    # The next start draws names from memory first.
+    with studio(*argv, columns=COLUMNS, rows=ROWS, env=env) as again:
+        again.shows("Nothing is open")
+        assert again.leave() == 0
+    assert live_in(again.written()) == []

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,9 @@ import pytest
 from tests.cli.kit import Done, cli
 from tests.harmless import LINES, copied, live_in
 from tests.support import python_server
-from tests.test_hostile import MIDDLE, SMALL, Walked, click
+from tests.test_hostile import click
 from tests.walker import Walker, studio
 
-WALKS = [(SMALL, False), (MIDDLE, True)]
-"""Sizes, and whether the server speaks the newer era."""
 MARK = r"␛\[31m"
 
 
@@ -110,35 +107,21 @@ def lists(walker: Walker) -> None:
 PARTS = (forms, pages, models, told, lists)
 
 
-def walk(size: tuple[int, int], modern: bool, home: Path) -> Walked:
-    """Walk through everything, and leave."""
+def test_nothing_that_a_hostile_server_asks_or_tells_acts(home: Path) -> None:
     browser = home / "browser"
     browser.write_text(f"#!/bin/sh\necho $1 >> {home}/opened\n")
     browser.chmod(0o755)
     env = {"MCP_STUDIO_HOME": str(home), "BROWSER": f"{browser} %s", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
-    argv = ("--", *python_server("raw_poison_asks", *(["--modern"] if modern else [])))
-    with studio(*argv, columns=size[0], rows=size[1], env=env) as walker:
+    argv = ("--", *python_server("raw_poison_asks", "--modern"))
+    with studio(*argv, columns=120, rows=36, env=env) as walker:
         walker.shows("1/1 servers", "enter Open")
         walker.drain(0.3)
         for part in PARTS:
             part(walker)
-        code = walker.leave()
-    return Walked(walker.written(), code, [], (home / "opened").exists())
-
-
-@pytest.fixture(scope="module")
-def walks(tmp_path_factory: pytest.TempPathFactory) -> Generator[list[Future[Walked]]]:
-    """All walks, at the same time: most of a walk is waiting."""
-    with ThreadPoolExecutor(len(WALKS)) as pool:
-        yield [pool.submit(walk, size, modern, tmp_path_factory.mktemp("walk")) for size, modern in WALKS]
-
-
-@pytest.mark.parametrize("which", range(len(WALKS)), ids=[f"{size[0]}x{size[1]}" for size, _ in WALKS])
-def test_nothing_that_a_hostile_server_asks_or_tells_acts(walks: list[Future[Walked]], which: int) -> None:
-    walked = walks[which].result(timeout=900)
-    assert live_in(walked.written, clipboard=len(copied(walked.written))) == []
-    assert walked.code == 0, "it was left by the quit key and nothing else"
-    assert not walked.opened, "no address was opened without consent"
+        assert walker.leave() == 0, "it was left by the quit key and nothing else"
+    written = walker.written()
+    assert live_in(written, clipboard=len(copied(written))) == []
+    assert not (home / "opened").exists(), "no address was opened without consent"
 
 
 VERBS = {

@@ -83,8 +83,8 @@ async def test_everything_asks_and_takes_the_answer() -> None:
 
 @pytest.mark.parametrize(
     ("mode", "path", "transport"),
-    [("streamableHttp", "mcp", ""), ("sse", "sse", "sse"), ("sse", "sse", "")],
-    ids=["Streamable HTTP", "HTTP+SSE", "HTTP+SSE found out"],
+    [("streamableHttp", "mcp", ""), ("sse", "sse", "")],
+    ids=["Streamable HTTP", "HTTP+SSE found out"],
 )
 def test_everything_over_http(mode: str, path: str, transport: Any) -> None:
     argv = npm_server("everything", mode)

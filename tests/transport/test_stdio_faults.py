@@ -32,14 +32,11 @@ def answered(ear: Ear, identity: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("era", ["legacy", "modern"])
 @pytest.mark.parametrize("fault", NAMES)
-async def test_no_fault_keeps_the_transport_from_working_or_closing(fault: str, era: str) -> None:
-    modern = era == "modern"
-    server = faulty(fault, *SMALL, *(["--modern"] if modern else []))
-    async with opened(server, close=0.5, message=200_000) as (subject, ear):
+async def test_no_fault_keeps_the_transport_from_working_or_closing(fault: str) -> None:
+    async with opened(faulty(fault, *SMALL), close=0.5, message=200_000) as (subject, ear):
         try:
-            await subject.send(message("server/discover" if modern else "initialize", 1, protocolVersion="x", **META))
+            await subject.send(message("initialize", 1, protocolVersion="x", **META))
             await subject.send(message("tools/list", 2, **META))
             await subject.send(call(3, text="x"))
             await subject.send(message("resources/list", 4, **META))

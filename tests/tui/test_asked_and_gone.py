@@ -7,8 +7,6 @@ import signal
 import time
 from typing import Any
 
-import pytest
-
 from mcp_studio.catalog.listing import Ref
 from tests.studio_support import stdio
 from tests.support import python_server
@@ -17,10 +15,9 @@ from tests.tui.stage import on_stage, raw
 SERVER = "raw_poison_asks"
 
 
-@pytest.mark.parametrize("modern", [False, True], ids=["older era", "newer era"])
-async def test_a_server_that_dies_takes_its_dialog_with_it(modern: bool) -> None:
+async def test_a_server_that_dies_takes_its_dialog_with_it() -> None:
     tools = ("forms", "visit", "sample")
-    hostile = [stdio(python_server(SERVER, *(["--modern"] if modern else [])), tool) for tool in tools]
+    hostile = [stdio(python_server(SERVER, "--modern"), tool) for tool in tools]
     async with on_stage(*hostile, raw("good"), size=(80, 24)) as stage:
         for tool in tools:
             call = stage.studio.call_tool(Ref("tool", tool, tool), {}, approved=True)

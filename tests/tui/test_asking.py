@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from textual.events import ScreenResume
-
 from mcp_studio.call.call import Denied, Succeeded
-from mcp_studio.session.inbox import Answer, InputRequest
+from mcp_studio.session.inbox import InputRequest
 from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.question import Question
 from tests.tui.stage import Stage, on_stage, raw
@@ -59,19 +57,6 @@ async def test_esc_after_later_never_cancels_the_call_that_waits() -> None:
         assert isinstance(await outcome(stage), Succeeded)
 
 
-async def test_history_tells_what_nobody_could_approve_from_what_was_denied() -> None:
-    async with on_stage(raw()) as stage:
-        await stage.open("fail")
-        for by in ("nobody to ask", ""):
-            await stage.press("ctrl+j")
-            await stage.until(lambda: stage.studio.inbox.pending, "a request for approval")
-            stage.studio.inbox.pending[0].answer("decline", by=by)
-            assert isinstance(await outcome(stage), Denied)
-            await stage.until(lambda: not stage.studio.inbox.pending, "it has gone")
-        await stage.main.call.on_pane_tab_chosen(stage.main.call.TabChosen(stage.main.call, "history"))
-        await stage.shows("needs approval, nobody to ask", "you said no")
-
-
 async def test_decline_and_cancel_are_answers_of_their_own() -> None:
     async with on_stage(raw()) as stage:
         for key, action in (("alt+d", "decline"), ("alt+c", "cancel")):
@@ -81,52 +66,12 @@ async def test_decline_and_cancel_are_answers_of_their_own() -> None:
             await outcome(stage)
 
 
-async def test_escape_puts_it_off_and_keeps_what_was_typed() -> None:
-    async with on_stage(raw()) as stage:
-        request = await asked(stage)
-        await stage.press(*"Bo", "escape")
-        await stage.until(lambda: stage.app.screen is stage.main, "main screen")
-        assert not request.reply.done()
-        await stage.shows("⚑ 1 waiting")
-        await stage.press("f4")
-        await stage.until(lambda: isinstance(stage.app.screen, Question), "question again")
-        await stage.shows("Bo")
-        await stage.press("ctrl+j")
-        assert (await request.reply).content == {"name": "Bo"}
-
-
-async def test_somebody_who_types_is_not_interrupted() -> None:
-    async with on_stage(raw()) as stage:
-        await stage.open("echo")
-        await stage.press("a")
-        asking = asyncio.create_task(stage.studio.inbox.ask(InputRequest("elicitation", "raw", "Who?", FORM)))
-        await stage.until(lambda: any("raw asks: Who?" in text for text in stage.toasts), "toast")
-        assert stage.app.screen is stage.main
-        await stage.press("f4")
-        await stage.until(lambda: isinstance(stage.app.screen, Question), "question")
-        await stage.press("alt+d")
-        assert await asking == Answer("decline")
-
-
 async def test_a_question_that_is_withdrawn_closes_its_dialog() -> None:
     async with on_stage(raw()) as stage:
         await asked(stage)
         stage.main.calling.call.cancel()
         await stage.until(lambda: stage.app.screen is stage.main, "main screen")
         assert stage.studio.inbox.pending == ()
-
-
-async def test_a_question_that_goes_while_its_dialog_appears_takes_no_other_screen_with_it() -> None:
-    async with on_stage(raw()) as stage:
-        await asked(stage)
-        dialog = stage.app.screen
-        # Already on its way to the dialog when the answer comes from elsewhere, as with a rule.
-        dialog.post_message(ScreenResume())
-        stage.studio.inbox.pending[0].answer("decline")
-        await stage.until(lambda: not dialog.is_attached, "the dialog is gone")
-        assert stage.app.screen is stage.main
-        dialog.dismiss(None)
-        assert stage.app.screen is stage.main
 
 
 async def test_questions_come_one_after_another() -> None:
@@ -138,53 +83,6 @@ async def test_questions_come_one_after_another() -> None:
         await stage.shows("Question 2")
         await stage.press("alt+c")
         assert [answer.action for answer in await asyncio.gather(*tasks)] == ["decline", "cancel"]
-
-
-async def test_a_field_that_looks_secret_is_warned_about() -> None:
-    async with on_stage(raw()) as stage:
-        asking = asyncio.create_task(stage.studio.inbox.ask(InputRequest("elicitation", "raw", "Log in", FORM)))
-        await stage.shows("password looks like a secret")
-        await stage.press("alt+d")
-        await asking
-
-
-NESTED = {
-    "type": "object",
-    "properties": {
-        "who": {
-            "type": "object",
-            "properties": {
-                "name": {"type": "string"},
-                "login": {"type": "object", "properties": {"pin_password": {"type": "string", "default": "given"}}},
-            },
-            "required": ["name"],
-        },
-        "tags": {"type": "array", "items": {"type": "string"}},
-        "pay": {
-            "anyOf": [
-                {"title": "card", "type": "object", "properties": {"number": {"type": "string"}}},
-                {"title": "bill", "type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]},
-            ]
-        },
-    },
-    "required": ["who", "tags"],
-}
-"""More than the specification allows a server to ask for, and what servers ask for nevertheless."""
-
-
-async def test_what_is_asked_for_can_be_as_nested_as_arguments_are() -> None:
-    async with on_stage(raw(), size=(80, 24)) as stage:
-        asking = asyncio.create_task(stage.studio.inbox.ask(InputRequest("elicitation", "raw", "Whom?", NESTED)))
-        await stage.shows("pin_password looks like a secret", "○ card  ○ bill")
-        await stage.press("ctrl+j")
-        await stage.shows("Not sent: who is required")
-        await stage.press("tab", *"Ada", "tab", "tab", "tab", "enter", *"x", "tab", "tab", "right", "right")
-        await stage.press("tab", *"Bob")
-        assert "is required" not in stage.screen_text()
-        await stage.press("ctrl+j")
-        await stage.until(asking.done, "the answer")
-        answer = asking.result()
-        assert answer.content == {"who": {"name": "Ada"}, "tags": ["x"], "pay": {"to": "Bob"}}
 
 
 async def test_a_destructive_tool_is_run_only_after_yes() -> None:

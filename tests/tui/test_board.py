@@ -7,11 +7,9 @@ import json
 import tomllib
 from typing import Any
 
-from textual.widgets import Static
-
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.load import load
-from mcp_studio.config.model import AnswerRule, Config, Root, ServerConfig, Settings, Source
+from mcp_studio.config.model import Root, ServerConfig, Source
 from mcp_studio.config.save import put_server
 from mcp_studio.paths import Paths
 from mcp_studio.session.inbox import Answer, InputRequest
@@ -49,15 +47,6 @@ async def home(stage: Stage) -> None:
 # The board
 
 
-async def test_an_empty_board_teaches() -> None:
-    async with on_stage(raw(), size=(80, 24)) as stage:
-        await stage.press("f4")
-        await shown(stage, Board)
-        await stage.shows("Nothing runs, and nobody asks you anything.", "^j starts what is open")
-        await stage.press("escape")
-        await home(stage)
-
-
 async def test_running_calls_stand_on_the_board_with_progress_and_are_stopped_from_it() -> None:
     async with on_stage(raw(), size=(80, 24)) as stage:
         arguments = {"steps": 4, "pause": 0.01}
@@ -79,18 +68,6 @@ async def test_what_runs_besides_calls_stands_there_too_and_a_subscription_is_no
         await stage.press("x")
         await stage.until(lambda: any("Nothing runs here" in toast for toast in stage.toasts), "toast")
         assert len(stage.studio.manager.inflight.running) == 1
-
-
-async def test_enter_goes_to_the_call_that_runs() -> None:
-    async with on_stage(raw()) as stage:
-        call = stage.studio.call_tool(Ref("tool", "raw", "wait"), {"seconds": 60}, approved=True)
-        await stage.press("f7")
-        await stage.shows("raw.wait")
-        await stage.press("enter")
-        await home(stage)
-        await stage.until(lambda: stage.main.calling.opened is not None, "the entry")
-        assert stage.main.calling.opened.entry.ref.name == "wait"
-        call.cancel()
 
 
 async def test_questions_of_all_servers_are_answered_from_the_board_one_after_another() -> None:
@@ -116,63 +93,6 @@ async def test_questions_of_all_servers_are_answered_from_the_board_one_after_an
         await stage.press("c")
         assert await tasks[2] == Answer("cancel")
         await home(stage)
-
-
-async def test_f4_opens_the_only_question_and_the_board_for_several() -> None:
-    async with on_stage(raw()) as stage:
-        await stage.open("echo")
-        await stage.press("a")
-        first, second = (asyncio.create_task(stage.studio.inbox.ask(form(f"{n}?"))) for n in (1, 2))
-        await stage.shows("⚑ 2 waiting")
-        await stage.press("f4")
-        await shown(stage, Board)
-        await stage.press("d")
-        await first
-        await stage.press("escape")
-        await home(stage)
-        await stage.press("f4")
-        await shown(stage, Question)
-        await stage.press("alt+d")
-        await second
-
-
-async def test_pages_and_rules_stand_on_the_board() -> None:
-    rules = (AnswerRule("decline", server="bank", kind="sampling", source="rule 1 of answers.toml"),)
-    async with on_stage(raw(), settings=Settings(answers=rules)) as stage:
-        page = InputRequest("url", "raw", "See", url="https://a.example/x", elicitation_id="e")
-        task = asyncio.create_task(stage.studio.inbox.ask(page))
-        await shown(stage, Page)
-        await stage.press("y")
-        await task
-        await home(stage)
-        await stage.press("f7")
-        await stage.shows(
-            "Pages opened  1", "a.example", "Rules that answer  1", "decline every request for a reply of bank"
-        )
-        stage.studio.inbox.completed("raw", "e")
-        await stage.until(lambda: "Pages opened" not in stage.screen_text(), "the page is gone")
-        await stage.press("G")
-        await stage.shows("It stands in rule 1 of answers.toml", str(Paths.default().answers_file))
-
-
-async def test_what_lies_under_a_dialog_is_drawn_once_a_second() -> None:
-    async with on_stage(raw()) as stage:
-        await stage.open("ask")
-        await stage.press("ctrl+j")
-        await shown(stage, Question)
-        ticks = 0
-        tick = stage.main.result.tick
-
-        def counted() -> None:
-            nonlocal ticks
-            ticks += 1
-            tick()
-
-        stage.main.result.tick = counted
-        for _ in range(20):
-            stage.main.pulse.beat()
-        assert ticks == 2
-        await stage.press("alt+d")
 
 
 # Rules
@@ -206,61 +126,7 @@ async def test_one_key_makes_a_rule_of_the_answer_just_given_and_the_next_questi
         assert any(b"answered by answers.toml" in entry.body for entry in stage.studio.trace)
 
 
-async def test_a_rule_cannot_be_written_into_a_file_that_is_no_toml() -> None:
-    async with on_stage(raw()) as stage:
-        Paths.default().answers_file.parent.mkdir(parents=True, exist_ok=True)
-        Paths.default().answers_file.write_text("[[answer")
-        await stage.press("alt+r")
-        await stage.until(lambda: any("Answer something first" in toast for toast in stage.toasts), "toast")
-        task = asyncio.create_task(stage.studio.inbox.ask(form("Who?")))
-        await shown(stage, Question)
-        await stage.press("alt+d")
-        await task
-        await stage.press("alt+r")
-        await shown(stage, RuleDialog)
-        await stage.shows('action = "decline"')
-        await stage.press("ctrl+j")
-        # Where its words are broken into lines depends on how long the name of the file is.
-        await stage.shows("TOML:", "Mend")
-        told = str(stage.app.screen.query_one(".bad", Static).content)
-        assert "is no valid TOML" in told and "Mend the file, then make the rule." in told
-        await stage.press("escape")
-        await home(stage)
-        assert len(list(stage.studio.rules)) == 0
-        assert Paths.default().answers_file.read_text() == "[[answer"
-
-
 # Many at once
-
-
-async def test_hundreds_of_questions_at_once_are_all_answered_once_while_keys_work() -> None:
-    async with on_stage(asks(), raw(), size=(80, 24)) as stage:
-        call = stage.studio.call_tool(Ref("tool", "s", "storm"), {"count": 200}, approved=True)
-        await stage.until(lambda: stage.studio.inbox.waiting("s") == 400, "all of them")
-        await shown(stage, Question)
-        await stage.shows("request 1 of 400", "⚑ 400 waiting")
-        for number, name in enumerate(("Ada", "Eve", "Bob")):
-            await stage.shows(f"request {number + 1} of 400", f"{number}?")
-            await stage.press(*name, "ctrl+j")
-        await stage.shows("request 4 of 400")
-        assert stage.studio.inbox.waiting("s") == 397
-        await stage.press("alt+d")
-        await stage.until(lambda: stage.studio.inbox.waiting("s") == 396, "four answers")
-        await stage.press("escape")
-        await home(stage)
-        assert len(stage.toasts) < 8
-        await stage.open("echo")
-        await stage.press(*"still here")
-        assert (await stage.ran()).result["content"][0]["text"] == "still here"
-        await stage.press("f4")
-        await shown(stage, Board)
-        await stage.shows("more wait their turn")
-        await stage.press("D")
-        await shown(stage, Confirm)
-        await stage.press("y")
-        answered = json.loads(text(await call.wait()))
-        assert answered == {"answered": 400, "twice": 0, "accepted": 200}  # a refused sampling request is an error
-        await stage.until(lambda: stage.studio.inbox.pending == (), "nothing waits")
 
 
 async def test_a_server_that_asks_too_often_opens_no_more_dialogs_and_is_told_of_once() -> None:
@@ -324,56 +190,6 @@ async def test_roots_are_saved_and_the_server_is_told(tmp_path: Any) -> None:
         await stage.press("alt+x", "ctrl+j")
         await home(stage)
         assert [root.uri for root in stage.studio.manager.config("s").roots] == ["http://x.example/"]
-
-
-async def test_roots_of_a_server_that_is_in_no_file_hold_for_this_run() -> None:
-    async with on_stage(asks(roots=(Root("file:///a"),))) as stage:
-        await stage.press("1", "f")
-        await shown(stage, RootsDialog)
-        await stage.shows("file:///a", "is not there")
-        await stage.press("tab", *"Name", "ctrl+j")
-        await stage.until(lambda: any("until you quit" in toast for toast in stage.toasts), "toast")
-        assert stage.studio.manager.config("s").roots == (Root("file:///a", "Name"),)
-
-
-async def test_a_root_that_cannot_be_used_is_not_taken() -> None:
-    async with on_stage(config=Config(servers={"s": asks()})) as stage:
-        await stage.press("1", "f")
-        await shown(stage, RootsDialog)
-        await stage.press(*"${NO_SUCH_VARIABLE_HERE}", "ctrl+j")
-        await stage.shows("NO_SUCH_VARIABLE_HERE is not set")
-        assert isinstance(stage.app.screen, RootsDialog)
-        assert stage.studio.manager.config("s").roots == ()
-
-
-async def test_a_question_that_goes_under_another_dialog_is_gone_when_that_one_is() -> None:
-    async with on_stage(raw()) as stage:
-        task = asyncio.create_task(stage.studio.inbox.ask(form("Who?")))
-        await shown(stage, Question)
-        await stage.press("alt+a")
-        await shown(stage, Confirm)
-        task.cancel()
-        await stage.until(lambda: not stage.studio.inbox.pending, "withdrawn")
-        await stage.press("n")
-        await home(stage)
-        again = asyncio.create_task(stage.studio.inbox.ask(form("Again?")))
-        await stage.shows("Again?")
-        await stage.press("alt+d")
-        assert await again == Answer("decline")
-
-
-async def test_what_a_server_says_does_no_harm_on_the_board() -> None:
-    async with on_stage(raw(), size=(80, 24)) as stage:
-        await stage.press("f7")
-        await shown(stage, Board)
-        nasty = "[@click=app.quit]x[/] \x1b[31m\u202e"
-        tasks = [
-            asyncio.create_task(stage.studio.inbox.ask(request))
-            for request in (form(nasty), InputRequest("url", "raw", nasty, url=nasty))
-        ]
-        await stage.shows("Waiting for you  2", "[@click=app.quit]x[/] ␛[31m⟦U+202E⟧")
-        stage.studio.inbox.decline_all("raw")
-        await asyncio.gather(*tasks)
 
 
 def test_a_file_of_another_program_is_not_written_for_roots(tmp_path: Any) -> None:

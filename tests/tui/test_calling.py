@@ -23,54 +23,6 @@ async def test_a_form_is_filled_in_and_the_result_appears() -> None:
         await stage.shows("✓ ok", "hello")
 
 
-async def test_keys_go_to_the_way_of_looking_that_is_shown() -> None:
-    async with on_stage(raw()) as stage:
-        await stage.open("echo")
-        await stage.press(*"hello")
-        await stage.ran()
-        await stage.press("f5")
-        for turn in ("right", "right", "left", "left", "right", "left"):
-            before = stage.app.focused
-            await stage.press(f"{turn}_square_bracket")
-            result = stage.main.result
-            (shown,) = (view for view in result._views.values() if view.display)
-            await stage.until(lambda view=shown.view: stage.app.focused is view, f"{result.tab} has the focus")
-            assert stage.app.focused is not before and stage.app.focused.is_on_screen
-
-
-async def test_what_is_missing_is_told_and_nothing_is_sent() -> None:
-    async with on_stage(raw()) as stage:
-        await stage.open("add")
-        await stage.press(*"4", "ctrl+j")
-        await stage.until(lambda: any(text.startswith("Not sent: b is required") for text in stage.toasts), "toast")
-        assert stage.main.calling.call is None
-        await stage.shows("1 error")
-
-
-async def test_what_fields_know_and_what_only_the_schema_knows_is_told_together() -> None:
-    async with on_stage(stdio(python_server("schema_zoo"), "zoo")) as stage:
-        await stage.open("orders.add")
-        await stage.press("ctrl+g")
-        await stage.shows("✗ is required", "3 errors")
-        payment = {"kind": "card", "number": "4"}
-        stage.main.call.body.fill({"customer": "Ada", "payment": payment})
-        await stage.press("ctrl+j")
-        await stage.shows("must match the pattern", "items", "is required", "2 errors")
-        stage.main.call.body.fill({"customer": "Ada", "payment": {**payment, "expires": "soon"}})
-        await stage.shows("2 errors, 1 warning")
-        assert stage.main.calling.call is None
-
-
-async def test_the_same_key_again_sends_what_does_not_fit() -> None:
-    async with on_stage(raw()) as stage:
-        await stage.open("add")
-        await stage.press(*"four", "ctrl+j")
-        await stage.until(lambda: stage.toasts, "toast")
-        await stage.press("ctrl+j")
-        await stage.until(lambda: stage.main.calling.call and stage.main.calling.call.outcome, "an outcome")
-        assert stage.main.calling.call.params["arguments"] == {"a": "four"}
-
-
 async def test_arguments_survive_leaving_the_tool_and_restarting_the_app() -> None:
     async with on_stage(raw()) as stage:
         await stage.open("echo")
@@ -156,21 +108,6 @@ async def test_resources_templates_and_prompts_are_read_and_got() -> None:
         await stage.press(*"Ada")
         assert isinstance(await stage.ran(), Succeeded)
         await stage.shows("Ada")
-
-
-async def test_running_nothing_says_what_to_do() -> None:
-    async with on_stage(raw()) as stage:
-        await stage.press("ctrl+j")
-        await stage.until(lambda: any("Nothing is open yet" in text for text in stage.toasts), "toast")
-
-
-async def test_a_disconnected_server_is_told_at_its_tool() -> None:
-    async with on_stage(raw()) as stage:
-        await stage.open("echo")
-        await stage.studio.manager.stop("raw")
-        await stage.shows("raw is off.")
-        await stage.press("x")
-        assert isinstance(await stage.ran(), Lost)
 
 
 async def test_the_result_of_each_entry_stays_at_hand() -> None:

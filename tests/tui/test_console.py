@@ -13,11 +13,7 @@ from mcp_studio.tui.screens.template_choice import TemplateChoice
 from mcp_studio.tui.screens.trace_dialog import TraceDialog
 from mcp_studio.tui.tracing import detail_of
 from mcp_studio.tui.views.trace_row import row
-from tests.studio_support import stdio
-from tests.support import python_server
 from tests.tui.stage import Stage, on_stage, raw
-
-STRICT = python_server("raw_echoing")
 
 
 async def console(stage: Stage) -> Console:
@@ -34,25 +30,13 @@ async def sent(stage: Stage, screen: Console) -> None:
     await stage.pilot.pause(0.15)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
-async def test_the_first_frame_is_there_to_be_sent_and_its_answer_is_shown(size: tuple[int, int]) -> None:
-    async with on_stage(raw(), size=size) as stage:
+async def test_the_first_frame_is_there_to_be_sent_and_its_answer_is_shown() -> None:
+    async with on_stage(raw(), size=(80, 24)) as stage:
         screen = await console(stage)
         await stage.shows("Console of raw", "connected, 2025-11-25", "✓ request tools/list", '"method": "tools/list"')
         await sent(stage, screen)
         await stage.shows("✓ answered after", "← result", '"tools"')
         assert [row.kind for row in screen._list.rows] == ["result"]
-
-
-async def test_what_is_no_message_is_marked_and_sent_all_the_same() -> None:
-    async with on_stage(stdio(STRICT, "strict")) as stage:
-        screen = await console(stage)
-        screen._editor.text = '{"jsonrpc": "2.0",\n "id": '
-        await stage.shows("! no JSON")
-        screen._editor.text = '{"jsonrpc": "2.0", "id": '
-        await sent(stage, screen)
-        await stage.shows("← error", "-32700")
-        assert not stage.studio.manager.status("strict").warnings
 
 
 async def test_a_template_is_found_by_typing_and_nothing_is_lost() -> None:
@@ -83,23 +67,6 @@ async def test_modern_templates_are_stamped_and_the_stamp_can_be_edited() -> Non
         screen._editor.text = screen._editor.text.replace("2026-07-28", "2099-01-01")
         await sent(stage, screen)
         await stage.shows("← error", "-32022")
-
-
-async def test_a_server_that_is_off_is_talked_to_without_a_handshake_until_the_dialog_is_left() -> None:
-    async with on_stage(raw(enabled=False)) as stage:
-        screen = await console(stage)
-        await stage.shows("^o connects without a handshake", '"initialize"')
-        await stage.press("ctrl+j")
-        await stage.until(lambda: any("not connected" in toast for toast in stage.toasts), "toast")
-        await stage.press("ctrl+o")
-        await stage.shows("connected without a handshake")
-        await sent(stage, screen)
-        await stage.shows("← result", "protocolVersion")
-        out = [entry.method for entry in stage.studio.trace if entry.direction == "out"]
-        assert out == ["initialize"]
-        bare = screen._bare
-        await stage.press("escape")
-        await stage.until(lambda: bare and bare.ended.done(), "closed")
 
 
 async def test_a_message_of_the_trace_is_edited_and_sent_again() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from mcp_studio.paths import Paths
-from mcp_studio.present.blocks import Block
 from mcp_studio.tui.panels.result_views import marks
 from mcp_studio.tui.screens import handling
 from mcp_studio.tui.views.content_view import ContentView
@@ -58,16 +57,6 @@ async def test_a_link_is_read_from_its_server() -> None:
         await stage.until(lambda: stage.main.result.has_focus_within, "focus in the result")
 
 
-async def test_a_picture_is_enlarged_and_closed_again() -> None:
-    async with on_stage(demo(), size=(100, 40)) as stage:
-        await shown(stage, "show_image")
-        await stage.press("enter")
-        await stage.until(lambda: stage.app.screen is not stage.main, "the picture")
-        await stage.shows("▀▀▀▀▀▀▀▀")
-        await stage.press("escape")
-        await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
-
-
 async def test_structured_content_that_does_not_match_is_marked_where_it_is() -> None:
     async with on_stage(demo()) as stage:
         await stage.open("show_wrong_structure")
@@ -110,16 +99,6 @@ async def test_the_page_of_a_tool_is_read_as_source_and_opened_only_when_agreed(
             assert not opened
 
 
-async def test_where_a_link_leads_stands_before_it_however_long_it_is() -> None:
-    async with on_stage(demo(), size=(80, 24)) as stage:
-        link = Block("link", uri="https://b\u00fccher.example/" + "a" * 8_000)
-        stage.main.handling.wanted("open", link)
-        await stage.shows("It leads to b\u00fccher.example.", "xn--bcher-kva.example", "has other letters")
-        asked = [str(widget.render()) for widget in stage.app.screen.query("Static")]
-        assert any("a" * 8_000 in text for text in asked), "what is agreed to is shown whole"
-        await stage.press("n")
-
-
 async def test_text_is_shown_as_it_is_until_markdown_is_wanted_which_is_remembered() -> None:
     async with on_stage(raw()) as stage:
         await stage.open("echo")
@@ -138,15 +117,3 @@ async def test_text_is_shown_as_it_is_until_markdown_is_wanted_which_is_remember
         assert stage.studio.memory.drafts.get(f"markdown:{opened.key}") is True
         await panel.on_pane_tab_chosen(panel.TabChosen(panel, "text"))
         await stage.shows("two **bold**")
-
-
-async def test_a_result_that_comes_while_the_app_is_left_is_no_mistake_of_ours() -> None:
-    async with on_stage(demo()) as stage:
-        await stage.open("show_markdown")
-        call = stage.studio.call_tool(stage.main.calling.opened.entry.ref, {})
-        await call.wait()
-        opened, panel = stage.main.calling.opened, stage.main.result
-        stage.app.exit(0)
-        await stage.until(lambda: not panel.is_attached, "the app has gone")
-        panel.show(opened, call)
-        assert stage.app.failure is None

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 from mcp_studio.config.load import load
-from mcp_studio.config.model import Config, ServerConfig, Settings, Source
+from mcp_studio.config.model import Config
 from mcp_studio.paths import Paths
 from mcp_studio.tui.screens.import_dialog import ImportDialog
 from mcp_studio.tui.screens.palette import Palette
@@ -49,30 +49,6 @@ async def test_a_pasted_command_is_read_tested_saved_and_connected() -> None:
         assert written["servers"]["raw"]["command"] == sys.executable
 
 
-async def test_a_snippet_of_several_servers_adds_them_all() -> None:
-    async with on_stage() as stage:
-        snippet = '{"mcpServers": {"one": {"command": "no-such-1"}, "two": {"url": "http://127.0.0.1:9/mcp"}}}'
-        await add_dialog(stage, snippet)
-        await stage.shows("2 servers: one, two")
-        await stage.press("ctrl+j")
-        await stage.until(lambda: stage.studio.manager.names() == ("one", "two"), "both")
-
-
-async def test_what_cannot_be_read_is_told_and_stays() -> None:
-    async with on_stage() as stage:
-        dialog = await add_dialog(stage, '{"mcpServers": {')
-        await stage.shows("looks like JSON, but is not valid")
-        assert dialog._paste.text == '{"mcpServers": {'
-
-
-async def test_testing_tells_why_a_server_cannot_be_reached() -> None:
-    async with on_stage() as stage:
-        await add_dialog(stage, "no-such-program --really")
-        await stage.shows("Ready to")
-        await stage.press("ctrl+t")
-        await stage.shows("✗ There is no command no-such-program")
-
-
 async def test_a_name_that_is_taken_is_refused_and_a_secret_in_clear_is_warned_about() -> None:
     async with on_stage(raw()) as stage:
         dialog = await add_dialog(stage, f"API_TOKEN=abcdef123456 {COMMAND}")
@@ -108,13 +84,6 @@ async def test_removing_asks_first_and_takes_the_entry_out_of_the_file() -> None
         await stage.press("y")
         await stage.until(lambda: stage.studio.manager.names() == ("kept",), "removed")
         assert "gone" not in config_file().read_text()
-
-
-async def test_a_server_of_somebody_elses_file_is_not_edited_here() -> None:
-    server = ServerConfig("theirs", command="x", source=Source("file", "/tmp/mcp.json"))
-    async with on_stage(server) as stage:
-        await stage.press("1", "e")
-        await stage.until(lambda: any("theirs comes from /tmp/mcp.json" in text for text in stage.toasts), "toast")
 
 
 def test_servers_of_other_clients_are_shown_and_taken_over(home: Path) -> None:
@@ -218,8 +187,3 @@ async def test_what_is_running_tells_what_of_the_configuration_was_not_used() ->
         await stage.press("y")
         await stage.shows("Copied")
         assert f"kept  {place}\n" in stage.app.clipboard
-
-
-async def test_a_theme_called_like_one_of_textuals_is_ours() -> None:
-    async with on_stage(settings=Settings(theme="gruvbox")) as stage:
-        assert stage.app.theme_variables["block-cursor-background"] == "#504945"

@@ -10,14 +10,12 @@ from typing import Any, cast
 import pytest
 from textual.app import App, ComposeResult
 from textual.binding import Binding
-from textual.events import Event, Key, MouseDown, MouseUp, Paste
-from textual.geometry import Offset
+from textual.events import Event, Key, Paste
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
 from mcp_studio.tui.form.area import AreaEditor
-from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.key_order import KeyOrder
 from tests.support import wait_until
 from tests.tui.stage import Stage, on_stage, raw, run
@@ -35,11 +33,6 @@ def at_once(app: App[Any], *done: str | Event) -> None:
                 app.post_message(Key({"/": "slash"}.get(letter, letter), letter))
 
 
-def clicked(x: int, y: int) -> tuple[Event, ...]:
-    """A click at this place of the screen."""
-    return tuple(kind(None, x, y, 0, 0, 1, False, False, False, x, y) for kind in (MouseDown, MouseUp))
-
-
 def staged(do: Callable[[Stage], Coroutine[Any, Any, None]]) -> None:
     async def main() -> None:
         async with on_stage(raw()) as stage:
@@ -48,39 +41,12 @@ def staged(do: Callable[[Stage], Coroutine[Any, Any, None]]) -> None:
     run(main())
 
 
-async def json_tab(stage: Stage) -> JsonEditor:
-    await stage.open("add")
-    await stage.press("ctrl+pagedown")
-    await stage.until(lambda: stage.main.call.tab == "json" and stage.main.call.body.typing, "the JSON")
-    return stage.main.call.body.json
-
-
-def test_what_is_pasted_does_not_overtake_the_key_before_it() -> None:
-    async def do(stage: Stage) -> None:
-        editor = await json_tab(stage)
-        at_once(stage.app, "^end", Paste('"id": '), "x", Paste("y"), "^home", "z")
-        await stage.until(lambda: "z" in editor.text, "the last key")
-        assert editor.text == 'z{}"id": xy'
-
-    staged(do)
-
-
 def test_a_key_that_calls_does_not_overtake_what_is_pasted_before_it() -> None:
     async def do(stage: Stage) -> None:
         await stage.open("echo")
         at_once(stage.app, Paste("pasted"), "^ctrl+j")
         await stage.until(lambda: stage.main.calling.call and stage.main.calling.call.outcome, "an outcome")
         assert stage.main.calling.call.outcome.result["content"][0]["text"] == "pasted"
-
-    staged(do)
-
-
-def test_what_is_typed_after_the_key_of_a_tab_is_typed_there() -> None:
-    async def do(stage: Stage) -> None:
-        await stage.open("add")
-        at_once(stage.app, "^ctrl+pagedown", "^end", "x")
-        await stage.until(lambda: stage.main.call.tab == "json" and stage.main.call.body.json.text != "{}", "a letter")
-        assert stage.main.call.body.json.text == "{}x"
 
     staged(do)
 
@@ -98,7 +64,7 @@ def test_what_is_typed_after_the_key_that_opens_a_tool_is_typed_into_its_form() 
 
 @pytest.mark.parametrize(
     ("pane", "key", "field"),
-    [("catalog", "^ctrl+p", Input), ("servers", "c", AreaEditor), ("trace", "M", Input), ("trace", "^slash", Input)],
+    [("catalog", "^ctrl+p", Input), ("servers", "c", AreaEditor), ("trace", "^slash", Input)],
 )
 def test_what_is_typed_after_the_key_of_a_line_or_dialog_is_typed_there(
     pane: str, key: str, field: type[Input] | type[AreaEditor]
@@ -110,71 +76,6 @@ def test_what_is_typed_after_the_key_of_a_line_or_dialog_is_typed_there(
         await stage.until(lambda: isinstance(stage.app.focused, field), "there is something to type into")
         line = cast("Input | AreaEditor", stage.app.focused)
         await stage.until(lambda: (line.value if isinstance(line, Input) else line.text).startswith("themes"), "all")
-
-    staged(do)
-
-
-def test_a_search_takes_what_is_typed_after_its_key() -> None:
-    async def do(stage: Stage) -> None:
-        await stage.open("add")
-        await stage.press("ctrl+pagedown", "ctrl+pagedown")
-        await stage.until(lambda: stage.main.call.tab == "schema" and stage.main.call.has_focus_within, "the schema")
-        at_once(stage.app, "/numb", Paste("er"), "^enter", "/", "x")
-        line = stage.main.call.body.schema.query_one(Input)
-        await stage.until(lambda: line.value == "x", "what was typed last")
-        assert stage.main.call.tab == "schema"
-
-    staged(do)
-
-
-def test_a_click_does_not_take_the_focus_from_keys_that_were_typed_before_it() -> None:
-    async def do(stage: Stage) -> None:
-        await stage.open("echo")
-        where = stage.main.trace.region.offset + Offset(3, 2)
-        at_once(stage.app, "abc", *clicked(where.x, where.y))
-        await stage.until(lambda: stage.main.trace.has_focus_within, "the focus is where the click was")
-        await stage.until(lambda: stage.main.calling.opened.value == {"text": "abc"}, "what was typed")
-
-    staged(do)
-
-
-def test_what_is_typed_after_a_click_is_typed_into_what_it_opens() -> None:
-    async def do(stage: Stage) -> None:
-        stage.main.go_to(stage.main.trace)
-        await stage.shows("r echo")
-        row = next(row for row, line in enumerate(stage.screen_text().split("\n")) if "r echo" in line)
-        at_once(stage.app, *clicked(4, row), *clicked(4, row), "hello", Paste(" you"))
-        await stage.until(lambda: stage.main.calling.opened is not None, "it is open")
-        await stage.until(lambda: stage.main.calling.opened.value == {"text": "hello you"}, "what was typed")
-
-    staged(do)
-
-
-def test_what_is_opened_is_not_seen_before_it_has_the_focus() -> None:
-    async def do(stage: Stage) -> None:
-        main = stage.main
-        entry = stage.studio.catalog.entries("tool")[0]
-        opening = asyncio.create_task(main.calling.open(entry, go=True))
-        while not opening.done():
-            seen = "echo" in str(main.call.border_title) or "Gives back" in stage.screen_text()
-            assert not seen or main.call.has_focus_within
-            await asyncio.sleep(0)  # one turn of the loop
-        assert "echo" in str(main.call.border_title) and main.call.body.form.has_focus_within
-
-    staged(do)
-
-
-def test_what_is_typed_after_the_tab_of_a_result_goes_to_its_viewer() -> None:
-    async def do(stage: Stage) -> None:
-        await stage.open("echo")
-        await stage.press("a")
-        await stage.ran()
-        await stage.shows("· request")
-        stage.main.go_to(stage.main.result)
-        await stage.pilot.pause()
-        at_once(stage.app, "^ctrl+pagedown", "^ctrl+pagedown", "/ech", Paste("o"))
-        await stage.until(lambda: stage.main.result.tab == "raw", "the tab")
-        await stage.until(lambda: getattr(stage.app.focused, "value", "") == "echo", "what was typed")
 
     staged(do)
 
@@ -242,14 +143,3 @@ async def test_a_slow_machine_does_not_change_the_order_and_a_widget_that_hangs_
         assert app.heard == heard
         for worker in app.query(Slow):
             worker._task.cancel()  # type: ignore[union-attr]
-
-
-async def test_none_of_many_keys_is_lost() -> None:
-    many = 5_000
-
-    app = Ordered()
-    async with app.run_test() as pilot:
-        await pilot.pause()
-        at_once(app, "x" * many, "^ctrl+j")
-        await wait_until(lambda: "note" in app.heard, 150, "the last key")
-        assert app.heard == ["told"] * many + ["note"]

@@ -12,9 +12,7 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.dialog import DEAF
 from mcp_studio.tui.screens.question import Question
-from tests.support import python_server
 from tests.tui.stage import Stage, on_stage, raw
-from tests.walker import studio
 
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 
@@ -41,23 +39,6 @@ async def test_alt_keys_of_every_kind_of_terminal_answer_and_are_not_typed() -> 
             await typed(stage, sequence)
             assert await asking == Answer(action)
             assert request.draft == {"name": "A"}
-
-
-def test_alt_t_changes_the_theme_while_a_field_has_the_focus() -> None:
-    with studio("--", *python_server("raw_server")) as walker:
-        walker.shows("w add", "following")
-        walker.go("enter", "text")
-        walker.press(b"\x1bt")
-        walker.shows("Theme")
-
-
-async def test_letters_that_come_at_once_after_the_filter_key_are_typed_into_the_filter() -> None:
-    async with on_stage(raw()) as stage:
-        for name in ("catalog", "trace"):
-            pane = stage.main.pane(name)
-            stage.main.go_to(pane)
-            await typed(stage, "/a/sk")
-            await stage.until(lambda pane=pane: pane.filter.text == "a/sk", f"the words in the {name}")
 
 
 async def test_a_letter_alone_declines_no_question() -> None:

@@ -26,34 +26,6 @@ def rows(stage: Stage) -> list[str]:
     return [row.text for row in stage.app.screen._list.rows]
 
 
-async def test_messages_are_shown_as_they_come_the_newest_under_the_cursor() -> None:
-    async with on_stage(changing(), size=(80, 24)) as stage:
-        await stage.press("1", "l")
-        await stage.shows("No log messages.", "No level is asked for.", "Log of s · all levels")
-        await log(stage, level="warning", data={"disk": "full", "free": 0}, logger="fs")
-        await stage.shows("warning", 'fs: {"disk":"full","free":0}', '"free": 0', "following")
-        for number in range(40):
-            await log(stage, data=f"line {number}")
-        await stage.shows("line 39", "41 shown")
-        assert stage.app.screen._list.row.text == "line 39"
-
-
-async def test_who_moves_away_from_the_newest_stays_there_until_following_again() -> None:
-    async with on_stage(changing()) as stage:
-        for number in range(5):
-            await log(stage, data=f"line {number}")
-        await stage.press("f3")
-        await stage.shows("line 4")
-        await stage.press("k")
-        await stage.shows("f follows")
-        await log(stage, data="line 5")
-        await stage.shows("line 5")
-        assert stage.app.screen._list.row.text == "line 3"
-        await stage.press("f")
-        assert stage.app.screen._list.row.text == "line 5"
-        await stage.shows("following")
-
-
 async def test_levels_words_and_servers_filter() -> None:
     async with on_stage(changing("a"), changing("b")) as stage:
         for server in ("a", "b"):
@@ -78,18 +50,6 @@ async def test_levels_words_and_servers_filter() -> None:
         await stage.until(lambda: stage.app.screen is stage.main, "closed")
 
 
-async def test_lines_of_standard_error_stand_between_the_messages_where_they_are_wanted() -> None:
-    async with on_stage(stdio(python_server("sdk_everything"), "e"), changing()) as stage:
-        await log(stage, data="first")
-        await stage.studio.call_tool(Ref("tool", "e", "stderr"), {"text": "from stderr"}, approved=True).wait()
-        await log(stage, data="last")
-        await stage.press("f3")
-        await stage.until(lambda: rows(stage) == ["first", "last"], "without")
-        await stage.press("e")
-        await stage.until(lambda: rows(stage) == ["first", "from stderr", "last"], "with")
-        await stage.shows("stderr")
-
-
 async def test_another_level_is_asked_for_and_what_that_means_is_said() -> None:
     async with on_stage(changing()) as stage:
         await stage.press("1", "l", "a", "end", "enter")
@@ -110,10 +70,3 @@ async def test_enter_shows_the_message_in_the_trace_and_y_copies_it() -> None:
         await stage.press("enter")
         await stage.until(lambda: isinstance(stage.app.screen, TraceDialog), "trace")
         await stage.shows("notifications/message")
-
-
-async def test_hostile_text_of_a_message_is_made_visible() -> None:
-    async with on_stage(changing()) as stage:
-        await log(stage, level="\x1b[31m", data="a\x1b]0;x\x07\nb\u202ec", logger="[red]l\x9b")
-        await stage.press("1", "l")
-        await stage.shows("␛]0;x␇", "⟦U+202E⟧", "[red]l")

@@ -8,7 +8,6 @@ from mcp_studio.call.call import Lost
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.tui.panels.mortem_card import MortemCard
 from mcp_studio.tui.screens.mortem_dialog import MortemDialog
-from mcp_studio.tui.screens.stray_dialog import StrayDialog
 from tests.studio_support import stdio
 from tests.support import python_server
 from tests.tui.stage import on_stage
@@ -56,48 +55,3 @@ async def test_a_server_that_dies_elsewhere_is_told_once_and_its_card_opens_from
         await stage.until(lambda: stage.main.trace.table.message is not None)
         assert stage.main.trace.table.message.number == supervisor.mortems[-1].last
         assert "(m)" not in stage.screen_text()
-
-
-async def test_stray_lines_are_counted_on_the_row_and_explained_one_by_one() -> None:
-    async with on_stage(faulty("stray"), size=(120, 36)) as stage:
-        await stage.shows("≠")
-        stage.main.go_to(stage.main.servers)
-        await stage.press("s")
-        await stage.until(lambda: isinstance(stage.app.screen, StrayDialog))
-        await stage.shows("besides the protocol", "before", "In Python the usual cause is")
-        number = stage.app.screen._list.row.entry.number
-        await stage.press("enter")
-        await stage.until(lambda: not isinstance(stage.app.screen, StrayDialog))
-        assert stage.main.trace.table.message.number == number
-
-
-async def test_a_server_that_never_ended_says_so() -> None:
-    async with on_stage(stdio(python_server("raw_server"), "s")) as stage:
-        stage.main.go_to(stage.main.servers)
-        await stage.press("m")
-        await stage.until(lambda: stage.toasts)
-        assert "has not ended" in stage.toasts[0]
-
-
-async def test_the_trace_tells_of_endings_and_stray_lines_without_their_server() -> None:
-    async with on_stage(faulty("dies-at-start"), raw_strays()) as stage:
-        panel = stage.main.trace
-        stage.main.go_to(panel)
-        await stage.press("x")
-        await stage.until(lambda: isinstance(stage.app.screen, MortemDialog))
-        await stage.shows("How s ended", "fatal: no licence file")
-        await stage.press("r")
-        await stage.until(lambda: any("own pane" in toast for toast in stage.toasts))
-        await stage.press("enter")
-        await stage.until(lambda: panel.table.message and panel.table.message.kind == "note")
-        assert b"ended with exit code 3" in panel.table.message.body
-        number = next(one.number for one in stage.studio.trace if one.server == "t")
-        assert panel.table.go_to_number(number)
-        await stage.press("X")
-        await stage.until(lambda: isinstance(stage.app.screen, StrayDialog))
-        await stage.shows("In Python the usual cause is")
-
-
-def raw_strays() -> Any:
-    """A server that prints."""
-    return stdio(python_server("raw_faults", "--fault", "stray"), "t")

@@ -81,28 +81,6 @@ async def test_a_call_that_needs_a_page_is_sent_again_when_the_person_says_so(op
         assert call.sendings == 2
 
 
-async def test_the_servers_word_closes_the_page_and_sends_the_call_again(opened: Callable[[], list[str]]) -> None:
-    async with on_stage(asks()) as stage:
-        call = await called(stage, "locked")
-        await stage.press("o")
-        await stage.shows("waiting for the server's word")
-        stage.studio.inbox.completed("bank", "e2")
-        assert text(await call.wait()) == '"open"'
-        await stage.until(lambda: any("the call is sent again" in toast for toast in stage.toasts), "toast")
-        await stage.until(lambda: stage.app.screen is stage.main, "main screen")
-
-
-async def test_decline_and_cancel_open_nothing(opened: Callable[[], list[str]]) -> None:
-    async with on_stage(asks()) as stage:
-        for key, action in ("d", "decline"), ("c", "cancel"):
-            call = await called(stage, "page")
-            await stage.press(key)
-            assert f'"action": "{action}"' in text(await call.wait())
-            assert opened() == []
-            await stage.until(lambda: stage.app.screen is stage.main, "main screen")
-            stage.app._letter_at = 0.0  # the next one does not open while somebody types
-
-
 @pytest.mark.usefixtures("no_browser")
 async def test_without_a_browser_the_address_is_copied_and_that_is_consent() -> None:
     async with on_stage(asks()) as stage:
@@ -144,15 +122,6 @@ async def test_a_host_of_other_letters_is_shown_in_both_forms() -> None:
     async with on_stage(asks()) as stage:
         task = await asked(stage, "https://b\u0430nk.example/")
         await stage.shows("b\u0430nk.example", "xn--bnk-6cd.example", "mixes letters of several scripts")
-        await stage.press("d")
-        await task
-
-
-async def test_a_long_address_can_be_read_to_its_end_on_a_small_screen() -> None:
-    async with on_stage(asks(), size=(80, 24)) as stage:
-        task = await asked(stage, "https://bank.example/" + "x" * 4_000 + "/end")
-        await stage.press("G")
-        await stage.shows("xxx/end")
         await stage.press("d")
         await task
 

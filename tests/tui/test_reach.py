@@ -8,44 +8,14 @@ import pytest
 from rich.cells import cell_len
 from textual.content import Content
 
-from mcp_studio.safetext import hidden_in
 from mcp_studio.tui.actions import Scope, scoped, spell
 from mcp_studio.tui.screens.help import Help
-from mcp_studio.tui.screens.server_details import ServerDetails
-from mcp_studio.tui.screens.template_choice import TemplateChoice
 from mcp_studio.tui.views.hanging import hang
 from mcp_studio.tui.views.virtual_list import VirtualList
 from tests.studio_support import stdio
-from tests.tui.stage import on_stage, raw, run
+from tests.tui.stage import on_stage, raw
 
 SMALL = (80, 24)
-
-
-async def test_the_cursor_of_many_servers_stays_on_screen_and_passes_their_reasons() -> None:
-    names = [stdio(("no-such-program",), f"bad{number}") for number in range(6)]
-    async with on_stage(raw(), *names, size=SMALL) as stage:
-        servers = stage.main.servers
-        await stage.press("1", "G")
-        await stage.shows("bad5")
-        assert servers.current == "bad5" and "PATH" in stage.screen_text()
-        seen = [servers.current]
-        for _ in range(6):
-            await stage.press("k")
-            seen.append(servers.current)
-        assert seen == ["bad5", "bad4", "bad3", "bad2", "bad1", "bad0", "raw"]
-        await stage.shows("● raw")
-
-
-async def test_the_end_of_a_long_list_in_a_dialog_is_seen() -> None:
-    async with on_stage(raw(), size=SMALL) as stage:
-        await stage.press("1", "c")
-        await stage.shows("Console of raw")
-        await stage.press("ctrl+t")
-        await stage.until(lambda: isinstance(stage.app.screen, TemplateChoice), "templates")
-        await stage.press("pagedown", "pagedown", "pagedown", "pagedown")
-        last = stage.app.screen.query_one(VirtualList)
-        assert last.cursor == last.row_count - 1 > 14
-        await stage.shows(last.row.name)
 
 
 def test_rows_that_belong_to_another_are_passed_and_a_click_on_them_is_one_on_that() -> None:
@@ -86,63 +56,6 @@ async def test_the_help_key_lists_the_keys_of_a_dialog_and_closes_again() -> Non
         await stage.until(lambda: any("keys of its own: F1" in toast for toast in stage.toasts), "a reason")
 
 
-async def test_a_click_on_a_key_in_the_border_of_a_dialog_presses_it() -> None:
-    async with on_stage(raw(), size=SMALL) as stage:
-        await stage.press("1", "l")
-        await stage.shows("m Show level")
-        lines = stage.screen_text().splitlines()
-        row = next(number for number, line in enumerate(lines) if "m Show level" in line)
-        await stage.pilot.click(offset=(lines[row].index("Show level"), row))
-        await stage.shows("The least level that is shown")
-        lines = stage.screen_text().splitlines()
-        row = next(number for number, line in enumerate(lines) if "enter Choose   esc Back" in line)
-        await stage.pilot.click(offset=(lines[row].index("Back"), row))
-        await stage.shows("m Show level")
-        await stage.pilot.click(offset=(lines[row].index("Back"), 3))
-        await stage.shows("m Show level")
-
-
-async def test_escape_in_the_trace_ends_its_filter_first() -> None:
-    async with on_stage(raw(), size=SMALL) as stage:
-        trace = stage.main.trace
-        await stage.press("f8", "slash", *"zzz", "enter")
-        await stage.shows("No message has all of this")
-        await stage.press("escape")
-        await stage.until(lambda: not trace.filter.text and trace.table.row_count, "all messages")
-        assert stage.main.has_class("-trace")
-        await stage.press("slash", *"zzz", "enter", "f8")
-        await stage.until(lambda: not stage.main.has_class("-trace"), "the trace put away")
-
-
-async def test_going_to_the_catalog_goes_to_its_list_though_a_filter_stands_there() -> None:
-    async with on_stage(raw()) as stage:
-        await stage.press("slash", *"ech", "enter")
-        await stage.shows("raw.echo")
-        await stage.press("f6")
-        assert stage.app.focused is stage.main.catalog.list
-
-
-def test_copying_tells_that_signs_stand_for_characters_that_are_copied() -> None:
-    async def main() -> None:
-        async with on_stage(raw()) as stage:
-            stage.app.copy("plain\n\ttext")
-            stage.app.copy("a\x1b[31mred")
-            await stage.until(lambda: len(stage.toasts) == 2, "two messages")
-            assert ["as they are" in toast for toast in stage.toasts] == [False, True]
-
-    run(main())
-    assert not hidden_in("a\tb\r\nc\nd") and hidden_in("a\u202eb")
-
-
-async def test_the_same_words_are_told_once_while_they_are_on_screen() -> None:
-    async with on_stage(size=SMALL) as stage:
-        await stage.shows("n New")
-        assert "On/off" not in stage.screen_text()
-        await stage.press("enter", "enter", "c")
-        await stage.until(lambda: stage.toasts, "a reason")
-        assert stage.toasts == ["There is no server yet; n adds one."]
-
-
 def test_long_lines_go_on_below_where_their_value_began() -> None:
     text = Content("  key     a value that is long\nplain words that are long\n\n  x")
     assert hang(text, 20).plain.split("\n") == [
@@ -150,16 +63,6 @@ def test_long_lines_go_on_below_where_their_value_began() -> None:
     ]  # fmt: skip
     assert hang(text, 80).plain == text.plain
     assert all(cell_len(line) <= 9 for line in hang(Content("  名前名前名前 x"), 9).plain.split("\n"))
-
-
-async def test_details_are_wrapped_anew_when_the_terminal_changes() -> None:
-    async with on_stage(raw(), size=(120, 36)) as stage:
-        await stage.press("1", "enter")
-        await stage.until(lambda: isinstance(stage.app.screen, ServerDetails), "details")
-        await stage.pilot.resize_terminal(60, 20)
-        await stage.shows("raw is connected")
-        await stage.press("escape")
-        await stage.until(lambda: stage.app.screen is stage.main, "main screen")
 
 
 async def test_servers_are_narrowed_by_name_address_or_state_and_esc_goes_back() -> None:

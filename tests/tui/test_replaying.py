@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.tui.replay_acts import edit
-from mcp_studio.tui.replaying import Shown
 from mcp_studio.tui.screens.approval import Approval
-from mcp_studio.tui.screens.confirm import Confirm
 from mcp_studio.tui.screens.replay import ReplayDialog
 from mcp_studio.tui.screens.replay_choice import ReplayChoice
 from mcp_studio.tui.screens.row_diff import RowDiff
@@ -84,27 +81,3 @@ async def test_many_are_sent_to_another_server_and_asked_about_or_approved() -> 
         await stage.until(lambda: isinstance(choice := stage.app.screen, ReplayChoice) and choice.how.row_count)
         assert isinstance(choice := stage.app.screen, ReplayChoice)
         assert choice.how.row is not None and not choice.how.row.approved, "each time anew"
-
-
-async def test_what_cannot_be_sent_again_is_said_in_words() -> None:
-    async with on_stage(raw(), size=(80, 24)) as stage:
-        stage.main.go_to(stage.main.trace)
-        await stage.until(lambda: stage.main.trace.table.row_count > 4)
-        await stage.press("g", "R")
-        await stage.until(lambda: any("sent whenever" in toast or "no request" in toast for toast in stage.toasts))
-        await stage.press("P")
-        await stage.until(lambda: isinstance(stage.app.screen, ReplayChoice))
-        await stage.studio.manager.stop("raw")
-        await stage.press("enter")
-        await stage.shows("raw is not connected here")
-        await stage.press("escape")
-        await stage.until(lambda: stage.app.screen is stage.main)
-
-
-async def test_a_question_that_came_up_before_a_call_is_edited_is_put_off() -> None:
-    async with on_stage(raw()) as stage:
-        entry, answers = stage.studio.trace.entry(await called(stage, "echo", text="hello")), list[bool | None]()
-        await stage.app.push_screen(Confirm("Really", "Really?"), answers.append)
-        edit(stage.app, Shown(stage.studio.trace, entry))
-        await stage.until(lambda: stage.app.screen is stage.main, "the form")
-        await stage.until(lambda: answers == [None], "no answer")

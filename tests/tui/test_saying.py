@@ -4,25 +4,10 @@ from __future__ import annotations
 
 import time
 
-from textual.widgets._toast import Toast
-
 from mcp_studio.errors import UsageError
-from mcp_studio.tui.late import server_details
 from mcp_studio.tui.panels.servers import ServersPanel
 from mcp_studio.tui.saying import Saying
 from tests.tui.stage import on_stage, raw
-
-
-async def test_a_message_whose_time_ends_while_it_is_drawn_anew_does_not_stop_the_studio() -> None:
-    """As when another screen comes up in that moment: a timer of less than no time would never give way."""
-
-    async with on_stage() as stage:
-        over = Saying("It was said.", raised_at=time.time() - 1, timeout=0.9)
-        toast = Toast(over)
-        await stage.app.screen.mount(toast)
-        await stage.until(lambda: not toast.is_attached, "it is gone")
-        stage.app.say("And now this.")
-        await stage.told("And now this.")
 
 
 def test_a_message_is_over_when_its_time_is() -> None:
@@ -40,15 +25,6 @@ async def test_what_is_asked_for_on_a_server_that_was_removed_a_moment_ago_is_to
         await stage.told("There is no server 'raw'.")
         await stage.press("f12")
         await stage.shows("mcp-studio")
-
-
-async def test_details_of_a_server_that_is_removed_as_they_open_close_again() -> None:
-    async with on_stage(raw()) as stage:
-        stage.main.serving.details("raw")
-        await stage.studio.manager.remove("raw")
-        await stage.until(lambda: stage.app.screen is stage.main and stage.app.failure is None, "the main screen")
-        await stage.app.push_screen(server_details(stage.studio, "raw"))
-        await stage.until(lambda: stage.app.screen is stage.main and stage.app.failure is None, "the main screen")
 
 
 async def test_what_work_in_the_background_cannot_do_is_told() -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
-from unittest.mock import patch
 
 from textual.events import Key
 from textual.widgets import Input
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Settings
-from mcp_studio.search.method import Found
 from mcp_studio.tui.screens.search_palette import SearchPalette
 from tests.tui.stage import Stage, on_stage, raw
 
@@ -63,41 +61,6 @@ async def test_it_opens_finds_opens_and_offers_the_last_question_again() -> None
         assert stage.main.catalog.has_focus_within
 
 
-async def test_what_is_typed_ahead_is_what_enter_opens() -> None:
-    async with on_stage(raw("alpha"), settings=WORDS) as stage:
-        stage.app.simulate_key("ctrl+f")
-        await type_all(stage, "adds two\n")
-        await stage.until(lambda: stage.main.calling.opened, "it is open")
-        assert stage.main.calling.opened.entry.ref.name == "add"
-        # In a field `:` is text; the palette is among the commands as well.
-        field = stage.app.focused
-        await stage.press("colon")
-        assert isinstance(field, Input) and field.value == ":"
-        await stage.press("ctrl+p")
-        await type_all(stage, "search everything\n")
-        await stage.until(lambda: isinstance(stage.app.screen, SearchPalette), "the palette")
-
-
-async def test_enter_before_all_is_taken_up_waits_for_the_best() -> None:
-    async with searching() as stage:
-        await stage.shows("Search 12 tools")
-        index, pending = stage.studio.index, 3
-        asked = index.ask
-
-        async def ask(*given: Any, **more: Any) -> Found:
-            found = await asked(*given, **more)
-            return found._replace(hits=found.hits[-1:], pending=pending) if pending else found
-
-        with patch.object(index, "ask", ask):
-            await type_all(stage, "echo\n")
-            await stage.shows("3 entries still being taken up")
-            assert hits(stage) == ["beta.echo"]
-            pending = 0
-            index.changed.emit(None)
-            await stage.until(lambda: stage.main.calling.opened, "it is open")
-        assert stage.main.calling.opened.entry.ref == Ref("tool", "alpha", "echo")
-
-
 async def test_running_asks_for_what_is_missing_and_else_runs() -> None:
     async with searching(raw("alpha")) as stage:
         await type_all(stage, "adds two")
@@ -139,25 +102,3 @@ async def test_ways_servers_and_kinds_are_changed_by_keys_shown_and_kept() -> No
         await stage.shows("alpha · resources")
         await stage.press("ctrl+s")
         await stage.shows("all servers · resources")
-
-
-async def test_what_changes_meanwhile_leaves_the_cursor_where_it_is() -> None:
-    async with searching() as stage:
-        await type_all(stage, "echo")
-        await stage.until(lambda: len(hits(stage)) == 2, "two hits")
-        await stage.press("down", "alt+m")
-        await stage.told("Copied mcp__beta__echo")
-        assert stage.app.clipboard == "mcp__beta__echo"
-        await stage.studio.manager.remove("alpha")
-        await stage.until(lambda: hits(stage) == ["beta.echo"], "one is gone")
-        await stage.press("alt+c")
-        await stage.until(lambda: stage.app.clipboard == "beta.echo", "its name")
-        await stage.press("alt+i")
-        await stage.shows("protocol")
-        await stage.press("escape", "alt+s")
-        await stage.until(lambda: stage.main.servers.has_focus_within, "its server")
-        await stage.studio.manager.remove("beta")
-        await stage.press("ctrl+f")
-        await stage.shows("There is nothing to search yet.")
-        await stage.press("enter")
-        await stage.told("Nothing is found")

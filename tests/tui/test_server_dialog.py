@@ -14,7 +14,6 @@ from mcp_studio.config.load import load
 from mcp_studio.config.model import Source
 from mcp_studio.config.save import put_server
 from mcp_studio.paths import Paths
-from mcp_studio.tui.screens.server_details import ServerDetails
 from mcp_studio.tui.screens.server_dialog import ServerDialog
 from mcp_studio.vault import keyring
 from mcp_studio.vault.keyring import forget_memory
@@ -62,70 +61,6 @@ async def test_a_version_is_pinned_on_a_small_screen_and_the_server_speaks_it() 
     assert saved("raw")["capabilities"] == {"roots": {}}
 
 
-async def test_lines_are_taken_apart_and_what_is_typed_outlives_a_paste() -> None:
-    async with on_stage() as stage:
-        dialog = await dialog_of(stage, "n")
-        await stage.press("tab", *"mine", "tab", "tab", *"npx -y 'a b'", "tab")
-        assert dialog.form.get_at(("connect",)) == {"command": "npx", "args": ["-y", "a b"]}
-        assert place(dialog) == ("connect", "args")
-        stage.app.screen.focused.post_message(Paste("--x '1 2'"))  # type: ignore[union-attr]
-        await stage.until(lambda: dialog.form.get_at(("connect", "args", 3)) == "1 2", "on the list")
-        await stage.press("alt+o")
-        stage.app.screen.focused.post_message(Paste("--in one"))  # type: ignore[union-attr]
-        await stage.until(lambda: dialog.form.get_at(("connect", "args", 5)) == "one", "in an item")
-        await stage.press("ctrl+z")
-        assert dialog.form.get_at(("connect", "args", 4)) == "--in one"
-
-        dialog._paste.text = "https://far.example/mcp"
-        await stage.shows("○ command  ● URL", "https://far.example/mcp", "headers", "Ready to")
-        assert dialog.form.get_at(("name",)) == "mine" and "cwd" not in stage.screen_text()
-        await stage.press("ctrl+z")
-        await stage.shows("● command  ○ URL", "mine")
-
-        dialog.form.put_value(("connect",), {"command": ""})
-        dialog.form.focus_field("/connect/command")
-        await stage.press(*"wss://h/", "tab")
-        assert dialog.form.get_at(("connect",)) == {"url": "wss://h/"}
-
-
-async def test_secrets_are_masked_and_references_are_not() -> None:
-    server = raw("raw", source=Source("user", str(Paths.default().config_file)))
-    async with on_stage(server) as stage:
-        dialog = await dialog_of(stage, "e")
-        for name, text in (("API_TOKEN", "hunter2-hunter2"), ("OTHER_TOKEN", "${keyring:other}"), ("PLAIN", "p1")):
-            dialog.form.put_value(("connect", "env", name), text)
-        await stage.shows("API_TOKEN", "•••", "${keyring:other}", "p1", "stands in the file in clear")
-        assert "hunter2" not in stage.screen_text()
-        await stage.press("ctrl+t")
-        await stage.until(lambda: place(dialog) == ("connect", "env", "OTHER_TOKEN"), "what the keyring lacks")
-
-
-async def test_what_is_wrong_is_told_where_it_stands() -> None:
-    async with on_stage() as stage:
-        dialog = await dialog_of(stage, "n")
-        await stage.press("ctrl+j")
-        await stage.shows("✗ name: is required.")
-        assert place(dialog) == ("name",)
-        await stage.press(*"s", "tab", "right", "tab", *"ftp://x", "ctrl+t")
-        await stage.shows("It begins with http://")
-        assert place(dialog) == ("connect", "url")
-        dialog.form.put_value(("protocol", "client_info"), {"icons": [None]})
-        dialog.form.put_value(("connect", "url"), "http://x")
-        await stage.press("ctrl+j")
-        await stage.shows("the file has no way to say it")
-        assert place(dialog) == ("protocol", "client_info", "icons")
-
-
-async def test_details_say_what_was_offered_and_declared() -> None:
-    server = raw("raw", protocol_version="2025-06-18", capabilities={"sampling": {}}, client_info={"name": "else"})
-    async with on_stage(server) as stage:
-        await stage.press("1", "enter")
-        await stage.shows("protocol 2025-06-18 (with handshake)")
-        assert isinstance(stage.app.screen, ServerDetails)
-        text = stage.app.screen._content.plain
-        assert "Capabilities that we have declared to it" in text and '"sampling"' in text and "as else" in text
-
-
 @pytest.fixture
 def in_memory() -> Iterator[None]:
     """Secrets are kept in memory: no keyring of the machine is asked."""
@@ -160,20 +95,6 @@ async def test_a_secret_in_clear_goes_into_the_keyring_by_a_key_or_when_saving_a
     assert saved("far")["auth"] == {"client_id": "me", "client_secret": "${keyring:far-client-secret}"}
     assert stage.studio.manager.config("far").headers["X-Token"] == "t3-t3-t3"
     assert stage.studio.redactor.text("t3-t3-t3") != "t3-t3-t3"
-
-
-async def test_who_wants_a_secret_in_clear_is_asked_once() -> None:
-    async with on_stage() as stage:
-        dialog = await dialog_of(stage, "n")
-        dialog._paste.text = "API_TOKEN=abcdef123456 no-such-program"
-        await stage.shows("env.API_TOKEN looks secret")
-        await stage.press("ctrl+j")
-        await stage.shows("Write it into the file in clear")
-        await stage.press("escape")
-        assert stage.app.screen is dialog
-        await stage.press("ctrl+j", "down", "enter")
-        await stage.until(lambda: stage.studio.manager.names() == ("no-such-program",), "saved")
-    assert saved("no-such-program")["env"] == {"API_TOKEN": "abcdef123456"}
 
 
 @pytest.mark.usefixtures("in_memory")

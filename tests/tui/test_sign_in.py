@@ -132,29 +132,6 @@ async def test_step_by_step_shows_each_request_before_it_is_sent(monkeypatch: py
         assert len(flow.told) == 3
 
 
-async def test_one_of_several_authorization_servers_is_chosen_and_a_client_typed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async with signing(monkeypatch, size=(80, 24)) as stage:
-        flow = await stage.begin()
-        flow.to("choosing", choices=("https://a.example", "https://b.example\u202e"))
-        await stage.shows("names 2 authorization servers", "https://a.example", "b.example⟦U+202E⟧")
-        await stage.press("j", "enter")
-        assert flow.told == [("choose", "https://b.example\u202e")]
-        flow.to(
-            "client",
-            client_reason="https://b.example registers no clients.",
-            redirect_uri="http://127.0.0.1:7338/callback",
-        )
-        await stage.shows("registers no clients", "with this redirect")
-        await stage.press(*"a b", "enter", "enter")
-        await stage.press(*"xs3cret", "enter")
-        await stage.shows("A client id has no spaces in it.")
-        assert "s3cret" not in stage.screen_text()
-        await stage.press("shift+tab", "home", "delete", "delete", "enter")
-        await stage.until(lambda: flow.told[-1] == ("client", "b", "xs3cret"), "client")
-
-
 async def test_a_failure_says_what_should_have_been_sent_and_can_be_tried_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -209,11 +186,3 @@ async def test_without_a_usable_keyring_another_place_is_chosen_before_anything_
         await stage.press("escape", "f12")
         await stage.shows("memory, until the studio ends", "(tokens of", "github is insecure")
     assert "unlock" in stage.accounts.told
-
-
-async def test_a_sign_in_that_ends_after_the_screens_disturbs_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with signing(monkeypatch) as stage:
-        begun = await stage.begin()
-        await stage.press("escape")
-    begun.cancel()
-    assert begun.over

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from mcp_studio.config.model import ServerConfig, Settings
 from mcp_studio.tui.screens.exchanges import Exchanges
-from mcp_studio.tui.screens.server_details import ServerDetails
 from mcp_studio.tui.screens.sign_in import SignInDialog
 from tests.auth.signing import visit
 from tests.servers.auth_server import AuthServer
-from tests.tui.stage import Stage, on_stage, run
+from tests.tui.stage import Stage, on_stage
 
 MEMORY = Settings(secrets="memory")
 
@@ -89,56 +86,6 @@ async def test_from_a_row_that_wants_a_sign_in_to_a_call_that_wants_more(monkeyp
         await stage.press("d")
         await stage.until(lambda: stage.main.calling.call.outcome is not None, "an outcome")
         await stage.shows("notes:write")
-
-
-async def test_a_server_that_misbehaves_is_told_of_with_what_it_should_have_sent(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    no_browser(monkeypatch)
-
-    async with (
-        AuthServer("no-pkce") as world,
-        on_stage(ServerConfig("notes", url=world.url), settings=MEMORY) as stage,
-    ):
-        await stage.press("1")
-        stage.main.serving.details("notes")
-        await stage.until(lambda: isinstance(stage.app.screen, ServerDetails), "details")
-        await stage.shows("a  signs in")
-        await stage.press("a")
-        await dialog(stage)
-        await stage.shows("Nothing has been sent yet")
-        await stage.press("enter")
-        await stage.shows("✗ Who gives tokens for it", "PKCE", "S256", "c  begins anew")
-        assert stage.studio.manager.status("notes").state == "needs_auth"
-
-
-def test_no_token_is_in_anything_that_is_written(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    no_browser(monkeypatch)
-
-    async def main() -> None:
-        async with (
-            AuthServer() as world,
-            on_stage(ServerConfig("notes", url=world.url), settings=MEMORY, origin="studio") as stage,
-        ):
-            await stage.press("1", "a")
-            shown = await dialog(stage)
-            await stage.shows("kept in   memory")
-            await stage.press("enter")
-            await visit(await visit(await page(stage, shown)))
-            await stage.shows("✓ Signed in to notes.")
-            await stage.press("t", "v", "y")
-            await stage.shows("The token itself")
-            await stage.press("escape", "escape")
-            stage.studio.trace.flush()
-            secrets.update(world.secrets())
-
-    secrets: set[str] = set()
-    run(main())
-    assert secrets
-    for file in home.rglob("*"):
-        if file.is_file():
-            found = file.read_bytes()
-            assert not [secret for secret in secrets if secret.encode() in found], file
 
 
 async def test_a_token_that_the_server_does_not_take_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:

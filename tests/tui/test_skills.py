@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.studio_support import stdio
 from tests.support import python_server
 from tests.tui.stage import on_stage
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
-async def test_a_skill_is_marked_and_what_reading_it_found_stands_above_it(size: tuple[int, int]) -> None:
-    async with on_stage(stdio(python_server("raw_skills")), size=size) as stage:
+async def test_a_skill_is_marked_and_what_reading_it_found_stands_above_it() -> None:
+    async with on_stage(stdio(python_server("raw_skills")), size=(80, 24)) as stage:
         await stage.press("2", "ctrl+pagedown")
         await stage.shows("wrong-digest", "skill")
         await stage.open("skill://brew/SKILL.md", "resource")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.trace.message import OTHER
-from mcp_studio.trace.statistics import LONGEST, Numbers, Target
+from mcp_studio.trace.statistics import LONGEST, Numbers
 from mcp_studio.tui.screens import statistics_rows as stat_rows
 from mcp_studio.tui.screens.statistics import Statistics
 from mcp_studio.tui.screens.statistics_detail import detail
@@ -12,7 +12,7 @@ from mcp_studio.tui.screens.statistics_rows import COLUMNS, SORTS, StatRow, View
 from mcp_studio.tui.views.histogram import brief, count_text, histogram, spark
 from mcp_studio.tui.views.line import width_of
 from tests.trace.made import Made
-from tests.tui.stage import Stage, on_stage, raw, run
+from tests.tui.stage import Stage, on_stage, raw
 
 
 def figures() -> tuple[list[StatRow], View]:
@@ -135,34 +135,6 @@ async def test_use_stands_beside_the_tools_and_in_the_statistics_from_which_one_
         await stage.until(lambda: stage.app.screen is stage.main)
         await stage.until(lambda: stage.main.trace.filter.text == 'server:"raw" tool:"fail"')
         await stage.until(lambda: stage.main.trace.table.row_count == 6, "six messages of three calls")
-
-
-def test_statistics_fit_a_small_and_a_large_screen_and_a_past_session() -> None:
-    made = Made()
-    for place in range(300):
-        request = made.request("tools/call", f"tool{place % 40}", server="demo", time=1_000.0 + place)
-        made.answer(request, time=1_000.0 + place + place / 1e4, server="demo")
-
-    async def scene(size: tuple[int, int]) -> None:
-        async with on_stage(size=size) as stage:
-            numbers = Numbers(made)
-            stage.app.push_screen(Statistics(made.recording, numbers, live=False))
-            await stage.shows("Calls 40", "tool0", "p95", "8 times")
-            assert numbers.targets[Target("demo", "tools/call", "tool7")].count == 8
-            await stage.press("y", "escape")
-            await stage.until(lambda: stage.app.screen is stage.main)
-            assert stage.app.clipboard.startswith("name\tcount\terrors")
-
-    run(scene((80, 24)))
-    run(scene((200, 60)))
-
-
-async def test_nothing_used_is_told_and_harms_nothing() -> None:
-    async with on_stage(size=(80, 24)) as stage:
-        await stage.press("u")
-        await stage.shows("No tool was called")
-        await stage.press("enter", "]", "enter", "y", "s", "0", "escape")
-        await stage.until(lambda: stage.app.screen is stage.main)
 
 
 def test_a_line_over_time_has_a_cell_for_each_count() -> None:

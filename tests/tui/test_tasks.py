@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from mcp_studio.call.call import Cancelled, InBackground, Succeeded
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.tui.panels.pane import Pane
 from mcp_studio.tui.screens.task_dialog import TaskDialog
 from tests.studio_support import stdio
 from tests.support import python_server
-from tests.tui.stage import Stage, on_stage, raw
+from tests.tui.stage import Stage, on_stage
 
 
 def tasks(*era: str) -> ServerConfig:
@@ -39,14 +37,6 @@ async def polled(stage: Stage, identity: str, true: Callable[[], object]) -> Non
         stage.studio.tasks.poll("raw", identity)
         await stage.pilot.pause(0.02)
     await stage.pilot.pause()
-
-
-async def test_the_tab_is_there_where_a_server_has_tasks() -> None:
-    async with on_stage(raw()) as stage:
-        assert "Tasks" not in stage.screen_text()
-    async with on_stage(tasks()) as stage:
-        await tab(stage)
-        await stage.shows("No tasks.")
 
 
 async def test_a_running_task_shows_its_state_and_its_result() -> None:
@@ -79,9 +69,8 @@ async def test_the_switch_decides_whether_an_optional_tool_becomes_a_task() -> N
         await stage.until(lambda: "This tool always runs as a task." in stage.toasts, "why not")
 
 
-@pytest.mark.parametrize("era", [(), ("--modern",)], ids=["core", "extension"])
-async def test_a_task_goes_on_in_the_background_and_its_result_is_shown_later(era: tuple[str, ...]) -> None:
-    async with on_stage(tasks(*era, "--poll", "1900", "--steps", "8")) as stage:
+async def test_a_task_goes_on_in_the_background_and_its_result_is_shown_later() -> None:
+    async with on_stage(tasks("--modern", "--poll", "1900", "--steps", "8")) as stage:
         identity = await begun(stage, "progress")
         await stage.press("alt+g")
         await stage.until(lambda: stage.main.calling.call.outcome, "let go")
@@ -121,46 +110,3 @@ async def test_a_task_is_polled_cancelled_and_removed_by_keys() -> None:
         await stage.shows("cancelled")
         await stage.press("escape", "d")
         await stage.until(lambda: not stage.studio.tasks.all(), "removed")
-
-
-@pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=str)
-async def test_everything_is_usable_at_any_size(size: tuple[int, int]) -> None:
-    async with on_stage(tasks(), size=size) as stage:
-        await begun(stage, "forever")
-        await stage.shows("alt+g")
-        await stage.press("alt+g")
-        await tab(stage)
-        await stage.shows("forever")
-        assert "│Tk" in stage.screen_text() or "Tasks 1" in stage.screen_text()
-        await stage.press("enter")
-        await stage.shows("Timeline", "Cancel")
-
-
-async def test_the_arrows_of_the_tabs_reach_tasks_and_come_back() -> None:
-    async with on_stage(tasks()) as stage:
-        stage.main.go_to(stage.main.catalog)
-        await stage.press("left_square_bracket")
-        await stage.until(lambda: stage.main.catalog.on_tasks, "tasks")
-        assert stage.main.focused is stage.main.catalog.tasks
-        await stage.press("right_square_bracket")
-        await stage.until(lambda: not stage.main.catalog.on_tasks, "tools")
-        assert stage.main.focused is stage.main.catalog.list
-
-
-async def test_the_board_shows_what_goes_on_in_the_background_and_cancels_it() -> None:
-    async with on_stage(tasks("--poll", "300")) as stage:
-        identity = await begun(stage, "forever")
-        await stage.press("alt+g", "f7")
-        await stage.shows("raw.forever in the background")
-        await stage.press("x")
-        await stage.until(lambda: stage.studio.tasks.get("raw", identity).status == "cancelled", "cancelled")
-
-
-async def test_the_switch_is_remembered_while_one_looks_at_something_else() -> None:
-    async with on_stage(tasks()) as stage:
-        await stage.open("work")
-        await stage.press("alt+k")
-        await stage.open("plain")
-        await stage.until(lambda: "as a task" not in stage.screen_text(), "nothing of tasks")
-        await stage.open("work")
-        await stage.shows("Runs as a task · alt+k switches")

@@ -10,11 +10,9 @@ from mcp_studio.errors import StudioError
 from mcp_studio.present.accounts import moment, span
 from mcp_studio.tui.gate import Gate
 from mcp_studio.tui.screens import token_view
-from mcp_studio.tui.screens.passphrase import PassphraseDialog
 from mcp_studio.tui.screens.token_view import Part, TokenView
-from mcp_studio.vault import keyring
 from tests.tui.sign_in_stage import NOW, account, signing
-from tests.tui.stage import Stage, on_stage
+from tests.tui.stage import Stage
 
 
 def plain(parts: list[Part]) -> str:
@@ -106,46 +104,6 @@ async def test_the_token_itself_is_shown_and_copied_only_after_asking(monkeypatc
         await stage.until(lambda: copied[-1] == "eyJ-the-token-itself", "copied")
         assert stage.app.clipboard == "before"
         assert "eyJ-the" not in "".join(stage.toasts)
-
-
-async def test_a_program_has_no_token_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.tui.stage import raw
-
-    async with on_stage(raw()) as stage:
-        await stage.press("1", "t")
-        await stage.told("takes credentials from its environment")
-        assert stage.app.screen is stage.main
-
-
-async def test_a_passphrase_is_asked_for_from_any_thread() -> None:
-    async with on_stage() as stage:
-        answers: list[str] = []
-
-        def ask(new: bool) -> threading.Thread:
-            asked = keyring.passphrase()
-            assert asked is not None
-            thread = threading.Thread(target=lambda: answers.append(asked(new)), daemon=True)
-            thread.start()
-            return thread
-
-        ask(True)
-        await stage.until(lambda: isinstance(stage.app.screen, PassphraseDialog), "dialog")
-        await stage.press(*"short", "ctrl+j")
-        await stage.shows("It has 5 characters", "it is kept nowhere")
-        await stage.press(*"-but-longer", "enter", *"another", "enter")
-        await stage.shows("The two are not the same.")
-        await stage.press(*"short-but-longer", "enter")
-        await stage.until(lambda: answers == ["short-but-longer"], "an answer")
-        assert "short" not in stage.screen_text()
-        ask(False)
-        await stage.shows("That was not the passphrase of the file")
-        await stage.press("escape")
-        await stage.until(lambda: answers[1:] == [""], "no answer")
-        ask(False)
-        await stage.until(lambda: answers[2:] == [""], "no question again")
-        assert stage.app.screen is stage.main
-        ask(True)
-        await stage.shows("A new passphrase")
 
 
 def test_who_asks_before_there_is_a_screen_waits_for_it() -> None:

@@ -36,16 +36,3 @@ async def test_tab_takes_what_is_offered_and_a_wrong_text_leaves_the_last_filter
         assert not panel.filter.aid.display
         await stage.press("escape")
         await stage.until(lambda: panel.table.row_count == len(stage.studio.trace), "all rows")
-
-
-async def test_a_wrong_text_stays_when_it_is_left() -> None:
-    async with on_stage(raw()) as stage:
-        panel = stage.main.trace
-        await stage.press("f8", "slash")
-        await typed(stage, "ping (or")
-        await stage.press("down")
-        await stage.until(lambda: panel.table.has_focus, "the table")
-        await stage.shows("ping (or", "✗ at 7: Something is missing here.")
-        await stage.press("slash")
-        await stage.press("escape")
-        await stage.until(lambda: not panel.filter.display and not panel.filter.aid.display, "no filter")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from textual.widgets import Input
-
 from mcp_studio.paths import Paths
 from mcp_studio.tui.screens.row_diff import RowDiff
 from mcp_studio.tui.screens.sessions import SessionsDialog
@@ -16,9 +14,9 @@ from tests.tui.stage import Stage, on_stage, raw
 async def test_every_message_appears_and_a_filter_shows_some() -> None:
     async with on_stage(raw()) as stage:
         await stage.shows("tools/list")
-        await stage.press("f8", "slash", *"~m prompts")
+        await stage.press("f8", "slash", *"method:prompts")
         await stage.until(lambda: stage.main.trace.table.row_count == 2, "two rows")
-        await stage.shows("~m prompts · 2 of")
+        await stage.shows("method:prompts · 2 of")
         await stage.press("escape")
         await stage.until(lambda: stage.main.trace.table.row_count == len(stage.studio.trace), "all rows")
 
@@ -39,20 +37,6 @@ async def test_enter_shows_request_and_response() -> None:
         await stage.shows("├─", "0.0 ms")
         await stage.press("escape")
         await stage.until(lambda: stage.app.screen is stage.main, "main screen")
-
-
-async def test_on_a_wide_screen_the_exchange_is_beside_the_trace() -> None:
-    async with on_stage(raw(), size=(200, 60)) as stage:
-        await stage.press("f8", "end", "up", "up")
-        await stage.shows("Request │ Response", "jsonrpc")
-        detail = stage.main.detail._detail
-        assert detail.tab == "response", "of an answer the answer"
-        await stage.press("home", "down")
-        await stage.until(lambda: detail.tab == "request", "of a request the request")
-        await stage.press("enter")
-        await stage.until(lambda: stage.main.detail.has_focus_within, "detail")
-        await stage.press("right_square_bracket", "right_square_bracket", "escape")
-        await stage.until(lambda: stage.main.trace.has_focus_within, "trace")
 
 
 async def test_moving_up_stops_following_and_f_follows_again() -> None:
@@ -85,24 +69,6 @@ def note(stage: Stage) -> str:
 async def called(stage: Stage, tool: str, **arguments: object) -> None:
     entry = next(one for one in stage.studio.catalog.entries("tool") if one.ref.name == tool)
     await stage.studio.call_tool(entry.ref, arguments, approved=True).wait()
-
-
-async def test_what_came_while_the_person_was_elsewhere_is_counted_and_marked_until_they_have_been_back() -> None:
-    async with on_stage(raw()) as stage:
-        table = stage.main.trace.table
-        assert "new" not in note(stage), "nobody has looked yet"
-        await stage.press("f8", "u")
-        await stage.told("Nothing has come since you looked.")
-        await stage.press("2")
-        before = len(stage.studio.trace)
-        await called(stage, "echo", text="hello")
-        await stage.until(lambda: "2 new" in note(stage), "two new messages")
-        await stage.press("f8")
-        await stage.until(lambda: "new" not in note(stage), "they are looked at")
-        await stage.until(lambda: stage.screen_text().count("│ ▌ ") == 2, "they are marked")
-        await stage.press("up", "u")
-        await stage.until(lambda: table.message.number == before + 1, "the first of them")
-        assert not table.following
 
 
 async def test_messages_are_marked_commented_and_gone_to() -> None:
@@ -151,26 +117,6 @@ async def test_two_messages_are_compared_beside_each_other_or_below() -> None:
         assert "params.arguments.text" in stage.app.clipboard
 
 
-async def test_a_child_is_gone_to_and_esc_comes_back() -> None:
-    async with on_stage(raw()) as stage:
-        entry = next(one for one in stage.studio.catalog.entries("tool") if one.ref.name == "ask")
-        call = stage.studio.call_tool(entry.ref, {}, approved=True)
-        await stage.until(lambda: stage.studio.inbox.pending, "a question")
-        stage.studio.inbox.pending[0].answer("accept", {"name": "Ada"})
-        await call.wait()
-        await stage.until(lambda: len(stage.app.screen_stack) == 1, "the main screen")
-        await stage.press("f8", "end", "enter")
-        await stage.shows("Children 1")
-        await stage.press("left_square_bracket", "left_square_bracket")
-        await stage.shows("elicitation/create", "you answered in")
-        await stage.press("down", "enter")
-        await stage.shows("elicitation/create · raw · request ask-")
-        await stage.press("escape")
-        await stage.shows("tools/call ask · raw")
-        await stage.press("escape")
-        await stage.until(lambda: stage.app.screen is stage.main, "main screen")
-
-
 async def test_an_earlier_session_is_opened_searched_and_left_while_the_present_one_goes_on() -> None:
     async with on_stage(raw(), origin="tui") as stage:
         await called(stage, "echo", text="of yesterday")
@@ -208,20 +154,6 @@ async def test_an_earlier_session_is_opened_searched_and_left_while_the_present_
         await stage.until(lambda: note(stage).endswith("following"), "following")
         await stage.press("S", "down", "d", "y")
         await stage.until(lambda: len(sessions_here()) == 1, "one session")
-
-
-async def test_a_file_that_is_no_session_is_refused_in_words(tmp_path: Path) -> None:
-    wrong = tmp_path / "notes.txt"
-    wrong.write_text("hello")
-    async with on_stage(raw()) as stage:
-        await stage.press("alt+o")
-        await stage.shows("No session is kept yet")
-        await stage.press("enter", "o")
-        await stage.shows("Open a session or bundle")
-        stage.app.screen.query_one(Input).value = str(wrong)
-        await stage.press("enter")
-        await stage.told("notes.txt")
-        assert stage.main.trace.live
 
 
 def sessions_here() -> list[Path]:

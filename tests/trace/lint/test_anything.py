@@ -39,8 +39,8 @@ NOTICES = (
 )
 
 
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-11-25", MODERN])
-@settings(max_examples=60, deadline=None)
+@pytest.mark.parametrize("version", ["2025-11-25", MODERN])
+@settings(max_examples=40, deadline=None)
 @given(message=VALUES | st.dictionaries(KEYS, VALUES, max_size=5))
 def test_any_message(version: str, message: Any) -> None:
     talk = Talk(version)
@@ -51,7 +51,7 @@ def test_any_message(version: str, message: Any) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(value=st.dictionaries(KEYS, VALUES, max_size=5))
 def test_any_result(method: str, value: dict[str, Any]) -> None:
     for version in ("2025-11-25", MODERN):
@@ -62,7 +62,7 @@ def test_any_result(method: str, value: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("method", NOTICES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(params=st.dictionaries(KEYS, VALUES, max_size=5))
 def test_any_notification(method: str, params: dict[str, Any]) -> None:
     for version in ("2025-11-25", MODERN):
@@ -72,7 +72,7 @@ def test_any_notification(method: str, params: dict[str, Any]) -> None:
         check(Job("in", "notification", method, version, talk.newest.body))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(capabilities=VALUES)
 def test_any_declaration(capabilities: Any) -> None:
     talk = Talk(negotiate=False)

@@ -18,7 +18,7 @@ from tests.servers.http_kit import child
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.studio_support import call, http, opened, stdio
 from tests.support import npm_server, python_server, wait_until
-from tests.support_servers import demo_http, demo_stdio, http_server, running
+from tests.support_servers import demo_stdio, http_server, running
 
 FAULTS = {
     "bad-tool": {"missing-field", "tool-schema", "wrong-type", "tool-name"},
@@ -231,10 +231,6 @@ def served(name: str) -> AbstractContextManager[list[str] | str]:
             return over_websocket()
         case "demo":
             return nullcontext(demo_stdio())
-        case "demo over HTTP":
-            return demo_http()
-        case "sdk":
-            return nullcontext(python_server("sdk_everything"))
         case "sdk over HTTP":
             return http_server()
         case "raw":
@@ -243,16 +239,14 @@ def served(name: str) -> AbstractContextManager[list[str] | str]:
             return nullcontext(npm_server(name))
 
 
-OLD = ("everything", "memory", "sdk over HTTP+SSE", "sdk over WebSocket")
-"""Servers of the handshake era alone."""
-NEW = ("demo", "demo over HTTP", "sdk", "sdk over HTTP", "raw")
+OLD = ("everything", "sdk over HTTP+SSE", "sdk over WebSocket", "raw")
+"""Asked in the handshake era."""
+NEW = ("demo", "sdk over HTTP", "raw")
 LAPSES = {"sdk over HTTP+SSE": {"undeclared-notification"}}
 """What servers do wrong indeed: this one tells of changed tools and does not declare it."""
 
 
-@pytest.mark.parametrize(
-    ("name", "era"), [*((name, "legacy") for name in (*OLD, *NEW)), *((name, "modern") for name in NEW)]
-)
+@pytest.mark.parametrize(("name", "era"), [*((name, "legacy") for name in OLD), *((name, "modern") for name in NEW)])
 async def test_a_good_server_lints_clean(name: str, era: Any) -> None:
     with served(name) as where:
         more: Any = {"era": era}

@@ -208,17 +208,6 @@ async def test_json_is_typed_in_a_line_and_opens_on_enter() -> None:
         assert isinstance(app.focused, Input)
 
 
-async def test_escape_closes_the_large_editor_and_nothing_is_lost() -> None:
-    async with shown({"json": ANY}) as (app, pilot):
-        await pilot.press(*'{"a":1}', "enter")
-        await pilot.pause()
-        await pilot.press("escape")
-        await pilot.pause()
-        assert isinstance(app.focused, Input)
-        assert app.lines()[0] == 'json  {"a":1}'
-        assert app.form.value == {"json": {"a": 1}}
-
-
 @pytest.mark.parametrize("properties", [{"it": TEXT}, {"it": ANY}])
 async def test_pasting_several_lines_goes_on_in_the_large_editor(properties: dict[str, Any]) -> None:
     async with shown(properties) as (app, pilot):
@@ -313,18 +302,6 @@ async def test_without_fields_it_says_so() -> None:
         assert app.lines()[0].strip() == "Takes nothing."
 
 
-async def test_another_form_takes_the_place_of_the_first() -> None:
-    async with shown({"a": TEXT, "b": ANY}, {"a": "x"}) as (app, pilot):
-        await pilot.press("tab", "{")
-        kept = app.form.pending
-        app.form.show(build({"properties": {"c": NUMBER}}), {"c": 5})
-        await pilot.press("6")
-        assert app.form.value == {"c": 56} and app.lines()[0] == "c  56"
-        app.form.show(build({"properties": {"a": TEXT, "b": ANY}}), {"a": "x"}, kept)
-        await pilot.press("tab", "}")
-        assert app.form.value == {"a": "x", "b": {}}
-
-
 async def test_the_current_field_stays_in_view() -> None:
     async with shown({f"p{n}": TEXT for n in range(40)}, size=(40, 10)) as (app, pilot):
         app.form.focus_field("/p38")
@@ -408,28 +385,6 @@ async def test_a_value_too_large_to_edit_is_kept_until_it_is_taken_away(schema: 
         assert app.form.value is value and app.changes == []
         await pilot.press("ctrl+d")
         assert app.form.value == {}
-
-
-class FittingApp(FormApp):
-    """A form that is as high as what it shows, within bounds."""
-
-    CSS = "FormView { height: auto; max-height: 10; }"
-
-
-async def test_a_form_can_be_as_high_as_what_it_shows() -> None:
-    properties = {"a": {**TEXT, "description": "words " * 30}, "b": NUMBER, "pick": LONG}
-    app = FittingApp(build({"properties": properties}))
-    async with app.run_test(size=(60, 24)) as pilot:
-        await pilot.pause()
-        assert app.form.size.height == 4
-        await pilot.press("tab")
-        await wait_until(lambda: app.form.size.height == 7)
-        await pilot.press("tab", "x")
-        await wait_until(lambda: app.form.size.height == 6)
-        app.form.focus_field("/pick")
-        await pilot.press("space")
-        await wait_until(lambda: app.form.size.height == 10)
-        assert app.lines()[-1].startswith("      ○ option")
 
 
 async def test_sixty_fields_are_a_handful_of_widgets() -> None:

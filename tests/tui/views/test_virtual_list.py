@@ -7,7 +7,6 @@ from typing import ClassVar, cast
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.widgets import Static
 
 from mcp_studio.tui.views.virtual_list import VirtualList
 from tests.tui.views.stage import staged
@@ -168,31 +167,6 @@ async def test_rows_set_before_the_first_layout_are_there_after_it() -> None:
         await pilot.pause()
         assert stage.lines()[:2] == ["row 0", "row 1"]
         assert view.max_scroll_y == 40
-
-
-async def test_more_rows_do_not_lay_the_screen_out_again() -> None:
-    class Counting(Static):
-        layouts = 0
-
-        def get_content_height(self, *args: object, **kwargs: object) -> int:
-            type(self).layouts += 1
-            return 1
-
-    class Screenful(App[None]):
-        def compose(self) -> ComposeResult:
-            yield Vertical(Counting(), Names(id="list"))
-
-    app = Screenful()
-    async with app.run_test() as pilot:
-        view = app.query_one(VirtualList)
-        view.set_rows(names(100))
-        await pilot.pause()
-        before = Counting.layouts
-        for count in range(200, 1_000, 100):
-            view.set_rows(names(count))
-            await pilot.pause()
-        assert Counting.layouts == before
-        assert view.vertical_scrollbar.window_virtual_size == 900
 
 
 async def test_a_wider_terminal_draws_rows_anew_at_their_width() -> None:
