@@ -218,7 +218,7 @@ def _variable(name: str, values: Any, outer: Table) -> Variable:
     own = Table(values, outer.file, f"variables.{name}", outer.problems)
     if not VARIABLE.match(name):
         own.problem("", "is no name of a variable: it begins with a letter, and has letters, digits, _ and - only.")
-    kind = own.take_text("type", "", _TYPES)
+    kind = own.take_word("type", "", _TYPES)
     own.take_text("title")
     own.take_text("description")
     secret = own.take_flag("secret")

@@ -299,7 +299,7 @@ async def first(studio: Studio, name: str, status: Status, out: Output) -> Statu
         What became of the server.
     """
     why = status.error.message if status.error else ""
-    request = InputRequest("sign_in", name, why, sign_in=partial(studio.sign_in, name))
+    request = InputRequest("sign_in", name, why, sign_in=partial(studio.signing.sign_in, name))
     async with out.asker.turn:
         if can_ask():
             with suppress(EndOfInput):

@@ -66,7 +66,7 @@ class Person:
             StudioError: it did not work.
         """
         self._studio.accounts.browser = self._browse
-        signing = self._studio.sign_in(self._server)
+        signing = self._studio.signing.sign_in(self._server)
         await over(signing)
         if signing.error is not None:
             raise signing.error

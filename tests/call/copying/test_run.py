@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from mcp_studio.transport.http_wire import ACCEPT
+from mcp_studio.transport.http_connection import ACCEPT
 
 from mcp_studio.call.call import Call
 from mcp_studio.call.copying.formats import copy_as

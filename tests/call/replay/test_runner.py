@@ -132,7 +132,7 @@ async def test_leaving_a_replay_cancels_the_call_that_is_under_way() -> None:
             await wait_until(lambda: any(call.sent for call in studio.caller.running))
             task.cancel()
             await asyncio.wait((task,))
-        assert not studio.caller.running or all(call.outcome for call in studio.calls)
+        assert not studio.caller.running or all(call.outcome for call in studio.caller.running)
         last = [entry.method for entry in studio.trace][-1]
         assert last == "notifications/cancelled"
         assert studio.manager.supervisor("old").answerer.scripts == []
