@@ -32,11 +32,11 @@ from mcp_studio.search.method import Scope
 from mcp_studio.search.usage import Usage
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.manager import ConnectionManager
-from mcp_studio.session.raw import Bare
+from mcp_studio.session.raw import RawConnection
 from mcp_studio.session.rules import AnswerRules
-from mcp_studio.session.sign_in import Signing
+from mcp_studio.session.sign_in import SignInManager
 from mcp_studio.session.state import TestReport
-from mcp_studio.session.task_manager import Tasks
+from mcp_studio.session.task_manager import TaskManager
 from mcp_studio.session.tasks import TaskFile
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.store import TraceStore, disk_for
@@ -62,7 +62,7 @@ class Studio:
         self.paths = paths
         self.limits = settings.limits
         self._tasks: set[asyncio.Task[None]] = set()
-        self._bare: list[Bare] = []
+        self._bare: list[RawConnection] = []
         self.redactor = Redactor(settings.redact)
         self.trace = TraceStore(self.redactor, settings.limits, disk_for(paths.state / "trace", settings, origin))
         self.inbox = Inbox(settings.limits)
@@ -74,7 +74,7 @@ class Studio:
         self.usage = Usage(uses, self.redactor.text)
         self._checker = Checker(settings.limits)
         self._browser = browser
-        self.signing = Signing(self._make_accounts, self.inbox, can_ask=can_ask, spawn=self.spawn)
+        self.signing = SignInManager(self._make_accounts, self.inbox, can_ask=can_ask, spawn=self.spawn)
         self.manager = ConnectionManager(
             settings, inbox=self.inbox, rules=self.rules, catalog=self.catalog, trace=self.trace,
             redactor=self.redactor, can_ask=can_ask, client_info=CLIENT_INFO, spawn=self.spawn,
@@ -84,7 +84,7 @@ class Studio:
         self.subscriptions = self.manager.subscriptions
         self.logs = self.manager.logs
         file = TaskFile(paths.state / "tasks.json", self.redactor.bytes)
-        self.tasks = Tasks(self.manager, settings.limits, file, self.spawn)
+        self.tasks = TaskManager(self.manager, settings.limits, file, self.spawn)
         self.caller = Caller(
             self.manager, self.tasks, self.catalog, self.inbox, self._checker, settings.limits, settings.policy,
             self.spawn,
@@ -269,14 +269,14 @@ class Studio:
 
     # ------------------------------------------------------------------ by hand
 
-    async def open_raw(self, server: ServerConfig) -> Bare:
+    async def open_raw(self, server: ServerConfig) -> RawConnection:
         """Another connection to a server, part of the studio or not, on which nothing is sent but by hand.
 
         Raises:
             StudioError: it cannot be started or reached.
         """
         tap = self.manager.tap(server, Ledger())
-        bare = Bare(server, self.manager.transport(server, tap), tap, self.limits, CLIENT_INFO)
+        bare = RawConnection(server, self.manager.transport(server, tap), tap, self.limits, CLIENT_INFO)
         self._bare.append(bare)
         try:
             await bare.open()
@@ -285,7 +285,7 @@ class Studio:
             raise
         return bare
 
-    async def close_raw(self, bare: Bare) -> None:
+    async def close_raw(self, bare: RawConnection) -> None:
         """End such a connection; any number of times."""
         await bare.close()
         if bare in self._bare:

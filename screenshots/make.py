@@ -38,7 +38,7 @@ from mcp_studio.limits import DEFAULT  # noqa: E402
 from mcp_studio.paths import Paths  # noqa: E402
 from mcp_studio.search import index  # noqa: E402
 from mcp_studio.session import connection  # noqa: E402
-from mcp_studio.session.sign_in import Signing  # noqa: E402
+from mcp_studio.session.sign_in import SignInManager  # noqa: E402
 from mcp_studio.session.state import TestReport  # noqa: E402
 from mcp_studio.studio import Studio  # noqa: E402
 from mcp_studio.trace import store  # noqa: E402
@@ -287,7 +287,7 @@ async def sign_in(scene: Scene) -> None:
     scene.studio.manager.supervisor("tickets").set_status(state="needs_auth", error=refused)
     with (
         patch.object(scene.studio, "sign_in", lambda server, **_: run),
-        patch.object(Signing, "running", lambda *_: run),
+        patch.object(SignInManager, "running", lambda *_: run),
     ):
         await scene.press("1", "j", "a", "enter")
         for at, said in enumerate(

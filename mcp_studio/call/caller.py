@@ -42,7 +42,7 @@ from mcp_studio.session.connection import DeadlinePassed
 from mcp_studio.session.inbox import Answer, Inbox, InputRequest
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.server_requests import Declined
-from mcp_studio.session.task_manager import Tasks
+from mcp_studio.session.task_manager import TaskManager
 
 Origin = Literal["person", "program"]
 """Who wants the call: somebody who pressed Call, or a workflow, gateway or toolset."""
@@ -144,7 +144,7 @@ class Caller:
     def __init__(
         self,
         manager: ConnectionManager,
-        tasks: Tasks,
+        tasks: TaskManager,
         catalog: Catalog,
         inbox: Inbox,
         checker: Checker,

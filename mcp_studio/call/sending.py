@@ -23,7 +23,7 @@ from mcp_studio.session.connection import Connection, Deadline, Reply, limit_of
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.server_requests import drive, with_pages
 from mcp_studio.session.state import Status
-from mcp_studio.session.task_manager import Tasks, unreachable
+from mcp_studio.session.task_manager import TaskManager, unreachable
 from mcp_studio.session.tasks import Task
 from mcp_studio.trace.postmortem import Mortem
 from mcp_studio.transport.http_errors import SessionLost
@@ -34,7 +34,9 @@ _TOGETHER = 10.0
 """Seconds between the end of a call and that of its connection, at most."""
 
 
-async def send(manager: ConnectionManager, tasks: Tasks, limits: Limits, call: Call, tool: ToolView | None) -> Reply:
+async def send(
+    manager: ConnectionManager, tasks: TaskManager, limits: Limits, call: Call, tool: ToolView | None
+) -> Reply:
     """Send a call and drive it to the answer of its last round.
 
     A server that turned it away because it no longer knows the session has done nothing of it: it is sent once
@@ -56,7 +58,7 @@ class _Sending:
     """One call on one connection."""
 
     def __init__(
-        self, manager: ConnectionManager, tasks: Tasks, limits: Limits, call: Call, connection: Connection
+        self, manager: ConnectionManager, tasks: TaskManager, limits: Limits, call: Call, connection: Connection
     ) -> None:
         self._manager = manager
         self._tasks = tasks

@@ -31,7 +31,7 @@ class Compared(NamedTuple):
 
 
 @record()
-class Seen:
+class Baselines:
     """Baselines by server and kind.
 
     `redact` is what was done to a definition before it was remembered: one that differs in nothing else is the same.
@@ -123,7 +123,7 @@ async def fetch_skills(server: str, ask: Ask, limits: Limits) -> Skills:
     return Skills(tuple(skills), error)
 
 
-class Shelf:
+class SkillCatalog:
     """All skills of all servers, as last listed."""
 
     def __init__(self) -> None:
@@ -185,8 +185,8 @@ class Catalog:
         self.changed: Signal[tuple[str, EntryKind]] = Signal()
         self.looked: Signal[str] = Signal()
         """The name of a server some of whose entries the person has seen as they are now."""
-        self.seen = Seen()
-        self.skills = Shelf()
+        self.seen = Baselines()
+        self.skills = SkillCatalog()
         self._listings: dict[str, dict[EntryKind, Listing]] = {}
 
     def put(self, listing: Listing) -> None:

@@ -68,7 +68,7 @@ async def no_browser(_: str) -> bool:
     return False
 
 
-class Guide:
+class SignInController:
     """Shows how a sign-in goes, and asks for what it needs from a person.
 
     Args:
@@ -320,6 +320,6 @@ async def _follow(
     sign_in = request.sign_in()
     try:
         finish = login_command(studio.manager.config(request.server))
-        await Guide(sign_in, note, lines, browser, finish=finish).follow()
+        await SignInController(sign_in, note, lines, browser, finish=finish).follow()
     finally:
         sign_in.cancel()

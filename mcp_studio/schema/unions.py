@@ -141,7 +141,7 @@ _LONGEST = 60
 
 
 @record(frozen=True)
-class Way:
+class Alternative:
     """One alternative."""
 
     schema: Schema
@@ -150,7 +150,7 @@ class Way:
     """The last name of the reference that it was, or nothing."""
 
 
-def discriminator(ways: list[Way]) -> tuple[str, list[Json]] | None:
+def discriminator(ways: list[Alternative]) -> tuple[str, list[Json]] | None:
     """The property that has another constant in each alternative, and these; None where there is none."""
     constants = [_constants(way.schema) for way in ways]
     for name in constants[0]:
@@ -159,7 +159,7 @@ def discriminator(ways: list[Way]) -> tuple[str, list[Json]] | None:
     return None
 
 
-def labels(resolver: Resolver, ways: list[Way], known: tuple[str, list[Json]] | None) -> list[str]:
+def labels(resolver: Resolver, ways: list[Alternative], known: tuple[str, list[Json]] | None) -> list[str]:
     """What each alternative is called: its title, its constant, its reference's name, else the shape of its values."""
     found: list[str] = []
     for index, way in enumerate(ways):
@@ -169,7 +169,7 @@ def labels(resolver: Resolver, ways: list[Way], known: tuple[str, list[Json]] | 
     return [f"{one} {found[:index].count(one) + 1}" if found.count(one) > 1 else one for index, one in enumerate(found)]
 
 
-def _shape(resolver: Resolver, way: Way) -> str:
+def _shape(resolver: Resolver, way: Alternative) -> str:
     schema = way.schema
     if "const" in schema:
         return label(schema["const"])[:_LONGEST]
@@ -247,7 +247,7 @@ class _Finder:
         self.too_many = False
         self.needs = ""
 
-    def ways(self, schema: Schema, name: str = "", seen: frozenset[int] = frozenset()) -> list[Way]:
+    def ways(self, schema: Schema, name: str = "", seen: frozenset[int] = frozenset()) -> list[Alternative]:
         """Each alternative with what is said besides them."""
         found = _group(schema)
         if found is None:
@@ -261,7 +261,7 @@ class _Finder:
             self.needs = f"It needs {', or '.join(needed)}." if all(needed) else self.needs
             return self.ways(rest, name, seen | {id(group)})
         rest = {word: item for word, item in rest.items() if word not in _OF_THE_WHOLE}
-        ways: list[Way] = []
+        ways: list[Alternative] = []
         for branch, one in zip(group, flat, strict=True):
             merged = self._resolver.merge(one, rest)
             ways += self.ways(merged, _reference(branch) or name, seen | {id(group)})
@@ -270,12 +270,12 @@ class _Finder:
                 break
         return ways
 
-    def _by_type(self, schema: Schema, name: str) -> list[Way]:
+    def _by_type(self, schema: Schema, name: str) -> list[Alternative]:
         kinds = types(schema)
         if len(kinds) < 2 or set(kinds) <= {"integer", "number"} or "const" in schema or "enum" in schema:
-            return [Way(schema, name)]
+            return [Alternative(schema, name)]
         rest = {word: item for word, item in schema.items() if word not in _OF_THE_WHOLE}
-        return [Way({**rest, "type": kind}, "") for kind in kinds if kind != "integer" or "number" not in kinds]
+        return [Alternative({**rest, "type": kind}, "") for kind in kinds if kind != "integer" or "number" not in kinds]
 
 
 def _group(schema: Schema) -> tuple[list[Json], Schema] | None:
@@ -299,18 +299,18 @@ def _reference(branch: Json) -> str:
     return reference.rsplit("/", 1)[-1].lstrip("#") if isinstance(reference, str) else ""
 
 
-def _drawn(builder: Builder, base: dict[str, Any], way: Way) -> Field:
+def _drawn(builder: Builder, base: dict[str, Any], way: Alternative) -> Field:
     builder.resolver.fresh()
     return builder.drawn(base["name"], way.schema, base["required"])
 
 
-def _types(ways: list[Way]) -> tuple[str, ...]:
+def _types(ways: list[Alternative]) -> tuple[str, ...]:
     """The types of all alternatives; empty when one does not say."""
     kinds = [kinds_of(way.schema) for way in ways]
     return tuple(dict.fromkeys(kind for one in kinds for kind in sorted(one) if kind != "null")) if all(kinds) else ()
 
 
-def _scalar(builder: Builder, base: dict[str, Any], ways: list[Way]) -> Field:
+def _scalar(builder: Builder, base: dict[str, Any], ways: list[Alternative]) -> Field:
     """One line for text, numbers, true and false; only what all alternatives of one type say is kept of them."""
     schemas = [way.schema for way in ways]
     kinds = frozenset[str]().union(*(kinds_of(schema) for schema in schemas))
@@ -329,7 +329,7 @@ def _scalar(builder: Builder, base: dict[str, Any], ways: list[Way]) -> Field:
     return Scalar(**base, hint=shape({"type": list(named)}, builder.resolver), types=named, parts=parts)
 
 
-def _chooser(builder: Builder, ways: list[Way], known: tuple[str, list[Json]] | None) -> Callable[[Json], int]:
+def _chooser(builder: Builder, ways: list[Alternative], known: tuple[str, list[Json]] | None) -> Callable[[Json], int]:
     def choose(value: Json) -> int:
         if known and isinstance(value, dict) and known[0] in value:
             meant = [index for index, one in enumerate(known[1]) if equal(one, cast("Schema", value)[known[0]])]

@@ -18,7 +18,7 @@ from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.events import Answered, Outgoing, Progressed, Ready, Refused, RequestId
 from mcp_studio.protocol.message import Parsed, parse
 from mcp_studio.record import record
-from mcp_studio.session.state import InFlight, Running, Spawn
+from mcp_studio.session.state import InFlight, RunningRequest, Spawn
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Opened, Transport
 
@@ -146,7 +146,7 @@ class Waiter:
     answer: asyncio.Future[Reply]
     deadline: Deadline
     on_progress: OnProgress | None
-    shown: Running
+    shown: RunningRequest
     """As it stands among all running requests."""
 
 
@@ -280,7 +280,7 @@ class Connection:
         if on_id is not None:
             on_id(out.id)
         deadline = deadline or self.deadline()
-        shown = Running(
+        shown = RunningRequest(
             self._tap.server, out.method, out.target, out.id, partial(self._stop, out.id), on_progress is not None
         )
         waiter = Waiter(asyncio.get_running_loop().create_future(), deadline, on_progress, shown)

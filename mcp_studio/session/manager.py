@@ -17,7 +17,7 @@ from mcp_studio.redact import Redactor
 from mcp_studio.session.connection import Connection
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.logs import LogLevels, LogStore
-from mcp_studio.session.raw import ByHand
+from mcp_studio.session.raw import RawSender
 from mcp_studio.session.rules import AnswerRules
 from mcp_studio.session.state import InFlight, Spawn, Status
 from mcp_studio.session.subscriptions import Subscriptions
@@ -204,7 +204,7 @@ class ConnectionManager:
         """The ready connection of a server; a `StudioError` says why there is none."""
         return self._live(name).connection
 
-    def by_hand(self, name: str) -> ByHand:
+    def by_hand(self, name: str) -> RawSender:
         """What sends frames that a person wrote over that connection (see `connection` for errors)."""
         return self._live(name).by_hand
 

@@ -35,7 +35,7 @@ _BYTES = 32 * MB
 
 
 class RawExchange:
-    """Made by `ByHand.send`; `changed` fires whenever something came, and when it is over."""
+    """Made by `RawSender.send`; `changed` fires whenever something came, and when it is over."""
 
     def __init__(self, tap: ServerTap, frame: bytes, parsed: Parsed) -> None:
         self._tap = tap
@@ -107,7 +107,7 @@ class RawExchange:
         """What an entry says, as it crossed the wire where that is still known; else as the trace has it."""
         return self._bodies.get(entry.number, entry.body)
 
-    # ------------------------------------------------------------------ told by `ByHand`
+    # ------------------------------------------------------------------ told by `RawSender`
 
     def sent(self, entry: WireMessage) -> None:
         """It has left."""
@@ -140,7 +140,7 @@ class RawExchange:
         self.changed.emit(self)
 
 
-class ByHand:
+class RawSender:
     """What one connection sends by hand.
 
     Args:
@@ -250,7 +250,7 @@ class ByHand:
             self._transport.negotiated(version)
 
 
-class Bare:
+class RawConnection:
     """A connection without a handshake: open it, `send`, close it; it ends by itself when the server does.
 
     Questions of the server stay without an answer, unless one is written by hand.
@@ -270,7 +270,7 @@ class Bare:
             transport, core, tap, limits, config.timeouts, probe=0, on_event=lambda event: None,
             spawn=self._tasks.spawn, inflight=InFlight(),
         )  # fmt: skip
-        hand = ByHand(self._connection, transport, tap, limits, self._tasks.spawn, alone=True)
+        hand = RawSender(self._connection, transport, tap, limits, self._tasks.spawn, alone=True)
         self.send, self.spare_id = hand.send, hand.spare_id
 
     @property

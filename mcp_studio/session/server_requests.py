@@ -1,7 +1,7 @@
 """What a server asks for: answered by a rule, by the configuration, or by a person through the inbox.
 
-It asks in requests of its own up to 2025-11-25 (`Questions`), perhaps as tasks of ours (`ClientTasks`), and in results
-since 2026-07-28 (`drive`). The `Answerer` is behind all of them.
+It asks in requests of its own up to 2025-11-25 (`PendingQuestions`), perhaps as tasks of ours (`ClientTasks`), and in
+results since 2026-07-28 (`drive`). The `Answerer` is behind all of them.
 """
 
 from __future__ import annotations
@@ -264,7 +264,7 @@ class _Question(NamedTuple):
     task: asyncio.Task[None]
 
 
-class Questions:
+class PendingQuestions:
     """The open questions of one connection.
 
     Args:

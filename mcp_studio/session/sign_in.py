@@ -102,7 +102,7 @@ class _Question:
         self.waiters = 0
 
 
-class Signing:
+class SignInManager:
     """All sign-ins of one studio.
 
     Args:
@@ -129,7 +129,7 @@ class Signing:
             self._accounts = self._make_accounts()
         return self._accounts
 
-    def share(self, other: Signing) -> None:
+    def share(self, other: SignInManager) -> None:
         """Use the accounts of another studio."""
         self._make_accounts = lambda: other.accounts
 

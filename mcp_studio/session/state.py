@@ -77,7 +77,7 @@ class TestReport(NamedTuple):
 
 
 @record(eq=False)
-class Running:
+class RunningRequest:
     """One request that has left and has no answer yet."""
 
     server: str
@@ -104,17 +104,17 @@ class InFlight:
     """All running requests, oldest first; readers poll it on a timer of theirs."""
 
     def __init__(self) -> None:
-        self._running: dict[int, Running] = {}
+        self._running: dict[int, RunningRequest] = {}
 
     @property
-    def running(self) -> tuple[Running, ...]:
+    def running(self) -> tuple[RunningRequest, ...]:
         """The running requests, oldest first."""
         return tuple(self._running.values())
 
-    def add(self, one: Running) -> None:
+    def add(self, one: RunningRequest) -> None:
         """A request leaves."""
         self._running[id(one)] = one
 
-    def remove(self, one: Running) -> None:
+    def remove(self, one: RunningRequest) -> None:
         """It is answered, or nobody waits any more."""
         self._running.pop(id(one), None)

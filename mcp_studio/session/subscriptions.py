@@ -64,7 +64,7 @@ class Stream:
             self.task.cancel()
 
 
-class Listening:
+class SubscriptionStream:
     """Keeps one stream open for what is wanted at the moment; `run` is its task.
 
     Args:
@@ -288,8 +288,10 @@ class ModernLink:
     def __init__(self, connection: Connection, capabilities: Json, limits: Limits, listener: Listener) -> None:
         self._listener = listener
         changed = listener.on_change
-        self._lists = Listening("lists", connection, limits, on_change=changed, on_again=listener.on_missed)
-        self._resources = Listening("resources", connection, limits, on_change=self._judge, on_again=self._judge)
+        self._lists = SubscriptionStream("lists", connection, limits, on_change=changed, on_again=listener.on_missed)
+        self._resources = SubscriptionStream(
+            "resources", connection, limits, on_change=self._judge, on_again=self._judge
+        )
         self._all = (self._lists, self._resources)
         self._wanted: tuple[str, ...] = ()
         names = [name for capability, name in _FILTERS.items() if _declares(capabilities, capability, "listChanged")]

@@ -16,8 +16,8 @@ from mcp_studio.jsontext import mapping
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.core import ClientCore
 from mcp_studio.session.connection import Connection, Opening, limit_of
-from mcp_studio.session.raw import ByHand
-from mcp_studio.session.server_requests import Answerer, Questions
+from mcp_studio.session.raw import RawSender
+from mcp_studio.session.server_requests import Answerer, PendingQuestions
 from mcp_studio.session.sign_in import add_hint
 from mcp_studio.session.state import Status, Step
 from mcp_studio.trace.message import Recording
@@ -77,9 +77,11 @@ class LiveConnection:
             self._transport, core, supervisor.tap, limits, config.timeouts, probe=probe, on_event=self._on_event,
             spawn=self.tasks.spawn, inflight=manager.inflight,
         )  # fmt: skip
-        self._questions = Questions(answerer, self.connection, limits.server_requests, self.tasks.spawn, supervisor.tap)
+        self._questions = PendingQuestions(
+            answerer, self.connection, limits.server_requests, self.tasks.spawn, supervisor.tap
+        )
         self.connection.on_given_up = self._questions.given_up
-        self.by_hand = ByHand(self.connection, self._transport, supervisor.tap, limits, self.tasks.spawn)
+        self.by_hand = RawSender(self.connection, self._transport, supervisor.tap, limits, self.tasks.spawn)
 
     async def open(self) -> Opening:
         """Connect within the deadline.

@@ -39,7 +39,7 @@ _STRIKES = 5
 _GRACE = 1.0
 
 
-class Tasks:
+class TaskManager:
     """Tasks by server and id, oldest first, followed over reconnects.
 
     Whenever their server is ready again, those that are not done are asked for. At most `limits.tasks` are kept of a
@@ -321,7 +321,7 @@ class Follower:
     """Asks how one task is, answers what it asks, and gets its result."""
 
     def __init__(
-        self, tasks: Tasks, key: tuple[str, str], connection: Connection, answerer: Answerer, limits: Limits
+        self, tasks: TaskManager, key: tuple[str, str], connection: Connection, answerer: Answerer, limits: Limits
     ) -> None:
         self._tasks = tasks
         self._key = key

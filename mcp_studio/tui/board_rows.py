@@ -15,7 +15,7 @@ from mcp_studio.present import questions
 from mcp_studio.present.questions import age
 from mcp_studio.record import record
 from mcp_studio.safetext import safe
-from mcp_studio.session.state import Running
+from mcp_studio.session.state import RunningRequest
 from mcp_studio.session.tasks import Task
 from mcp_studio.trace.message import LISTEN
 from mcp_studio.tui import task_words
@@ -141,7 +141,7 @@ def _task_row(studio: Studio, task: Task) -> Row:
     )  # fmt: skip
 
 
-def _request_row(one: Running, now: float) -> Row:
+def _request_row(one: RunningRequest, now: float) -> Row:
     long = one.method == LISTEN
     words = "listens for changes" if long else ""
     if one.progressed and not long:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from mcp_studio.call.replay.plan import CALLS, Plan, Step, load, step_of
-from mcp_studio.call.replay.runner import Manner
+from mcp_studio.call.replay.runner import ReplayOptions
 from mcp_studio.catalog.listing import Entry, EntryKind
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
@@ -47,7 +47,7 @@ def now(app: StudioApp, shown: Shown) -> None:
     if not server:
         app.say(f"{safe(step.server, 60)} is not connected; {app.spell('trace-replay-many')} chooses another server.")
         return
-    order = Order(shown.recording, Plan((step,)), {step.server: server}, Manner(origin="person"))
+    order = Order(shown.recording, Plan((step,)), {step.server: server}, ReplayOptions(origin="person"))
     app.push_screen(ReplayDialog(order))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from mcp_studio.catalog.catalog import Catalog, Seen, compare
+from mcp_studio.catalog.catalog import Baselines, Catalog, compare
 from mcp_studio.catalog.listing import Entry, Listing, Ref, salvage
 from mcp_studio.redact import Redactor
 
@@ -20,7 +20,7 @@ def entries(items: Iterable[Any]) -> tuple[Entry, ...]:
 
 def compared(before: list[Any], now: list[Any]) -> tuple[dict[str, str], list[str]]:
     """The kinds of change by name, and the names of what is gone."""
-    seen = Seen()
+    seen = Baselines()
     seen.recall("s", "tool", before)
     found = compare("s", "tool", entries(now), seen.known["s", "tool"])
     return {e.ref.name: e.change.kind for e in found.entries if e.change}, [e.ref.name for e in found.gone]
@@ -45,7 +45,7 @@ def test_malformed_entries_are_compared_like_others() -> None:
 def test_what_only_redaction_made_different_is_the_same() -> None:
     redactor = Redactor()
     redactor.learn("hunter2-hunter2")
-    seen = Seen()
+    seen = Baselines()
     seen.recall("s", "tool", tools("a", description="key ‹redacted› here"))
     baseline = seen.known["s", "tool"]
     same = compare("s", "tool", entries(tools("a", description="key hunter2-hunter2 here")), baseline, redactor.bytes)

@@ -13,7 +13,7 @@ from mcp_studio.auth.signin import SignIn
 from mcp_studio.cli import accounts
 from mcp_studio.cli import sign_in as sign_in_module
 from mcp_studio.cli.output import SignInAt
-from mcp_studio.cli.sign_in import Guide
+from mcp_studio.cli.sign_in import SignInController
 from mcp_studio.cli.terminal import EndOfInput, Lines
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.signal import Signal
@@ -111,7 +111,7 @@ class Typed(Lines):
 
 async def guided(sign_in: Acted, lines: Lines | None, browser: str = "none") -> list[str]:
     notes: list[str] = []
-    await Guide(sign_in, notes.append, lines, browser, finish="mcp-studio auth login mine").run()
+    await SignInController(sign_in, notes.append, lines, browser, finish="mcp-studio auth login mine").run()
     return notes
 
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from mcp_studio.limits import DEFAULT
-from mcp_studio.session.subscriptions import Listening
+from mcp_studio.session.subscriptions import SubscriptionStream
 from tests.support import wait_until
 
 NOTE = "raw://note"
@@ -28,7 +28,7 @@ async def test_what_is_taken_back_at_once_is_not_settled_before_the_server_knows
                 self.left = True
 
     connection: Any = Never()
-    listening = Listening("resources", connection, DEFAULT, on_change=lambda: None, on_again=lambda: None)
+    listening = SubscriptionStream("resources", connection, DEFAULT, on_change=lambda: None, on_again=lambda: None)
     listening.want({"resourceSubscriptions": [NOTE]})
     running = asyncio.create_task(listening.run())
     await wait_until(lambda: listening.stream.state == "opening" and listening.current("7"))

@@ -212,7 +212,7 @@ def test_a_server_that_offers_no_cancelling_is_told_of_and_its_task_goes_on() ->
 
 def test_more_than_the_limit_are_not_kept_and_finished_ones_go_first() -> None:
     manager: Any = SimpleNamespace(changed=Signal(), notified=Signal(), names=lambda: ())
-    store = task_manager.Tasks(manager, replace(DEFAULT, tasks=3), TaskFile(Path()), lambda work: None)  # type: ignore[arg-type,return-value]
+    store = task_manager.TaskManager(manager, replace(DEFAULT, tasks=3), TaskFile(Path()), lambda work: None)  # type: ignore[arg-type,return-value]
     for number in range(3):
         store.put(Task("s", str(number), "core", status="cancelled" if number == 1 else "working"))
     store.put(Task("s", "new", "core"))

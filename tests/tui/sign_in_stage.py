@@ -14,7 +14,7 @@ from mcp_studio.auth.signin import TITLES, SignIn
 from mcp_studio.config.model import Keeping, ServerConfig, Tls
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
-from mcp_studio.session.sign_in import Signing as Begun
+from mcp_studio.session.sign_in import SignInManager as Begun
 from mcp_studio.signal import Signal
 from tests.tui.stage import Stage, on_stage
 
@@ -169,7 +169,7 @@ def following() -> AuthExchange:
     return AuthExchange(1, "registers us", "POST", "https://auth.example/register", request, 0, "", 0.0)
 
 
-class Signing(Stage):
+class SignInManager(Stage):
     """A stage with a fake behind the sign-in."""
 
     runs: list[FakeSignIn]
@@ -191,7 +191,7 @@ class Signing(Stage):
 @asynccontextmanager
 async def signing(
     monkeypatch: pytest.MonkeyPatch, *servers: ServerConfig, size: tuple[int, int] = (120, 36)
-) -> AsyncGenerator[Signing]:
+) -> AsyncGenerator[SignInManager]:
     accounts, runs = FakeAccounts(), list[FakeSignIn]()
 
     def sign_in(signing: Begun, server: str, **more: Any) -> FakeSignIn:
@@ -209,7 +209,7 @@ async def signing(
     monkeypatch.setattr(Begun, "forget", lambda _, server, **more: accounts.forget(server, **more), raising=False)
     monkeypatch.setattr(Begun, "sign_out", lambda _, server: accounts.sign_out(server), raising=False)
     async with on_stage(*(servers or (remote(),)), size=size) as stage:
-        stage.__class__ = Signing
-        assert isinstance(stage, Signing)
+        stage.__class__ = SignInManager
+        assert isinstance(stage, SignInManager)
         stage.runs, stage.accounts = runs, accounts
         yield stage

@@ -87,7 +87,7 @@ _LONGEST = 60.0
 
 
 @record(frozen=True)
-class Manner:
+class ReplayOptions:
     """How steps are sent."""
 
     origin: Origin = "program"
@@ -115,7 +115,7 @@ class Replayer:
         caller: Caller,
         redactor: Redactor,
         recording: Recording,
-        manner: Manner = Manner(),  # noqa: B008
+        manner: ReplayOptions = ReplayOptions(),  # noqa: B008
         fill: Fill | None = None,
     ) -> None:
         self._caller = caller

@@ -14,7 +14,7 @@ from mcp_studio.cli.engine import execute
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, SignInAt, table
-from mcp_studio.cli.sign_in import Guide, login_command, no_browser, steps_json
+from mcp_studio.cli.sign_in import SignInController, login_command, no_browser, steps_json
 from mcp_studio.cli.targets import configured
 from mcp_studio.cli.terminal import Lines, can_ask, typed
 from mcp_studio.config.expand import see_to
@@ -126,7 +126,7 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, out: Out
     browser = NONE if options.flag("--no-browser") else studio.config.settings.browser
     lines = Lines() if can_ask() else None
     try:
-        await Guide(sign_in, out.note, lines, browser, finish=login_command(server)).run()
+        await SignInController(sign_in, out.note, lines, browser, finish=login_command(server)).run()
     except StudioError as error:
         if isinstance(error, SignInAt):
             out.data(error.url)

@@ -14,10 +14,10 @@ from mcp_studio.cli.targets import configured, select, server_and_words
 from mcp_studio.errors import LimitExceeded, StudioError, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, pretty
 from mcp_studio.protocol.events import NONE, request
-from mcp_studio.session.raw import Bare, ByHand, RawExchange
+from mcp_studio.session.raw import RawConnection, RawExchange, RawSender
 from mcp_studio.studio import Studio
 
-Frames = Callable[[ByHand | Bare], Iterator[bytes]]
+Frames = Callable[[RawSender | RawConnection], Iterator[bytes]]
 _BESIDE = {"stderr": "stderr", "stray": "stdout", "note": "note"}
 """Kinds of entries that are narration, and what they are called."""
 
@@ -54,7 +54,7 @@ def _composed(method: str, options: Options) -> Frames:
     if meta and params is not NONE and not isinstance(params, dict):
         raise UsageError("--meta needs params that are an object.")
 
-    def frames(sender: ByHand | Bare) -> Iterator[bytes]:
+    def frames(sender: RawSender | RawConnection) -> Iterator[bytes]:
         stamp = {} if notification or options.flag("--no-stamp") else sender.stamp
         mine = NONE if notification else sender.spare_id() if identity is NONE else identity
         yield dumps(request(method, params, identity=mine, meta={**stamp, **meta}))
@@ -65,7 +65,7 @@ def _composed(method: str, options: Options) -> Frames:
 async def _send(studio: Studio, server: str, frames: Frames, out: Output) -> int:
     options = out.options
     if options.flag("--no-handshake"):
-        sender: ByHand | Bare = await studio.open_raw(studio.manager.config(server))
+        sender: RawSender | RawConnection = await studio.open_raw(studio.manager.config(server))
     else:
         await connected(studio, server, out)
         sender = studio.manager.by_hand(server)

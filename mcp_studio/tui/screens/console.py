@@ -14,7 +14,7 @@ from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.present import connections, units
 from mcp_studio.safetext import safe
-from mcp_studio.session.raw import Bare, ByHand, RawExchange
+from mcp_studio.session.raw import RawConnection, RawExchange, RawSender
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.tui import by_hand
 from mcp_studio.tui.form.area import AreaEditor
@@ -54,7 +54,7 @@ class Console(Dialog[None], scope="console"):
         typed = cast("dict[str, Json]", draft).get("text") if isinstance(draft, dict) else None
         self._kept = typed if isinstance(typed, str) else ""
         self._begin = text
-        self._bare: Bare | None = None
+        self._bare: RawConnection | None = None
         self._exchange: RawExchange | None = None
         self._stamp: object = None
         self._line = Static(classes="quiet")
@@ -83,7 +83,7 @@ class Console(Dialog[None], scope="console"):
     # Who sends
 
     @property
-    def _sender(self) -> ByHand | Bare | None:
+    def _sender(self) -> RawSender | RawConnection | None:
         if self._bare is not None:
             return self._bare
         try:

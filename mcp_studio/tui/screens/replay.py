@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.call.replay.plan import Plan, Step, load
-from mcp_studio.call.replay.runner import VERDICTS, Manner, Replayer, Result, summary
+from mcp_studio.call.replay.runner import VERDICTS, Replayer, ReplayOptions, Result, summary
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.present import units
@@ -40,7 +40,7 @@ class Order(NamedTuple):
     recording: Recording
     plan: Plan
     servers: Mapping[str, str]
-    manner: Manner
+    manner: ReplayOptions
 
 
 class _Row(NamedTuple):

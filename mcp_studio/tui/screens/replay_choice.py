@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.call.replay.plan import Plan, plan
-from mcp_studio.call.replay.runner import Manner
+from mcp_studio.call.replay.runner import ReplayOptions
 from mcp_studio.present import connections, units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.export.formats import exchange, marked
@@ -158,7 +158,7 @@ class ReplayChoice(Dialog[Order], scope="replay choice"):
         elif where.server and len(recorded) > 1:
             self._say(f"These went to {len(recorded)} servers ({safe(', '.join(recorded), 120)}): choose fewer.")
         else:
-            self.dismiss(Order(self._recording, planned, servers, Manner(approved=how.approved)))
+            self.dismiss(Order(self._recording, planned, servers, ReplayOptions(approved=how.approved)))
 
     def _state(self, name: str) -> str:
         return self._studio.manager.status(name).state

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from mcp_studio.transport.http_connection import ACCEPT
 
 from mcp_studio.call.call import Call
 from mcp_studio.call.copying.formats import copy_as
@@ -22,6 +21,7 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import AnswerRule, Era, ServerConfig
 from mcp_studio.jsontext import Json, loads
 from mcp_studio.protocol.events import request as message
+from mcp_studio.transport.http_connection import ACCEPT
 from tests.call.copying.kit import came, demo, entry, subject
 from tests.studio_support import PATIENT, http, opened
 from tests.support import ROOT, python_program, python_server, run

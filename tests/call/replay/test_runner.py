@@ -9,7 +9,7 @@ from typing import Any
 
 from mcp_studio.call.call import Succeeded
 from mcp_studio.call.replay.plan import Plan, Recorded, Step, load, plan, step_of
-from mcp_studio.call.replay.runner import Fill, Manner, Replayer, Result, summary
+from mcp_studio.call.replay.runner import Fill, Replayer, ReplayOptions, Result, summary
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.studio import Studio
@@ -19,7 +19,7 @@ from tests.support import python_server, wait_until
 
 LEGACY = stdio(python_server("raw_server"), "old")
 MODERN = stdio(python_server("raw_server", "--modern"), "new")
-APPROVED = Manner(approved=True)
+APPROVED = ReplayOptions(approved=True)
 
 
 async def made(studio: Studio, server: str) -> None:
@@ -38,12 +38,12 @@ async def made(studio: Studio, server: str) -> None:
     disconnect()
 
 
-def replayer(studio: Studio, manner: Manner = Manner(), fill: Fill | None = None) -> Replayer:  # noqa: B008
+def replayer(studio: Studio, manner: ReplayOptions = ReplayOptions(), fill: Fill | None = None) -> Replayer:  # noqa: B008
     """Sends again what this studio has sent."""
     return Replayer(studio.caller, studio.redactor, studio.trace, manner, fill)
 
 
-async def replayed(studio: Studio, found: Plan, manner: Manner, **servers: str) -> list[Result]:
+async def replayed(studio: Studio, found: Plan, manner: ReplayOptions, **servers: str) -> list[Result]:
     """All steps of a plan."""
     return [one async for one in replayer(studio, manner).run(found.steps, servers)]
 
@@ -74,7 +74,7 @@ async def test_many_are_a_programs_calls_and_one_is_a_persons() -> None:
         studio.inbox.changed.connect(lambda request: request.answer("decline"))
         many = await replayer(studio).one(step, "old")
         assert (many.verdict, many.said) == ("failed", "you said no")
-        one = await replayer(studio, Manner(origin="person")).one(step, "old")
+        one = await replayer(studio, ReplayOptions(origin="person")).one(step, "old")
         assert one.verdict == "same" and isinstance(one.outcome, Succeeded)
         assert one.outcome.request_id != studio.trace.entry(step.number).id  # type: ignore[union-attr]
 
