@@ -59,6 +59,31 @@ _PROBE = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 class SignIn:
     """Signing in to one server: discovery, a client, a person's permission, a token, and where that is stored."""
 
+    error: StudioError | None = None
+    """Why it failed or was cancelled."""
+    account: Account | None = None
+    """What it brought, once `done`."""
+    authorization_url = ""
+    """The page where a person gives permission; empty before. Foreign: it is shown through `safetext.safe`."""
+    redirect_uri = ""
+    """Where the browser is sent back to."""
+    until = 0.0
+    """Monotonic time at which waiting for a person ends; 0 while nobody waits."""
+    next_request: AuthExchange | None = None
+    """While `paused`: what is sent after `go_on`."""
+    choices: tuple[str, ...] = ()
+    """While `choosing`: the issuers of the authorization servers; foreign."""
+    client_reason = ""
+    """In state `client`: why one is needed, as a sentence."""
+    started_callback = False
+    """Whether a listener on this machine waits for the browser; else only `paste` goes on."""
+    opened = False
+    """Whether the page was handed to a browser."""
+    refusal = ""
+    """Why the page must not be opened, or empty."""
+    warnings: tuple[str, ...] = ()
+    """What a person should know of the page's address before going there."""
+
     def __init__(
         self,
         accounts: Accounts,
@@ -87,32 +112,8 @@ class SignIn:
         self.steps = tuple(AuthStep(name, title) for name, title in TITLES.items())
         """All steps, in order, from the beginning; they change in place."""
         self.changed: Signal[SignIn] = Signal()
-        self.error: StudioError | None = None
-        """Why it failed or was cancelled."""
-        self.account: Account | None = None
-        """What it brought, once `done`."""
-        self.authorization_url = ""
-        """The page where a person gives permission; empty before. Foreign: it is shown through `safetext.safe`."""
-        self.redirect_uri = ""
-        """Where the browser is sent back to."""
-        self.until = 0.0
-        """Monotonic time at which waiting for a person ends; 0 while nobody waits."""
-        self.next_request: AuthExchange | None = None
-        """While `paused`: what is sent after `go_on`."""
-        self.choices: tuple[str, ...] = ()
-        """While `choosing`: the issuers of the authorization servers; foreign."""
-        self.client_reason = ""
-        """In state `client`: why one is needed, as a sentence."""
         self.step_by_step = step_by_step
         """Whether it stops before each request."""
-        self.started_callback = False
-        """Whether a listener on this machine waits for the browser; else only `paste` goes on."""
-        self.opened = False
-        """Whether the page was handed to a browser."""
-        self.refusal = ""
-        """Why the page must not be opened, or empty."""
-        self.warnings: tuple[str, ...] = ()
-        """What a person should know of the page's address before going there."""
         self._accounts = accounts
         self._config = config
         self._scopes = tuple(scopes)
