@@ -84,7 +84,7 @@ def test_the_command_line_says_what_is_wrong_and_ends_with_its_code(argv: list[s
         ("[servers.bad]\n", "servers.bad: has neither"),
         ('[servers.bad]\ncommand = "${NO_SUCH_NAME}"\n', "the environment variable NO_SUCH_NAME is not set"),
         ('[limits]\nconect = 3\n', "limits.conect: is not a known key. Did you mean `connect`?"),
-        ('[limits]\nconnect = "soon"\n', "limits.connect: must be a number of seconds"),
+        ('[limits]\nconnect = "soon"\n', "limits.connect: must be a number"),
         ("[thme]\n", "thme: is not a known key. Did you mean `theme`?"),
     ],
 )  # fmt: skip

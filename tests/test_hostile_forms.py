@@ -21,7 +21,6 @@ from mcp_studio.call.history import History, past_of
 from mcp_studio.call.saved import folders
 from mcp_studio.call.secrets import SecretArguments, SecretFilter, secret_places
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.catalog.remembered import Memory, memory_file, remember
 from mcp_studio.config.load import TrustStore, load
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import UsageError
@@ -33,7 +32,6 @@ from mcp_studio.schema.form import build
 from mcp_studio.schema.text import set_pair
 from mcp_studio.tui.form.area import AreaEditor
 from mcp_studio.tui.screens.paste_dialog import PasteDialog
-from tests.cli.kit import cli
 from tests.support import run
 from tests.tui.stage import on_stage
 from tests.tui.stage import run as bounded
@@ -199,17 +197,6 @@ def test_a_schema_of_any_size_is_asked_for_secrets_in_no_time() -> None:
     began = time.process_time()
     assert list(SecretArguments().of(tool, {"p1": [{"a": "b"}]})) == []
     assert time.process_time() - began < 2
-
-
-def test_what_only_the_schema_calls_secret_is_left_out_of_a_copy_without_a_connection(home: Path) -> None:
-    server = ServerConfig("s", command="nothing")
-    memory = Memory(listings={"tool": [{"name": "t", "inputSchema": DEEP}]})
-    remember(memory_file(Paths.default().state / "servers", server), memory)
-    words = ("call", "s.t", "--args", json.dumps(VALUE), "--as", "python")
-    config = home / "c.toml"
-    config.write_text('[servers.s]\ncommand = "nothing"\n')
-    done = cli(*words, "--config", str(config))
-    assert done.code == 0 and "open" in done.out and "s3cret" not in done.out and "123456" not in done.out
 
 
 LINE = 'version = 1\nserver = "s"\ntool = "t"\n'

@@ -367,3 +367,7 @@ def test_a_private_key_in_json_ends_with_its_string(text: str, levels: int) -> N
         first, second = json.loads(redacted)
         assert second == {"name": "next_tool"}
         redacted = first["description"]
+
+
+def test_a_parameter_in_the_user_of_an_address_is_hidden_to_its_end() -> None:
+    assert Redactor().text("x://x&code=AAAAAAA1@rest y") == f"x://{MARK} y"

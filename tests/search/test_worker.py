@@ -71,15 +71,16 @@ def test_a_mistake_does_not_end_what_takes_up(workers: Make, caplog: pytest.LogC
 
 
 def test_questions_that_are_not_ready_wait_for_steps_and_others_go_first(workers: Make) -> None:
-    left, order = [3], list[str]()
+    left, order, quick = [3], list[str](), threading.Event()
 
     def step() -> bool:
-        left[0] -= 1
+        left[0] -= quick.is_set()
         return left[0] > 0
 
     worker = workers(step)
     patient = worker.ask(lambda: order.append("patient"), lambda: left[0] <= 0)
     worker.ask(lambda: order.append("quick")).result(5)
+    quick.set()
     patient.result(5)
     assert order[-1] == "patient" and left[0] <= 0
 

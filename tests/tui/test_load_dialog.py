@@ -40,7 +40,8 @@ async def test_a_tool_is_run_many_times_with_its_form() -> None:
 
 def test_figures_fit_where_there_is_little_room() -> None:
     load = Load(lambda: pytest.fail("nothing is called"), 1_000_000, 8)
-    load.durations.add([place**4 / 10 for place in range(40)])
+    for place in range(40):
+        load.durations.add(place**4 / 10)
     for width, height in ((34, 12), (72, 12), (120, 30)):
         lines = figures(load, width, height)
         assert max(map(width_of, lines)) <= width and len(lines) <= height
