@@ -304,12 +304,12 @@ class Redactor:
             since = max(0, start - _BEHIND)
             low = data[since : start + _SLICE + _REACH].lower()
             for found in self._anchor.finditer(low, start - since):
-                # The value of a parameter may go on behind the user of an address.
-                if since + found.end() <= done and found[0] not in _ASSIGNS:
+                if since + found.end() <= done:
                     continue
                 if span := self._secret_at(data, found[0], since + found.start()):
                     yield span
-                    done = max(done, span.end)
+                    if found[0] != b"://":  # the value of a parameter may go on behind the user of an address
+                        done = span.end
 
     def _secret_at(self, data: bytes, word: bytes, start: int) -> _Span | None:
         """The secret value that an anchor at a place announces, if it does."""
