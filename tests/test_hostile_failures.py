@@ -59,7 +59,7 @@ def test_however_a_server_fails_its_words_are_only_shown(home: Path) -> None:
             assert seen == servers.keys()
             to(walker, "f8")
             walker.go("/", "│ filter")
-            walker.paste("~s http", r"\d+ of \d+")
+            walker.paste("server:http", r"\d+ of \d+")
             walker.go("enter end enter", "eaders")
             for _ in range(4):
                 walker.go("]")

@@ -64,8 +64,9 @@ class GuardedChild:
     def _on_report(self, word: str, *values: str) -> None:
         if word == "pid":
             self.pid = int(values[0])
-            self.started.set_result(None)
-        elif word == "fail":
+            if not self.started.done():  # nobody waits any more
+                self.started.set_result(None)
+        elif word == "fail" and not self.started.done():
             self.started.set_exception(StartFailure(values[0], int(values[1])))
         elif word == "exit":
             self.exited.set_result(int(values[0]))

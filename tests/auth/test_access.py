@@ -34,7 +34,7 @@ class Caller:
         self.asked: list[SignInRequest] = []
         self._desk = desk
         self._agrees = agrees
-        self._opening = asyncio.Lock()
+        self._opening, self._opened = asyncio.Lock(), False
         self.access = desk.accounts.access(config, desk.tap, None if agrees is None else self._ask)
         self.edge = Edge(config, desk.limits, desk.tap, self.access)
 
@@ -65,7 +65,9 @@ class Caller:
             ("Mcp-Name", tool),
         ]
         async with self._opening:
-            await self.edge.open()
+            if not self._opened:
+                await self.edge.open()
+                self._opened = True
         async with self.edge.exchange("POST", headers, body, head=10) as answer:
             await answer.read(1 << 20)
             return answer.status

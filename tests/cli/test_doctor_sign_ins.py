@@ -18,7 +18,7 @@ from mcp_studio.config.model import Auth, AuthKind, ServerConfig
 )
 async def test_nobody_is_told_to_sign_in_where_nobody_can(kind: AuthKind, words: str) -> None:
     report = Report(ServerConfig("one", url="https://one.example/mcp", auth=Auth(kind=kind)), "needs_auth")
-    studio: Any = SimpleNamespace(account=AsyncMock(return_value=None))
+    studio: Any = SimpleNamespace(signing=SimpleNamespace(account=AsyncMock(return_value=None)))
     await add_remote(report, studio)
     (said,) = [line for line in report.lines if "signed in" in line]
     assert words in said and report.facts["signIn"] == {"signedIn": False}

@@ -143,10 +143,14 @@ def test_a_check_behind_a_cancelled_endless_one_is_made_all_the_same() -> None:
     checking(test)
 
 
+UNCHECKED, ENDED = "unchecked against the whole schema:", "the checking process ended"
+
+
 def test_a_check_that_eats_memory_is_given_up() -> None:
     async def test(one: Checker) -> None:
         message = only(await one.check({"items": INTEGER}, ["x"] * 1_500_000))
-        assert message == "unchecked against the whole schema: it takes more than 100 MB (limit check_memory)"
+        # Where the process has no memory left to say so, it ends.
+        assert message in (f"{UNCHECKED} it takes more than 100 MB (limit check_memory)", f"{UNCHECKED} {ENDED}")
         assert await one.check(INTEGER, "x") == WRONG
 
     checking(test, Limits(check_memory=100 * MB, check_time=20))
