@@ -241,7 +241,6 @@ def _children(path: Path | None, node: dict[str, Json]) -> list[tuple[Path | Non
     return found
 
 
-MIME = "text/html;profile=mcp-app"
 _MOST = 50
 _ORIGIN = r"(?:https?|wss?)://(?:\*\.)?[A-Za-z0-9.-]+(?::[0-9]{1,5}|:\*)?\Z"
 """A text: compiled for the first page, not at every start."""
