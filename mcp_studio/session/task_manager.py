@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -38,6 +39,9 @@ _STRIKES = 5
 """Unusable answers in a row after which a task is given up."""
 _GRACE = 1.0
 
+_EARLY = 50
+"""Ids without a task that are remembered, of notices that overtook the answer which begins their task."""
+
 
 class TaskManager:
     """Tasks by server and id, oldest first, followed over reconnects.
@@ -59,6 +63,7 @@ class TaskManager:
         self._followers: dict[tuple[str, str], Follower] = {}
         self._stored: list[StoredTask] | None = None
         self._listing = False
+        self._early: deque[tuple[str, str]] = deque(maxlen=_EARLY)
         manager.changed.connect(self._server_changed)
         manager.notified.connect(self._notified)
 
@@ -109,7 +114,7 @@ class TaskManager:
             task = task.wrong(("The server gave the id of another task to this one.",))
             self.remove(server, state.id)
         self.put(task)
-        self._follow(task, now=task.ended)
+        self._follow(task, now=task.ended or task.key in self._early)
         return self.get(server, task.id) or task
 
     def pick_up(self, *, listing: bool = True) -> None:
@@ -297,9 +302,11 @@ class TaskManager:
         if kind is None or not isinstance(identity, str):
             return
         task = self.get(server, identity)
-        if task is None or task.kind != kind:
+        if task is None:
+            self._early.append((server, identity[:1_000]))
+        elif task.kind != kind:
             return
-        if follower := self._followers.get(task.key):
+        elif follower := self._followers.get(task.key):
             follower.heard(params)
         elif not task.done and (state := read_state(params, task.kind)).status is not None:
             self.put(task.heard(state, params))

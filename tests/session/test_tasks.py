@@ -287,7 +287,8 @@ def test_progress_and_status_reach_the_call(era: tuple[str, ...]) -> None:
 def test_news_of_a_task_are_taken_without_asking() -> None:
     async def main() -> None:
         async with served() as studio:
-            assert text(await start(studio, "pushed").wait()) == "pushed is done"
+            async with asyncio.timeout(20):  # it is asked for after 30 seconds where its notice is missed
+                assert text(await start(studio, "pushed").wait()) == "pushed is done"
             asked = [one for one in studio.trace if one.method == "tasks/get" and one.direction == "out"]
             assert len(asked) <= 1, "once at most: where the notice overtook the answer"
 
