@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
 from textual.binding import Binding, BindingType
-from textual.widget import Widget
 
 from mcp_studio.tui.actions import Scope, scoped
 
-if TYPE_CHECKING:
-    from mcp_studio.tui.app import StudioApp
-
 
 def bindings(*scopes: Scope) -> list[BindingType]:
-    """The bindings of some scopes; each carries its action's id, so that `[keys]` can give it other keys."""
-    return [
-        Binding(a.keys, a.method, a.title, show=a.show, priority=a.priority, id=a.id, tooltip=a.title)
-        for a in scoped(*scopes)
-    ]
+    """The bindings of some scopes; each carries its action's id, so that `[keys]` can give it other keys.
 
-
-def key_for(widget: Widget, action: str) -> str:
-    """The key of an action as the person has it and writes it: `^j`."""
-    return cast("StudioApp", widget.app).spell(action)
-
-
-def refuse(widget: Widget, why: str) -> None:
-    """Say why an action does nothing here."""
-    cast("StudioApp", widget.app).say(why, "warning")
+    Keys with ctrl act before a field that has the focus sees them; letters are the field's.
+    """
+    found: list[BindingType] = []
+    for action in scoped(*scopes):
+        keys = [key for key in action.keys.split(",") if key]
+        for priority in (True, False):
+            some = [key for key in keys if key.startswith("ctrl+") == priority]
+            if some:
+                show = action.show and some[0] == keys[0]
+                title = action.short or action.title
+                found.append(
+                    Binding(",".join(some), action.id, title, show=show, priority=priority, id=action.id,
+                            tooltip=action.title)
+                )  # fmt: skip
+    return found

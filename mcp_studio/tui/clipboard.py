@@ -18,7 +18,7 @@ _END_OF_PASTE = re.compile(rf"(?:\x1b{_HIDDEN}\[|\x9b){_HIDDEN}2{_HIDDEN}0{_HIDD
 _PASSES = 8
 
 
-def copy(text: str, through_terminal: Callable[[str], None], told: str = "") -> str:
+def copied(text: str, through_terminal: Callable[[str], None], told: str = "") -> str:
     """Copy text; returns in a few words what happened, for the person, with `told` in the place of how much it is.
 
     A desktop's clipboard is not the person's when the session came over SSH, so then only the terminal is asked.
