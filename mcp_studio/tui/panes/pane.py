@@ -25,6 +25,7 @@ class Pane(Vertical):
     app = getters.app(StudioApp)
     number: ClassVar[int] = 0
     scope: ClassVar[Scope]
+    ALLOW_MAXIMIZE = True
 
     def __init_subclass__(cls, scope: Scope) -> None:
         cls.scope = scope
@@ -57,6 +58,10 @@ class Pane(Vertical):
         else:
             tabs.action_previous_tab()
         return True
+
+    def step_back(self) -> bool:
+        """One step back inside the pane; False where there is nothing to step back from."""
+        return False
 
     def entry_point(self) -> Widget:
         """The widget that gets the focus when the pane is gone to."""

@@ -1,0 +1,177 @@
+"""Running the studio in the terminal: the engine around the app, its log file, and every way to an orderly end."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import partial
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcp_studio.config.model import Config
+from mcp_studio.paths import Paths
+from mcp_studio.present.browser import open_page
+from mcp_studio.redact import Redactor
+from mcp_studio.safetext import safe
+from mcp_studio.vault import keyring
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.app import StudioApp
+    from mcp_studio.vault.base import AskPassphrase
+
+_MOST = 200_000
+"""Characters of a crash report."""
+_LARGEST_LOG = 1_000_000
+_BURST = 50
+"""Records a second that are logged; the rest is counted."""
+
+
+def run(config: Config, paths: Paths) -> int:
+    """Open the studio on the terminal until the person leaves; returns the exit code."""
+    code, failure, redactor = asyncio.run(_open(config, paths))
+    if failure is not None:
+        sys.stderr.write(crash_report(failure, paths.state, redactor) + "\n")
+        return 1
+    return code
+
+
+async def _open(config: Config, paths: Paths) -> tuple[int, BaseException | None, Redactor]:
+    with _quick_imports():
+        from mcp_studio.studio import Studio
+
+    passphrases = Passphrases()
+    before = keyring.passphrase()
+    keyring.ask_with(passphrases.ask)
+    browser = partial(open_page, browser=config.settings.browser)
+    try:
+        async with Studio.open(config, paths, can_ask=True, origin="studio", browser=browser) as studio:
+            with _log_to(paths.state / "mcp-studio.log", studio.redactor):
+                await asyncio.sleep(0)  # servers start while Textual is imported
+                with _quick_imports():
+                    from mcp_studio.tui.app import StudioApp
+                    from mcp_studio.tui.screens.main import MainScreen
+                gc.freeze()
+                app = StudioApp(studio, lambda: MainScreen(passphrases.answer_with))
+                with _signals(app):
+                    code = await app.run_async() or 0
+                return code, app.failure, studio.redactor
+    finally:
+        passphrases.answer_with(None)
+        keyring.ask_with(before)
+
+
+class Passphrases:
+    """Questions for the passphrase of the encrypted file wait until there is a screen to ask them on.
+
+    Servers, which may need it, are started before the screen.
+    """
+
+    def __init__(self) -> None:
+        self._answering = threading.Event()
+        self._ask: AskPassphrase | None = None
+
+    def ask(self, new: bool) -> str:
+        """Ask; empty where nobody can be asked. For other threads than that of the app."""
+        self._answering.wait()
+        return self._ask(new) if self._ask is not None else ""
+
+    def answer_with(self, ask: AskPassphrase | None) -> None:
+        """From now on questions go to `ask`; with None nobody answers them any more."""
+        self._ask = ask
+        self._answering.set()
+
+
+@contextmanager
+def _quick_imports() -> Generator[None]:
+    """Textual reads its settings when it is imported; collecting garbage meanwhile costs a tenth of the start."""
+    os.environ.setdefault("TEXTUAL_FPS", "240")
+    os.environ.setdefault("ESCDELAY", "25")
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@contextmanager
+def _signals(app: StudioApp) -> Generator[None]:
+    """SIGTERM and SIGHUP end the app in order."""
+    loop = asyncio.get_running_loop()
+    numbers = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]
+    for number in numbers:
+        loop.add_signal_handler(number, app.exit, 128 + number)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+
+
+class _Redacting(logging.Formatter):
+    """Redacts and sanitizes each record."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        self._redactor = redactor
+
+    def format(self, record: logging.LogRecord) -> str:
+        return safe(self._redactor.text(super().format(record)), 20_000, lines=True)
+
+
+class _Rate(logging.Filter):
+    """Lets some records a second through."""
+
+    _second = 0
+    _count = 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        now = int(time.monotonic())
+        if now != self._second:
+            self._second, self._count = now, 0
+        self._count += 1
+        return self._count <= _BURST
+
+
+@contextmanager
+def _log_to(file: Path, redactor: Redactor) -> Generator[None]:
+    """Send all logging and all warnings into a file, redacted and bounded, while the app has the terminal."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handler = RotatingFileHandler(
+        file, maxBytes=_LARGEST_LOG, backupCount=1, encoding="utf-8", delay=True, errors="backslashreplace"
+    )
+    handler.setFormatter(_Redacting(redactor))
+    handler.addFilter(_Rate())
+    root = logging.getLogger()
+    before = root.handlers[:]
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    logging.captureWarnings(True)
+    try:
+        yield
+    finally:
+        logging.captureWarnings(False)
+        root.handlers[:] = before
+        handler.close()
+
+
+def crash_report(error: BaseException, folder: Path, redactor: Redactor) -> str:
+    """Write where it happened (no local variables) into a file; returns the sentence for the terminal."""
+    what = type(error).__name__
+    text = "".join(traceback.format_exception(error))[-_MOST:]
+    file = folder / f"crash-{time.strftime('%Y%m%d-%H%M%S')}.log"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file.write_text(safe(redactor.text(text), _MOST, lines=True) + "\n", encoding="utf-8")
+    except OSError as problem:
+        return f"mcp-studio ended by a mistake of its own ({what}), and the details could not be written: {problem}"
+    return f"mcp-studio ended by a mistake of its own ({what}). Nothing of yours is lost; the details are in {file}"

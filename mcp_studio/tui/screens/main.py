@@ -1,0 +1,371 @@
+"""The main screen: five panes, and what their messages mean to one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.events import DescendantFocus, MouseDown, MouseMove
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Button, Footer, Input, TextArea
+
+from mcp_studio.catalog.listing import KINDS, Entry, Ref
+from mcp_studio.present import units
+from mcp_studio.safetext import safe
+from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.bindings import bindings
+from mcp_studio.tui.bridge import Bridge, StudioChanged
+from mcp_studio.tui.panes.call import CallPane
+from mcp_studio.tui.panes.catalog import CatalogPane
+from mcp_studio.tui.panes.header import StudioHeader
+from mcp_studio.tui.panes.inbox import InboxController
+from mcp_studio.tui.panes.pane import Pane
+from mcp_studio.tui.panes.result import ResultPane
+from mcp_studio.tui.panes.servers import ServersPane
+from mcp_studio.tui.panes.tasks import TaskList
+from mcp_studio.tui.panes.trace import TracePane
+from mcp_studio.tui.screens.layout import Layout
+
+if TYPE_CHECKING:
+    from mcp_studio.vault.base import AskPassphrase
+
+
+class MainScreen(Screen[None]):
+    """Connects the panes: each knows its own part of the studio, and none knows another."""
+
+    app = getters.app(StudioApp)
+    BINDINGS: ClassVar[list[BindingType]] = bindings("main")
+    header = getters.query_one(StudioHeader)
+    servers = getters.query_one(ServersPane)
+    catalog = getters.query_one(CatalogPane)
+    call = getters.query_one(CallPane)
+    result = getters.query_one(ResultPane)
+    trace = getters.query_one(TracePane)
+
+    def __init__(self, answer_passphrases: Callable[[AskPassphrase | None], None] = lambda ask: None) -> None:
+        super().__init__()
+        self._answer_passphrases = answer_passphrases
+        self.sizes = Layout(self)
+
+    def compose(self) -> ComposeResult:
+        yield StudioHeader()
+        with Horizontal(id="work"):
+            with Vertical(id="side"):
+                yield ServersPane()
+                yield CatalogPane()
+            with Vertical(id="desk"):
+                yield CallPane()
+                yield ResultPane()
+        yield TracePane()
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        studio = self.app.studio
+        self.bridge = Bridge(studio, self)
+        self.bridge.open()
+        self.inbox = InboxController(self)
+        self.sizes.restore()
+        self.header.show(studio)
+        self.set_interval(1, self._second)
+        self.set_focus((self.catalog if studio.manager.names() else self.servers).entry_point())
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        from mcp_studio.tui.screens.passphrase import Passphrase
+
+        self._answer_passphrases(Passphrase.asker(self.app))
+        self.servers.begin()
+
+    def on_unmount(self) -> None:
+        self._answer_passphrases(None)
+        self.bridge.close()
+        self.sizes.save()
+
+    # What changed
+
+    def on_studio_changed(self, event: StudioChanged) -> None:
+        """Pull what changed out of the stores."""
+        if event.servers or event.listings:
+            self.servers.refresh_servers(event.servers | {server for server, _ in event.listings})
+            kinds = KINDS if event.servers else {kind for _, kind in event.listings}
+            self.catalog.refresh_kinds(kinds)
+            self.call.refresh_entry()
+            self.header.show(self.app.studio)
+        if event.inbox:
+            self.inbox.refresh_requests()
+            self.header.show(self.app.studio)
+        if event.resources:
+            self.call.refresh_subscriptions(event.resources)
+            self.catalog.entries.redraw()
+        if event.tasks:
+            self.catalog.refresh_tasks()
+        if event.calls:
+            self.call.refresh_history(event.calls)
+
+    def _second(self) -> None:
+        self.header.show(self.app.studio)
+        self.servers.tick()
+
+    # What panes say to one another
+
+    @on(CatalogPane.Highlighted)
+    def preview(self, event: CatalogPane.Highlighted) -> None:
+        self.call.preview(event.entry)
+
+    @on(CatalogPane.Opened)
+    def open_entry(self, event: CatalogPane.Opened) -> None:
+        self.call.open(event.entry)
+
+    @on(CatalogPane.ScopeLifted)
+    def lift_scope(self) -> None:
+        self.servers.show_all()
+
+    @on(ServersPane.Selected)
+    def scope_catalog(self, event: ServersPane.Selected) -> None:
+        self.catalog.show_server(event.server)
+
+    @on(ServersPane.CallRequested)
+    def fill_call(self, event: ServersPane.CallRequested) -> None:
+        self.show_entry(event.ref)
+        self.call.fill(event.value)
+
+    @on(CallPane.Shown)
+    def show_result(self, event: CallPane.Shown) -> None:
+        self.result.show(event.opened, event.call)
+
+    @on(CallPane.Finished)
+    def go_to_result(self, event: CallPane.Finished) -> None:
+        """Where the person waited for it, the result takes the focus."""
+        if self.focused_pane is self.call and self.app.screen is self:
+            self.go_to(self.result)
+
+    @on(ResultPane.RerunRequested)
+    def rerun(self) -> None:
+        self.call.rerun()
+
+    @on(ResultPane.CancelRequested)
+    def cancel_call(self) -> None:
+        self.call.action_cancel()
+
+    @on(ResultPane.RequestsRequested)
+    def open_requests(self) -> None:
+        self.inbox.open()
+
+    @on(TracePane.EntryRequested)
+    def show_traced(self, event: TracePane.EntryRequested) -> None:
+        self.show_entry(event.ref)
+
+    @on(TracePane.FillRequested)
+    def fill_from_trace(self, event: TracePane.FillRequested) -> None:
+        self.show_entry(event.ref)
+        self.call.fill(event.value)
+
+    @on(TaskList.ResultRequested)
+    def show_task(self, event: TaskList.ResultRequested) -> None:
+        self.call.show_task(event.task)
+        self.go_to(self.result)
+
+    def show_entry(self, ref: Ref) -> Entry | None:
+        """Show an entry in catalog and call pane alike; None where no server lists it."""
+        found = self.app.studio.catalog.find(ref)
+        if not found:
+            self.app.say(f"{safe(ref)} is not listed by its server.", "warning")
+            return None
+        self.catalog.show_entry(ref)
+        self.call.preview(found[0])
+        return found[0]
+
+    # Panes
+
+    @property
+    def panes(self) -> tuple[Pane, ...]:
+        """The five, in the order of their numbers."""
+        return self.servers, self.catalog, self.call, self.result, self.trace
+
+    @property
+    def focused_pane(self) -> Pane | None:
+        """The pane that has the focus."""
+        return next((pane for pane in self.panes if pane.has_focus_within), None)
+
+    def go_to(self, pane: Pane) -> None:
+        """Show a pane, and give it the focus."""
+        if self.maximized not in (None, pane):
+            self.minimize()
+        self.set_class(pane is self.trace, "-trace")
+        self.set_focus(pane.entry_point())
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """The trace, where it lies over the other panes, goes when another pane has the focus."""
+        if self.focused_pane not in (None, self.trace):
+            self.remove_class("-trace")
+
+    @property
+    def typing(self) -> bool:
+        """Whether a field has the focus, in which letters are text."""
+        return isinstance(self.focused, (Input, TextArea))
+
+    def on_mouse_down(self, event: MouseDown) -> None:
+        """A border between panes can be dragged."""
+        if self.maximized is None and self.sizes.grab(event.screen_x, event.screen_y):
+            self.capture_mouse()
+
+    def on_mouse_move(self, event: MouseMove) -> None:
+        self.sizes.drag(event)
+
+    def on_mouse_up(self) -> None:
+        self.sizes.release()
+        self.release_mouse()
+
+    # Actions
+
+    def action_reset_layout(self) -> None:
+        self.sizes.reset()
+
+    def action_pane_servers(self) -> None:
+        self.go_to(self.servers)
+
+    def action_pane_catalog(self) -> None:
+        self.go_to(self.catalog)
+
+    def action_pane_call(self) -> None:
+        self.go_to(self.call)
+
+    def action_pane_result(self) -> None:
+        self.go_to(self.result)
+
+    def action_pane_trace(self) -> None:
+        if self.focused_pane is self.trace:
+            self._leave_trace()
+        else:
+            self.go_to(self.trace)
+
+    def _leave_trace(self) -> None:
+        self.minimize()
+        self.remove_class("-trace")
+        self.go_to(self.catalog)
+
+    def _step_pane(self, step: int) -> None:
+        shown = [pane for pane in self.panes if pane.display and pane.region]
+        at = shown.index(self.focused_pane) if self.focused_pane in shown else 0
+        self.go_to(shown[(at + step) % len(shown)])
+
+    def action_next_pane(self) -> None:
+        self._step_pane(1)
+
+    def action_previous_pane(self) -> None:
+        self._step_pane(-1)
+
+    def action_next_tab(self) -> None:
+        self._turn_tab(1)
+
+    def action_previous_tab(self) -> None:
+        self._turn_tab(-1)
+
+    def _turn_tab(self, step: int) -> None:
+        if self.focused_pane is None or not self.focused_pane.turn_tab(step):
+            self.app.say("This pane has no tabs.")
+
+    def action_zoom(self) -> None:
+        if self.maximized is not None:
+            self.minimize()
+        elif self.focused_pane is not None:
+            self.maximize(self.focused_pane, container=False)
+
+    def action_back(self) -> None:
+        """One step back: out of the zoom, a filter, a scope, the trace, the form."""
+        pane = self.focused_pane
+        if self.maximized is not None:
+            self.minimize()
+        elif pane is not None and pane.step_back():
+            return
+        elif pane is self.trace:
+            self._leave_trace()
+        elif pane is not self.catalog:
+            self.go_to(self.catalog)
+
+    def action_submit(self) -> None:
+        self.call.action_submit()
+
+    def action_save_call(self) -> None:
+        self.call.action_save_call()
+
+    def action_new_server(self) -> None:
+        self.servers.action_new_server()
+
+    def action_pending(self) -> None:
+        self.inbox.open()
+
+    def action_activity(self) -> None:
+        self.inbox.open_activity()
+
+    def action_search(self) -> None:
+        from mcp_studio.tui.screens.search import Search
+
+        self.app.push_screen(Search(), self._found)
+
+    def _found(self, found: tuple[Ref, bool] | None) -> None:
+        """A hit is shown; where it is to be run, it is."""
+        if found is not None:
+            entry = self.show_entry(found[0])
+            if entry is not None and found[1]:
+                self.call.action_submit()
+            elif entry is not None:
+                self.call.open(entry)
+
+    def action_jump(self) -> None:
+        from mcp_studio.tui.screens.jump import Jump
+
+        self.app.push_screen(Jump(self.panes), self._jumped)
+
+    def _jumped(self, target: tuple[str, str] | None) -> None:
+        if target is not None:
+            pane = self.query_one(f"#{target[0]}", Pane)
+            self.go_to(pane)
+            if target[1] and pane.tabs is not None:
+                pane.tabs.active = target[1]
+
+    def action_help(self) -> None:
+        from mcp_studio.tui.screens.help import Help
+
+        pane = self.focused_pane
+        self.app.push_screen(Help(self, pane), self._run_chosen)
+
+    async def _run_chosen(self, action: tuple[Widget, str] | None) -> None:
+        if action is not None:
+            await action[0].run_action(action[1])
+
+    def action_palette(self) -> None:
+        from mcp_studio.tui.screens.palette import open_palette
+
+        open_palette(self)
+
+    def action_change_theme(self) -> None:
+        from mcp_studio.tui.screens.theme import ThemePicker
+
+        self.app.push_screen(ThemePicker())
+
+    def action_about(self) -> None:
+        from mcp_studio.tui.screens.about import About
+
+        self.app.push_screen(About())
+
+    def action_quit(self) -> None:
+        """Leave; where calls run, ask before."""
+        running = self.app.studio.caller.running
+        if not running:
+            self.app.exit(0)
+            return
+        from mcp_studio.tui.screens.confirm import Confirm
+
+        what = f"{units.plural(len(running), 'call')} still run{'s' if len(running) == 1 else ''}."
+        self.app.push_screen(Confirm("Quit mcp-studio?", what, "Quit"), lambda yes: self.app.exit(0) if yes else None)
+
+    @on(Button.Pressed, ".action")
+    async def press(self, event: Button.Pressed) -> None:
+        """A button that stands for an action of this screen."""
+        await self.run_action(event.button.id or "")
