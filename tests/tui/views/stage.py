@@ -46,7 +46,7 @@ class Stage(App[None]):
     def of(self, kind: type[Message]) -> list[Message]:
         """The messages of one class that the view has posted so far."""
         # The hook sees a message once for every widget that it bubbles through.
-        return list(dict.fromkeys(message for message in self.seen if isinstance(message, kind)))
+        return list({id(message): message for message in self.seen if isinstance(message, kind)}.values())
 
 
 @asynccontextmanager
