@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from mcp_studio.catalog.listing import Entry
+from mcp_studio.catalog.listing import Change, Entry, diff
 from mcp_studio.config.expand import uses
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json, dumps, printable
@@ -122,6 +122,13 @@ def _prompt(prompt: PromptView) -> Iterator[str]:
         title = f" ({one['title']})" if isinstance(one.get("title"), str) else ""
         needed = "required" if one.get("required") is True else "optional"
         yield f"  {safe(one.get('name'), 60)}{safe(title, 80)}: {needed}"
+
+
+def changes(change: Change | None, entry: Entry) -> str:
+    """What is different since the last look, line by line; empty where nothing is."""
+    if change is None or change.before is None:
+        return ""
+    return "\n".join(("", "", "Since you last looked:", *diff(change.before, entry.view.raw)))
 
 
 def icons(value: Json) -> Iterator[str]:

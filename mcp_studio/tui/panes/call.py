@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 RISKS = {"read": ("r reads", "$risk-read"), "write": ("w writes", "$risk-write"),
          "destructive": ("! destructive", "$risk-destructive")}  # fmt: skip
 VERBS = {"tool": "Call", "resource": "Read", "template": "Read", "prompt": "Get"}
+EMPTY = "No tool selected.\n\nMove the cursor in the catalog (2): what it is on is shown here."
 WHOLE = ""
 """Under this name the text of the JSON tab is kept while it is no JSON."""
 _PAUSE = 0.15
@@ -92,17 +93,11 @@ class CallPane(Pane, scope="call"):
         opened: Opened | None
         call: Call | None
 
-        def __post_init__(self) -> None:
-            super().__init__()
-
     @dataclass
     class Finished(Message):
         """The newest call of the shown entry has an outcome."""
 
         call: Call
-
-        def __post_init__(self) -> None:
-            super().__init__()
 
     def __init__(self) -> None:
         super().__init__()
@@ -310,7 +305,7 @@ class CallPane(Pane, scope="call"):
         if opened is None:
             self.query_one("#notice").display = False
             self.show_title("Call")
-            description.update(Content("No tool selected.\n\nMove the cursor in the catalog (2): what it is on is shown here."))
+            description.update(Content(EMPTY))
             return
         ref, view = opened.entry.ref, opened.entry.view
         name = view.title or view.name or ref.name if isinstance(view, ResourceView) else ref.name
@@ -319,7 +314,8 @@ class CallPane(Pane, scope="call"):
         badge.update(Content.styled(text, colour))
         description.update(Content.assemble(*_about(opened)))
         risky = isinstance(view, ToolView) and view.risk == "destructive"
-        self.button.label = Content(f"{VERBS[ref.kind]}{' (destructive)' if risky else ''}  {self.app.key_of('submit')}")
+        verb = f"{VERBS[ref.kind]} (destructive)" if risky else VERBS[ref.kind]
+        self.button.label = Content(f"{verb}  {self.app.key_of('submit')}")
         self.button.variant = "error" if risky else "primary"
         self.query_one("#json", Tab).display = not isinstance(view, ResourceView)
 
@@ -343,10 +339,11 @@ class CallPane(Pane, scope="call"):
         if opened is None:
             return
         self.json = None
+        view: Widget
         if tab == "json":
             from mcp_studio.tui.form.json_editor import JsonEditor
 
-            view: Widget = self.json = JsonEditor(opened.value)
+            view = self.json = JsonEditor(opened.value)
         elif tab == "history":
             from mcp_studio.tui.panes.history import HistoryList
 
@@ -618,7 +615,8 @@ class CallPane(Pane, scope="call"):
         elif await self._connected(opened):
             from mcp_studio.tui.screens.load_test import LoadTest
 
-            self.app.push_screen(LoadTest(str(opened.entry.ref), partial(self.begin, opened, fresh=True, approved=True)))
+            begin = partial(self.begin, opened, fresh=True, approved=True)
+            self.app.push_screen(LoadTest(opened.entry.ref, begin))
 
 
 def _about(opened: Opened) -> list[str | tuple[str, str]]:

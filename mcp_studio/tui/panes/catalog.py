@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from rich.cells import cell_len
 from textual import getters, on
@@ -31,8 +31,8 @@ TITLES: Mapping[EntryKind, str] = {
     "tool": "Tools", "resource": "Resources", "template": "Templates", "prompt": "Prompts",
 }  # fmt: skip
 TASKS = "tasks"
-RISKS = {"read": ("r", "risk-read"), "write": ("w", "risk-write"), "destructive": ("!", "risk-destructive")}
-"""Risk of a tool -> its glyph and its colour."""
+RISKS = {"read": "r", "write": "w", "destructive": "!"}
+"""Risk of a tool, which is the look of its glyph."""
 _LEGENDS: Mapping[str, str] = {
     "tool": "r reads  w writes  ! destructive",
     "resource": "size and type as the server says",
@@ -73,18 +73,12 @@ def row_key(row: Row) -> Hashable:
     return (row.server, row.text) if isinstance(row, Heading) else (row.entry.ref, row.twin)
 
 
-class EntryList(VirtualList[Row]):
-    """The list, with the colours of risks."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"view--risk-read", "view--risk-write", "view--risk-destructive"}
-
-
 class CatalogPane(Pane, scope="catalog"):
     """Tabs with counts, a filter, one list, and a legend."""
 
     number = 2
     filter = getters.query_one("#filter", Input)
-    entries = getters.query_one(EntryList)
+    entries = getters.query_one("#entries", VirtualList[Row])
     tasks = getters.query_one(TaskList)
     legend = getters.query_one("#legend", Static)
 
@@ -94,24 +88,15 @@ class CatalogPane(Pane, scope="catalog"):
 
         entry: Entry | None
 
-        def __post_init__(self) -> None:
-            super().__init__()
-
     @dataclass
     class Opened(Message):
         """The person wants to work with an entry."""
 
         entry: Entry
 
-        def __post_init__(self) -> None:
-            super().__init__()
-
     @dataclass
     class ScopeLifted(Message):
         """All servers are shown again."""
-
-        def __post_init__(self) -> None:
-            super().__init__()
 
     def __init__(self) -> None:
         super().__init__()
@@ -126,7 +111,7 @@ class CatalogPane(Pane, scope="catalog"):
     def compose(self) -> ComposeResult:
         yield Tabs(*(Tab(TITLES[kind], id=kind) for kind in KINDS), Tab("Tasks", id=TASKS))
         yield Input(placeholder="filter: words of a name or description", id="filter", compact=True)
-        yield EntryList(self._draw, key=row_key)
+        yield VirtualList(self._draw, key=row_key, id="entries")
         yield TaskList()
         yield Static(id="legend", markup=False)
 
@@ -183,7 +168,7 @@ class CatalogPane(Pane, scope="catalog"):
             self.server = ""
         self._end_filter()
         self._fill()
-        self.entries.go_to_key((ref, 0)) or self.entries.go_to_key((ref, 1))
+        self.entries.go_to((ref, 0)) or self.entries.go_to((ref, 1))
 
     def _label(self, tab: str, text: str) -> None:
         shown = self.query_one(f"#{tab}", Tab)
@@ -200,7 +185,7 @@ class CatalogPane(Pane, scope="catalog"):
         text, entries = self.filter.value.strip(), self._all(self.kind)
         rows = self._matching(entries, text) if text else self._grouped(entries)
         self.entries.empty = self._empty(text)
-        self.entries.set_rows(rows, keep=keep)
+        self.entries.show(rows, keep=keep)
         self.show_title(f"Catalog of {self.server}" if self.server else "Catalog")
         self._note(text, len(entries), rows)
 
@@ -225,9 +210,7 @@ class CatalogPane(Pane, scope="catalog"):
         if known is None or known[0] != entries:
             known = self._filters[self.kind] = entries, NameFilter(entries, known[1] if known else None)
         found, words = known[1].find(text), words_of(text)
-        rows: list[Row] = [
-            Item(entries[at], 0, tuple(pieces_of(name_of(entries[at]), words))) for at in found.places
-        ]
+        rows: list[Row] = [Item(entries[at], 0, tuple(pieces_of(name_of(entries[at]), words))) for at in found.places]
         if not found.named:
             self._ask_index(text)
             similar = self._similar[2] if self._similar[:2] == (text, self.kind) else ()
@@ -293,8 +276,7 @@ class CatalogPane(Pane, scope="catalog"):
         if entry.ref.kind == "resource" and self.app.studio.subscriptions.get(entry.ref.server, entry.ref.name):
             return f"{glyphs().watched} ", "accent"
         if isinstance(entry.view, ToolView):
-            sign, look = RISKS[entry.view.risk]
-            return f"{sign} ", look
+            return f"{RISKS[entry.view.risk]} ", entry.view.risk
         return f"{glyphs().dot} ", "dim"
 
     def _name(self, row: Item) -> str:
@@ -341,17 +323,15 @@ class CatalogPane(Pane, scope="catalog"):
         if had_focus and not self.query_one(Tabs).has_focus:
             self.screen.set_focus(self.entry_point())
 
-    @on(VirtualList.Highlighted)
-    def preview(self, event: VirtualList.Highlighted[Row]) -> None:
+    @on(VirtualList.Highlighted, "#entries")
+    def preview(self, event: VirtualList.Highlighted) -> None:
         event.stop()
-        if event.control is self.entries:
-            self.post_message(self.Highlighted(self.current))
+        self.post_message(self.Highlighted(self.current))
 
-    @on(VirtualList.Chosen)
-    def choose(self, event: VirtualList.Chosen[Row]) -> None:
+    @on(VirtualList.Chosen, "#entries")
+    def choose(self, event: VirtualList.Chosen) -> None:
         event.stop()
-        if event.control is self.entries:
-            self.action_open()
+        self.action_open()
 
     @on(Input.Changed, "#filter")
     def filter_changed(self, event: Input.Changed) -> None:
@@ -382,7 +362,7 @@ class CatalogPane(Pane, scope="catalog"):
         if server and not self.filter.value:
             self._folded ^= {server}
             self._fill()
-            self.entries.go_to_key((server, ""))
+            self.entries.go_to((server, ""))
 
     def action_find(self) -> None:
         self.filter.display = True
@@ -429,7 +409,7 @@ class CatalogPane(Pane, scope="catalog"):
             self.app.say(f"Subscribing to {safe(entry.ref.name, 200)}.")
         else:
             self.app.say(f"Unsubscribed from {safe(entry.ref.name, 200)}.")
-        self.entries.redraw()
+        self.entries.refresh()
 
     def action_mark_seen(self) -> None:
         """Nothing of this kind is new, changed or gone any more."""

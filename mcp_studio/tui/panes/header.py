@@ -1,4 +1,4 @@
-"""The line on top: servers by state, what they offer, how long calls take, what is pending. Each part can be clicked."""
+"""The line on top: servers by state, what they offer, how long calls take, what is pending."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Dialog(ModalScreen[T]):
         &.-large #body { height: 1fr; }
     }
     """
-    choices: ClassVar[tuple[Choice, ...]] = (Choice("back", "Close"),)
+    choices: tuple[Choice, ...] = (Choice("back", "Close"),)
 
     def heading(self) -> str:
         """What stands in the top border; foreign text is made safe here."""

@@ -101,7 +101,7 @@ class MainScreen(Screen[None]):
             self.header.show(self.app.studio)
         if event.resources:
             self.call.refresh_subscriptions(event.resources)
-            self.catalog.entries.redraw()
+            self.catalog.entries.refresh()
         if event.tasks:
             self.catalog.refresh_tasks()
         if event.calls:
