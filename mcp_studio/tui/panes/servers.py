@@ -1,0 +1,415 @@
+"""Pane 1: every server in one row, its state as glyph and colour, and what is done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input
+
+from mcp_studio.catalog.listing import KINDS, Ref
+from mcp_studio.config.model import ServerConfig, Untrusted
+from mcp_studio.jsontext import Json
+from mcp_studio.present import connections, crashes, units
+from mcp_studio.safetext import safe
+from mcp_studio.session.state import Status
+from mcp_studio.tui import server_files
+from mcp_studio.tui.panes.pane import Pane
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_matches, spread, width_of
+from mcp_studio.tui.views.virtual_list import VirtualList
+
+if TYPE_CHECKING:
+    from mcp_studio.trace.postmortem import Mortem
+
+_GLYPHS = {"ok": "on", "busy": "half", "bad": "bad", "off": "off"}
+_LOOKS = {"ok": "ok", "busy": "warn", "bad": "bad", "off": "dim"}
+_TRANSPORTS = {"websocket": "ws"}
+_LONGEST = 24
+"""Cells of a name at most, where there are others to be told beside it."""
+
+
+class ServerRow(NamedTuple):
+    """What is shown of one server."""
+
+    status: Status
+    transport: str
+    address: str
+    """Its URL, or the command that starts it."""
+    offers: str
+    """How much it offers: `19`, or `5 prompts` where it has no tools."""
+    warned: bool = False
+    """It does something wrong, which its details say."""
+    ended: str = ""
+    """How it ended by itself, until somebody has looked at that."""
+    signing_in: bool = False
+
+    @property
+    def matter(self) -> str:
+        """What it offers, or what is the matter, in a few words."""
+        if self.signing_in:
+            return "signing in"
+        if self.status.state == "failed" and self.status.error is not None:
+            return safe(self.status.error.message, 200)
+        if self.status.state == "ready":
+            return self.offers
+        return connections.state_short(self.status, 0)
+
+    @property
+    def text(self) -> str:
+        """What a filter looks at."""
+        return f"{self.status.server} {self.transport} {self.address} {self.status.state} {self.matter}".casefold()
+
+
+class ServersPane(Pane, scope="servers"):
+    """The list of servers; moving over it narrows the catalog to the server under the cursor."""
+
+    number = 1
+    list = getters.query_one("#server-list", VirtualList[ServerRow])
+    filter = getters.query_one("#server-filter", Input)
+
+    @dataclass
+    class Selected(Message):
+        """The catalog is to show this server alone; all of them where it is empty."""
+
+        server: str
+
+    @dataclass
+    class CallRequested(Message):
+        """A call is to be shown with this value in its form."""
+
+        ref: Ref
+        value: Json
+
+    @dataclass
+    class TraceRequested(Message):
+        """A message of the trace is to be shown."""
+
+        number: int
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: dict[str, ServerRow] = {}
+        self._ends: dict[str, Mortem] = {}
+        """The newest end of each server that was told."""
+        self._unseen: set[str] = set()
+        """Servers that ended by themselves, until somebody has looked at that."""
+        self._wanting: set[str] = set()
+        """Servers of which the person was told that they want a sign-in."""
+
+    def compose(self) -> ComposeResult:
+        yield Input(placeholder="filter: name, address or state", id="server-filter", compact=True)
+        yield VirtualList(self._draw, key=lambda row: row.status.server, id="server-list")
+
+    def on_mount(self) -> None:
+        self.filter.display = False
+        self.refresh_servers(self.app.studio.manager.names())
+
+    def entry_point(self) -> Widget:
+        return self.list
+
+    def begin(self) -> None:
+        """Once the screen is there: ask about project files, and offer servers where there are none."""
+        studio = self.app.studio
+        if studio.config.untrusted:
+            self.run_worker(self._ask_trust(tuple(studio.config.untrusted)), group="begin")
+        elif not studio.manager.names():
+            from mcp_studio.tui.screens.first_start import FirstStart
+
+            self.app.push_screen(FirstStart(), self._first_started)
+
+    def _first_started(self, add: bool | None) -> None:
+        if add:
+            self.action_new_server()
+
+    @property
+    def current(self) -> str:
+        """The name of the server under the cursor, or an empty string."""
+        return self.list.row.status.server if self.list.row else ""
+
+    # Showing
+
+    def refresh_servers(self, names: Iterable[str]) -> None:
+        """Show these servers as they are now; the others are as before."""
+        manager = self.app.studio.manager
+        known = manager.names()
+        for name in names:
+            if name in known:
+                self._rows[name] = self._row(name)
+        self._rows = {name: self._rows.get(name) or self._row(name) for name in known}
+        self._tell_sign_ins()
+        self._fill()
+
+    def _row(self, name: str) -> ServerRow:
+        studio = self.app.studio
+        config, status = studio.manager.config(name), studio.manager.status(name)
+        counts = {kind: len(studio.catalog.listing(name, kind).entries) for kind in KINDS}
+        kind = next((kind for kind in KINDS if counts[kind]), "tool")
+        offers = f"{counts[kind]:,}" if kind == "tool" else units.plural(counts[kind], kind)
+        return ServerRow(
+            status,
+            _TRANSPORTS.get(spoken := status.spoken or config.kind, spoken),
+            config.url or " ".join((config.command or "", *config.args)),
+            offers,
+            bool(status.warnings) or studio.trace.ledger(name).wrong or config.tls.insecure,
+            self._ended(name),
+            studio.signing.running(name) is not None,
+        )
+
+    def _ended(self, name: str) -> str:
+        """How a server ended by itself; what is new is told."""
+        mortems = self.app.studio.manager.supervisor(name).mortems
+        newest = mortems[-1] if mortems else None
+        if newest is None or newest.ending.how == "closed":
+            return ""
+        if self._ends.get(name) is not newest:
+            self._ends[name] = newest
+            self._unseen.add(name)
+            if newest.ready:
+                lost = f", {units.plural(len(newest.flights), 'request')} lost" if newest.flights else ""
+                self.app.say(f"{crashes.first_line(newest)}{lost}. Enter on the server (1) shows how.", "warning")
+        return crashes.short(newest) if name in self._unseen else ""
+
+    def _tell_sign_ins(self) -> None:
+        """Say once of each server that it wants a sign-in."""
+        wanting = {name for name, row in self._rows.items() if row.status.state == "needs_auth"}
+        for name in sorted(wanting - self._wanting):
+            self.app.say(f"{safe(name, 60)} wants a sign-in: enter on it in the servers (1).", "warning")
+        self._wanting = wanting
+
+    def tick(self) -> None:
+        """Time has passed: servers that are tried again count down."""
+        retrying = [name for name, row in self._rows.items() if row.status.state == "retrying"]
+        if retrying:
+            self.refresh_servers(retrying)
+
+    def _fill(self) -> None:
+        words = self.filter.value.casefold().split()
+        rows = [row for row in self._rows.values() if all(word in row.text for word in words)]
+        add = self.app.key_of("new_server")
+        none = f"No servers yet. {add} adds one: paste a command, a URL or a piece of an mcp.json."
+        self.list.empty = "No server matches. Esc ends the filter." if self._rows else none
+        self.list.show(rows)
+        self.show_title("Servers")
+        self.show_note(f"{len(rows):,} of {len(self._rows):,}" if words else "")
+        self.set_class(not self._rows, "-empty")
+        # Its own rows and the border; `auto` would ask a list that draws only what is seen.
+        self.list.styles.height = max(2, len(rows))
+
+    def _draw(self, row: ServerRow, width: int, selected: bool) -> Line:
+        tone = connections.tone(row.status)
+        sign: Piece = (f"{getattr(glyphs(), _GLYPHS[tone])} ", _LOOKS[tone])
+        longest = max((len(name) for name in self._rows), default=0)
+        names = min(longest, _LONGEST, max(8, width - 12))
+        name = fit(safe(row.status.server), names, more=glyphs().more)
+        left = [sign, *mark_matches(name, self.filter.value.split(), "" if tone == "ok" else _LOOKS[tone])]
+        if width >= names + 20:
+            left.append((f"  {row.transport:<5}", "dim"))
+        warned: list[Piece] = [(f" {glyphs().warning}", "warn")] if row.warned else []
+        matter = row.ended or row.matter
+        room = max(0, width - width_of(left) - width_of(warned) - 2)
+        look = "dim" if tone in ("ok", "off") and not row.ended else _LOOKS[tone] if not row.ended else "warn"
+        return spread(left, [(f"  {cut(matter, room, more=glyphs().more)}", look), *warned], width)
+
+    # Choosing
+
+    @on(VirtualList.Highlighted, "#server-list")
+    def scope_catalog(self, event: VirtualList.Highlighted) -> None:
+        """Whoever moves over the servers sees what each offers."""
+        event.stop()
+        if self.list.has_focus and len(self._rows) > 1:
+            self.post_message(self.Selected(self.current))
+
+    @on(VirtualList.Chosen, "#server-list")
+    def choose(self, event: VirtualList.Chosen) -> None:
+        event.stop()
+        self.action_open()
+
+    def show_all(self) -> None:
+        """The catalog shows all servers again."""
+
+    def go_to(self, name: str) -> None:
+        """Put the cursor on a server."""
+        self.filter.value = ""
+        self._fill()
+        self.list.go_to(name)
+
+    @on(Input.Changed, "#server-filter")
+    def filter_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._fill()
+
+    @on(Input.Submitted, "#server-filter")
+    def filter_taken(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.list.focus()
+
+    def action_find(self) -> None:
+        self.filter.display = True
+        self.filter.focus()
+
+    def step_back(self) -> bool:
+        if not self.filter.display:
+            return False
+        self.filter.value = ""
+        self.filter.display = False
+        self.list.focus()
+        return True
+
+    # Actions on the server under the cursor
+
+    def _chosen(self) -> str:
+        """Its name; where there is none, that is said."""
+        if not self.current:
+            self.app.say(f"There is no server here; {self.app.key_of('new_server')} adds one.", "warning")
+        return self.current
+
+    def action_open(self) -> None:
+        if name := self._chosen():
+            self._unseen.discard(name)
+            self.refresh_servers([name])
+            from mcp_studio.tui.screens.server_details import ServerDetails
+
+            self.app.push_screen(ServerDetails(name), self._leave_details)
+
+    async def _leave_details(self, action: str | None) -> None:
+        """A button of the details stands for an action here."""
+        if action:
+            await self.run_action(action)
+
+    def action_toggle(self) -> None:
+        """Connect what is off or failed, disconnect everything else."""
+        manager = self.app.studio.manager
+        if not (name := self._chosen()):
+            return
+        if manager.status(name).state in ("disabled", "failed", "needs_auth"):
+            manager.start(name)
+        else:
+            self.run_worker(manager.stop(name), group="servers")
+
+    def action_repeat(self) -> None:
+        """Connect it again now."""
+        if name := self._chosen():
+            self.app.studio.manager.restart(name)
+
+    def action_copy(self) -> None:
+        if name := self._chosen():
+            self.app.copy(name, name)
+
+    def action_new_server(self) -> None:
+        self._edit(None)
+
+    def action_add(self) -> None:
+        self._edit(None)
+
+    def action_edit(self) -> None:
+        if name := self._chosen():
+            config = self.app.studio.manager.config(name)
+            if config.source.origin in ("file", "project") and not server_files.ours(config.source):
+                self.app.say(f"{name} comes from {config.source.file}; change it there.", "warning")
+            else:
+                self._edit(config)
+
+    def _edit(self, config: ServerConfig | None) -> None:
+        from mcp_studio.tui.screens.server_form import ServerForm
+
+        self.app.push_screen(ServerForm(config), self._saved)
+
+    def _saved(self, config: ServerConfig | None) -> None:
+        if config is not None:
+            self.refresh_servers([config.name])
+            self.go_to(config.name)
+            place = server_files.place_of(self.app.studio, config.name).file
+            self.app.say(f"{config.name} is saved in {place}.")
+
+    def action_delete(self) -> None:
+        if name := self._chosen():
+            self.app.attempt(self, self._remove(name), "servers")
+
+    async def _remove(self, name: str) -> None:
+        from mcp_studio.tui.screens.confirm import Confirm
+
+        source = self.app.studio.manager.config(name).source
+        text = f"{safe(name, 60)} is closed and leaves the list."
+        if source.origin in ("file", "project") and not server_files.ours(source):
+            text += f" Its entry stays in {source.file}, so it is back at the next start."
+        elif source.file:
+            text += f" Its entry is taken out of {source.file}."
+        if await self.app.push_screen_wait(Confirm("Remove the server?", text, "Remove", destroys=True)):
+            await server_files.forget(self.app.studio, name)
+            self._rows.pop(name, None)
+            self.refresh_servers(())
+            self.post_message(self.Selected(""))
+            self.app.say(f"{name} is removed.")
+
+    def action_sign_in(self) -> None:
+        if name := self._chosen():
+            from mcp_studio.tui.screens.sign_in import sign_in
+
+            sign_in(self.app, name)
+
+    def action_token(self) -> None:
+        """Show its token: what it allows, and for how long."""
+        if name := self._chosen():
+            from mcp_studio.tui.screens.token import show_token
+
+            show_token(self.app, name)
+
+    def action_roots(self) -> None:
+        if name := self._chosen():
+            from mcp_studio.tui.screens.roots import Roots
+
+            self.app.push_screen(Roots(name))
+
+    def action_console(self) -> None:
+        """Send any message to it by hand."""
+        if name := self._chosen():
+            from mcp_studio.tui.screens.console import Console
+
+            self.app.push_screen(Console(name))
+
+    def action_server_logs(self) -> None:
+        if name := self._chosen():
+            from mcp_studio.tui.screens.logs import Logs
+
+            self.app.push_screen(Logs(name))
+
+    def action_exit_report(self) -> None:
+        """How it ended, what was in flight, its last words."""
+        name = self._chosen()
+        if name and not self.app.studio.manager.supervisor(name).mortems:
+            self.app.say(f"{safe(name, 60)} has not ended by itself since the studio runs.")
+        elif name:
+            from mcp_studio.tui.screens.exit_report import ExitReport
+
+            self._unseen.discard(name)
+            self.app.push_screen(ExitReport(name), self._show_message)
+
+    def action_unexpected_output(self) -> None:
+        """What it printed to its standard output besides the protocol."""
+        if name := self._chosen():
+            config = self.app.studio.manager.config(name)
+            if config.kind != "stdio":
+                self.app.say(f"{safe(name, 60)} is not a program on this machine: it has no standard output here.")
+                return
+            from mcp_studio.tui.screens.unexpected_output import UnexpectedOutput
+
+            self.app.push_screen(UnexpectedOutput(name), self._show_message)
+
+    def _show_message(self, number: int | None) -> None:
+        if number is not None:
+            self.post_message(self.TraceRequested(number))
+
+    # Project files that nobody has agreed to yet
+
+    async def _ask_trust(self, files: tuple[Untrusted, ...]) -> None:
+        from mcp_studio.tui.screens.trust import ProjectTrust
+
+        for file in files:
+            if await self.app.push_screen_wait(ProjectTrust(file)):
+                await self.app.attempt(self, server_files.agree(self.app.studio, file)).wait()
