@@ -103,12 +103,12 @@ class Action(NamedTuple):
 
 ACTIONS: tuple[Action, ...] = (
     # Everywhere
-    Action("palette", "Palette", "app", show=True, also="commands actions"),
-    Action("help", "Help for this pane", "app", show=True, also="keys shortcuts", short="Help"),
     Action("quit", "Quit", "app", show=True, also="exit leave close"),
-    Action("about", "About: versions, files, limits", "app", also="doctor version config paths keyring"),
-    Action("change_theme", "Change the theme", "app", also="colours colors dark light"),
     # The main screen
+    Action("palette", "Palette: everything by name", "main", show=True, also="commands actions", short="Palette"),
+    Action("help", "Help for this pane", "main", show=True, also="keys shortcuts", short="Help"),
+    Action("about", "About: versions, files, limits", "main", also="doctor version config paths keyring"),
+    Action("change_theme", "Change the theme", "main", also="colours colors dark light"),
     Action("search", "Search everything", "main", show=True, also="find tools resources prompts", short="Search"),
     Action("jump", "Jump to a pane or tab", "main"),
     Action("pane_servers", "Go to the servers", "main"),

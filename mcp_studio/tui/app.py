@@ -15,7 +15,7 @@ from textual.worker import Worker
 
 from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
-from mcp_studio.tui import actions, themes
+from mcp_studio.tui import actions, server_files, themes
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.clipboard import copied
 from mcp_studio.tui.framework import CrashingApp
@@ -46,6 +46,8 @@ class StudioApp(CrashingApp):
         self.keys, self._bad_keys = actions.remap(settings.keys)
         """The person's own keys by the id of their action."""
         loaded, self._bad_themes = themes.load_all(studio.paths.themes)
+        self.own_themes = tuple(theme.name for theme in loaded)
+        """The names of the themes that come with the studio, and of the person's own."""
         for theme in loaded:
             self.register_theme(theme)
         wanted = themes.COLOURLESS if os.environ.get("NO_COLOR") else settings.theme
@@ -70,6 +72,15 @@ class StudioApp(CrashingApp):
         self.studio.trace.troubled.connect(lambda why: self.say(why, "warning"))
         for sentence in (*(f"{bad.file.name}: {bad.reason}" for bad in self._bad_themes), *self._bad_keys):
             self.say(sentence, "warning")
+
+    def keep_theme(self, name: str) -> None:
+        """Use a theme from now on, also after the next start."""
+        self.theme = name
+        self.attempt(self, server_files.keep_theme(self.studio, name))
+
+    async def action_quit(self) -> None:
+        """The main screen leaves, and asks first where calls run."""
+        await self.screen_stack[0].run_action("leave")
 
     # Messages to the person
 

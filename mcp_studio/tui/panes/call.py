@@ -160,8 +160,8 @@ class CallPane(Pane, scope="call"):
         if entry is not None and (self.opened is None or self.opened.entry is not entry):
             self._show(entry)
 
-    def open(self, entry: Entry) -> None:
-        """Work with an entry: go to its first field, or to the button; read what needs no arguments."""
+    def open(self, entry: Entry, *, submit: bool = False) -> None:
+        """Work with an entry: go to its first field, or to the button; read what needs no arguments, or all with `submit`."""
         self.preview(entry)
         self.query_one(Tabs).active = "form"
         opened = self.opened
@@ -170,8 +170,9 @@ class CallPane(Pane, scope="call"):
             self.form.begin()
         else:
             self.screen.set_focus(self.button)
-            if entry.ref.kind in ("resource", "prompt"):
-                self.action_submit()
+            submit = submit or entry.ref.kind in ("resource", "prompt")
+        if submit:
+            self.action_submit()
 
     def fill(self, value: Json) -> None:
         """Take another value, as if it had been typed."""

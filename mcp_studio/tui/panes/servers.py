@@ -12,9 +12,8 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from mcp_studio.catalog.listing import KINDS, Ref
+from mcp_studio.catalog.listing import KINDS
 from mcp_studio.config.model import ServerConfig, Untrusted
-from mcp_studio.jsontext import Json
 from mcp_studio.present import connections, crashes, units
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
@@ -78,13 +77,6 @@ class ServersPane(Pane, scope="servers"):
         """The catalog is to show this server alone; all of them where it is empty."""
 
         server: str
-
-    @dataclass
-    class CallRequested(Message):
-        """A call is to be shown with this value in its form."""
-
-        ref: Ref
-        value: Json
 
     @dataclass
     class TraceRequested(Message):

@@ -100,6 +100,13 @@ class Dialog(ModalScreen[T]):
         """Leave without an answer."""
         self.dismiss(None)
 
+    def action_help(self) -> None:
+        """Show or hide the keys of what has the focus."""
+        if self.query("HelpPanel"):
+            self.app.action_hide_help_panel()
+        else:
+            self.app.action_show_help_panel()
+
     def retitle(self, heading: str) -> None:
         """Change what stands in the top border."""
         self.query_one("#box").border_title = Content(safe(heading, 200))

@@ -11,12 +11,12 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.events import DescendantFocus, MouseDown, MouseMove
 from textual.screen import Screen
-from textual.widget import Widget
 from textual.widgets import Button, Footer, Input, TextArea
 
 from mcp_studio.catalog.listing import KINDS, Entry, Ref
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
+from mcp_studio.tui.actions import PANES, Action
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.bridge import Bridge, StudioChanged
@@ -129,10 +129,10 @@ class MainScreen(Screen[None]):
     def scope_catalog(self, event: ServersPane.Selected) -> None:
         self.catalog.show_server(event.server)
 
-    @on(ServersPane.CallRequested)
-    def fill_call(self, event: ServersPane.CallRequested) -> None:
-        self.show_entry(event.ref)
-        self.call.fill(event.value)
+    @on(ServersPane.TraceRequested)
+    def show_message(self, event: ServersPane.TraceRequested) -> None:
+        self.go_to(self.trace)
+        self.trace.show_message(event.number)
 
     @on(CallPane.Shown)
     def show_result(self, event: CallPane.Shown) -> None:
@@ -312,10 +312,8 @@ class MainScreen(Screen[None]):
         """A hit is shown; where it is to be run, it is."""
         if found is not None:
             entry = self.show_entry(found[0])
-            if entry is not None and found[1]:
-                self.call.action_submit()
-            elif entry is not None:
-                self.call.open(entry)
+            if entry is not None:
+                self.call.open(entry, submit=found[1])
 
     def action_jump(self) -> None:
         from mcp_studio.tui.screens.jump import Jump
@@ -333,11 +331,25 @@ class MainScreen(Screen[None]):
         from mcp_studio.tui.screens.help import Help
 
         pane = self.focused_pane
-        self.app.push_screen(Help(self, pane), self._run_chosen)
+        self.app.push_screen(Help(pane.scope if pane is not None else None), self.run_in_scope)
 
-    async def _run_chosen(self, action: tuple[Widget, str] | None) -> None:
-        if action is not None:
-            await action[0].run_action(action[1])
+    async def run_in_scope(self, action: Action | None) -> None:
+        """Do what was chosen in help or palette: in its pane, or in what has the focus there."""
+        if action is None:
+            return
+        if action.scope in PANES:
+            pane = self.query_one(f"#{action.scope}", Pane)
+            self.go_to(pane)
+            await pane.run_action(action.id)
+        elif action.scope in ("main", "app"):
+            await self.run_action(action.id if action.id != "quit" else "leave")
+        elif self.focused is not None:
+            await self.focused.run_action(action.id)
+
+    def open_ref(self, ref: Ref) -> None:
+        """Work with an entry that the palette names."""
+        if (entry := self.show_entry(ref)) is not None:
+            self.call.open(entry)
 
     def action_palette(self) -> None:
         from mcp_studio.tui.screens.palette import open_palette
@@ -354,7 +366,7 @@ class MainScreen(Screen[None]):
 
         self.app.push_screen(About())
 
-    def action_quit(self) -> None:
+    def action_leave(self) -> None:
         """Leave; where calls run, ask before."""
         running = self.app.studio.caller.running
         if not running:

@@ -1,0 +1,175 @@
+"""The command palette: actions, tools, saved calls, servers, themes and pages of the documentation by name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from rapidfuzz import fuzz
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+
+from mcp_studio.catalog.listing import KINDS, Entry
+from mcp_studio.present.browser import open_page
+from mcp_studio.safetext import safe
+from mcp_studio.search.names import NameFilter
+from mcp_studio.tui.actions import ACTIONS, PANES, spell_all
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.screens.main import MainScreen
+
+DOCS = ("guide", "forms", "trace", "remote", "search", "safety", "configuration", "cli", "keys")
+"""Pages under docs/."""
+_SITE = "https://github.com/mcp-studio/mcp-studio/blob/main/docs/{}.md"
+_MOST = 30
+"""Tools and other entries shown for what is typed."""
+_NEAR = 78
+"""From 0 to 100: how much two words must be alike, so that one may be the other with a slip."""
+_SHORTEST = 4
+
+
+class Command(NamedTuple):
+    """Something the palette can do."""
+
+    title: str
+    run: Callable[[], object]
+    help: str = ""
+    also: str = ""
+
+
+def open_palette(main: MainScreen) -> None:
+    """Open the palette over the main screen."""
+    providers = (ActionProvider, ServerProvider, EntryProvider, SavedProvider, ThemeProvider, DocsProvider)
+    main.app.push_screen(CommandPalette(providers, placeholder="Actions, tools, servers, themes …"))
+
+
+class StudioProvider(Provider):
+    """A provider that works on the main screen."""
+
+    @property
+    def main(self) -> MainScreen:
+        """The main screen."""
+        return cast("MainScreen", self.screen)
+
+    def commands(self) -> Iterable[Command]:
+        """What it offers."""
+        return ()
+
+    async def discover(self) -> Hits:
+        for command in self.commands():
+            yield DiscoveryHit(_shown(command.title), command.run, command.title, command.help or None)
+
+    async def search(self, query: str) -> Hits:
+        for hit in self.matching(query, self.commands()):
+            yield hit
+
+    def matching(self, query: str, commands: Iterable[Command]) -> Iterable[Hit]:
+        """Hits among commands: as it is typed, by another word for it, or with a slip."""
+        matcher = self.matcher(query)
+        for command in commands:
+            title = safe(command.title, 200)
+            score, display = matcher.match(title), matcher.highlight(title)
+            if not score:
+                score, display = 0.8 * matcher.match(command.also), _shown(title)
+            if not score and len(query) >= _SHORTEST:
+                words = f"{title} {command.also}".casefold()
+                alike = fuzz.partial_ratio(query.casefold(), words)
+                score = alike / 200 if alike >= _NEAR else 0
+            if score:
+                yield Hit(score, display, command.run, title, command.help or None)
+
+
+class ActionProvider(StudioProvider):
+    """Every action of the main screen and its panes."""
+
+    def commands(self) -> Iterable[Command]:
+        keys = self.main.app.keys
+        for action in ACTIONS:
+            if action.scope in ("main", *PANES):
+                written = spell_all(keys.get(action.id, action.keys))
+                where = action.scope.capitalize() if action.scope in PANES else ""
+                help = " · ".join(filter(None, (where, written)))
+                yield Command(action.title, partial(self.main.run_in_scope, action), help, action.also)
+
+
+class ServerProvider(StudioProvider):
+    """Servers by name."""
+
+    def commands(self) -> Iterable[Command]:
+        for name in self.main.app.studio.manager.names():
+            yield Command(f"Server {name}", partial(self._show, name), "Go to it in the list of servers")
+
+    def _show(self, name: str) -> None:
+        self.main.go_to(self.main.servers)
+        self.main.servers.go_to(name)
+
+
+class EntryProvider(StudioProvider):
+    """Tools, resources, templates and prompts by name. Their names are read once, in a thread."""
+
+    _filter: NameFilter | None = None
+    _entries: Sequence[Entry] = ()
+
+    async def startup(self) -> None:
+        catalog = self.main.app.studio.catalog
+        self._entries = [entry for kind in KINDS for entry in catalog.entries(kind)]
+        self._filter = await asyncio.to_thread(self._read)
+
+    def _read(self) -> NameFilter:
+        names = NameFilter(self._entries)
+        names.find(" ")
+        return names
+
+    async def discover(self) -> AsyncIterator[DiscoveryHit]:
+        return
+        yield
+
+    async def search(self, query: str) -> Hits:
+        places = self._filter.find(query).places[:_MOST] if self._filter is not None else ()
+        for rank, place in enumerate(places):
+            entry = self._entries[place]
+            title = safe(entry.ref, 120)
+            matcher = self.matcher(query)
+            show = partial(self.main.open_ref, entry.ref)
+            help = f"{entry.ref.kind} · {safe(entry.view.description, 100)}".strip(" ·")
+            yield Hit(0.9 - rank / 100, matcher.highlight(title), show, title, help)
+
+
+class SavedProvider(StudioProvider):
+    """Saved calls by name."""
+
+    _saved: Sequence[tuple[str, Callable[[], object]]] = ()
+
+    async def startup(self) -> None:
+        self._saved = await self.main.call.saved_commands()
+
+    def commands(self) -> Iterable[Command]:
+        for name, run in self._saved:
+            yield Command(f"Saved call {name}", run, "Fill the form with it")
+
+    async def discover(self) -> AsyncIterator[DiscoveryHit]:
+        return
+        yield
+
+
+class ThemeProvider(StudioProvider):
+    """Themes by name."""
+
+    def commands(self) -> Iterable[Command]:
+        for name in sorted(self.main.app.own_themes):
+            yield Command(f"Theme {name}", partial(self.main.app.keep_theme, name), "Use it from now on")
+
+
+class DocsProvider(StudioProvider):
+    """Pages of the documentation."""
+
+    def commands(self) -> Iterable[Command]:
+        for page in DOCS:
+            run = partial(open_page, _SITE.format(page))
+            yield Command(f"Documentation: {page}", run, "Open it in the browser", "help docs manual")
+
+
+def _shown(title: str) -> Content:
+    return Content(safe(title, 200))

@@ -1,0 +1,58 @@
+"""Choosing a theme: moving over the list shows it, enter keeps it, esc puts the old one back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual import on
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from mcp_studio.safetext import safe
+from mcp_studio.tui.screens.dialog import Choice, Dialog
+
+
+class ThemePicker(Dialog[None]):
+    """Stands at the side, without a veil, so that the theme is seen."""
+
+    DEFAULT_CSS = """
+    ThemePicker { background: transparent; align: right middle; }
+    ThemePicker > #box { width: 40; margin-right: 2; }
+    ThemePicker OptionList { height: auto; border: none; padding: 0; background: transparent; }
+    """
+    choices = (Choice("submit", "Keep", "primary"), Choice("back", "Back"))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._before = ""
+
+    def heading(self) -> str:
+        return "Theme"
+
+    def body(self) -> Iterable[Widget]:
+        self._before = self.app.theme
+        yield OptionList(*(Option(Content(safe(name, 60)), id=name) for name in sorted(self.app.own_themes)))
+
+    def on_mount(self) -> None:
+        themes = self.query_one(OptionList)
+        themes.highlighted = themes.get_option_index(self._before)
+        themes.focus()
+
+    @on(OptionList.OptionHighlighted)
+    def preview(self, event: OptionList.OptionHighlighted) -> None:
+        if event.option.id is not None and event.option.id != self.app.theme:
+            self.app.theme = event.option.id
+
+    @on(OptionList.OptionSelected)
+    def keep(self) -> None:
+        self.action_submit()
+
+    def action_submit(self) -> None:
+        self.app.keep_theme(self.app.theme)
+        self.dismiss(None)
+
+    def action_back(self) -> None:
+        self.app.theme = self._before
+        self.dismiss(None)
