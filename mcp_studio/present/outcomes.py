@@ -72,6 +72,13 @@ def outcome_line(outcome: CallOutcome, *, told: bool = False, key: str = "a") ->
             return "off", type(outcome).__name__
 
 
+def outcome_short(outcome: CallOutcome) -> tuple[Tone, str]:
+    """How an operation ended, in a few words: `ok · 8 ms round trip · 2.1 KB`."""
+    tone, _ = outcome_line(outcome)
+    word = outcome_note(outcome)
+    return tone, word
+
+
 def outcome_note(outcome: CallOutcome) -> str:
     """The same for the border: a few words."""
     match outcome:

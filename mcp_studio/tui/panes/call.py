@@ -161,7 +161,7 @@ class CallPane(Pane, scope="call"):
             self._show(entry)
 
     def open(self, entry: Entry, *, submit: bool = False) -> None:
-        """Work with an entry: go to its first field, or to the button; read what needs no arguments, or all with `submit`."""
+        """Work with an entry: go to its first field, or to the button; with `submit`, call it, too."""
         self.preview(entry)
         self.query_one(Tabs).active = "form"
         opened = self.opened
@@ -180,6 +180,14 @@ class CallPane(Pane, scope="call"):
             self.query_one(Tabs).active = "form"
             self.form.set_value(value)
             self._edited(value)
+
+    def read_link(self, server: str, uri: str, title: str) -> None:
+        """Read a resource that a result links to, listed or not."""
+        ref = Ref("resource", server, uri)
+        found = self.app.studio.catalog.find(ref)
+        raw: dict[str, Json] = {"uri": uri, "name": title or uri}
+        self.preview(found[0] if found else Entry(ref, ResourceView(raw)))
+        self.action_submit()
 
     def _show(self, entry: Entry, *, fresh: bool = False, again: bool = False) -> None:
         """Show an entry.

@@ -156,6 +156,19 @@ class MainScreen(Screen[None]):
     def open_requests(self) -> None:
         self.inbox.open()
 
+    @on(ResultPane.ReadRequested)
+    def read_link(self, event: ResultPane.ReadRequested) -> None:
+        self.call.read_link(event.server, event.uri, event.title)
+
+    @on(ResultPane.CopyAsRequested)
+    def copy_call(self) -> None:
+        self.call.action_copy_as()
+
+    @on(ResultPane.ExitReportRequested)
+    def report_exit(self, event: ResultPane.ExitReportRequested) -> None:
+        self.servers.go_to(event.server)
+        self.servers.action_exit_report()
+
     @on(TracePane.EntryRequested)
     def show_traced(self, event: TracePane.EntryRequested) -> None:
         self.show_entry(event.ref)
