@@ -73,37 +73,31 @@ def outcome_line(outcome: CallOutcome, *, told: bool = False, key: str = "a") ->
 
 
 def outcome_short(outcome: CallOutcome) -> tuple[Tone, str]:
-    """How an operation ended, in a few words: `ok · 8 ms round trip · 2.1 KB`."""
+    """The same in a few words, for beside a result: `ok · 8 ms round trip · 2.1KB`."""
     tone, _ = outcome_line(outcome)
-    word = outcome_note(outcome)
-    return tone, word
-
-
-def outcome_note(outcome: CallOutcome) -> str:
-    """The same for the border: a few words."""
     match outcome:
         case Succeeded(cached=cached):
-            word = "cached" if cached else "ok"
+            word = "ok, cached" if cached else "ok"
         case ToolFailed():
             word = "tool error"
         case Rejected(code=code):
             word = f"error {code}"
         case Denied():
-            return "not sent"
+            return tone, "not sent"
         case Cancelled():
-            return "stopped"
+            return tone, "cancelled"
         case InBackground():
-            return "in the background"
+            return tone, "in the background"
         case TimedOut():
             word = "timed out"
-        case Lost():
-            if not outcome.sent:
-                return "not sent" if outcome.error.http is None else f"HTTP {outcome.error.http.status}"
+        case Lost(sent=True):
             word = "lost"
+        case Lost():
+            return tone, "not sent" if outcome.error.http is None else f"HTTP {outcome.error.http.status}"
         case _:
             word = ""
-    took = duration(outcome.ms) if outcome.ms else ""
-    return " ".join(filter(None, (word, took, size(outcome.size) if outcome.size else "")))
+    took = f"{duration(outcome.ms)} round trip" if outcome.ms else ""
+    return tone, " · ".join(filter(None, (word, took, size(outcome.size) if outcome.size else "")))
 
 
 _READ = 256 * 1024
