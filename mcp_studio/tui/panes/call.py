@@ -51,6 +51,8 @@ _KEPT = 20
 """Finished calls whose results stay at hand."""
 _KEPT_BYTES = 64 << 20
 _DESCRIPTION = 700
+_DEADLINES = (1, 5, 15, 60, 300, 1_800)
+"""Seconds."""
 
 
 class Calls:
@@ -585,15 +587,20 @@ class CallPane(Pane, scope="call"):
         opened = self.opened
         if opened is None:
             return
-        from mcp_studio.tui.screens.deadline import Deadline
+        from mcp_studio.tui.screens.choose import Choose
 
-        def choose(seconds: float | None) -> None:
+        def choose(seconds: str | None) -> None:
             if seconds is not None:
                 self._seconds.pop(opened.key, None)
-                if seconds:
-                    self._seconds[opened.key] = seconds
+                if seconds != "0":
+                    self._seconds[opened.key] = float(seconds)
 
-        self.app.push_screen(Deadline(self._seconds.get(opened.key, 0)), choose)
+        options = [
+            ("0", "as the server's entry says"),
+            *((str(count), units.duration(count * 1000)) for count in _DEADLINES),
+        ]
+        now = f"{self._seconds.get(opened.key, 0):g}"
+        self.app.push_screen(Choose("How long a call is waited for", options, now), choose)
 
     def action_example(self) -> None:
         """Fill the form with an example made from the schema."""

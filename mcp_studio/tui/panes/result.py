@@ -28,6 +28,7 @@ from mcp_studio.jsontext import Json, dumps
 from mcp_studio.present import blocks, http, outcomes, units
 from mcp_studio.protocol.views import ToolView, app_of, reach_lines, reach_of
 from mcp_studio.safetext import safe
+from mcp_studio.tui import server_files
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.content_view import ContentView, Item
 from mcp_studio.tui.views.find import Findable
@@ -402,9 +403,19 @@ class ResultPane(Pane, scope="result"):
         if call is None or call.ref.server not in manager.names() or not manager.status(call.ref.server).modern:
             self.app.say("There is no result here of a server that speaks the modern era.", "warning")
             return
-        from mcp_studio.tui.screens.legacy_era import LegacyEra
+        self.app.attempt(self, self._speak_legacy(call.ref.server), "legacy")
 
-        self.app.push_screen(LegacyEra(call.ref.server))
+    async def _speak_legacy(self, name: str) -> None:
+        from mcp_studio.tui.screens.choose import Choose
+
+        options = [("now", "until the studio ends")]
+        if server_files.ours(source := self.app.studio.manager.config(name).source):
+            options.append(("file", f"from now on: saved in {source.file}"))
+        title = f'Reconnect {name} with era = "legacy"'
+        if where := await self.app.push_screen_wait(Choose(title, options)):
+            await server_files.keep_legacy(self.app.studio, name, save=where == "file")
+            again = self.app.key_of("repeat")
+            self.app.say(f"{safe(name, 60)} is reconnected in the legacy era. {again} re-runs the call.")
 
 
 def raw_of(outcome: CallOutcome | None) -> Json:

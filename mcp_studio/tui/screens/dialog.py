@@ -53,6 +53,10 @@ class Dialog(ModalScreen[T]):
         & #body { height: auto; max-height: 1fr; }
         & #buttons { height: auto; align-horizontal: right; margin: 1 0; }
         & #buttons Button { margin-left: 2; min-width: 8; height: 1; border: none; padding: 0 2; }
+        & .gap { margin-bottom: 1; }
+        & .label, & .quiet { color: $quiet; }
+        & .bad { color: $state-failed; }
+        & .warn { color: $state-busy; }
         &.-small > #box { width: 60; }
         &.-large > #box { width: 96%; height: 94%; max-width: 160; }
         &.-large #body { height: 1fr; }
