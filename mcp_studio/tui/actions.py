@@ -46,7 +46,7 @@ KEYS: Mapping[str, Key] = {
     "back": Key("escape", "Back"),
     "quit": Key("q,ctrl+q", "Quit"),
     "open": Key("enter", "Open, go in"),
-    "toggle": Key("space", "Toggle: connect, mark, fold"),
+    "toggle_item": Key("space", "Toggle: connect, mark, fold"),
     "find": Key("slash", "Find, filter"),
     "next_match": Key("n", "Next match"),
     "previous_match": Key("N", "Previous match"),
@@ -135,7 +135,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("reset_layout", "Give every pane its first size again", "main", also="layout borders"),
     # Pane 1
     Action("open", "Details of the server", "servers", show=True, also="capabilities stderr", short="Details"),
-    Action("toggle", "Connect or disconnect", "servers", show=True, also="start stop enable disable", short="On/off"),
+    Action(
+        "toggle_item", "Connect or disconnect", "servers", show=True, also="start stop enable disable", short="On/off"
+    ),
     Action("repeat", "Reconnect", "servers", show=True, also="restart retry"),
     Action("find", "Filter the servers", "servers"),
     Action("copy", "Copy the server's name", "servers"),
@@ -151,7 +153,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("unexpected_output", "Unexpected output of the server on stdout", "servers", also="stray print"),
     # Pane 2
     Action("open", "Open: go to its form, or read it", "catalog", show=True, short="Open"),
-    Action("toggle", "Fold the server", "catalog"),
+    Action("toggle_item", "Fold the server", "catalog"),
     Action("find", "Filter the list", "catalog", show=True, short="Filter"),
     Action("copy", "Copy its name", "catalog"),
     Action("repeat", "Refresh the lists", "catalog", also="reload list again"),

@@ -508,7 +508,11 @@ class CallPane(Pane, scope="call"):
 
     def _follow(self, opened: Opened, call: Call) -> None:
         self.calls.put(opened.key, call)
-        call.changed.connect(lambda one: self.call_later(self._call_changed, opened.key, one))
+
+        def changed(one: Call) -> None:
+            self.call_later(self._call_changed, opened.key, one)
+
+        call.changed.connect(changed)
         self.post_message(self.Shown(opened, call))
 
     def show_task(self, task: Task) -> None:

@@ -49,7 +49,7 @@ class Heading(NamedTuple):
     """Stands above the entries of one server."""
 
     server: str
-    count: int
+    entries: int
     folded: bool
     text: str = ""
     """Where it is no server's: what stands there instead."""
@@ -168,7 +168,8 @@ class CatalogPane(Pane, scope="catalog"):
             self.server = ""
         self._end_filter()
         self._fill()
-        self.entries.go_to((ref, 0)) or self.entries.go_to((ref, 1))
+        if not self.entries.go_to((ref, 0)):
+            self.entries.go_to((ref, 1))
 
     def _label(self, tab: str, text: str) -> None:
         shown = self.query_one(f"#{tab}", Tab)
@@ -258,7 +259,7 @@ class CatalogPane(Pane, scope="catalog"):
             if row.text:
                 return [(cut(row.text, width, more=glyphs().more), "dim")]
             fold = glyphs().folded if row.folded else glyphs().unfolded
-            return spread([(f"{fold} {safe(row.server, 60)}", "strong")], [(f"{row.count:,}", "dim")], width)
+            return spread([(f"{fold} {safe(row.server, 60)}", "strong")], [(f"{row.entries:,}", "dim")], width)
         entry = row.entry
         mark, name = self._mark(entry), self._name(row)
         tail = self._tail(entry, width - cell_len(name) - 4)
@@ -346,16 +347,24 @@ class CatalogPane(Pane, scope="catalog"):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Tasks have actions of their own."""
-        return not self.on_tasks or action not in ("open", "toggle", "find", "copy", "copy_as", "follow", "mark_seen")
+        return not self.on_tasks or action not in (
+            "open",
+            "toggle_item",
+            "find",
+            "copy",
+            "copy_as",
+            "follow",
+            "mark_seen",
+        )
 
     def action_open(self) -> None:
         row = self.entries.row
         if isinstance(row, Heading):
-            self.action_toggle()
+            self.action_toggle_item()
         elif row is not None:
             self.post_message(self.Opened(row.entry))
 
-    def action_toggle(self) -> None:
+    def action_toggle_item(self) -> None:
         """Fold or unfold the server of the row."""
         row = self.entries.row
         server = row.server if isinstance(row, Heading) else row.entry.ref.server if row else ""

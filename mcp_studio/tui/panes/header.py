@@ -63,7 +63,7 @@ class StudioHeader(Horizontal):
         durations = studio.trace.durations
         p50, p95 = durations.percentile(0.5), durations.percentile(0.95)
         told = p50 is not None and p95 is not None
-        self._put("calls", Content(f"calls p50 {units.ms(p50)}  p95 {units.ms(p95)}" if told else ""))
+        self._put("calls", Content(f"calls p50 {units.duration(p50)}  p95 {units.duration(p95)}" if told else ""))
         problems = len(studio.config.problems)
         insecure = sum(studio.manager.config(name).tls.insecure for name in names)
         warnings = [f"{units.plural(problems, 'problem')} in the configuration"] if problems else []

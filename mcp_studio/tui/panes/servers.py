@@ -274,7 +274,7 @@ class ServersPane(Pane, scope="servers"):
         if action:
             await self.run_action(action)
 
-    def action_toggle(self) -> None:
+    def action_toggle_item(self) -> None:
         """Connect what is off or failed, disconnect everything else."""
         manager = self.app.studio.manager
         if not (name := self._chosen()):

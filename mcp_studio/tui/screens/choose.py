@@ -18,9 +18,9 @@ class Choose(Dialog[str]):
     """Answers the id of the option that was chosen. Enter on an option takes it."""
 
     DEFAULT_CLASSES = "-small"
-    DEFAULT_CSS = (
-        "Choose OptionList { height: auto; max-height: 20; border: none; padding: 0; background: transparent; }"
-    )
+    DEFAULT_CSS = """
+    Choose OptionList { height: auto; max-height: 20; border: none; padding: 0; background: transparent; }
+    """
     choices = (Choice("submit", "Choose", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, title: str, options: Sequence[tuple[str, str]], now: str = "", text: str = "") -> None:

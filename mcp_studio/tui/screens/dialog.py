@@ -95,10 +95,9 @@ class Dialog(ModalScreen[T]):
                 event.stop()
                 await self.run_action(choice.action)
 
-    async def action_submit(self) -> None:
-        """Take the first button."""
-        if not self.query_one(f"#{self.choices[0].action}", Button).disabled:
-            await self.run_action(self.choices[0].action)
+    def action_submit(self) -> None:
+        """Press the first button."""
+        self.query_one(f"#{self.choices[0].action}", Button).press()
 
     def action_back(self) -> None:
         """Leave without an answer."""

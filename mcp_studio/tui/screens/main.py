@@ -92,8 +92,8 @@ class MainScreen(Screen[None]):
         """Pull what changed out of the stores."""
         if event.servers or event.listings:
             self.servers.refresh_servers(event.servers | {server for server, _ in event.listings})
-            kinds = KINDS if event.servers else {kind for _, kind in event.listings}
-            self.catalog.refresh_kinds(kinds)
+            listed = {kind for _, kind in event.listings}
+            self.catalog.refresh_kinds(kind for kind in KINDS if event.servers or kind in listed)
             self.call.refresh_entry()
             self.header.show(self.app.studio)
         if event.inbox:

@@ -50,7 +50,7 @@ class SaveResult(Dialog[None]):
     async def _write(self) -> None:
         folder = self.query_one(Input).value.strip() or "."
         try:
-            written = await asyncio.to_thread(saving.write, self._parts, Path(folder).expanduser())
+            written = await asyncio.to_thread(lambda: saving.write(self._parts, Path(folder).expanduser()))
         except (OSError, ValueError) as problem:
             self.query_one("#problem", Static).update(Content(safe(f"Not saved: {problem}", 600)))
             return
