@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Literal, NamedTuple
 
-Scope = Literal["app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer", "form", "dialog"]
+Scope = Literal[
+    "app", "main", "servers", "catalog", "call", "result", "trace", "tasks", "list", "viewer", "form", "dialog"
+]
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in a dialog."""
 
 PANES: tuple[Scope, ...] = ("servers", "catalog", "call", "result", "trace")
@@ -127,6 +129,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("save_call", "Save the call", "main", also="bookmark"),
     Action("back", "Back", "main", show=True),
     Action("activity", "Activity: what runs, and what is pending", "main", also="progress running tasks board"),
+    Action("answer_rule", "Answer rule: answer such requests by itself from now on", "main", also="automatic"),
     Action("saved_calls", "Saved calls", "main", also="bookmarks favourites"),
     Action("logs", "Log messages of all servers", "main", also="logging stderr level"),
     Action("statistics", "Statistics: how often, how fast, what failed", "main", also="latency metrics numbers p95"),
@@ -160,6 +163,11 @@ ACTIONS: tuple[Action, ...] = (
     Action("follow", "Subscribe to the resource, or no longer", "catalog", also="watch updates"),
     Action("mark_seen", "Mark all changes as seen", "catalog", also="new changed gone"),
     Action("pages", "Read the list page by page", "catalog", also="cursor pagination"),
+    Action("open", "Details of the task", "tasks", show=True, short="Details"),
+    Action("repeat", "Ask the server for the task now", "tasks", show=True, also="poll refresh", short="Ask"),
+    Action("cancel", "Cancel the task", "tasks", show=True, also="stop", short="Cancel"),
+    Action("delete", "Take the task off the list", "tasks"),
+    Action("copy", "Copy the task's id", "tasks"),
     # Pane 3
     Action("cancel", "Cancel the call", "call", also="stop"),
     Action("edit", "Edit the arguments as JSON", "call"),

@@ -516,12 +516,17 @@ class CallPane(Pane, scope="call"):
         self.post_message(self.Shown(opened, call))
 
     def show_task(self, task: Task) -> None:
-        """Show the entry that a task is of, and its outcome in the result pane."""
-        found = self.app.studio.catalog.find(task.ref)
-        if found and task.call is not None:
-            self.preview(found[0])
-            if self.opened is not None:
-                self._follow(self.opened, task.call)
+        """Show what came of a task, as if its call had just ended."""
+        found = self.app.studio.catalog.find(task.ref) if task.ref else ()
+        if task.ref is None or not found:
+            self.app.say(f"{safe(task.subject)} is not listed, so it cannot be shown.", "warning")
+            return
+        arguments = task.arguments if isinstance(task.arguments, dict) else {}
+        call = Call(task.ref, "tools/call", {"name": task.ref.name, "arguments": arguments}, as_task=task)
+        call.outcome, call.checked = outcome_of_task(task), True
+        self.preview(found[0])
+        if self.opened is not None:
+            self._follow(self.opened, call)
 
     def _call_changed(self, key: str, call: Call) -> None:
         if call is self.call:

@@ -148,7 +148,7 @@ class CatalogPane(Pane, scope="catalog"):
 
     def refresh_tasks(self) -> None:
         """Show the tasks as they are now."""
-        count = self.tasks.reload(self.app.studio)
+        count = self.tasks.reload()
         self._label(TASKS, f"Tasks {count:,}" if count else "Tasks")
 
     def show_server(self, server: str) -> None:

@@ -13,6 +13,7 @@ from textual.events import DescendantFocus, MouseDown, MouseMove
 from textual.screen import Screen
 from textual.widgets import Button, Footer, Input, TextArea
 
+from mcp_studio.call.call import Call
 from mcp_studio.catalog.listing import KINDS, Entry, Ref
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
@@ -68,7 +69,7 @@ class MainScreen(Screen[None]):
         studio = self.app.studio
         self.bridge = Bridge(studio, self)
         self.bridge.open()
-        self.inbox = InboxController(self)
+        self.inbox = InboxController(self.app, self, self._show_call)
         self.sizes.restore()
         self.header.show(studio)
         self.set_interval(1, self._second)
@@ -312,6 +313,13 @@ class MainScreen(Screen[None]):
 
     def action_pending(self) -> None:
         self.inbox.open()
+
+    def action_answer_rule(self) -> None:
+        self.inbox.make_rule()
+
+    def _show_call(self, call: Call) -> None:
+        if (entry := self.show_entry(call.ref)) is not None:
+            self.call.open(entry)
 
     def action_activity(self) -> None:
         self.inbox.open_activity()

@@ -1,0 +1,146 @@
+"""One task: its state, what it went through, what it is for, what came of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Button, Static
+
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import printable
+from mcp_studio.present import units
+from mcp_studio.present.questions import age
+from mcp_studio.safetext import safe
+from mcp_studio.session.tasks import Task
+from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.views.glyphs import glyphs
+
+Parts = list[str | tuple[str, str]]
+
+_STATES: Mapping[str, tuple[str, str]] = {
+    "working": ("half", "warn"), "input_required": ("waiting", "warn"), "completed": ("ok", "ok"),
+    "failed": ("bad", "bad"), "cancelled": ("off", "dim"), "gone": ("bad", "dim"),
+}  # fmt: skip
+_COLOURS = {"warn": "$state-busy", "ok": "$state-ready", "bad": "bold $state-failed", "dim": "$quiet"}
+_STEPS = 40
+_JSON = 4_000
+_PAUSE = 0.5
+"""Seconds between two looks at it."""
+
+
+class TaskDialog(Dialog[bool]):
+    """Drawn anew as the task moves on; answers whether its result is to be shown in the result pane."""
+
+    choices = (
+        Choice("result", "Show the result", "primary"), Choice("poll", "Ask for it now"), Choice("cancel", "Cancel it"),
+        Choice("copy", "Copy"), Choice("back", "Close"),
+    )  # fmt: skip
+
+    def __init__(self, task: Task) -> None:
+        super().__init__()
+        self._task = task
+        self._text = ""
+
+    def heading(self) -> str:
+        return f"Task of {self._task.subject}"
+
+    def body(self) -> Iterable[Widget]:
+        yield Static(id="facts")
+
+    def on_mount(self) -> None:
+        self.query_one("#back").focus()
+        self._look()
+        self.set_interval(_PAUSE, self._look)
+
+    def _look(self) -> None:
+        task = self.app.studio.tasks.get(*self._task.key)
+        if task is None:
+            self.dismiss(False)
+            return
+        self._task = task
+        self.query_one("#result", Button).disabled = not task.done
+        self.query_one("#cancel", Button).disabled = task.done
+        content = Content.assemble(*details(task))
+        if content.plain != self._text:
+            self._text = content.plain
+            self.query_one("#facts", Static).update(content)
+
+    def action_result(self) -> None:
+        self.dismiss(True)
+
+    def action_poll(self) -> None:
+        try:
+            self.app.studio.tasks.poll(*self._task.key)
+        except StudioError as error:
+            self.app.fail(error)
+
+    def action_cancel(self) -> None:
+        self.app.attempt(self, self.app.studio.tasks.cancel(*self._task.key))
+
+    def action_copy(self) -> None:
+        self.app.copy(self._text)
+
+
+def state(task: Task) -> str:
+    """Its state; one of which nothing more will be heard is `gone`."""
+    return "gone" if task.gone else task.status
+
+
+def sign(task: Task) -> tuple[str, str]:
+    """The glyph of its state, and the look of that."""
+    name, look = _STATES[state(task)]
+    return str(getattr(glyphs(), name)), look
+
+
+def words(task: Task, key: str) -> str:
+    """What is most worth knowing of it, in a line; `key` opens pending requests."""
+    return f"waiting for your answer ({key})" if task.asking else safe(task.gone or task.message, 300)
+
+
+def details(task: Task) -> Parts:
+    """Everything about it."""
+    mark, look = sign(task)
+    parts: Parts = [(f"{mark} {state(task)}", _COLOURS[look]), f"  {safe(task.gone or task.message, 300)}\n"]
+    if not task.followed and not task.done:
+        parts.append(("The server lists it; it is asked for only when you ask.\n", "$quiet"))
+    parts.append("\n")
+    parts += [f"  {name:<9} {value}\n" for name, value in _facts(task)]
+    if task.problems:
+        parts.append(("\nWhat the server does wrong\n", "bold $accent"))
+        parts += [(f"  {safe(problem, 300)}\n", "$text-warning") for problem in task.problems]
+    if task.steps:
+        parts.append(("\nTimeline\n", "bold $accent"))
+    for step in task.steps[-_STEPS:]:
+        at = age(step.at - task.started)
+        parts += [(f"  {at:>6}  ", "$quiet"), f"{safe(step.status, 20):<15} {safe(step.message, 300)}\n"]
+    if task.arguments:
+        parts += [("\nArguments\n", "bold $accent"), safe(printable(task.arguments), _JSON, lines=True), "\n"]
+    return [*parts, *_ending(task)]
+
+
+def _facts(task: Task) -> list[tuple[str, str]]:
+    now = time.time()
+    facts: list[tuple[str, str]] = [("for", safe(task.subject, 200)), ("id", safe(task.id, 200))]
+    facts.append(("kind", "core, 2025-11-25" if task.kind == "core" else "extension, 2026-07-28"))
+    facts.append(("age", age(now - task.started)))
+    if task.seen:
+        facts.append(("heard", f"{age(now - task.seen)} ago"))
+    left = None if task.expires is None else task.expires - now
+    if not task.gone:
+        kept = "without end" if left is None else f"for {age(left)} more" if left > 0 else "no longer"
+        facts.append(("kept", kept))
+    if task.poll and not task.done:
+        facts.append(("polled", f"every {units.duration(task.poll * 1000)}, as the server wishes"))
+    return facts
+
+
+def _ending(task: Task) -> Parts:
+    if task.error is not None:
+        data = "" if task.error.data is None else "\n" + safe(printable(task.error.data), _JSON, lines=True)
+        return [("\nError\n", "bold $accent"), f"  {task.error.code} {safe(task.error.message, 600)}{data}\n"]
+    if task.has_result:
+        return [("\nResult\n", "bold $accent"), safe(printable(task.result), _JSON, lines=True), "\n"]
+    return []
