@@ -18,6 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Checkbox, Static, Tab, Tabs
 
 from mcp_studio.call.call import Call
+from mcp_studio.call.sending import outcome_of_task
 from mcp_studio.catalog.listing import Change, Entry, Ref
 from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import StudioError, Unreachable

@@ -80,6 +80,8 @@ class MainScreen(Screen[None]):
         from mcp_studio.tui.screens.passphrase import Passphrase
 
         self._answer_passphrases(Passphrase.asker(self.app))
+        self.app.studio.tasks.pick_up()
+        self.catalog.refresh_tasks()
         self.servers.begin()
 
     def on_unmount(self) -> None:
