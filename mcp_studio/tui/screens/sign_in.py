@@ -79,12 +79,22 @@ class SignInDialog(Dialog[Answer]):
     }
     """
     choices = (
-        Choice("begin", "Sign in", "primary"), Choice("step_by_step", "Step by step"), Choice("send", "Send it", "primary"),
-        Choice("send_all", "Send all"), Choice("open_page", "Open in browser", "primary"), Choice("copy", "Copy"),
-        Choice("paste", "Paste the redirect"), Choice("take", "Use it", "primary"), Choice("retry", "Try again", "primary"),
-        Choice("keep", "Keep tokens elsewhere"), Choice("exchanges", "Exchanges"), Choice("token", "Token"),
-        Choice("cancel", "Cancel"), Choice("decline", "Decline"), Choice("back", "Later"),
-    )  # fmt: skip
+        Choice("begin", "Sign in", "primary"),
+        Choice("step_by_step", "Step by step"),
+        Choice("send", "Send it", "primary"),
+        Choice("send_all", "Send all"),
+        Choice("open_page", "Open in browser", "primary"),
+        Choice("copy", "Copy"),
+        Choice("paste", "Paste the redirect"),
+        Choice("take", "Use it", "primary"),
+        Choice("retry", "Try again", "primary"),
+        Choice("keep", "Keep tokens elsewhere"),
+        Choice("exchanges", "Exchanges"),
+        Choice("token", "Token"),
+        Choice("cancel", "Cancel"),
+        Choice("decline", "Decline"),
+        Choice("back", "Later"),
+    )
     offered: ClassVar[dict[str, tuple[str, ...]]] = {
         "before": ("begin", "step_by_step", "keep", "back"),
         "refused": ("keep", "back"),

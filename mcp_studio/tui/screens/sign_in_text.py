@@ -1,4 +1,4 @@
-"""What the sign-in dialog says in each state: the card below the steps. Pure functions; foreign text is made safe here."""
+"""What the sign-in dialog says in each state: the card below the steps. Pure functions."""
 
 from __future__ import annotations
 
