@@ -26,6 +26,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
     """
 
     ALLOW_SELECT = False
+    BINDINGS: ClassVar[list[BindingType]] = bindings("list")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "view--cursor", "view--empty", "view--dim", "view--match", "view--strong", "view--accent", "view--ok",
         "view--warn", "view--bad", "view--read", "view--write", "view--destructive",
@@ -156,7 +157,6 @@ class CursorView(RowsView):
     `row_highlighted` and `row_chosen` tell a subclass what the person does.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("list")
     _cursor_row = 0
 
     def row_highlighted(self, index: int) -> None:
