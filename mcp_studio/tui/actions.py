@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Literal, NamedTuple
 
-Scope = Literal["app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer", "form", "dialog"]
+Scope = Literal[
+    "app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer", "form", "json", "dialog"
+]
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in a dialog."""
 
 PANES: tuple[Scope, ...] = ("servers", "catalog", "call", "result", "trace")
@@ -148,6 +150,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("next_problem", "Go to the next problem", "form"),
     Action("undo", "Undo", "form"),
     Action("redo", "Redo", "form"),
+    Action("editor", "Edit the whole value in $EDITOR", "json"),
+    Action("next_problem", "Go to the problem", "json"),
     # In dialogs
     Action("help", "Help for this dialog", "dialog"),
     Action("submit", "Take the first button", "dialog"),

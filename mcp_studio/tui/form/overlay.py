@@ -113,13 +113,6 @@ class Overlay:
         self.line.password = secret
         self.line.placeholder = words
 
-    def start(self, model: FormModel, row: Row | None, text: str) -> None:
-        """JSON is begun with this text."""
-        if "\n" in text and row is not None:
-            self.grow(model, row, text)
-        else:
-            self._open_line(text, "")
-
     def grow(self, model: FormModel, row: Row, text: str = "") -> None:
         """Edit on several lines: JSON is laid out, `text` is what was pasted."""
         if model.is_closed(row) or len(text) > LARGEST:

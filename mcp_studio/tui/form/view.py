@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from textual import events
 from textual.app import ComposeResult
@@ -17,22 +17,24 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, loads
-from mcp_studio.schema.field import AS_JSON, Field, Form, List, Map, Object, SchemaProblem, Text
+from mcp_studio.jsontext import Json
+from mcp_studio.schema.field import AS_JSON, Field, Form, SchemaProblem, Text
 from mcp_studio.schema.place import Path
-from mcp_studio.schema.text import from_text
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.form import choices
 from mcp_studio.tui.form.canvas import FormCanvas
 from mcp_studio.tui.form.choices import Complete
 from mcp_studio.tui.form.chooser import Chooser
 from mcp_studio.tui.form.editors import AreaEditor, LineEditor
-from mcp_studio.tui.form.model import LARGEST, FormModel
+from mcp_studio.tui.form.items import Items
+from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.overlay import Overlay
 from mcp_studio.tui.form.painter import Drawn, Painter
 from mcp_studio.tui.form.rows import Kind, Row
 from mcp_studio.tui.views.line import Piece
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.screens.field_menu import FieldHelp
 
 _LEAVING = ("tab", "shift+tab", "up", "down", "enter", "pageup", "pagedown")
 """Keys in a line that end typing into its field."""
@@ -83,6 +85,8 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self._canvas = FormCanvas(self._lay_out, self._line)
         self._overlay = Overlay(self, self._leaves)
         self._chooser = Chooser(self.model)
+        self.items = Items(self, self._overlay)
+        """What is done with items of lists and entries of maps."""
         self._at = 0
         self._key: tuple[Path, Kind] | None = None
         self._painter = Painter(self.model, 80)
@@ -135,7 +139,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.redraw()
         if self.is_attached:
             if self.has_focus_within:
-                self._open()
+                self.open_editor()
             self._hand_over()
 
     @property
@@ -335,7 +339,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def on_descendant_focus(self) -> None:
         if self._overlay.editor is None or not self._overlay.editor.has_focus:
-            self._open()
+            self.open_editor()
             self._hand_over()
         self.redraw()
 
@@ -344,10 +348,10 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def _blurred(self) -> None:
         if not self.has_focus_within:
-            self._leave()
+            self.leave()
             if self._overlay.revealed is not None:
                 self._overlay.revealed = None
-                self._open()
+                self.open_editor()
         self.redraw()
 
     def go(self, index: int) -> None:
@@ -357,23 +361,23 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         wanted = rows[index].key if rows else None
         before = self.row
         if wanted != self._key:
-            self._leave()
+            self.leave()
             if before is not None:
                 self.model.leave_json(before.path)
         self._at, self._key = index, wanted
         self._find()
-        self._open()
+        self.open_editor()
         if not self.has_focus_within:
             self._canvas.can_focus = True
             self.screen.set_focus(self._canvas, scroll_visible=False)
-        self._show_current()
+        self.show_current()
 
     def go_to(self, path: Path, *, edited: bool = True, inside: bool = False) -> None:
         """An edit was done: tell of it, and go to its place, or with `inside` to the first row in it."""
         self.model.open_to(path)
         index = self.model.nearest(path)
         if edited:
-            self._tell()
+            self.tell()
         if index is None:
             self.redraw()
             return
@@ -382,13 +386,20 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         deeper = rows[index].fold and below is not None and below.path[: len(path)] == path and below.kind != "add"
         self.go(index + 1 if inside and deeper else index)
 
-    def _leave(self) -> None:
+    def follow(self, path: Path, kind: Kind) -> None:
+        """An edit took the current row to another place."""
+        self._key = path, kind
+        self._find()
+        self.tell()
+        self.go(self._at)
+
+    def leave(self) -> None:
         """What belongs to the row that is left ends."""
         self._chooser.drop_down = None
         self.workers.cancel_group(self, "completions")
         self.model.history.pause()
 
-    def _open(self) -> None:
+    def open_editor(self) -> None:
         self._overlay.open(self.model, self.row)
 
     def _hand_over(self) -> None:
@@ -399,12 +410,12 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         if self.has_focus_within and not wanted.has_focus:
             self.screen.set_focus(wanted, scroll_visible=False)
 
-    def _show_current(self) -> None:
+    def show_current(self) -> None:
         self._hand_over()
         self.redraw()
         self.call_after_refresh(self._reveal)
 
-    def _walk(self, by: int) -> bool:
+    def walk(self, by: int) -> bool:
         """Go to the next or previous row; False at the end."""
         if not 0 <= self._at + by < len(self.model.rows):
             return False
@@ -434,12 +445,12 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     def _leaves(self, key: str) -> bool:
         """A key in the line that leaves it: the text so far is taken over first, its own message is still under way."""
         if self._overlay.naming is not None:
-            return self._name(key)
+            return self.items.press(key)
         listed = self._chooser.drop_down
         if listed is not None:
             if key == "escape" or listed.move(key):
                 self._chooser.drop_down = listed if key != "escape" else None
-                self._show_current()
+                self.show_current()
                 return True
             if key in ("enter", "tab") and listed.option is not None:
                 self._take_offer(listed.labels[listed.option])
@@ -453,7 +464,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     def _press(self, key: str, character: str | None) -> bool:
         row, editor = self.row, self._overlay.editor
         if key in ("tab", "shift+tab"):
-            if not self._walk(1 if key == "tab" else -1):
+            if not self.walk(1 if key == "tab" else -1):
                 (self.screen.focus_next if key == "tab" else self.screen.focus_previous)()
             return True
         if row is None:
@@ -463,14 +474,14 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         if editor is None and self._press_row(row, key, character):
             return True
         if key in ("up", "down"):
-            self._walk(-1 if key == "up" else 1)
+            self.walk(-1 if key == "up" else 1)
         elif key in ("pageup", "pagedown"):
             self._page(-1 if key == "pageup" else 1)
         elif key == "enter" and editor is not None and isinstance(row.field, AS_JSON):
             self._overlay.grow(self.model, row)
-            self._show_current()
+            self.show_current()
         elif key == "enter":
-            if not self._walk(1):
+            if not self.walk(1):
                 self.screen.focus_next()
         elif editor is None and character and character.isalnum():
             # Left to others, words meant for a field would open panes and dialogs.
@@ -482,11 +493,9 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     def _press_row(self, row: Row, key: str, character: str | None) -> bool:
         """A key on a row without an editor."""
         if row.kind == "add" and key in ("enter", "space"):
-            self.add_item()
-        elif character in ("{", "[") and row.kind != "add" and isinstance(row.field, (Object, Map, List)):
-            self._start_json(row, character)
+            self.items.add()
         elif row.fold is True and key == "right" and not self._chooser.chooses(row):
-            self._walk(1)
+            self.walk(1)
         elif key == "left" and row.path and row.fold is not True and not self._chooser.chooses(row):
             above = self.model.nearest(row.path if row.kind in ("add", "inner") else row.path[:-1])
             if above is not None and above != self._at:
@@ -497,11 +506,11 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def _did(self, outcome: str) -> bool:
         if outcome == "edited":
-            self._tell()
+            self.tell()
         if outcome:
             self._lay_out(self._painter.width)
-            self._open()
-            self._show_current()
+            self.open_editor()
+            self.show_current()
         return bool(outcome)
 
     def on_form_canvas_clicked(self, event: FormCanvas.Clicked) -> None:
@@ -519,11 +528,11 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         if listed is not None and self._overlay.editor is not None and isinstance(target, int):
             self._take_offer(listed.labels[listed.options[target]])
         elif target == "add":
-            self.add_item()
+            self.items.add()
         elif target == "remove":
-            self.remove_item()
+            self.items.remove()
         elif target == "up" or target == "down":
-            self.move_item(-1 if target == "up" else 1)
+            self.items.move(-1 if target == "up" else 1)
         elif target == "menu":
             self.action_field_menu()
         elif self._overlay.editor is None:
@@ -547,7 +556,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         row = self.row
         if row is not None and isinstance(row.field, (Text, *AS_JSON)) and self._overlay.naming is None:
             self._overlay.grow(self.model, row, event.text)
-            self._show_current()
+            self.show_current()
             self.typed(event.text)
 
     def on_area_editor_too_long(self, event: AreaEditor.TooLong) -> None:
@@ -564,16 +573,21 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             self.model.type(row, text)
             self._overlay.watch(row)
             self.complete(choices.PAUSE)
-            self._tell()
+            self.tell()
             self.redraw()
+
+    @property
+    def completes(self) -> bool:
+        """Whether the server may offer something for the current field."""
+        row = self.row
+        plain = row is not None and len(row.path) == 1 and isinstance(row.field, Text)
+        return self._complete is not None and plain and self._overlay.editor is self._overlay.line
 
     def complete(self, pause: float = 0) -> None:
         """Ask the server what it offers for the current field, where it completes that."""
-        row, self._chooser.drop_down = self.row, None
-        if self._complete is None or row is None or len(row.path) != 1 or not isinstance(row.field, Text):
-            return
-        if self._overlay.editor is self._overlay.line:
-            work = self._ask(self._complete, row, self._overlay.text, pause)
+        self._chooser.drop_down = None
+        if self._complete is not None and self.row is not None and self.completes:
+            work = self._ask(self._complete, self.row, self._overlay.text, pause)
             self.run_worker(work, group="completions", exclusive=True)
 
     async def _ask(self, complete: Complete, row: Row, text: str, pause: float) -> None:
@@ -583,217 +597,35 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             self._chooser.drop_down = choices.offered(offer, text)
             if not pause and self._chooser.drop_down is None:
                 self.refuse("The server offers nothing here.")
-            self._show_current()
+            self.show_current()
 
     def _take_offer(self, value: str) -> None:
         """Take a value that is offered into the field."""
         row = self.row
         if row is not None:
-            self._leave()
+            self.leave()
             self.model.type(row, value)
-            self._open()
-            self._tell()
-            self._show_current()
+            self.open_editor()
+            self.tell()
+            self.show_current()
 
     def _shrink(self) -> bool:
         """Back from the area to the line, unless the text needs the area."""
         before = self._overlay.editor
-        self._open()
+        self.open_editor()
         if self._overlay.editor is before:
             return False
-        self._show_current()
+        self.show_current()
         return True
-
-    def _start_json(self, row: Row, text: str) -> None:
-        """JSON is typed, or pasted and not right, on a part that has rows."""
-        self.model.as_json(row.path, True)
-        self._lay_out(self._painter.width)
-        self._open()
-        self._overlay.start(self.model, self.row, text)
-        self._show_current()
-        self.typed(text)
 
     def on_paste(self, event: events.Paste) -> None:
-        """JSON that is pasted on a row without an editor becomes its value, on the row that adds one a new item."""
-        row = self.row
-        if row is None or row.kind == "rest" or self._overlay.editor is not None:
-            return
-        event.stop()
-        plain = row.fold is None and not isinstance(row.field, AS_JSON) and row.kind != "add"
-        try:
-            value: Json = from_text(row.field, event.text) if plain else loads(event.text, exact=True)
-        except (JsonProblem, LimitExceeded, ValueError) as problem:
-            part = row.kind != "add" and isinstance(row.field, (Object, Map, List))
-            if part and event.text.lstrip()[:1] in ("{", "[") and len(event.text) <= LARGEST:
-                self._start_json(row, event.text.strip("\n"))  # it waits there, with what is wrong with it
-            else:
-                self.refuse(f"The pasted text is invalid JSON: {problem}")
-            return
-        if row.kind != "add":
-            self.put_value(row.path, value)
-        elif isinstance(row.field, Map):
-            self.refuse("An entry needs a key first.")
-        else:
-            self.go_to(self.model.insert((*row.path, len(self.model.items(row.path))), value))
+        """What is pasted on a row without an editor is seen first."""
+        if self.row is not None and self._overlay.editor is None:
+            event.stop()
+            self._help().paste(event.text)
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
         self.post_message(self.Changed(self, self.model.value, self.model.problems()))
-
-    # Items and entries
-
-    def _around(self, *, items: bool = False) -> Row | None:
-        """The row of the item or entry that the cursor is in."""
-        row = self.row
-        while row is not None and not (row.kind == "item" if items else row.removable):
-            above = self.model.row_at(row.path[:-1]) if row.path else None
-            row = self.model.rows[above] if above is not None else None
-        return row
-
-    def _holder(self) -> tuple[Path, List | Map] | None:
-        """The list or map that the current row is, adds to or lies in."""
-        row = self.row
-        while row is not None:
-            field = self.model.settle(row.path, row.given, self.model.get(row.path))
-            if isinstance(field, (List, Map)) and (row.fold is not None or row.kind == "add"):
-                return row.path, field
-            if row.kind == "add" and isinstance(field, Object) and field.rest is not None:
-                return row.path, field.rest
-            if row.kind in ("item", "entry") and isinstance(row.parent, (List, Map)):
-                return row.path[:-1], row.parent
-            above = self.model.row_at(row.path[:-1]) if row.path else None
-            row = self.model.rows[above] if above is not None else None
-        return None
-
-    def add_item(self) -> None:
-        """Add an item behind the current one, or at the end of the list; or begin an entry of the map."""
-        row, found = self.row, self._holder()
-        if row is None or found is None:
-            self.refuse("Items are added in lists, entries in maps: here is neither.")
-            return
-        self.typed()
-        holder, field = found
-        if isinstance(field, Map):
-            self._name_new(holder)
-            return
-        items = len(self.model.items(holder))
-        if (field.max_items is not None and items >= field.max_items) or field.item(items) is None:
-            self.refuse(f"There are {items} items: more are not allowed.")
-            return
-        behind = row.kind == "item" and row.path[:-1] == holder
-        self.go_to(self.model.add(holder, field, int(row.path[-1]) + 1 if behind else items), inside=True)
-        self._overlay.line.select_all()  # what it begins with gives way to what is typed
-
-    def remove_item(self) -> None:
-        """Remove the item or entry that the cursor is in."""
-        row = self._around()
-        if row is None:
-            self.refuse("Only items of lists and entries of maps can be removed.")
-            return
-        path, last = row.path, row.path[-1]
-        self._leave()
-        self._overlay.close()
-        self.model.remove(path)
-        if isinstance(last, int):
-            left = len(self.model.items(path[:-1]))
-            path = (*path[:-1], min(last, left - 1)) if left else path[:-1]
-        self.go_to(path if isinstance(last, int) else path[:-1])
-
-    def move_item(self, by: int) -> None:
-        """Move the item that the cursor is in."""
-        item, row = self._around(items=True), self.row
-        if item is None or row is None:
-            self.refuse("Only items of a list can be moved.")
-            return
-        self.typed()
-        new = (*self.model.move(item.path, by), *row.path[len(item.path) :])
-        self._key = new, row.kind
-        self._tell()
-        self._find()
-        self.go(self._at)
-
-    def duplicate_item(self) -> None:
-        """Put a copy of the item behind it."""
-        row = self._around(items=True)
-        if row is None:
-            self.refuse("Only items of lists can be duplicated.")
-            return
-        self.typed()
-        self.go_to(self.model.duplicate(row.path))
-
-    def rename_key(self) -> None:
-        """Change the key of the current entry."""
-        row = self.row
-        if row is not None and row.kind in ("entry", "other"):
-            self._overlay.name(str(row.path[-1]), "the key of the entry")
-            self._show_current()
-
-    def _name_new(self, holder: Path) -> None:
-        self.model.fold([holder], True)
-        rows = self.model.rows
-        at = next((at for at, row in enumerate(rows) if row.kind == "add" and row.path == holder), None)
-        if at is None:
-            self.refuse("There are as many entries as are allowed.")
-            return
-        self.go(at)
-        self._overlay.name("", "the key of the new entry")
-        self._show_current()
-
-    def _name(self, key: str) -> bool:
-        """Enter and Tab take the key that was typed, Esc leaves it as it was."""
-        if key not in ("enter", "tab", "shift+tab", "up", "down", "escape"):
-            return False
-        row, now, text = self.row, self._overlay.naming, self._overlay.line.value
-        if row is None or key == "escape" or (not text and not now) or text == now:
-            self._open()
-            self._show_current()
-            if key not in ("escape", "enter"):
-                self._walk(1 if key in ("tab", "down") else -1)
-            return True
-        holder = row.path if row.kind == "add" else row.path[:-1]
-        if problem := self.model.key_problem(holder, text, now or None):
-            self.refuse(problem)
-            return True
-        self._overlay.close()
-        if row.kind == "add" and isinstance(row.field, Map):
-            self.go_to(self.model.enter(holder, row.field, text), inside=True)
-            self._overlay.line.select_all()
-        else:
-            self.go_to(self.model.rename(row.path, text))
-        return True
-
-    def fold_all(self) -> None:
-        """Fold all parts beside the cursor, as the items of its list; once all are folded, unfold them."""
-        row = self.row
-        if row is None:
-            return
-        holder = row.path if row.fold and row.kind not in ("item", "entry") else row.path[:-1]
-        while not (parts := self._parts(holder)) and holder:
-            holder = holder[:-1]
-        self.model.fold([part.path for part in parts], not any(part.fold for part in parts))
-        self.go_to(row.path, edited=False)
-
-    def _parts(self, holder: Path) -> list[Row]:
-        """What can be folded directly inside a part."""
-        depth = len(holder)
-        rows = (one for one in self.model.rows if len(one.path) == depth + 1 and one.path[:depth] == holder)
-        return [one for one in rows if one.fold is not None and one.kind not in ("add", "inner")]
-
-    def toggle_json(self) -> None:
-        """Edit the part as JSON, or by its fields again."""
-        row = self.row
-        if row is None or row.kind == "rest":
-            return
-        path = row.path
-        on = path not in self.model.json_places
-        if on and not isinstance(self.model.settle(path, row.given, self.model.get(path)), AS_JSON):
-            path = path[:-1]
-        self._leave()
-        self.model.as_json(path, on)
-        self._key = path, "field"
-        self.go(self.model.row_at(path) or 0)
-        if on and self.row is not None and self._overlay.editor is not None:
-            self._overlay.grow(self.model, self.row)
-            self._show_current()
 
     # Actions
 
@@ -808,10 +640,10 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         if at is None:
             self.refuse(why)
             return
-        self._leave()
+        self.leave()
         self._overlay.close()
         index = self.model.row_at(at)
-        self._tell()
+        self.tell()
         self.go(self._at if index is None else index)
 
     def action_next_problem(self) -> None:
@@ -829,8 +661,18 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.go_to(place, edited=False)
         return True
 
+    def _help(self) -> FieldHelp:
+        """What helps with the current field; it opens dialogs."""
+        from mcp_studio.tui.screens.field_menu import FieldHelp
+
+        self.typed()
+        return FieldHelp(self)
+
     def action_field_menu(self) -> None:
-        """What can be done with the current field."""
+        self._help().open_menu()
+
+    def action_editor(self) -> None:
+        self._help().edit()
 
     @property
     def revealed(self) -> bool:
@@ -842,5 +684,5 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         if self.row is not None:
             self.typed()
             self._overlay.revealed = None if self.revealed else self.row.path
-            self._open()
-            self._show_current()
+            self.open_editor()
+            self.show_current()
