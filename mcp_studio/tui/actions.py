@@ -13,7 +13,8 @@ from difflib import get_close_matches
 from typing import Literal, NamedTuple
 
 Scope = Literal[
-    "app", "main", "servers", "catalog", "call", "result", "trace", "tasks", "list", "viewer", "form", "json", "table", "dialog",
+    "app", "main", "servers", "catalog", "tasks", "call", "history", "result", "trace", "list", "viewer", "json", "table",
+    "form", "editor", "dialog",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in a dialog."""
 
@@ -211,6 +212,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("next_problem", "Go to the next problem", "form"),
     Action("undo", "Undo", "form"),
     Action("redo", "Redo", "form"),
+    Action("editor", "Edit the whole value in $EDITOR", "editor"),
+    Action("next_problem", "Go to the problem", "editor"),
     # In dialogs
     Action("help", "Help for this dialog", "dialog"),
     Action("submit", "Take the first button", "dialog"),

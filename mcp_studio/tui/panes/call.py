@@ -30,15 +30,18 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem, errors
 from mcp_studio.schema.place import named
 from mcp_studio.session.tasks import Task
-from mcp_studio.tui.form.offer import Complete, Offer
+from mcp_studio.tui.form.choices import Complete, Offer
+from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.panes.opened import Opened, open_entry
 from mcp_studio.tui.panes.pane import Pane
+from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.json_view import JsonView
+from mcp_studio.tui.views.text_view import TextView
 
 if TYPE_CHECKING:
     from mcp_studio.schema.examples import Example
-    from mcp_studio.tui.form.json_editor import JsonEditor
 
 RISKS = {"read": ("r reads", "$risk-read"), "write": ("w writes", "$risk-write"),
          "destructive": ("! destructive", "$risk-destructive")}  # fmt: skip
@@ -353,22 +356,20 @@ class CallPane(Pane, scope="call"):
         self.json = None
         view: Widget
         if tab == "json":
-            from mcp_studio.tui.form.json_editor import JsonEditor
-
+        
             view = self.json = JsonEditor(opened.value)
         elif tab == "history":
             from mcp_studio.tui.panes.history import HistoryList
 
             view = HistoryList(opened)
         elif tab == "schema":
-            from mcp_studio.tui.views.json_view import JsonView
-
-            view = JsonView(dumps(opened.entry.view.raw))
+            schema = JsonView()
+            schema.show(dumps(opened.entry.view.raw))
+            view = Findable(schema)
         else:
-            from mcp_studio.tui.views.text_view import TextView
-
-            changes = definition.changes(opened.change, opened.entry)
-            view = TextView(definition.about(opened.entry, opened.value, opened.mirrors) + changes)
+            about, changes = TextView(), definition.changes(opened.change, opened.entry)
+            about.show(definition.about(opened.entry, opened.value, opened.mirrors) + changes)
+            view = Findable(about)
         place.remove_children()
         place.mount(view)
 
@@ -379,9 +380,16 @@ class CallPane(Pane, scope="call"):
         event.stop()
         self._edited(event.value)
 
-    def json_changed(self, value: Json) -> None:
-        """The JSON tab holds another value."""
-        self._edited(value)
+    @on(JsonEditor.Changed)
+    def json_changed(self, event: JsonEditor.Changed) -> None:
+        event.stop()
+        self._edited(event.value)
+
+    @on(JsonEditor.Unread)
+    def json_unread(self, event: JsonEditor.Unread) -> None:
+        """What stands in the JSON tab is no JSON yet: it is kept beside the value."""
+        event.stop()
+        self._edited(event.editor.value)
 
     def _edited(self, value: Json) -> None:
         """Keep the value, and text that is no JSON yet, at once; check it after a pause."""

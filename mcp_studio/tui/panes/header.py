@@ -62,8 +62,8 @@ class StudioHeader(Horizontal):
         self._put("catalog", Content(" · ".join(counts)))
         durations = studio.trace.durations
         p50, p95 = durations.percentile(0.5), durations.percentile(0.95)
-        told = p50 is not None and p95 is not None
-        self._put("calls", Content(f"calls p50 {units.duration(p50)}  p95 {units.duration(p95)}" if told else ""))
+        told = "" if p50 is None or p95 is None else f"calls p50 {units.duration(p50)}  p95 {units.duration(p95)}"
+        self._put("calls", Content(told))
         problems = len(studio.config.problems)
         insecure = sum(studio.manager.config(name).tls.insecure for name in names)
         warnings = [f"{units.plural(problems, 'problem')} in the configuration"] if problems else []

@@ -31,9 +31,11 @@ from mcp_studio.safetext import safe
 from mcp_studio.tui import server_files
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.content_view import ContentView, Item
+from mcp_studio.tui.views.diff_view import DiffView
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
+from mcp_studio.tui.views.table_view import TableView, table_in
 from mcp_studio.tui.views.text_view import TextView
 
 if TYPE_CHECKING:
@@ -128,7 +130,7 @@ class ResultPane(Pane, scope="result"):
         shown = isinstance(outcome, (Succeeded, ToolFailed, Rejected))
         self.show_title("Result")
         self.tabs_line.display = shown
-        if shown and outcome is not None:
+        if isinstance(outcome, (Succeeded, ToolFailed, Rejected)):
             self._offer_tabs(outcome, first=other)
         self._tick()
         self._draw_notes(call, outcome)
@@ -150,13 +152,11 @@ class ResultPane(Pane, scope="result"):
 
     def _offer_tabs(self, outcome: CallOutcome, *, first: bool) -> None:
         """Show the tabs that this outcome has; one that is gone is left."""
-        from mcp_studio.tui.views.table_view import find_table
-
         result = raw_of(outcome)
         has, value = blocks.structured(result)
         offered = {
             "text": True, "structured": has, "raw": True, "diff": self._before() is not None,
-            "table": find_table(value if has else result) is not None,
+            "table": table_in(value if has else result) is not None,
         }  # fmt: skip
         for name, there in offered.items():
             (self.tabs_line.show if there else self.tabs_line.hide)(name)
@@ -205,13 +205,14 @@ class ResultPane(Pane, scope="result"):
                 view.show(dumps(result))
                 return Findable(view)
             case "table":
-                from mcp_studio.tui.views.table_view import TableView, find_table
-
-                return TableView(find_table(value if has else result) or [])
+                table, rows = TableView(), table_in(value if has else result)
+                if rows is not None:
+                    self.call_after_refresh(table.show, rows.rows)
+                return table
             case "diff":
-                from mcp_studio.tui.views.diff_view import DiffView
-
-                return DiffView(self._before(), result)
+                comparison, before = DiffView(), self._before()
+                self.call_after_refresh(comparison.show, before, result)
+                return comparison
             case _:
                 return self._text_view(outcome)
 

@@ -99,7 +99,11 @@ class Search(Dialog[tuple[Ref, bool]]):
     def on_mount(self) -> None:
         self.field.focus()
         self.field.action_select_all()
-        self._disconnect = self.app.studio.index.changed.connect(lambda _: self.call_later(self._ask))
+
+        def changed(nothing: None) -> None:
+            self.call_later(self._ask)
+
+        self._disconnect = self.app.studio.index.changed.connect(changed)
         self._ask()
 
     def on_unmount(self) -> None:
@@ -111,7 +115,8 @@ class Search(Dialog[tuple[Ref, bool]]):
     @on(Select.Changed)
     def changed(self) -> None:
         """Ask with each letter."""
-        kind = next((kind for kind in KINDS if kind == self.query_one("#kind", Select).value), None)
+        chosen = self.query_one("#kind", Select).value
+        kind: EntryKind | None = next((kind for kind in KINDS if kind == chosen), None)
         mode, server = str(self.query_one("#mode", Select).value), str(self.query_one("#server", Select).value)
         question = Question(self.field.value, mode, server, kind)
         if question != self._question:

@@ -41,11 +41,11 @@ class TaskDialog(Dialog[bool]):
 
     def __init__(self, task: Task) -> None:
         super().__init__()
-        self._task = task
+        self._shown_task = task
         self._text = ""
 
     def heading(self) -> str:
-        return f"Task of {self._task.subject}"
+        return f"Task of {self._shown_task.subject}"
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="facts")
@@ -56,11 +56,11 @@ class TaskDialog(Dialog[bool]):
         self.set_interval(_PAUSE, self._look)
 
     def _look(self) -> None:
-        task = self.app.studio.tasks.get(*self._task.key)
+        task = self.app.studio.tasks.get(*self._shown_task.key)
         if task is None:
             self.dismiss(False)
             return
-        self._task = task
+        self._shown_task = task
         self.query_one("#result", Button).disabled = not task.done
         self.query_one("#cancel", Button).disabled = task.done
         content = Content.assemble(*details(task))
@@ -73,12 +73,12 @@ class TaskDialog(Dialog[bool]):
 
     def action_poll(self) -> None:
         try:
-            self.app.studio.tasks.poll(*self._task.key)
+            self.app.studio.tasks.poll(*self._shown_task.key)
         except StudioError as error:
             self.app.fail(error)
 
     def action_cancel(self) -> None:
-        self.app.attempt(self, self.app.studio.tasks.cancel(*self._task.key))
+        self.app.attempt(self, self.app.studio.tasks.cancel(*self._shown_task.key))
 
     def action_copy(self) -> None:
         self.app.copy(self._text)

@@ -15,9 +15,8 @@ from mcp_studio.jsontext import Json
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import build
 from mcp_studio.tui import themes
-from mcp_studio.tui.form.fields import Fields
-from mcp_studio.tui.form.form_view import FormView
-from mcp_studio.tui.form.offers import Offers
+from mcp_studio.tui.form import choices
+from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.walls import WALL
 
 SCHEMA: dict[str, Any] = {
@@ -43,9 +42,7 @@ SCHEMA: dict[str, Any] = {
 
 def rest(patch: pytest.MonkeyPatch, seconds: float) -> None:
     """Have a server asked for completions so long after a key, however slow the machine is between keys."""
-    want: Any = Offers.want
-    patch.setattr(Fields._offer, "__defaults__", (seconds,))
-    patch.setitem(want.__kwdefaults__, "pause", seconds)
+    patch.setattr(choices, "PAUSE", seconds)
 
 
 class FormApp(App[None]):

@@ -1,0 +1,185 @@
+"""Editing a text in the person's own editor, which gets the terminal; servers and the trace go on meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.app import SuspendNotSupported
+
+from mcp_studio.errors import StudioError
+from mcp_studio.paths import file_stem
+from mcp_studio.safetext import safe
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.app import StudioApp
+
+AT_ONCE = 0.5
+"""Seconds in which nobody has edited anything."""
+GROUP = "external editor"
+_FALLBACKS = ("nano", "vi", "vim", "notepad")
+_HINT = "Set `editor` in config.toml, $VISUAL or $EDITOR, such as `nano` or `code --wait`."
+
+
+class NoEditor(StudioError):
+    """There is no editor, or it could not be used; says what to do."""
+
+
+def find_editor(
+    setting: str, environ: Mapping[str, str] = os.environ, which: Callable[[str], str | None] = shutil.which
+) -> tuple[str, ...]:
+    """The command of the setting, `$VISUAL`, `$EDITOR`, or a usual one that is there; a file is its last argument.
+
+    Raises:
+        NoEditor: there is none, or what is set cannot be used.
+    """
+    for source, command in (
+        ("editor", setting),
+        *((f"${name}", environ.get(name, "")) for name in ("VISUAL", "EDITOR")),
+    ):
+        if command.strip():
+            return _split(command, source, which)
+    found = next((name for name in _FALLBACKS if which(name)), None)
+    if found is None:
+        raise NoEditor("There is no editor.", hint=_HINT)
+    return (found,)
+
+
+def _split(command: str, source: str, which: Callable[[str], str | None]) -> tuple[str, ...]:
+    try:
+        program, *rest = shlex.split(command, posix=os.name != "nt")
+    except ValueError as problem:
+        raise NoEditor(f"{source} is `{safe(command, 80)}`: {problem}.", hint=_HINT) from None
+    program = os.path.expanduser(program)
+    if which(program) is None:
+        raise NoEditor(f"{source} names `{safe(program, 80)}`, which is not there.", hint=_HINT)
+    return (program, *rest)
+
+
+async def edit_outside(app: StudioApp, name: str, media_type: str, text: str) -> str | None:
+    """Have a text edited; None where nothing is to be taken, which is told.
+
+    Run it in a worker of the app: one of a screen would end with it. The file is gone afterwards, unless it holds what
+    was written and cannot be taken: then its place is told.
+    """
+    file: Path | None = None
+    keep = False
+    try:
+        editor = find_editor(app.studio.config.settings.editor)
+        file = await asyncio.to_thread(write_private, name, media_type, text)
+        began = time.monotonic()
+        code = await _run_away(app, (*editor, str(file)))
+        after = await asyncio.to_thread(read_back, file, app.studio.limits.field_file)
+        after = without_last_break(text, after)
+        keep = code != 0 and after != text
+        if code != 0:
+            kept = f" What was written is kept in {file}." if keep else ""
+            app.say(f"{Path(editor[0]).stem} ended with code {code}: the field is as it was.{kept}", "warning")
+        elif after == text and time.monotonic() - began < AT_ONCE:
+            app.say(f"{Path(editor[0]).stem} ended at once. One that opens a window has to wait. {_HINT}", "warning")
+        return after if code == 0 and after != text else None
+    except NoEditor as problem:
+        keep = file is not None and file.exists()
+        app.fail(NoEditor(problem.message, hint=f"It is kept in {file}." if keep else problem.hint))
+    except OSError as problem:
+        app.say(f"The editor cannot be started: {problem.strerror or problem}.", "error")
+    finally:
+        if file is not None and not keep:
+            shutil.rmtree(file.parent, ignore_errors=True)
+    return None
+
+
+def write_private(name: str, media_type: str, text: str) -> Path:
+    """Write text into a new file that only the person can read, in a folder of its own."""
+    kind = media_type.split(";")[0].strip().casefold()
+    ending = ".json" if kind.endswith("json") else mimetypes.guess_extension(kind) or ".txt"
+    folder = Path(tempfile.mkdtemp(prefix="mcp-studio-"))  # made 0700
+    file = folder / f"{file_stem(name, 'value')}{ending}"
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(text.encode("utf-8", "surrogatepass"))
+    return file
+
+
+def read_back(file: Path, most: int) -> str:
+    """What the editor left; editors may have put another file in its place.
+
+    Raises:
+        NoEditor: it is gone, too large, or no UTF-8 text.
+    """
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(most + 1)
+        if len(data) > most:
+            raise NoEditor(f"What was written is larger than {most:,} bytes (limit field_file).")
+        return data.decode("utf-8", "surrogatepass").removeprefix("\ufeff")
+    except OSError as problem:
+        raise NoEditor(f"The file that was edited cannot be read: {problem.strerror or problem}.") from None
+    except UnicodeDecodeError:
+        raise NoEditor("What was written is no UTF-8 text.") from None
+
+
+def without_last_break(before: str, after: str) -> str:
+    """What was written without the line break that editors put at the end of a file."""
+    if before.endswith("\n") or not after.endswith("\n"):
+        return after
+    bare = after.removesuffix("\n").removesuffix("\r")
+    return after if bare.endswith("\n") else bare
+
+
+async def _run_away(app: StudioApp, argv: Sequence[str]) -> int:
+    """Run a program on the terminal, or without one where that cannot be given away; gives its exit code."""
+    failure: OSError | None = None
+    code = 0
+    with _ignored_interrupts(), _suspended(app) as has_terminal:
+        try:
+            code = await _run(argv, None if has_terminal else subprocess.DEVNULL)
+        except OSError as problem:
+            failure = problem  # raised in here, it would leave the app suspended
+    if failure is not None:
+        raise failure
+    return code
+
+
+async def _run(argv: Sequence[str], stream: int | None) -> int:
+    process = await asyncio.create_subprocess_exec(*argv, stdin=stream, stdout=stream, stderr=stream)
+    try:
+        return await process.wait()
+    except asyncio.CancelledError:  # the app ends, and so does what has its terminal
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        raise
+
+
+@contextmanager
+def _suspended(app: StudioApp) -> Generator[bool]:
+    """The app is off the terminal, and draws nothing; says whether it has left it."""
+    try:
+        with app.suspend(), app.batch_update():
+            yield True
+    except SuspendNotSupported:
+        yield False
+
+
+@contextmanager
+def _ignored_interrupts() -> Generator[None]:
+    """Ctrl+C in the editor is not ours. A handler of ours is not handed on to programs, unlike ignoring it."""
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGQUIT") if hasattr(signal, name)]
+    before = {number: signal.signal(number, lambda *_: None) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)

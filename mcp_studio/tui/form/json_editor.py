@@ -1,0 +1,249 @@
+"""The whole value as coloured JSON text: the other view on what a form edits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.cells import cell_len
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static, TextArea
+
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import Json, JsonProblem, loads, printable
+from mcp_studio.safetext import safe
+from mcp_studio.schema.field import SchemaProblem
+from mcp_studio.tui.bindings import bindings
+from mcp_studio.tui.form.editors import AreaEditor
+from mcp_studio.tui.form.model import LARGEST
+from mcp_studio.tui.form.painter import sign_of
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import cut
+
+_TOKEN = re.compile(
+    r'(?P<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<string>"(?:[^"\\]|\\.)*"?)'
+    r"|(?P<number>-?\d[\d.eE+-]*)|(?P<constant>\b(?:true|false|null)\b)|(?P<mark>[{}\[\],:]+)"
+)
+_MOST_COLOURED = 5_000
+"""Characters of a line that are coloured."""
+_MOST_NOTES = 4
+_LEAST_ROOM = 16
+"""Cells behind a line in which a problem is worth telling."""
+
+
+class JsonArea(AreaEditor):
+    """A text area that colours JSON, and tells a problem behind the line where it is."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "json--key", "json--string", "json--number", "json--constant", "json--mark", "json--problem",
+    }  # fmt: skip
+    DEFAULT_CSS = """
+    JsonArea {
+        height: 1fr;
+        & > .json--key { color: $json-key; }
+        & > .json--string { color: $json-string; }
+        & > .json--number { color: $json-number; }
+        & > .json--constant { color: $json-constant; }
+        & > .json--mark { color: $json-mark; }
+        & > .json--problem { color: $state-failed; }
+    }
+    """
+    problem: JsonProblem | LimitExceeded | None = None
+
+    def get_line(self, line_index: int) -> Text:
+        line = super().get_line(line_index)
+        for token in _TOKEN.finditer(line.plain[:_MOST_COLOURED]):
+            line.stylize(self.get_component_rich_style(f"json--{token.lastgroup}", partial=True), *token.span())
+        problem = self.problem
+        if isinstance(problem, JsonProblem) and problem.line == line_index + 1:
+            look = self.get_component_rich_style("json--problem", partial=True)
+            room = self.wrap_width - cell_len(line.plain) - 2
+            if room >= _LEAST_ROOM:
+                line.append(f"  {cut(f'{glyphs().bad} {safe(problem, 200)}', room)}", look)
+        return line
+
+    def show_problem(self, problem: JsonProblem | LimitExceeded | None) -> None:
+        """Draw the line of a problem, and the one of the problem before."""
+        if problem is not self.problem:
+            self.problem = problem
+            self.notify_style_update()  # what was drawn before is not right any more
+            self.refresh()
+
+    def has_room(self, problem: JsonProblem) -> bool:
+        """Whether a problem is told behind its line."""
+        return self.wrap_width - cell_len(self.document.get_line(problem.line - 1)) - 2 >= _LEAST_ROOM
+
+
+class JsonEditor(Vertical):
+    """A text area over one JSON value.
+
+    Text that is no JSON stays as typed, and its problem is told at its place; the value stays what it was. Numbers keep
+    every digit and keys their order; live characters are shown as escapes. What `show` replaces can be brought back by
+    undoing.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("editor")
+    DEFAULT_CSS = """
+    JsonEditor { width: 1fr; height: 1fr; & > Static { height: auto; max-height: 4; width: 1fr; } }
+    """
+
+    @dataclass
+    class Changed(Message):
+        """The text was edited and is JSON: `value` is what it says."""
+
+        editor: JsonEditor
+        value: Json
+
+        @property
+        def control(self) -> JsonEditor:
+            return self.editor
+
+    @dataclass
+    class Unread(Message):
+        """The text was edited and is no JSON: `text` is what stands there."""
+
+        editor: JsonEditor
+        text: str
+
+        @property
+        def control(self) -> JsonEditor:
+            return self.editor
+
+    def __init__(
+        self, value: Json = None, *, text: str = "", id: str | None = None, classes: str | None = None
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._value: Json = value
+        self._begin_with = text
+        self._checked: tuple[SchemaProblem, ...] = ()
+        self._too_large = False
+        self.area = JsonArea(numbers=True)
+        self._notes = Static()
+
+    def compose(self) -> ComposeResult:
+        yield self.area
+        yield self._notes
+
+    def on_mount(self) -> None:
+        self._fill(fresh=True, text=self._begin_with)
+
+    @property
+    def text(self) -> str:
+        """The text as it is now, JSON or not."""
+        return self.area.text
+
+    @property
+    def value(self) -> Json:
+        """What the text said when it was last JSON."""
+        return self._value
+
+    @property
+    def editable(self) -> bool:
+        """Whether the text can be edited here: it is not too large."""
+        return not self._too_large
+
+    @property
+    def unreadable(self) -> tuple[SchemaProblem, ...]:
+        """Why the text cannot be sent; empty when it is JSON."""
+        problem = self.area.problem
+        return (SchemaProblem("", f"invalid JSON: {problem}"),) if problem else ()
+
+    def show(self, value: Json, *, fresh: bool = False, text: str = "") -> None:
+        """Show another value; text that already says it stays as it is.
+
+        Args:
+            fresh: it belongs to something else than before: nothing of the old text is kept, nor can be undone.
+            text: what stood there when it was left, if that was no JSON.
+        """
+        if value is self._value and not fresh:
+            return
+        known = not self.area.problem and not fresh and _text(value) == _text(self._value)
+        self._value = value
+        if not known:
+            self._fill(fresh=fresh, text=text)
+
+    def put_text(self, text: str) -> None:
+        """Another text, as if it had been typed: it can be undone."""
+        self.area.replace(text, (0, 0), self.area.document.end)
+
+    def show_problems(self, problems: Iterable[SchemaProblem]) -> None:
+        """Tell what a check of the value found."""
+        self._checked = tuple(problems)
+        self._tell(self.area.problem)
+
+    def focus_problem(self) -> None:
+        """Go to the text, to the place where it stops being JSON."""
+        self.area.focus()
+        problem = self.area.problem
+        if isinstance(problem, JsonProblem) and problem.line:
+            self.area.cursor_location = (problem.line - 1, problem.column - 1)
+
+    def action_next_problem(self) -> None:
+        self.focus_problem()
+
+    def action_editor(self) -> None:
+        from mcp_studio.tui.screens.field_menu import edit_json
+
+        edit_json(self)
+
+    def _fill(self, *, fresh: bool, text: str) -> None:
+        written = _text(self._value)
+        self._too_large = len(written) > LARGEST
+        self.area.display = not self._too_large
+        if not self._too_large:
+            with self.area.prevent(TextArea.Changed):
+                if fresh:
+                    self.area.load_text(written)
+                else:
+                    self.put_text(written)
+            self.area.cursor_location = (0, 0)
+        self._tell(None)
+        if text and not self._too_large:
+            self.area.load_text(text)
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        event.stop()
+        self._checked = ()
+        try:
+            self._value = loads(self.area.text, exact=True)
+        except (JsonProblem, LimitExceeded) as problem:
+            self._tell(problem)
+            self.post_message(self.Unread(self, self.area.text))
+            return
+        self._tell(None)
+        self.post_message(self.Changed(self, self._value))
+
+    def on_area_editor_too_long(self, event: AreaEditor.TooLong) -> None:
+        event.stop()
+        self.notify(f"{len(event.text):,} characters are too much to be edited here.", severity="warning")
+
+    def _tell(self, problem: JsonProblem | LimitExceeded | None) -> None:
+        self.area.show_problem(problem)
+        notes: list[tuple[str, str, str]] = []
+        if self._too_large:
+            notes.append(("warning", "", "It is too large to be edited here."))
+        if problem is not None and not (isinstance(problem, JsonProblem) and self.area.has_room(problem)):
+            notes.append(("error", "", str(problem)))
+        notes += [(one.severity, safe(one.pointer, 80), one.message) for one in self._checked]
+        lines: list[Content] = []
+        for severity, place, words in notes[:_MOST_NOTES]:
+            sign, look = sign_of(severity)
+            colour = "$state-failed" if look == "bad" else "$state-busy"
+            lines.append(Content.styled(f"{sign} {place} {safe(words, 300)}".replace("  ", " "), colour))
+        self._notes.display = bool(lines)
+        self._notes.update(Content("\n").join(lines))
+
+
+def _text(value: Json) -> str:
+    try:
+        return printable(value)
+    except RecursionError:
+        # Deeper than can be written from within the app: as little to be edited as what is too large.
+        return " " * (LARGEST + 1)

@@ -1,0 +1,529 @@
+"""What a form knows, without a screen: the value, and every way to edit it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Set
+from dataclasses import replace
+from typing import cast
+
+from mcp_studio.jsontext import Json, depth
+from mcp_studio.schema import place
+from mcp_studio.schema.check import equal, quick
+from mcp_studio.schema.field import (
+    AS_JSON,
+    Choice,
+    Choices,
+    Const,
+    Field,
+    Flag,
+    Form,
+    JsonField,
+    List,
+    Map,
+    Object,
+    SchemaProblem,
+    Text,
+    Union,
+    field_at,
+    json_types,
+    resolve_union,
+    starter,
+    type_of,
+)
+from mcp_studio.schema.place import Path, pointer
+from mcp_studio.schema.text import from_text, to_text
+from mcp_studio.tui.form.history import History, State, followed, without
+from mcp_studio.tui.form.problems import RowProblems, still_true
+from mcp_studio.tui.form.rows import ABSENT, Outline, Row
+
+LARGEST = 200_000
+"""Characters that can be edited in one place; a text area gets slow with more."""
+_DEPTH = 200
+_SETTLED = 50_000
+
+
+class FormModel:
+    """The value is the truth: what has no field, the order of keys, and absent against null stay as they are.
+
+    Blank is absent. Text that is no number stays in the value as text, and is reported; only text that is no JSON,
+    in a place for JSON, cannot be in the value: it waits in `pending`, the place keeping its last value.
+    """
+
+    def __init__(self, form: Form, value: Json = None, pending: Mapping[str, str] | None = None) -> None:
+        self.form = form
+        self.root = form.top
+        self.history = History()
+        self._asked = False
+        self._checked: tuple[SchemaProblem, ...] = ()
+        self._settled: dict[tuple[int, int, int | None], tuple[Field, Json, Field]] = {}
+        self._rows: list[Row] | None = None
+        self._index: dict[Path, int] = {}
+        self._inner: dict[Path, int] = {}
+        self._quick: tuple[SchemaProblem, ...] | None = None
+        self._row_problems: RowProblems | None = None
+        start: Json = ([] if isinstance(self.root, List) else {}) if value is None else value
+        self._state = State(start, {}, {}, {}, {}, frozenset(), frozenset())
+        waiting = self._usable(pending or {})
+        parts = frozenset(path for path in map(self.path_of, waiting) if isinstance(self.field_at(path), AS_JSON))
+        self._state = replace(self._state, pending=waiting, json_places=parts)
+
+    def _usable(self, pending: Mapping[str, str]) -> dict[str, str]:
+        """Text that was typed before, by pointer; older drafts have it by the name of a property."""
+        places = {key if key[:1] == "/" else pointer(key): text for key, text in pending.items() if key}
+        paths = {key: self.path_of(key) for key in places}
+        return {
+            key: text
+            for key, text in places.items()
+            if self.field_at(paths[key]) is not None or self.has(paths[key])
+        }  # fmt: skip
+
+    # What there is
+
+    @property
+    def value(self) -> Json:
+        return self._state.value
+
+    @property
+    def pending(self) -> Mapping[str, str]:
+        """Text by JSON pointer that is no JSON, and so cannot be in the value."""
+        return self._state.pending
+
+    @property
+    def json_places(self) -> Set[Path]:
+        """The places that are edited as JSON though rows could show them."""
+        return self._state.json_places
+
+    def has(self, path: Path) -> bool:
+        """Whether the value has something at the place."""
+        return place.has(self.value, path)
+
+    def get(self, path: Path) -> Json:
+        """What the value has at the place; None when nothing."""
+        return place.get_or_none(self.value, path)
+
+    def path_of(self, place_pointer: str) -> Path:
+        """The path of a JSON pointer into the value."""
+        return place.path_of(place_pointer, self.value)
+
+    def items(self, path: Path) -> list[Json]:
+        """The items of the list at the place; none where there is no list."""
+        listed = self.get(path)
+        return cast("list[Json]", listed) if isinstance(listed, list) else []
+
+    def field_at(self, path: Path) -> Field | None:
+        """The field of a place, unions not followed; None where the schema says nothing of it."""
+        return field_at(self.root, path, self.value, self._state.chosen)
+
+    def settle(self, path: Path, field: Field, value: Json) -> Field:
+        """Of a union the variant that is chosen at a place, or that the value is of; every other field as it is."""
+        if not isinstance(field, Union):
+            return field
+        chosen = self._state.chosen.get(path)
+        key = (id(field), id(value), chosen)
+        known = self._settled.get(key)
+        if known is None:
+            if len(self._settled) > _SETTLED:
+                self._settled.clear()
+            # Field and value are kept, so that no others ever have their ids.
+            known = self._settled[key] = field, value, resolve_union(field, value, chosen)
+        return known[2]
+
+    def text(self, row: Row) -> str:
+        """What an editor of this row starts with: what was typed last, or how the value is written."""
+        waiting = self.pending.get(pointer(*row.path)) if self.pending else None
+        if waiting is not None:
+            return waiting
+        value = self.get(row.path)
+        if value is None and (not isinstance(row.field, AS_JSON) or not self.has(row.path)):
+            return ""
+        return to_text(row.field, value)
+
+    def is_closed(self, row: Row) -> bool:
+        """Whether the value is too large, or nested too deep, for an editor in the form."""
+        return depth(self.get(row.path), _DEPTH) > _DEPTH or len(self.text(row)) > LARGEST
+
+    # Rows
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows, as the value and the folds are now."""
+        if self._rows is None:
+            state = self._state
+            made = self._rows = Outline(self.settle, state.folds, state.json_places).make(self.root, state.value)
+            beside = ("inner", "add", "rest")
+            self._index = {row.path: index for index, row in enumerate(made) if row.kind not in beside}
+            self._inner = {row.path: index for index, row in enumerate(made) if row.kind == "inner"}
+        return self._rows
+
+    def row_at(self, path: Path) -> int | None:
+        """The number of the row of a place, None where it has none now."""
+        return self._index.get(path) if self.rows else None
+
+    def inner_at(self, path: Path, index: int) -> int:
+        """The row of a variant's value below its chooser, where it has one; else the row itself."""
+        return self._inner.get(path, index)
+
+    def nearest(self, path: Path) -> int | None:
+        """The row of a place, or of what it lies in."""
+        rows = (self.row_at(path[:length]) for length in range(len(path), -1, -1))
+        return next((row for row in rows if row is not None), None)
+
+    def leaf_at(self, path: Path) -> Field:
+        """The field that reads text at a place."""
+        index = self.row_at(path)
+        if index is not None:
+            return self.rows[self._inner.get(path, index)].field
+        return self.field_at(path) or JsonField("")
+
+    def fold(self, paths: Iterable[Path], open: bool) -> None:
+        """Fold or unfold parts."""
+        self._redraw(replace(self._state, folds={**self._state.folds, **dict.fromkeys(paths, open)}))
+
+    def open_to(self, path: Path) -> None:
+        """Unfold everything around a place."""
+        for length in range(len(path)):
+            index = self.row_at(path[:length])
+            if index is not None and self.rows[index].fold is False:
+                self.fold([path[:length]], True)
+
+    def as_json(self, path: Path, on: bool) -> None:
+        """Edit a part as JSON though rows could show it, or by its rows again."""
+        known = self._state.json_places
+        self._redraw(replace(self._state, json_places=known | {path} if on else known - {path}))
+
+    def leave_json(self, path: Path) -> None:
+        """A part that was edited as JSON is left: it has its rows again, unless the text is no JSON yet."""
+        if path in self.json_places and pointer(*path) not in self.pending:
+            self.as_json(path, False)
+
+    def _redraw(self, state: State) -> None:
+        self._state = state
+        self._rows = self._row_problems = None
+
+    # Problems
+
+    def tell(self, problems: Iterable[SchemaProblem]) -> None:
+        """Problems that the check of the whole schema found."""
+        self._checked = tuple(problems)
+        self._row_problems = None
+
+    def ask(self) -> None:
+        """From now on tell everywhere what is missing, as after trying to send."""
+        self._asked = True
+        self._row_problems = None
+
+    def unreadable(self) -> tuple[SchemaProblem, ...]:
+        """Typed text that is no JSON, and so is not in the value."""
+        found: list[SchemaProblem] = []
+        for key, text in self.pending.items():
+            try:
+                from_text(self.leaf_at(self.path_of(key)), text)
+            except ValueError as problem:
+                found.append(SchemaProblem(key, str(problem)))
+        return tuple(found)
+
+    def problems(self) -> tuple[SchemaProblem, ...]:
+        """Everything that the fields alone know to be wrong; a whole check may find more."""
+        if self._quick is None:
+            self._quick = quick(self.form, self.value, self._state.chosen)
+        waiting = self.unreadable()
+        places = {problem.pointer for problem in waiting}
+        return (*waiting, *(problem for problem in self._quick if problem.pointer not in places))
+
+    @property
+    def row_problems(self) -> RowProblems:
+        """What the rows tell now."""
+        if self._row_problems is None:
+            checked = (problem for problem in self._checked if problem.pointer not in self.pending)
+            problems, state = (*self.problems(), *checked), self._state
+            index = {**self._index, **self._inner} if self.rows else {}
+            self._row_problems = RowProblems(problems, index, state.value, touched=state.touched, asked=self._asked)
+        return self._row_problems
+
+    # Editing: every edit goes through `_edit`
+
+    def _edit(self, state: State, at: Path, *, typing: Hashable = None) -> None:
+        self.history.note(self._state, at, typing)
+        self._quick = None
+        self._redraw(replace(state, touched=state.touched | {at}))
+        # What was said about the old value of this place is not true of the new one.
+        self._checked = still_true(self._checked, at, self.value)
+
+    def undo(self) -> Path | None:
+        """Bring back what was before the last edit; gives the place of the edit, None when there was none."""
+        return self._turn(self.history.undo(self._state))
+
+    def redo(self) -> Path | None:
+        """Bring back what was undone last; gives the place of the edit."""
+        return self._turn(self.history.redo(self._state))
+
+    def _turn(self, turned: tuple[State, Path] | None) -> Path | None:
+        if turned is None:
+            return None
+        state, at = turned
+        self._checked, self._quick = (), None
+        self._redraw(state)
+        self.open_to(at)
+        return at
+
+    def replace(self, value: Json) -> None:
+        """Another value altogether, as after editing it as JSON."""
+        state = self._state
+        self._edit(State(value, {}, {}, {}, state.folds, frozenset(), state.touched), ())
+
+    def type(self, row: Row, text: str) -> None:
+        """Text was typed; blank takes the value away, where it may be absent."""
+        field, typing = row.field, ("type", row.path)
+        if isinstance(field, JsonField) and not isinstance(row.given, JsonField):
+            # What is typed may come to fit the rows; it is not taken out of the person's hands because of that.
+            self._state = replace(self._state, json_places=self.json_places | {row.path})
+        if not text and not row.stays:
+            self.clear(row, typing=typing)
+            return
+        try:
+            value = self._blank(row) if not text else from_text(field, text)
+        except ValueError:
+            if isinstance(field, AS_JSON):
+                waiting = {**self.pending, pointer(*row.path): text}
+                self._edit(replace(self._state, pending=waiting), row.path, typing=typing)
+                return
+            value = text
+        self.put(row.path, value, typing=typing)
+
+    def _blank(self, row: Row) -> Json:
+        """What an emptied place holds that cannot be absent."""
+        if isinstance(row.field, AS_JSON):
+            raise ValueError
+        return "" if isinstance(row.field, Text) else None
+
+    def put(self, path: Path, value: Json, *, typing: Hashable = None) -> None:
+        """Give a place a value; objects on the way are made.
+
+        Raises:
+            NoPlace: the value has no such place.
+        """
+        state = self._read(path)
+        self._edit(replace(state, value=self._with(state.value, path, value)), path, typing=typing)
+
+    def clear(self, row: Row, *, typing: Hashable = None) -> None:
+        """Take the value away: it is not sent. Items and entries become blank."""
+        if row.stays:
+            if row.path:
+                self.put(row.path, "" if isinstance(row.field, Text) else None)
+            return
+        state = self._read(row.path) if typing is not None else without(self._read(row.path), row.path)
+        self._edit(replace(state, value=place.remove(state.value, row.path)), row.path, typing=typing)
+
+    def _read(self, path: Path) -> State:
+        """The state without text that waits at a place, or inside it."""
+        if not self.pending:
+            return self._state
+        start = pointer(*path)
+        kept = {key: text for key, text in self.pending.items() if key != start and not key.startswith(start + "/")}
+        return replace(self._state, pending=kept)
+
+    def _with(self, value: Json, path: Path, new: Json) -> Json:
+        """The value with something at a place; missing objects on the way begin as their schema says."""
+        for length in range(1, len(path)):
+            above = path[:length]
+            if place.get_or_none(value, above) is None and isinstance(path[length], str):
+                field = self.field_at(above)
+                begun = starter(resolve_union(field, None, self._state.chosen.get(above))) if field else None
+                value = place.put(value, above, begun if isinstance(begun, dict) else {}, self._before(value, above))
+        return place.put(value, path, new, self._before(value, path))
+
+    def _before(self, value: Json, path: Path) -> tuple[str, ...]:
+        """The keys behind which a new key belongs: of the fields before it, else all that are there."""
+        if not path or not isinstance(path[-1], str):
+            return ()
+        holder = path[:-1]
+        field = self.root if not holder else self.field_at(holder)
+        there = place.get_or_none(value, holder)
+        if field is not None:
+            field = resolve_union(field, there, self._state.chosen.get(holder))
+        names = [one.name for one in field.fields()] if isinstance(field, Object) else []
+        if path[-1] in names:
+            return tuple(names[: names.index(path[-1])])
+        return tuple(cast("dict[str, Json]", there)) if isinstance(there, dict) else ()
+
+    # Flags, choices, variants
+
+    def toggle(self, row: Row) -> None:
+        """The next state of a flag: true, false, and not sent where it need not be."""
+        value = self.get(row.path)
+        if value is False and not row.field.required and not row.stays:
+            self.clear(row)
+        else:
+            self.put(row.path, value is not True)
+
+    def chosen(self, row: Row) -> int:
+        """The number of the chosen option or variant, -1 when it is none of them."""
+        if isinstance(row.field, Union):
+            chosen = self._state.chosen.get(row.path)
+            if chosen is not None:
+                return chosen
+            return row.field.choose(self.get(row.path)) if self.has(row.path) else -1
+        if not self.has(row.path):
+            return -1
+        value = self.get(row.path)
+        return next((index for index, one in enumerate(option_values(row.field)) if equal(one, value)), -1)
+
+    def choose(self, row: Row, option: int) -> None:
+        """Take an option of a choice, or a variant of a union."""
+        if isinstance(row.field, Union):
+            self._vary(row.path, row.field, self.chosen(row), option)
+        else:
+            self.put(row.path, option_values(row.field)[option])
+
+    def step(self, row: Row, by: int) -> None:
+        """The option or variant after or before the chosen one."""
+        field = row.field
+        count = len(field.variants) if isinstance(field, Union) else len(option_values(field))
+        at = self.chosen(row)
+        self.choose(row, (at + by) % count if at >= 0 else 0 if by > 0 else count - 1)
+
+    def picked(self, row: Row) -> set[int]:
+        """The numbers of the options that the list has."""
+        items = self.items(row.path)
+        values = option_values(row.field)
+        return {index for index, one in enumerate(values) if any(equal(one, item) for item in items)}
+
+    def pick(self, row: Row, index: int) -> None:
+        """Add an option to the list, or take it out; the rest of the list stays as it is."""
+        items, value = self.items(row.path), option_values(row.field)[index]
+        kept = [item for item in items if not equal(item, value)]
+        self.put(row.path, kept if len(kept) < len(items) else [*items, value])
+
+    def _vary(self, path: Path, field: Union, before: int, variant: int) -> None:
+        """Choose another variant of a union: what fits it goes along, and the old one can be come back to."""
+        if before == variant:
+            return
+        now: object = self.get(path) if self.has(path) else ABSENT
+        state = self._read(path)
+        kept = dict(state.kept)
+        if before >= 0 and now is not ABSENT:
+            kept[path, before] = cast("Json", now)
+        value = _carried(now, field.variants[variant].field(), kept.get((path, variant), ABSENT))
+        chosen = {at: one for at, one in state.chosen.items() if at[: len(path)] != path}
+        state = replace(state, kept=kept, chosen={**chosen, path: variant}, folds={**state.folds, path: True})
+        self._edit(replace(state, value=self._with(state.value, path, value)), path)
+
+    # Lists and maps
+
+    def add(self, holder: Path, field: List, index: int | None = None) -> Path:
+        """Add an item to a list, at its end or at an index; gives its place.
+
+        A list whose first items have a meaning of their own begins with all of these.
+        """
+        at = len(self.items(holder)) if index is None else index
+        if at == 0 and len(field.first()) > 1 and not self.items(holder):
+            begun = starter(field)
+            self.put(holder, begun if isinstance(begun, list) and begun else [starter(field.first()[0])])
+            self.fold([holder], True)
+            return (*holder, 0)
+        return self.insert((*holder, at), starter(field.item(at) or JsonField("")))
+
+    def insert(self, path: Path, value: Json) -> Path:
+        """Put a new item in front of the one at a place."""
+        holder, at = path[:-1], cast("int", path[-1])
+        rest = followed(self._state, holder, lambda part: part + 1 if isinstance(part, int) and part >= at else part)
+        pending = {key: text for key, text in rest.pending.items() if key != pointer(*holder)}
+        state = replace(rest, pending=pending, folds={**rest.folds, holder: True, path: True})
+        items = self.items(holder)
+        self._edit(replace(state, value=self._with(state.value, holder, [*items[:at], value, *items[at:]])), path)
+        return path
+
+    def duplicate(self, path: Path) -> Path:
+        """Put a copy of an item behind it; gives its place."""
+        return self.insert((*path[:-1], cast("int", path[-1]) + 1), self.get(path))
+
+    def remove(self, path: Path) -> None:
+        """Take an item or an entry away."""
+        gone = path[-1]
+
+        def rename(part: str | int) -> str | int | None:
+            if part == gone and type(part) is type(gone):
+                return None
+            return part - 1 if isinstance(part, int) and isinstance(gone, int) and part > gone else part
+
+        state = followed(self._state, path[:-1], rename)
+        self._edit(replace(state, value=place.remove(state.value, path)), path[:-1])
+
+    def move(self, path: Path, by: int) -> Path:
+        """Move an item in its list; gives its new place."""
+        value, new = place.move(self.value, path, by)
+        if new == path:
+            return path
+        old, to = cast("int", path[-1]), cast("int", new[-1])
+
+        def rename(part: str | int) -> str | int:
+            if part == old or not isinstance(part, int):
+                return to if part == old else part
+            return part - (old < part <= to) + (to <= part < old)
+
+        state = followed(self._state, path[:-1], rename)
+        self._edit(replace(state, value=value), new, typing=("move", path[:-1]))
+        return new
+
+    def rename(self, path: Path, key: str) -> Path:
+        """Give an entry another key, in the same place.
+
+        Raises:
+            NoPlace: there is an entry with that key.
+        """
+        if path[-1] == key:
+            return path
+        value = place.rename(self.value, path, key)
+        state = followed(self._state, path[:-1], lambda part: key if part == path[-1] else part)
+        new = (*path[:-1], key)
+        self._edit(replace(state, value=value), new)
+        return new
+
+    def enter(self, holder: Path, field: Map, key: str) -> Path:
+        """Add an entry to a map; gives its place."""
+        path = (*holder, key)
+        state = replace(self._read(path), folds={**self._state.folds, holder: True, path: True})
+        self._edit(replace(state, value=self._with(state.value, path, starter(field.of(key)))), path)
+        return path
+
+    def key_problem(self, holder: Path, key: str, now: str | None) -> str:
+        """Why an entry cannot have this key, as a sentence; empty when it can."""
+        there = self.get(holder)
+        if key != now and isinstance(there, dict) and key in there:
+            return "There is an entry with this key already."
+        return "" if key else "A key is needed."
+
+
+def option_values(field: Field) -> list[Json]:
+    """The values that can be chosen."""
+    if isinstance(field, (Choice, Choices)):
+        return [option.value for option in field.options]
+    if isinstance(field, Flag):
+        return [True, False]
+    return [field.value] if isinstance(field, Const) else []
+
+
+def _carried(value: object, into: Field, kept: object) -> Json:
+    """The value of a variant that is chosen now: what fits it of the one before, and what it held when it was left."""
+    if isinstance(into, Object) and isinstance(value, dict):
+        before = cast("dict[str, Json]", value)
+        names = {field.name: field for field in into.fields()}
+        same = {key: item for key, item in before.items() if key in names and _takes(names[key], item)}
+        if isinstance(kept, dict):
+            return {**cast("dict[str, Json]", kept), **same}
+        made = starter(into)
+        begun = cast("dict[str, Json]", made) if isinstance(made, dict) else {}
+        return {key: same.get(key, begun.get(key)) for key in names if key in same or key in begun}
+    if kept is not ABSENT:
+        return cast("Json", kept)
+    return cast("Json", value) if value is not ABSENT and _takes(into, cast("Json", value)) else starter(into)
+
+
+def _takes(field: Field, value: Json) -> bool:
+    """Whether a value is of a kind that the field takes."""
+    if value is None:
+        return field.nullable
+    if isinstance(field, (Const, Choice)):
+        return any(equal(one, value) for one in option_values(field))
+    kinds, kind = json_types(field), type_of(value)
+    return not kinds or kind in kinds or (kind == "integer" and "number" in kinds)

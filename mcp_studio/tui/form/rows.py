@@ -1,0 +1,218 @@
+"""The rows of a form: places of a value, as a tree of fields that is folded here and open there. No widget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Set
+from typing import Final, Literal, NamedTuple, cast
+
+from mcp_studio.jsontext import Json
+from mcp_studio.schema.field import (
+    Choices,
+    Const,
+    Field,
+    Flag,
+    JsonField,
+    List,
+    Map,
+    Number,
+    Object,
+    Union,
+)
+from mcp_studio.schema.place import Path
+from mcp_studio.schema.text import from_text
+
+Kind = Literal["field", "item", "entry", "other", "inner", "add", "rest"]
+"""A known property; an item of a list; an entry of a map; a key that the schema says nothing of; the value of a chosen
+variant, below its chooser; what adds an item or an entry; how many are not drawn."""
+ABSENT: Final = object()
+"""Stands for what the value does not have."""
+MOST_ROWS = 20_000
+MOST_CHILDREN = 2_000
+"""Items or entries of one list or object that have rows; the others are edited as JSON."""
+_OPEN_LEVELS = 4
+"""Required parts open by themselves down to this level."""
+_DEEPEST = 60
+
+Settle = Callable[[Path, Field, Json], Field]
+"""Of a union the variant that is chosen at a place, or that the value is of; every other field as it is."""
+
+
+class Row(NamedTuple):
+    """One row of the outline, and what it edits."""
+
+    path: Path
+    field: Field
+    """What edits the value: where that does not fit the field that was described, JSON."""
+    level: int
+    kind: Kind
+    given: Field
+    """The field as it was described: its label, words and rules."""
+    parent: Field | None = None
+    """What it lies in: its object, map or list; None at the top."""
+    fold: bool | None = None
+    """Whether it is open; None where there is nothing inside."""
+
+    @property
+    def key(self) -> tuple[Path, Kind]:
+        """What stays the same when other rows come and go."""
+        return self.path, self.kind
+
+    @property
+    def stays(self) -> bool:
+        """Whether its value can be anything but absent: without it, the row would be gone."""
+        return not self.path or self.kind in ("item", "entry", "other") or isinstance(self.parent, (List, Map))
+
+    @property
+    def removable(self) -> bool:
+        """Whether it can be taken away as a whole."""
+        return self.kind in ("item", "entry", "other")
+
+
+def fits(field: Field, value: object) -> bool:
+    """Whether rows of this field can show a value; what is wrong inside is told there."""
+    if value is ABSENT:
+        return True
+    if isinstance(field, (Object, Map)):
+        return isinstance(value, dict) or (value is None and field.nullable)
+    if isinstance(field, List):
+        return isinstance(value, list) or (value is None and field.nullable)
+    if isinstance(value, str):
+        return not isinstance(field, (Number, Flag)) or not _reads(field, value)
+    return isinstance(field, (JsonField, Choices)) or not isinstance(value, (dict, list))
+
+
+def _reads(field: Field, text: str) -> bool:
+    """Whether text would look like a right value, though it is text."""
+    try:
+        from_text(field, text)
+    except ValueError:
+        return False
+    return True
+
+
+def as_json(given: Field) -> JsonField:
+    """The same field as JSON, for a value that does not fit it or is wanted so."""
+    names = ("name", "title", "description", "required", "has_default", "default", "nullable", "hint", "schema")
+    known = {name: getattr(given, name) for name in names}
+    return JsonField(**known, types=("object", "array", "number", "boolean", "null"))
+
+
+class Outline:
+    """Makes the rows of a value.
+
+    Args:
+        settle: resolves unions.
+        folds: what the person opened and closed.
+        json_places: places that are edited as JSON though rows could show them.
+    """
+
+    def __init__(self, settle: Settle, folds: Mapping[Path, bool], json_places: Set[Path]) -> None:
+        self._settle = settle
+        self._folds = folds
+        self._json_places = json_places
+        self.rows: list[Row] = []
+
+    def make(self, root: Field, value: Json) -> list[Row]:
+        """All rows, those of the parts of an object at the top without a row for itself."""
+        field = self._settle((), root, value)
+        if isinstance(field, Object) and not _chooser(root) and isinstance(value, dict) and not self._as_json(()):
+            self._inside((), field, value, 0)
+        else:
+            self._place((), root, value, 0, "field", None)
+        return self.rows
+
+    def _as_json(self, path: Path) -> bool:
+        return path in self._json_places or len(path) > _DEEPEST
+
+    def _open(self, path: Path, given: Field, level: int, kind: Kind) -> bool:
+        """Whether a part is open; as long as the person says nothing, what is required is."""
+        known = self._folds.get(path)
+        if known is not None:
+            return known
+        return not path or (given.required and level < _OPEN_LEVELS and kind in ("field", "inner"))
+
+    def _place(self, path: Path, given: Field, value: object, level: int, kind: Kind, parent: Field | None) -> None:
+        if _chooser(given):
+            self._union(path, given, value, level, kind, parent)
+            return
+        field = self._settle(path, given, None if value is ABSENT else cast("Json", value))
+        if self._as_json(path) or not fits(field, value) or isinstance(field, Union):
+            field = given if isinstance(given, JsonField) else as_json(given)
+        if not isinstance(field, (Object, Map, List)) or value is None:
+            self.rows.append(Row(path, field, level, kind, given, parent))
+            return
+        fold = self._open(path, given, level, kind)
+        self.rows.append(Row(path, field, level, kind, given, parent, fold))
+        if fold:
+            self._inside(path, field, value, level + 1)
+
+    def _union(self, path: Path, given: Field, value: object, level: int, kind: Kind, parent: Field | None) -> None:
+        content = self._settle(path, given, None if value is ABSENT else cast("Json", value))
+        nothing = isinstance(content, Union) and (value is ABSENT or value is None)
+        if self._as_json(path):
+            self.rows.append(Row(path, as_json(given), level, kind, given, parent))
+            return
+        if nothing or isinstance(content, Const) or (value is None and given.nullable):
+            self.rows.append(Row(path, given, level, kind, given, parent))
+            return
+        composite = isinstance(content, (Object, Map, List))
+        fold = self._open(path, given, level, kind) if composite or path in self._folds else True
+        self.rows.append(Row(path, given, level, kind, given, parent, fold))
+        if not fold:
+            return
+        if composite and fits(content, value) and value is not None:
+            self._inside(path, content, value, level + 1, variant=True)
+        else:
+            inner = as_json(given) if isinstance(content, Union) or not fits(content, value) else content
+            self.rows.append(Row(path, inner, level + 1, "inner", inner, parent))
+
+    def _inside(self, path: Path, field: Field, value: object, level: int, *, variant: bool = False) -> None:
+        """The rows of what is in an object, a map or a list. What tells a `variant` apart is seen at its chooser."""
+        if len(self.rows) > MOST_ROWS:
+            self.rows.append(Row(path, field, level, "rest", field, field))
+        elif isinstance(field, Object):
+            members = cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+            known = field.fields()
+            for one in known:
+                if variant and _told_by_chooser(one, members.get(one.name, ABSENT)):
+                    continue
+                self._place((*path, one.name), one, members.get(one.name, ABSENT), level, "field", field)
+            names = {one.name for one in known}
+            others = [key for key in members if key not in names]
+            if others or field.rest is not None:
+                self._entries(path, field.rest or field, members, others, level)
+        elif isinstance(field, Map):
+            members = cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+            self._entries(path, field, members, list(members), level)
+        elif isinstance(field, List):
+            self._items(path, field, cast("list[Json]", value) if isinstance(value, list) else [], level)
+
+    def _entries(self, path: Path, field: Field, members: dict[str, Json], keys: list[str], level: int) -> None:
+        """Entries of a map, or what an object has besides its properties."""
+        for key in keys[:MOST_CHILDREN]:
+            if isinstance(field, Map):
+                self._place((*path, key), field.of(key), members[key], level, "entry", field)
+            else:
+                leaf = JsonField(key, hint="any JSON")
+                self.rows.append(Row((*path, key), leaf, level, "other", leaf, field))
+        if len(keys) > MOST_CHILDREN:
+            self.rows.append(Row(path, field, level, "rest", field, field))
+        if isinstance(field, Map) and (field.max_entries is None or len(members) < field.max_entries):
+            self.rows.append(Row(path, field, level, "add", field, field))
+
+    def _items(self, path: Path, field: List, items: list[Json], level: int) -> None:
+        for index, item in enumerate(items[:MOST_CHILDREN]):
+            described = field.item(index) or JsonField("", hint="any JSON")
+            self._place((*path, index), described, item, level, "item", field)
+        if len(items) > MOST_CHILDREN:
+            self.rows.append(Row(path, field, level, "rest", field, field))
+        if (field.max_items is None or len(items) < field.max_items) and field.item(len(items)) is not None:
+            self.rows.append(Row(path, field, level, "add", field, field))
+
+
+def _chooser(field: Field) -> bool:
+    return isinstance(field, Union) and not field.by_value
+
+
+def _told_by_chooser(field: Field, value: object) -> bool:
+    return isinstance(field, Const) and field.required and type(value) is type(field.value) and value == field.value

@@ -1,0 +1,688 @@
+"""The form of a call, a prompt, a template or an elicitation: a view on one JSON value."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Self
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.geometry import Region
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input
+
+from mcp_studio.jsontext import Json
+from mcp_studio.schema.field import AS_JSON, Field, Form, SchemaProblem, Text
+from mcp_studio.schema.place import Path
+from mcp_studio.tui.bindings import bindings
+from mcp_studio.tui.form import choices
+from mcp_studio.tui.form.canvas import FormCanvas
+from mcp_studio.tui.form.choices import Complete
+from mcp_studio.tui.form.chooser import Chooser
+from mcp_studio.tui.form.editors import AreaEditor, LineEditor
+from mcp_studio.tui.form.items import Items
+from mcp_studio.tui.form.model import FormModel
+from mcp_studio.tui.form.overlay import Overlay
+from mcp_studio.tui.form.painter import Drawn, Painter
+from mcp_studio.tui.form.rows import Kind, Row
+from mcp_studio.tui.views.line import Piece
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.screens.field_menu import FieldHelp
+
+_LEAVING = ("tab", "shift+tab", "up", "down", "enter", "pageup", "pagedown")
+"""Keys in a line that end typing into its field."""
+_EMPTY = Form()
+
+
+class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
+    """Rows that edit one value, which stays the truth: `show` a form, `Changed` tells of every edit.
+
+    One widget draws all rows, and one editor lies over the field of the current one, so that a thousand rows cost no
+    more than three. Tab and the arrows walk the rows, enter goes on or opens, space toggles, opens and folds, escape
+    closes. What else can be done with a field is in its menu.
+    """
+
+    BINDINGS = bindings("form")
+    DEFAULT_CSS = """
+    FormView { layers: rows editor; width: 1fr; height: auto; max-height: 100%; scrollbar-gutter: stable; }
+    """
+
+    @dataclass
+    class Changed(Message):
+        """The person edited the value: it is another object now. `problems` is what the fields alone know."""
+
+        form: FormView
+        value: Json
+        problems: tuple[SchemaProblem, ...]
+
+        @property
+        def control(self) -> FormView:
+            return self.form
+
+    def __init__(
+        self,
+        form: Form = _EMPTY,
+        value: Json = None,
+        *,
+        complete: Complete | None = None,
+        empty: str = "No arguments.",
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        """`complete` asks a server for completions of text fields; `empty` is said while there are no rows."""
+        super().__init__(id=id, classes=classes)
+        self.model = FormModel(form, value)
+        """Read it; edits go through the form, which draws them."""
+        self._complete = complete
+        self._empty = empty
+        self._canvas = FormCanvas(self._lay_out, self._line)
+        self._overlay = Overlay(self, self._leaves)
+        self._chooser = Chooser(self.model)
+        self.items = Items(self, self._overlay)
+        """What is done with items of lists and entries of maps."""
+        self._at = 0
+        self._key: tuple[Path, Kind] | None = None
+        self._painter = Painter(self.model, 80)
+        self._painted: list[Row] = []
+        self._drawn: dict[int, Drawn] = {}
+        self._above: list[list[Piece]] = []
+        self._below: list[list[Piece]] = []
+        self._starts: Sequence[int] = (0,)
+
+    def compose(self) -> ComposeResult:
+        yield self._canvas
+        yield self._overlay.line
+
+    # The value
+
+    def show(
+        self,
+        form: Form,
+        value: Json,
+        pending: Mapping[str, str] | None = None,
+        complete: Complete | None = None,
+        *,
+        again: bool = False,
+    ) -> None:
+        """Show another form.
+
+        Args:
+            pending: text by JSON pointer that was no JSON when this form was left.
+            again: it is this form, and only described in another way: row and cursor stay.
+        """
+        self._complete = complete
+        row, cursor = self.row, self._overlay.cursor
+        if not again:
+            self._at, self._key = 0, None
+            self.scroll_home(animate=False)
+        self._take(FormModel(form, value, pending))
+        if again and row is not None and self.row is not None and self.row.key == row.key:
+            self._overlay.cursor = cursor
+
+    def set_value(self, value: Json) -> None:
+        """Show another value in the same form, as after editing it as JSON; it can be undone."""
+        if value is not self.model.value:
+            self.model.replace(value)
+            self._take(self.model)
+
+    def _take(self, model: FormModel) -> None:
+        self.model = model
+        self._chooser = Chooser(model)
+        self._overlay.close()
+        self.redraw()
+        if self.is_attached:
+            if self.has_focus_within:
+                self.open_editor()
+            self._hand_over()
+
+    @property
+    def value(self) -> Json:
+        """The value as it is now."""
+        return self.model.value
+
+    @property
+    def pending(self) -> Mapping[str, str]:
+        """Text by JSON pointer that is no JSON, and so cannot be in the value."""
+        return dict(self.model.pending)
+
+    @property
+    def unreadable(self) -> tuple[SchemaProblem, ...]:
+        """What is wrong with the text in `pending`."""
+        return self.model.unreadable()
+
+    @property
+    def problems(self) -> tuple[SchemaProblem, ...]:
+        """Everything that the fields alone know to be wrong."""
+        return self.model.problems()
+
+    def show_problems(self, problems: Iterable[SchemaProblem]) -> None:
+        """Tell problems of a whole check at the rows that they are about, the others above."""
+        self.model.tell(problems)
+        self.redraw()
+
+    def put_value(self, path: Path, value: Json) -> None:
+        """Give a place a value, in one step that can be undone, and go there.
+
+        Raises:
+            NoPlace: the value has no such place any more.
+        """
+        self.model.history.pause()
+        self.model.put(path, value)
+        self.go_to(path)
+
+    def put_text(self, path: Path, text: str) -> None:
+        """The same as if this text had been typed there.
+
+        Raises:
+            NoPlace: the value has no such place any more.
+        """
+        self.model.history.pause()
+        self.model.type(self.row_of(path), text)
+        self.model.history.pause()
+        self.go_to(path)
+
+    def row_of(self, path: Path) -> Row:
+        """The row that edits a place, also while it is folded away."""
+        index = self.model.row_at(path)
+        if index is not None:
+            return self.model.rows[self.model.inner_at(path, index)]
+        field = self.model.leaf_at(path)
+        return Row(path, field, 0, "item" if path and isinstance(path[-1], int) else "field", field)
+
+    # Drawing
+
+    @property
+    def row(self) -> Row | None:
+        """The row that the keys go to."""
+        rows = self.model.rows
+        return rows[self._at] if self._at < len(rows) else None
+
+    @property
+    def current(self) -> Field | None:
+        """The field that the keys go to."""
+        return self.row.given if self.row is not None else None
+
+    def redraw(self) -> None:
+        """Show the value, the folds and the problems as they are now."""
+        lines = self._lines
+        if self._lay_out(self._painter.width) != lines:
+            self._canvas.refresh(layout=True)
+        else:
+            self._canvas.refresh()
+        self._place_editor()
+
+    @property
+    def _lines(self) -> int:
+        return self._starts[-1] + len(self._below)
+
+    def _lay_out(self, width: int) -> int:
+        """Find the line of every row; gives the number of lines."""
+        rows = self.model.rows
+        if rows is not self._painted or width != self._painter.width:
+            self._painter, self._painted = Painter(self.model, width), rows
+            self._find()
+        painter = self._painter
+        self._drawn.clear()
+        self._above, self._below = [*painter.notices()], [*painter.remarks()]
+        if not rows and self._empty:
+            self._below.append([(self._empty, "quiet")])
+        heights = [painter.height(index, row) for index, row in enumerate(rows)]
+        if rows and self.has_focus_within:
+            heights[self._at] = len(self._draw(self._at).lines)
+        self._starts = list(accumulate(heights, initial=len(self._above)))
+        return max(1, self._lines)
+
+    def _find(self) -> None:
+        """Rows have come or gone: the current one is still the same, or the nearest one that is left."""
+        rows = self.model.rows
+        if self._key is not None and not (self._at < len(rows) and rows[self._at].key == self._key):
+            found = self.model.row_at(self._key[0])
+            if found is not None:
+                same = (at for at in (found, found + 1) if at < len(rows) and rows[at].key == self._key)
+                self._at = next(same, found)
+        self._at = max(0, min(self._at, len(rows) - 1))
+        self._key = rows[self._at].key if rows else None
+
+    def _draw(self, index: int) -> Drawn:
+        known = self._drawn.get(index)
+        if known is None:
+            row, current = self.model.rows[index], index == self._at
+            known = self._drawn[index] = self._painter.draw(
+                index,
+                row,
+                current=current and self.has_focus_within,
+                drop_down=self._chooser.drop_down if current else None,
+                editor=self._overlay.height if current else 0,
+            )
+        return known
+
+    def on_resize(self) -> None:
+        if self.row is not None and self.has_focus_within:
+            self._place_editor()
+            self.call_after_refresh(self._reveal)
+
+    def _row_at(self, line: int) -> int | None:
+        """The number of the row that has a line."""
+        starts = self._starts
+        return bisect_right(starts, line) - 1 if starts[0] <= line < starts[-1] else None
+
+    def _line(self, line: int) -> Sequence[Piece]:
+        row = self._row_at(line)
+        if row is None:
+            beside = [*self._above, *self._below]
+            at = line if line < len(self._above) else line - self._starts[-1] + len(self._above)
+            return beside[at] if at < len(beside) else []
+        lines, at = self._draw(row).lines, line - self._starts[row]
+        return lines[at] if at < len(lines) else []
+
+    def _place_editor(self) -> None:
+        row = self.row
+        if row is None or self._overlay.editor is None:
+            self._overlay.place(0, 0, 1)
+            return
+        line = self._starts[self._at]
+        if self._overlay.naming is not None:
+            indent = self._painter.indent(row)
+            self._overlay.place(indent, line, max(8, self._painter.width - indent))
+        else:
+            at, width = self._painter.editor_place(row)
+            self._overlay.place(at, line, width)
+
+    def _reveal(self) -> None:
+        """Scroll this and whatever it lies in so far that the current row is in view."""
+        if not self.is_attached or self._at + 1 >= len(self._starts):
+            return
+        first, last = self._starts[self._at], self._starts[self._at + 1]
+        region = Region(0, first, self._canvas.size.width, last - first)
+        node: Widget = self._canvas
+        while isinstance(node.parent, Widget):
+            node = node.parent
+            moved = node.scroll_to_region(region, animate=False, force=True, immediate=True)
+            region = region.translate(node.virtual_region.offset - moved + node.gutter.top_left)
+
+    # Walking
+
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Give the focus to the current row."""
+        self._canvas.can_focus = self._canvas.can_focus or self._overlay.editor is None
+        (self._overlay.editor or self._canvas).focus(scroll_visible)
+        return self
+
+    def begin(self) -> None:
+        """Take the focus, on the first row that is no heading of others."""
+        first = next((at for at, row in enumerate(self.model.rows) if row.fold is not True), None)
+        if first is not None:
+            self.go(first)
+
+    def focus_first_problem(self) -> bool:
+        """Go to the first row with an error, and tell what is missing everywhere; False when there is none."""
+        return self._go_to_problem(-1)
+
+    def focus_field(self, pointer: str) -> bool:
+        """Go to the row of this JSON pointer, or of what it lies in, unfolding what is around it.
+
+        False when no row shows it.
+        """
+        path = self.model.path_of(pointer)
+        self.model.open_to(path)
+        index = self.model.nearest(path)
+        if index is not None:
+            self.go(self.model.inner_at(path, index))
+        return index is not None
+
+    def on_descendant_focus(self) -> None:
+        if self._overlay.editor is None or not self._overlay.editor.has_focus:
+            self.open_editor()
+            self._hand_over()
+        self.redraw()
+
+    def on_descendant_blur(self) -> None:
+        self.call_later(self._blurred)
+
+    def _blurred(self) -> None:
+        if not self.has_focus_within:
+            self.leave()
+            if self._overlay.revealed is not None:
+                self._overlay.revealed = None
+                self.open_editor()
+        self.redraw()
+
+    def go(self, index: int) -> None:
+        """Make a row the current one, and take the focus."""
+        rows = self.model.rows
+        index = max(0, min(index, len(rows) - 1))
+        wanted = rows[index].key if rows else None
+        before = self.row
+        if wanted != self._key:
+            self.leave()
+            if before is not None:
+                self.model.leave_json(before.path)
+        self._at, self._key = index, wanted
+        self._find()
+        self.open_editor()
+        if not self.has_focus_within:
+            self._canvas.can_focus = True
+            self.screen.set_focus(self._canvas, scroll_visible=False)
+        self.show_current()
+
+    def go_to(self, path: Path, *, edited: bool = True, inside: bool = False) -> None:
+        """An edit was done: tell of it, and go to its place, or with `inside` to the first row in it."""
+        self.model.open_to(path)
+        index = self.model.nearest(path)
+        if edited:
+            self.tell()
+        if index is None:
+            self.redraw()
+            return
+        index, rows = self.model.inner_at(path, index), self.model.rows
+        below = rows[index + 1] if index + 1 < len(rows) else None
+        deeper = rows[index].fold and below is not None and below.path[: len(path)] == path and below.kind != "add"
+        self.go(index + 1 if inside and deeper else index)
+
+    def follow(self, path: Path, kind: Kind) -> None:
+        """An edit took the current row to another place."""
+        self._key = path, kind
+        self._find()
+        self.tell()
+        self.go(self._at)
+
+    def leave(self) -> None:
+        """What belongs to the row that is left ends."""
+        self._chooser.drop_down = None
+        self.workers.cancel_group(self, "completions")
+        self.model.history.pause()
+
+    def open_editor(self) -> None:
+        self._overlay.open(self.model, self.row)
+
+    def _hand_over(self) -> None:
+        """Give the focus to the editor of the current row, else to the rows."""
+        wanted = self._overlay.editor or self._canvas
+        self._canvas.can_focus = wanted is self._canvas
+        wanted.display = True
+        if self.has_focus_within and not wanted.has_focus:
+            self.screen.set_focus(wanted, scroll_visible=False)
+
+    def show_current(self) -> None:
+        self._hand_over()
+        self.redraw()
+        self.call_after_refresh(self._reveal)
+
+    def walk(self, by: int) -> bool:
+        """Go to the next or previous row; False at the end."""
+        if not 0 <= self._at + by < len(self.model.rows):
+            return False
+        self.go(self._at + by)
+        return True
+
+    def _page(self, by: int) -> None:
+        """A screenful of rows up or down."""
+        starts, page = self._starts, max(1, self.container_size.height - 2)
+        wanted = max(starts[0], min(starts[self._at] + by * page, starts[-1] - 1))
+        found = self._row_at(wanted)
+        if found is not None:
+            self.go(found if found != self._at else self._at + by)
+
+    def refuse(self, why: str) -> None:
+        """Say why something cannot be done here."""
+        self.notify(why, severity="warning", markup=False)
+
+    # Keys and clicks
+
+    def on_key(self, event: events.Key) -> None:
+        """Keys that editors leave to the form."""
+        if self._press(event.key, event.character):
+            event.stop()
+            event.prevent_default()
+
+    def _leaves(self, key: str) -> bool:
+        """A key in the line that leaves it: the text so far is taken over first, its own message is still under way."""
+        if self._overlay.naming is not None:
+            return self.items.press(key)
+        listed = self._chooser.drop_down
+        if listed is not None:
+            if key == "escape" or listed.move(key):
+                self._chooser.drop_down = listed if key != "escape" else None
+                self.show_current()
+                return True
+            if key in ("enter", "tab") and listed.option is not None:
+                self._take_offer(listed.labels[listed.option])
+                if key == "enter":
+                    return True
+        if key not in _LEAVING:
+            return False
+        self.typed(self._overlay.text)
+        return self._press(key, None)
+
+    def _press(self, key: str, character: str | None) -> bool:
+        row, editor = self.row, self._overlay.editor
+        if key in ("tab", "shift+tab"):
+            if not self.walk(1 if key == "tab" else -1):
+                (self.screen.focus_next if key == "tab" else self.screen.focus_previous)()
+            return True
+        if row is None:
+            return False
+        if self._overlay.is_tall:
+            return key == "escape" and self._shrink()
+        if editor is None and self._press_row(row, key, character):
+            return True
+        if key in ("up", "down"):
+            self.walk(-1 if key == "up" else 1)
+        elif key in ("pageup", "pagedown"):
+            self._page(-1 if key == "pageup" else 1)
+        elif key == "enter" and editor is not None and isinstance(row.field, AS_JSON):
+            self._overlay.grow(self.model, row)
+            self.show_current()
+        elif key == "enter":
+            if not self.walk(1):
+                self.screen.focus_next()
+        elif editor is None and character and character.isalnum():
+            # Left to others, words meant for a field would open panes and dialogs.
+            self.refuse("Nothing is typed here: enter or space opens, tab goes on.")
+        else:
+            return False
+        return True
+
+    def _press_row(self, row: Row, key: str, character: str | None) -> bool:
+        """A key on a row without an editor."""
+        if row.kind == "add" and key in ("enter", "space"):
+            self.items.add()
+        elif row.fold is True and key == "right" and not self._chooser.chooses(row):
+            self.walk(1)
+        elif key == "left" and row.path and row.fold is not True and not self._chooser.chooses(row):
+            above = self.model.nearest(row.path if row.kind in ("add", "inner") else row.path[:-1])
+            if above is not None and above != self._at:
+                self.go(above)
+        else:
+            return self._did(self._chooser.press(row, key, character, inline=self._painter.inline(row)))
+        return True
+
+    def _did(self, outcome: str) -> bool:
+        if outcome == "edited":
+            self.tell()
+        if outcome:
+            self._lay_out(self._painter.width)
+            self.open_editor()
+            self.show_current()
+        return bool(outcome)
+
+    def on_form_canvas_clicked(self, event: FormCanvas.Clicked) -> None:
+        """Go to the row; a click on an option takes it, one on a button does what it says."""
+        event.stop()
+        index = self._row_at(event.line)
+        if index is None:
+            return
+        target = self._draw(index).target(event.line - self._starts[index], event.x)
+        if index != self._at or not self.has_focus_within:
+            self.go(index)
+        row, listed = self.row, self._chooser.drop_down
+        if row is None or target is None:
+            return
+        if listed is not None and self._overlay.editor is not None and isinstance(target, int):
+            self._take_offer(listed.labels[listed.options[target]])
+        elif target == "add":
+            self.items.add()
+        elif target == "remove":
+            self.items.remove()
+        elif target == "up" or target == "down":
+            self.items.move(-1 if target == "up" else 1)
+        elif target == "menu":
+            self.action_field_menu()
+        elif self._overlay.editor is None:
+            self._did(self._chooser.click(row, target, inline=self._painter.inline(row)))
+
+    # Typing
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Text was typed into the line; when it has another one by now, that is what counts."""
+        event.stop()
+        if event.value == event.input.value and self._overlay.editor is event.input:
+            self.typed(event.value)
+
+    def on_text_area_changed(self, event: Message) -> None:
+        event.stop()
+        self.typed(self._overlay.text)
+
+    def on_line_editor_lines_pasted(self, event: LineEditor.LinesPasted) -> None:
+        """Text of several lines goes on in the area."""
+        event.stop()
+        row = self.row
+        if row is not None and isinstance(row.field, (Text, *AS_JSON)) and self._overlay.naming is None:
+            self._overlay.grow(self.model, row, event.text)
+            self.show_current()
+            self.typed(event.text)
+
+    def on_area_editor_too_long(self, event: AreaEditor.TooLong) -> None:
+        event.stop()
+        self.refuse(f"{len(event.text):,} characters are too much to be edited here. Insert a file instead.")
+
+    def typed(self, text: str | None = None) -> None:
+        """Take over what the editor of the current row holds."""
+        row = self.row
+        if row is None or self._overlay.naming is not None or self._overlay.editor is None:
+            return
+        text = self._overlay.text if text is None else text
+        if text != self.model.text(row):
+            self.model.type(row, text)
+            self._overlay.watch(row)
+            self.complete(choices.PAUSE)
+            self.tell()
+            self.redraw()
+
+    @property
+    def completes(self) -> bool:
+        """Whether the server may offer something for the current field."""
+        row = self.row
+        plain = row is not None and len(row.path) == 1 and isinstance(row.field, Text)
+        return self._complete is not None and plain and self._overlay.editor is self._overlay.line
+
+    def complete(self, pause: float = 0) -> None:
+        """Ask the server what it offers for the current field, where it completes that."""
+        self._chooser.drop_down = None
+        if self._complete is not None and self.row is not None and self.completes:
+            work = self._ask(self._complete, self.row, self._overlay.text, pause)
+            self.run_worker(work, group="completions", exclusive=True)
+
+    async def _ask(self, complete: Complete, row: Row, text: str, pause: float) -> None:
+        await asyncio.sleep(pause)
+        offer = await complete(row.field.name, text)
+        if self.row is not None and self.row.key == row.key and self._overlay.text == text and self.has_focus_within:
+            self._chooser.drop_down = choices.offered(offer, text)
+            if not pause and self._chooser.drop_down is None:
+                self.refuse("The server offers nothing here.")
+            self.show_current()
+
+    def _take_offer(self, value: str) -> None:
+        """Take a value that is offered into the field."""
+        row = self.row
+        if row is not None:
+            self.leave()
+            self.model.type(row, value)
+            self.open_editor()
+            self.tell()
+            self.show_current()
+
+    def _shrink(self) -> bool:
+        """Back from the area to the line, unless the text needs the area."""
+        before = self._overlay.editor
+        self.open_editor()
+        if self._overlay.editor is before:
+            return False
+        self.show_current()
+        return True
+
+    def on_paste(self, event: events.Paste) -> None:
+        """What is pasted on a row without an editor is seen first."""
+        if self.row is not None and self._overlay.editor is None:
+            event.stop()
+            self._help().paste(event.text)
+
+    def tell(self) -> None:
+        self.post_message(self.Changed(self, self.model.value, self.model.problems()))
+
+    # Actions
+
+    def action_undo(self) -> None:
+        self.typed()
+        self._turned(self.model.undo(), "Nothing is left to be undone.")
+
+    def action_redo(self) -> None:
+        self._turned(self.model.redo(), "Nothing was undone.")
+
+    def _turned(self, at: Path | None, why: str) -> None:
+        if at is None:
+            self.refuse(why)
+            return
+        self.leave()
+        self._overlay.close()
+        index = self.model.row_at(at)
+        self.tell()
+        self.go(self._at if index is None else index)
+
+    def action_next_problem(self) -> None:
+        """Go to the next problem, also into what is folded."""
+        if not self._go_to_problem(self._at):
+            self.refuse("The fields know of no problem.")
+
+    def _go_to_problem(self, after: int) -> bool:
+        self.model.ask()
+        row = self.model.rows[after] if 0 <= after < len(self.model.rows) else None
+        place = self.model.row_problems.next_error(after, inside=row is not None and row.fold is False)
+        if place is None:
+            self.redraw()
+            return False
+        self.go_to(place, edited=False)
+        return True
+
+    def _help(self) -> FieldHelp:
+        """What helps with the current field; it opens dialogs."""
+        from mcp_studio.tui.screens.field_menu import FieldHelp
+
+        self.typed()
+        return FieldHelp(self)
+
+    def action_field_menu(self) -> None:
+        self._help().open_menu()
+
+    def action_editor(self) -> None:
+        self._help().edit()
+
+    @property
+    def revealed(self) -> bool:
+        """Whether the secret of the current field is shown in clear."""
+        return self.row is not None and self._overlay.revealed == self.row.path
+
+    def toggle_revealed(self) -> None:
+        """Show the secret of the current field, or hide it again; it is hidden once the cursor leaves the field."""
+        if self.row is not None:
+            self.typed()
+            self._overlay.revealed = None if self.revealed else self.row.path
+            self.open_editor()
+            self.show_current()

@@ -1,0 +1,182 @@
+"""The words that stand in the rows of a form. Whatever comes from a server passes `safe` here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mcp_studio.jsontext import Json
+from mcp_studio.redact import is_reference
+from mcp_studio.safetext import safe
+from mcp_studio.schema.field import Choice, Choices, Field, Flag, List, Map, Object, Text, Union, inner, is_secret
+from mcp_studio.schema.place import Path
+from mcp_studio.schema.text import to_text
+from mcp_studio.schema.unions import label as label_of
+from mcp_studio.schema.unions import span
+from mcp_studio.tui.form.model import FormModel
+from mcp_studio.tui.form.rows import Row, Settle
+from mcp_studio.tui.views.glyphs import glyphs
+
+_BLANK = re.compile("[ \t\r\n]+")
+_SUMMARY_DEPTH = 3
+
+
+def label(row: Row) -> str:
+    """What stands in front of a value."""
+    if row.kind == "inner":
+        return glyphs().follows
+    if row.kind == "item":
+        at = int(row.path[-1])
+        titled = isinstance(row.parent, List) and at < len(row.parent.first())
+        return (safe(row.given.title, 30) if titled else "") or str(at + 1)
+    if row.kind in ("entry", "other"):
+        return safe(str(row.path[-1]), 60) or '""'
+    return name(row.given) if row.path else safe(row.given.title, 40) or "value"
+
+
+def name(field: Field) -> str:
+    """The name of a property."""
+    return safe(field.name, 60) or '""'
+
+
+def options(field: Field) -> tuple[str, ...]:
+    """The labels of what can be chosen."""
+    if isinstance(field, (Choice, Choices)):
+        return tuple(option.label for option in field.options)
+    return tuple(variant.label for variant in field.variants) if isinstance(field, Union) else ()
+
+
+def placeholder(model: FormModel, row: Row) -> str:
+    """What stands dimmed in a place without text: null, empty text, or what could be there."""
+    if not model.has(row.path):
+        return hint(row)
+    return "null" if model.get(row.path) is None else '"" (empty text)'
+
+
+def hint(row: Row) -> str:
+    """What stands dimmed in an empty place: the default, else the shape; and whether it may stay empty."""
+    known = row.given
+    shape = "" if isinstance(row.field, Flag) else safe(known.hint, 60) or "text"
+    if known.has_default:
+        return f"{default(known)} (default)"
+    optional = "" if known.required or row.stays else "optional"
+    return ", ".join(filter(None, (shape, optional)))
+
+
+def default(known: Field) -> str:
+    """The default of a field as it is shown."""
+    value: Json = known.default
+    if value == "" or value is None:
+        return '""' if value == "" else "null"
+    composite = isinstance(known, (Object, Map, List, Union))
+    return safe(label_of(value) if composite else to_text(known, value), 60)
+
+
+def opened(model: FormModel, row: Row) -> str:
+    """What stands at an open part: how much is in a list or map, what names an item, that there is nothing yet."""
+    value, field = model.get(row.path), row.field
+    absent = "" if model.has(row.path) else "nothing in it yet" if row.given.required else "not sent"
+    if isinstance(field, List):
+        some = len(value) if isinstance(value, list) else 0
+        return _counted(some, "item", "items", field.min_items, field.max_items, absent)
+    if isinstance(field, Map):
+        some = len(value) if isinstance(value, dict) else 0
+        return _counted(some, "entry", "entries", field.min_entries, field.max_entries, absent)
+    if absent or not value:
+        return absent or "{} (empty object)"
+    named = _heading(field, value) if row.kind in ("item", "entry") else ""
+    return named or (_filled(field, value) if isinstance(field, Object) else "")
+
+
+def _heading(field: Field, value: Json) -> str:
+    """What names an object: its first text that is no secret."""
+    if isinstance(field, Object) and isinstance(value, dict):
+        for one in field.fields():
+            text = value.get(one.name)
+            if isinstance(one, Text) and isinstance(text, str) and text and not one.secret:
+                return safe(text, 60)
+    return ""
+
+
+def _filled(field: Object, value: Json) -> str:
+    """How much of an object is there."""
+    known = field.fields()
+    some = sum(one.name in value for one in known) if isinstance(value, dict) else 0
+    return f"{some} of {len(known)} filled in" if some else ""
+
+
+def _counted(number: int, one: str, many: str, low: int | None, high: int | None, absent: str) -> str:
+    bounds = span(low or None, high, unit=many)
+    some = f"{number:,} {one if number == 1 else many}" if number else absent or f"no {many}"
+    return f"{some} {glyphs().dot} {bounds}" if bounds else some
+
+
+def help_text(row: Row, *, current: bool, filled: bool, seen: bool) -> str:
+    """What is said about a field: title and description, its shape once something covers it, what to be careful of.
+
+    Args:
+        filled: something stands in the place, so that its hint is not seen.
+        seen: all that can be there is seen anyway.
+    """
+    known = row.given
+    if row.kind == "other":
+        return "The schema says nothing of it; it is sent too." if current else ""
+    title = "" if row.kind == "item" or _letters(known.title) == _letters(known.name) else plain(known.title)
+    shape = current and not seen and filled
+    meaning = ": ".join(part for part in (title, plain(known.description)) if part)
+    if _letters(meaning) == _letters(known.hint) and (shape or not filled):
+        meaning = ""  # The server says what the schema says.
+    parts = ["deprecated" * known.deprecated, "read only" * known.read_only, safe(known.hint, 100) * shape, meaning]
+    if current:
+        parts += [safe(known.remark, 200), _examples(known)]
+    return f" {glyphs().dot} ".join(part for part in parts if part)
+
+
+def _examples(known: Field) -> str:
+    some = [cut for one in known.examples[:4] if (cut := safe(label_of(one), 40))]
+    return f"e.g. {', '.join(some)}" if some else ""
+
+
+def masked(field: Field, text: str) -> bool:
+    """Whether a text is not to be seen on the screen; where a secret is kept is none itself."""
+    return is_secret(field) and not is_reference(text)
+
+
+def plain(text: str) -> str:
+    """Foreign words as one paragraph."""
+    return safe(_BLANK.sub(" ", text[:4_000]).strip()) if text else ""
+
+
+def _letters(text: str) -> str:
+    """What makes `shoe_size` and `Shoe Size` the same."""
+    return "".join(filter(str.isalnum, text)).casefold()
+
+
+def summary(field: Field, value: Json, path: Path, settle: Settle, room: int) -> str:
+    """A folded value on about `room` characters, secrets masked: `{product: Laptop}`. Foreign text, not yet safe."""
+    made = ""
+    for part in _parts(field, value, path, settle, room, _SUMMARY_DEPTH):
+        made += part
+        if len(made) > room:
+            break
+    return made
+
+
+def _parts(field: Field | None, value: Json, path: Path, settle: Settle, room: int, depth: int) -> Iterator[str]:
+    if field is not None:
+        field = settle(path, field, value)
+    if not isinstance(value, (dict, list)):
+        text = "•••" if value and is_secret(field) and not is_reference(str(value)) else label_of(value)
+        yield text if len(text) <= room else text[:room] + "…"
+        return
+    start, end = ("[", "]") if isinstance(value, list) else ("{", "}")
+    if depth == 0 and value:
+        yield f"{start}…{end}"
+        return
+    yield start
+    for at, (key, item) in enumerate(enumerate(value) if isinstance(value, list) else value.items()):
+        yield ", " if at else ""
+        yield f"{key}: " if isinstance(key, str) else ""
+        known = inner(field, key) if field is not None else None
+        yield from _parts(known, item, (*path, key), settle, room, depth - 1)
+    yield end

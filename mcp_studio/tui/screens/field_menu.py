@@ -1,0 +1,392 @@
+"""What can be done with the current field of a form, as a list that is searched by typing."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from textual import on
+from textual.content import Content
+from textual.events import Key
+from textual.widget import Widget
+from textual.widgets import Input, OptionList
+from textual.widgets.option_list import Option
+
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
+from mcp_studio.safetext import safe
+from mcp_studio.schema.examples import Kind, example
+from mcp_studio.schema.field import (
+    AS_JSON,
+    Choice,
+    Choices,
+    Const,
+    Field,
+    Flag,
+    Form,
+    JsonField,
+    List,
+    Map,
+    Object,
+    Text,
+    Union,
+    is_secret,
+)
+from mcp_studio.schema.form import build
+from mcp_studio.schema.place import NoPlace, Path, pointer
+from mcp_studio.tui import clipboard
+from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.external import GROUP, NoEditor, edit_outside, find_editor
+from mcp_studio.tui.form.model import LARGEST
+from mcp_studio.tui.form.moments import kind_of
+from mcp_studio.tui.form.rows import Row
+from mcp_studio.tui.screens.dialog import Choice as Button
+from mcp_studio.tui.screens.dialog import Dialog
+from mcp_studio.tui.screens.file import InsertFile, shapes
+from mcp_studio.tui.screens.paste import Paste, Reading
+from mcp_studio.tui.screens.when import When
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.form.json_editor import JsonEditor
+    from mcp_studio.tui.form.view import FormView
+
+_PATIENCE = 1.5
+"""Seconds that the program of the clipboard may take."""
+_EXAMPLES = 8
+_FILLS: tuple[tuple[Kind, str], ...] = (
+    ("minimal", "only what is required"), ("typical", "typical values"), ("full", "everything filled in"),
+)  # fmt: skip
+
+
+class Entry(NamedTuple):
+    """One thing that can be done."""
+
+    title: str
+    run: Callable[[], object]
+    note: str = ""
+    refused: str = ""
+    """Why it cannot be done here; empty when it can."""
+
+
+class FieldMenu(Dialog[Entry]):
+    """Answers the entry that was chosen. What cannot be done here is listed dimmed, with the reason."""
+
+    DEFAULT_CSS = """
+    FieldMenu { & OptionList { height: 14; margin: 1 0 0 0; border: none; background: $surface; padding: 0; } }
+    """
+    choices: ClassVar[tuple[Button, ...]] = (Button("submit", "Choose", "primary"), Button("back", "Cancel"))
+
+    def __init__(self, name: str, entries: Iterable[Entry]) -> None:
+        super().__init__()
+        self._field_name = name
+        self._entries = sorted(entries, key=lambda entry: bool(entry.refused))
+        self._listed: list[Entry] = []
+        self._input = Input(placeholder="Search")
+        self._list = OptionList(compact=True)
+
+    def heading(self) -> str:
+        return f"Field: {safe(self._field_name, 60)}"
+
+    def body(self) -> Iterable[Widget]:
+        return self._input, self._list
+
+    def on_mount(self) -> None:
+        self._input.focus()
+        self._narrow("")
+
+    def _narrow(self, words: str) -> None:
+        wanted = words.casefold().split()
+        self._listed = [
+            entry
+            for entry in self._entries
+            if all(word in f"{entry.title} {entry.note}".casefold() for word in wanted)
+        ]  # fmt: skip
+        self._list.clear_options()
+        self._list.add_options(Option(_prompt(entry), disabled=bool(entry.refused)) for entry in self._listed)
+        self._list.action_first()
+
+    @on(Input.Changed)
+    def _search(self, event: Input.Changed) -> None:
+        event.stop()
+        self._narrow(event.value)
+
+    async def on_key(self, event: Key) -> None:
+        """The arrows move in the list while words are typed."""
+        moves = {"up": self._list.action_cursor_up, "down": self._list.action_cursor_down}
+        if event.key in moves and self._input.has_focus:
+            event.stop()
+            moves[event.key]()
+        else:
+            await super().on_key(event)
+
+    @on(Input.Submitted)
+    @on(OptionList.OptionSelected)
+    async def _chosen(self) -> None:
+        await self.action_submit()
+
+    async def action_submit(self) -> None:
+        at = self._list.highlighted
+        if at is not None and not self._listed[at].refused:
+            self.dismiss(self._listed[at])
+
+
+def _prompt(entry: Entry) -> Content:
+    note = entry.refused or entry.note
+    return Content.assemble(safe(entry.title, 200), (f"  {safe(note, 100)}" if note else "", "$quiet"))
+
+
+class FieldHelp:
+    """Helps with the field of a form that has the cursor; when that is gone in the end, the text is copied instead."""
+
+    def __init__(self, form: FormView) -> None:
+        self._app = studio_app(form)
+        self._form = form
+        self._model = form.model
+        row = form.row
+        self._path: Path = row.path if row is not None else ()
+        self._row = form.row_of(self._path) if row is None or row.kind in ("add", "rest") else row
+        self._field = self._row.field
+        self._name = name_of(self._path)
+
+    def open_menu(self) -> None:
+        """List everything that can be done."""
+        self._app.push_screen(FieldMenu(self._name, self._all()), self._run)
+
+    def _run(self, entry: Entry | None) -> None:
+        if entry is not None:
+            entry.run()
+
+    def _all(self) -> Iterator[Entry]:
+        yield from self._inserts()
+        yield from self._values()
+        yield from self._edits()
+        yield from self._items()
+
+    def _inserts(self) -> Iterator[Entry]:
+        """What is put into the field; what its format asks for comes first."""
+        field = self._field
+        format = field.format if isinstance(field, Text) else ""
+        takes_text = isinstance(field, Text) or (isinstance(field, JsonField) and field.words)
+        refused = "" if takes_text else "the field takes no text"
+        kind = kind_of(format)
+        made = [
+            (kind is not None, Entry("Insert a date or time…", self._when, kind or "tomorrow 9am, +3d", refused)),
+            (format in ("uuid", "guid"), Entry("Insert a UUID", lambda: self._put(str(uuid.uuid4())), "", refused)),
+            (shapes(field)[0] != "text", Entry("Insert a file…", self._file, "as text or base64", refused)),
+        ]
+        yield from (entry for _, entry in sorted(made, key=lambda one: not one[0]))
+        yield Entry("Paste…", self._paste, "JSON or text; shows first what it becomes")
+        offers = "" if self._form.completes else "the server offers nothing here"
+        yield Entry("Complete", self._form.complete, "what the server offers", offers)
+
+    def _values(self) -> Iterator[Entry]:
+        """Values that can stand in the field."""
+        row, field = self._row, self._row.given
+        shown: set[str] = set()
+        known = [("Default", field.default)] if field.has_default else []
+        for title, value in [*known, *(("Example", one) for one in field.examples[:_EXAMPLES])]:
+            text = printable(value, indent=None)[:200]
+            if text not in shown:
+                shown.add(text)
+                yield Entry(f"{title}: {text}", partial(self._put, value), "of the schema")
+        yield Entry("Example value", self._example, "made up from the schema")
+        for kind, title in _FILLS:
+            yield Entry(f"Fill the whole form: {title}", partial(self._fill, kind), "example")
+        refused = "an item cannot be absent" if row.stays else "" if self._model.has(row.path) else "it is not sent now"
+        yield Entry("Omit", self._omit, "it is not sent", refused)
+        yield Entry("Null", partial(self._put, None), "", "" if field.nullable else "null is no value of this field")
+        content = self._model.settle(row.path, field, self._model.get(row.path))
+        for classes, title, empty in _EMPTY:
+            if isinstance(content, classes):
+                yield Entry(title, partial(self._put, empty))
+
+    def _edits(self) -> Iterator[Entry]:
+        """Other ways to edit the field."""
+        form, history = self._form, self._model.history
+        try:
+            find_editor(self._app.studio.config.settings.editor)
+            no_editor = ""
+        except NoEditor as problem:
+            no_editor = problem.message.rstrip(".")
+        chosen = "it is chosen here" if isinstance(self._field, (Flag, Choice, Const)) else ""
+        yield Entry("Edit in $EDITOR", self.edit, self._app.key_of("editor"), no_editor or chosen)
+        yield Entry("Edit everything in $EDITOR", self.edit_whole, "the whole value as JSON", no_editor)
+        yield Entry("Edit as JSON…", self._edit_json, "", "" if isinstance(self._field, AS_JSON) else "it is no JSON")
+        secret = "" if is_secret(self._field) else "it is no secret"
+        yield Entry("Hide the secret" if form.revealed else "Show the secret", form.toggle_revealed, "", secret)
+        has = "" if self._model.has(self._path) else "there is none"
+        yield Entry("Copy the value", self._copy, "", has)
+        yield Entry("Undo", form.action_undo, "", "" if history.can_undo else "nothing was done")
+        yield Entry("Redo", form.action_redo, "", "" if history.can_redo else "nothing was undone")
+
+    def _items(self) -> Iterator[Entry]:
+        """What is done with items of lists and entries of maps."""
+        items, row = self._form.items, self._form.items.row
+        part = "" if row is not None else "it is in no list or map"
+        item = "" if row is not None and row.kind == "item" else "it is in no list"
+        key = "" if self._row.kind in ("entry", "other") else "only entries of maps have one"
+        yield Entry("Add an item", items.add, "", "" if items.holder else "it is in no list or map")
+        yield Entry("Duplicate the item", items.duplicate, "", item)
+        yield Entry("Move the item up", partial(items.move, -1), "", item)
+        yield Entry("Move the item down", partial(items.move, 1), "", item)
+        yield Entry("Remove the item", items.remove, "", part)
+        yield Entry("Change the key", items.rename, "", key)
+
+    # Dialogs
+
+    def _when(self) -> None:
+        kind = kind_of(self._field.format) if isinstance(self._field, Text) else None
+        self._app.push_screen(When(self._name, kind or "date-time", self._model.text(self._row)), self._put_text)
+
+    def _file(self) -> None:
+        most = self._app.studio.limits.field_file
+        self._app.push_screen(InsertFile(self._name, self._field, most), self._put_text)
+
+    def _put_text(self, text: str | None) -> None:
+        if text is not None:
+            self._put(text)
+
+    def _paste(self) -> None:
+        self._app.run_worker(self._paste_clipboard(), group="paste", exclusive=True)
+
+    async def _paste_clipboard(self) -> None:
+        own = self._app.clipboard
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                text = await asyncio.to_thread(clipboard.paste, own)
+        except TimeoutError:
+            text = own
+        self.paste(text if len(text) <= LARGEST and not is_secret(self._field) else "")
+
+    def paste(self, text: str) -> None:
+        """See what a text would be in the field, and take it."""
+        self._app.push_screen(Paste(self._name, self._field, text), self._put_reading)
+
+    def _edit_json(self) -> None:
+        text = self._before(self._path, as_json=True)
+        self._app.push_screen(Paste(self._name, self._field, text, verb="Edit as JSON:"), self._put_reading)
+
+    def _put_reading(self, reading: Reading | None) -> None:
+        if reading is not None:
+            self._put(reading.value)
+
+    def _example(self) -> None:
+        made = example(Form(root=self._row.given), "typical")
+        self._put(made.value)
+
+    def _fill(self, kind: Kind) -> None:
+        self._app.run_worker(self._fill_in(kind), group="example", exclusive=True)
+
+    async def _fill_in(self, kind: Kind) -> None:
+        form = self._model.form
+        # In a thread, so with a form of its own: what it opens is made there.
+        made = await asyncio.to_thread(lambda: example(build(form.schema) if form.schema is not None else form, kind))
+        self._put(made.value, ())
+        if made.remark:
+            self._app.say(made.remark, "warning")
+
+    def _omit(self) -> None:
+        self._model.clear(self._row)
+        self._form.go_to(self._path)
+
+    def _copy(self) -> None:
+        value = self._model.get(self._path)
+        self._app.copy(value if isinstance(value, str) else printable(value))
+
+    # The editor
+
+    def edit(self) -> None:
+        """Edit the field in the person's editor."""
+        self._app.run_worker(self._visit(self._path, self._row), group=GROUP)
+
+    def edit_whole(self) -> None:
+        """Edit the whole value there, as JSON."""
+        self._app.run_worker(self._visit((), self._form.row_of(())), group=GROUP)
+
+    async def _visit(self, path: Path, row: Row) -> None:
+        value, field = self._model.get(path), row.field
+        as_json = not path or isinstance(value, (dict, list)) or isinstance(field, (Object, Map, List, Union, Choices))
+        media_type = "application/json" if as_json else str(mapping(field.schema).get("contentMediaType", ""))
+        name = self._name if path else "value"
+        text = await edit_outside(self._app, name, media_type, self._before(path, as_json=as_json))
+        if text is None:
+            return
+        if not as_json:
+            self._type(path, text)
+            return
+        try:
+            self._put(loads(text, exact=True), path)
+        except (JsonProblem, LimitExceeded) as problem:
+            if path:
+                self._type(path, text)  # it waits there with its problem
+                return
+            self._app.copy(text)
+            self._app.say(f"Invalid JSON: {problem}. What was written is on the clipboard.", "warning")
+
+    def _before(self, path: Path, *, as_json: bool) -> str:
+        if as_json and pointer(*path) not in self._form.pending:
+            return printable(self._model.get(path)) if self._model.has(path) else ""
+        return self._model.text(self._form.row_of(path))
+
+    # Into the form
+
+    def _put(self, value: Json, path: Path | None = None) -> None:
+        path = self._path if path is None else path
+        text = value if isinstance(value, str) else printable(value)
+        self._change(lambda: self._form.put_value(path, value), text)
+
+    def _type(self, path: Path, text: str) -> None:
+        self._change(lambda: self._form.put_text(path, text), text)
+
+    def _change(self, change: Callable[[], None], text: str) -> None:
+        if self._form.is_attached and self._form.model is self._model:
+            try:
+                change()
+                return
+            except NoPlace:
+                pass
+        self._app.copy(text)
+        self._app.say(f"{safe(self._name, 60)} is no longer there: the text is on the clipboard.", "warning")
+
+
+_EMPTY: tuple[tuple[tuple[type[Field], ...], str, Json], ...] = (
+    ((Text,), "Empty text", ""),
+    ((List, Choices), "Empty list", []),
+    ((Object, Map), "Empty object", {}),
+)
+
+
+def name_of(path: Path) -> str:
+    """A place as it is told: its key, of an item the key of its list and its number."""
+    if not path:
+        return "everything"
+    last, keys = path[-1], [part for part in path if isinstance(part, str)]
+    return last if isinstance(last, str) else f"{keys[-1] if keys else ''} {last + 1}".strip()
+
+
+def edit_json(editor: JsonEditor) -> None:
+    """Edit the text of a JSON editor in the person's editor; what is no JSON stands there with its problem."""
+    app = studio_app(editor)
+    app.run_worker(_edit_json(app, editor), group=GROUP)
+
+
+async def _edit_json(app: StudioApp, editor: JsonEditor) -> None:
+    text = editor.text if editor.editable else printable(editor.value)
+    after = await edit_outside(app, "value", "application/json", text)
+    if after is None:
+        return
+    if editor.is_attached and len(after) <= LARGEST and editor.editable:
+        editor.put_text(after)
+    else:
+        app.copy(after)
+        app.say("The text cannot be put back here: it is on the clipboard.", "warning")
+
+
+def studio_app(widget: Widget) -> StudioApp:
+    """The studio's app, which the dialogs of fields need."""
+    if not isinstance(widget.app, StudioApp):
+        raise TypeError("The field menu belongs to the studio.")
+    return widget.app
