@@ -356,7 +356,6 @@ class CallPane(Pane, scope="call"):
         self.json = None
         view: Widget
         if tab == "json":
-        
             view = self.json = JsonEditor(opened.value)
         elif tab == "history":
             from mcp_studio.tui.panes.history import HistoryList

@@ -17,8 +17,8 @@ from mcp_studio.present.questions import age
 from mcp_studio.protocol.core import progress_text
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
-from mcp_studio.session.subscriptions import LISTEN
 from mcp_studio.studio import Studio
+from mcp_studio.trace.message import LISTEN
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.screens.task import sign, words
 from mcp_studio.tui.views.glyphs import glyphs

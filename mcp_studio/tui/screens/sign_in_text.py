@@ -7,11 +7,11 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mcp_studio.auth.callback import ssh_line
 from mcp_studio.auth.model import Account, AuthExchange, AuthStep, port_kept
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.present import connections, units
 from mcp_studio.present.accounts import span
+from mcp_studio.present.browser import ssh_line
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
 from mcp_studio.tui.views.glyphs import glyphs
