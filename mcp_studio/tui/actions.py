@@ -13,8 +13,8 @@ from difflib import get_close_matches
 from typing import Literal, NamedTuple
 
 Scope = Literal[
-    "app", "main", "servers", "catalog", "tasks", "call", "history", "result", "trace", "list", "viewer", "json", "table",
-    "form", "editor", "dialog",
+    "app", "main", "servers", "catalog", "tasks", "call", "history", "result", "trace", "list", "viewer", "json",
+    "table", "form", "editor", "dialog",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in a dialog."""
 

@@ -47,9 +47,11 @@ class ServerForm(Dialog[ServerConfig]):
     }
     """
     choices = (
-        Choice("submit", "Save", "primary"), Choice("test", "Test"), Choice("import_servers", "Import from other clients"),
+        Choice("submit", "Save", "primary"),
+        Choice("test", "Test"),
+        Choice("import_servers", "Import from other clients"),
         Choice("back", "Cancel"),
-    )  # fmt: skip
+    )
     pasted: ClassVar[str] = ""
     """What was pasted and left unsaved: it is there again."""
     form = getters.query_one(FormView)
