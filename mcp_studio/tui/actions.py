@@ -201,9 +201,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("back", "End the search", "viewer"),
     Action("fold", "Fold, go out", "json"),
     Action("unfold", "Unfold, go in", "json"),
-    Action("toggle", "Fold or unfold", "json"),
+    Action("toggle_item", "Fold or unfold", "json"),
     Action("copy_path", "Copy the path of the value", "json", also="JSON pointer"),
-    Action("toggle", "Sort by this column, or turn the order", "table", also="sort order"),
+    Action("toggle_item", "Sort by this column, or turn the order", "table", also="sort order"),
     Action("copy", "Copy the value of the cell", "table", also="clipboard yank"),
     Action("copy_as", "Copy the table as CSV", "table", also="export spreadsheet"),
     # In forms

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import getters, on
@@ -26,17 +25,16 @@ from mcp_studio.call.call import (
 )
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.present import blocks, http, outcomes, units
-from mcp_studio.protocol.views import ToolView, app_of, reach_lines, reach_of
+from mcp_studio.protocol.views import ToolView, app_of
 from mcp_studio.safetext import safe
 from mcp_studio.tui import server_files
 from mcp_studio.tui.panes.pane import Pane
-from mcp_studio.tui.views.content_view import ContentView, Item
+from mcp_studio.tui.views.content_view import ContentView
 from mcp_studio.tui.views.diff_view import DiffView
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.table_view import TableView, table_in
-from mcp_studio.tui.views.text_view import TextView
 
 if TYPE_CHECKING:
     from mcp_studio.tui.panes.opened import Opened
@@ -217,19 +215,10 @@ class ResultPane(Pane, scope="result"):
                 return self._text_view(outcome)
 
     def _text_view(self, outcome: CallOutcome) -> Widget:
-        """Text as text, short Markdown rendered, everything else as content blocks."""
-        found = shown_blocks(outcome, self._app_page(outcome))
-        if any(block.kind not in ("text", "unknown") for block in found):
-            view = ContentView(empty="The result is empty.")
-            view.show([_item(block) for block in found])
-            return view
-        if not isinstance(outcome, Rejected) and blocks.is_markdown(found):
-            from mcp_studio.tui.views.markdown_view import ForeignMarkdown
-
-            return ForeignMarkdown(blocks.markdown_of(found, False))
-        text = TextView(empty="The result is empty.")
-        text.show(text_of(outcome))
-        return Findable(text)
+        """Text as text, everything else as content blocks."""
+        view = ContentView()
+        self.call_after_refresh(view.show, shown_blocks(outcome, self._app_page(outcome)))
+        return view
 
     def _app_page(self, outcome: CallOutcome) -> str:
         """The page of the tool that was called, where it has one (MCP Apps)."""
@@ -335,22 +324,13 @@ class ResultPane(Pane, scope="result"):
     def choose_block(self, event: ContentView.Chosen) -> None:
         """Read what a link names, enlarge an image."""
         event.stop()
-        block = self._block(event.index)
-        if block is None or self._call is None:
-            return
-        if block.kind == "link":
+        block = event.block
+        if block.kind == "link" and self._call is not None:
             self.post_message(self.ReadRequested(self._call.ref.server, block.uri, block.title))
         elif block.kind == "image":
             from mcp_studio.tui.screens.picture import Picture
 
             self.app.push_screen(Picture(block))
-
-    def _block(self, index: int) -> blocks.Block | None:
-        outcome = self._call.outcome if self._call is not None else None
-        if outcome is None:
-            return None
-        found = shown_blocks(outcome, self._app_page(outcome))
-        return found[index] if index < len(found) else None
 
     def action_repeat(self) -> None:
         self.post_message(self.RerunRequested())
@@ -368,15 +348,9 @@ class ResultPane(Pane, scope="result"):
             self.tabs_line.active = "diff"
 
     def action_copy(self) -> None:
-        """Copy the value under the cursor, the selection, or all of it."""
-        for view in self.place.children:
-            shown = view.view if isinstance(view, Findable) else view
-            if isinstance(shown, (TextView, JsonView, ContentView)):
-                shown.copy()
-                return
-        outcome = self._call.outcome if self._call is not None else None
-        if outcome is not None:
-            self.app.copy(text_of(outcome))
+        """What no viewer copied itself: how the call ended."""
+        if self._call is not None and self._call.outcome is not None:
+            self.app.copy(outcomes.outcome_line(self._call.outcome)[1])
 
     def action_save(self) -> None:
         call = self._call
@@ -389,8 +363,8 @@ class ResultPane(Pane, scope="result"):
 
     def action_open_outside(self) -> None:
         """Open the file, page or link under the cursor in its program."""
-        view = next(iter(self.place.query(ContentView)), None)
-        block = self._block(view.index) if view is not None else None
+        view = next((one for one in self.place.children if isinstance(one, ContentView)), None)
+        block = view.block if view is not None else None
         if block is None:
             self.app.say("Only links, pages, images and audio can be opened in a program.", "warning")
             return
@@ -429,33 +403,12 @@ def raw_of(outcome: CallOutcome | None) -> Json:
 
 
 def shown_blocks(outcome: CallOutcome, page: str) -> list[blocks.Block]:
-    """The blocks of a result, and the page of its tool."""
-    found = blocks.blocks_of(raw_of(outcome))
-    return [*found, blocks.app_block(page)] if page else found
-
-
-def text_of(outcome: CallOutcome) -> str:
-    """The content blocks in order; what is no text is described."""
+    """The blocks of a result, and the page of its tool; the words of a refusal."""
     if isinstance(outcome, Rejected):
         data = "" if outcome.data is None else f"\n\n{blocks.describe_json(outcome.data)}"
-        return f"{outcome.code} {outcome.message}{data}"
-    return "\n\n".join(map(_block_text, blocks.blocks_of(raw_of(outcome))))
-
-
-def _block_text(block: blocks.Block) -> str:
-    line = blocks.headline(block)
-    if block.kind == "text":
-        return f"{glyphs().mark} {line}\n{block.text}" if line else block.text
-    title = f"{safe(block.title)}: " if block.title and block.kind != "link" else ""
-    return f"{glyphs().mark} {title}{line}" + (f"\n{block.text}" if block.text else "")
-
-
-def _item(block: blocks.Block) -> Item:
-    picture = partial(blocks.decode, block) if block.kind == "image" else None
-    text = block.text
-    if block.kind == "app" and isinstance(block.raw, dict):
-        text = "\n".join((*reach_lines(reach_of(block.raw)), "", block.text))
-    return Item(blocks.headline(block), blocks.how(block), text, picture, block.uri or block.text)
+        return [blocks.Block("text", f"{outcome.code} {outcome.message}{data}")]
+    found = blocks.blocks_of(raw_of(outcome))
+    return [*found, blocks.app_block(page)] if page else found
 
 
 def marks_of(outcome: CallOutcome, value: Json) -> dict[str, str]:

@@ -9,7 +9,10 @@ from textual.widget import Widget
 
 from mcp_studio.present import blocks
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.views.content_view import ContentView, Item
+from mcp_studio.tui.views.image import ImageView
+
+_ROWS = 200
+"""As many as there is room for."""
 
 
 class Picture(Dialog[None]):
@@ -26,6 +29,4 @@ class Picture(Dialog[None]):
         return blocks.headline(self._block)
 
     def body(self) -> Iterable[Widget]:
-        view = ContentView(picture_rows=0)
-        view.show([Item(picture=partial(blocks.decode, self._block))])
-        yield view
+        yield ImageView(partial(blocks.decode, self._block), rows_most=_ROWS)

@@ -192,7 +192,7 @@ class JsonView(SearchView, CursorView):
         event.stop()
         self.row_chosen(self.cursor)
 
-    async def action_toggle(self, attribute_name: str = "") -> None:
+    async def action_toggle_item(self, attribute_name: str = "") -> None:
         self.row_chosen(self.cursor)
 
     def action_unfold(self) -> None:

@@ -193,7 +193,7 @@ class TableView(DataTable[Cell]):
         event.stop()
         self.sort_by(event.column_index)
 
-    async def action_toggle(self, attribute_name: str = "") -> None:
+    async def action_toggle_item(self, attribute_name: str = "") -> None:
         if self.row_count:
             self.sort_by(self.cursor_column)
 
