@@ -1,0 +1,111 @@
+"""The roots of a server: folders, or other places, that it is told of when it asks (specification, client/roots)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from textual import getters, on
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from mcp_studio.config.expand import effective_roots
+from mcp_studio.config.model import Root
+from mcp_studio.errors import ConfigError, StudioError
+from mcp_studio.safetext import safe
+from mcp_studio.schema.field import SchemaProblem
+from mcp_studio.studio import Studio
+from mcp_studio.tui.form.view import FormView
+from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.server_entry import pointer_of, roots_form, roots_of, roots_value
+from mcp_studio.tui.server_files import keep_roots
+from mcp_studio.tui.views.glyphs import glyphs
+
+_SHOWN = 8
+
+
+class Roots(Dialog[None]):
+    """Edits them as they are written; what the server gets stands below."""
+
+    choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
+    form = getters.query_one(FormView)
+
+    def __init__(self, server: str) -> None:
+        super().__init__()
+        self._server = server
+
+    def heading(self) -> str:
+        return f"Roots of {self._server}"
+
+    def body(self) -> Iterable[Widget]:
+        config = self.app.studio.manager.config(self._server)
+        yield Static(Content(_about(self.app.studio, self._server)), classes="quiet gap")
+        yield FormView(roots_form(), roots_value((config.written or config).roots))
+        yield Static(id="sent", classes="quiet", markup=False)
+        yield Static(id="problem", classes="bad", markup=False)
+
+    def on_mount(self) -> None:
+        self.form.begin()
+        self._show_sent()
+
+    @on(FormView.Changed)
+    def changed(self, event: FormView.Changed) -> None:
+        event.stop()
+        self._show_sent()
+
+    def _show_sent(self) -> None:
+        """What the server will get, and what is odd about it."""
+        sent, problem = self.query_one("#sent", Static), self.query_one("#problem", Static)
+        problem.update("")
+        try:
+            roots = effective_roots(roots_of(self.form.value), self.app.studio.manager.config(self._server))
+        except StudioError as error:
+            sent.update("")
+            problem.update(Content(safe(error.message, 300)))
+            return
+        lines = [f"{safe(root.uri, 200)}{_odd(root)}" for root in roots[:_SHOWN]]
+        more = [f"and {len(roots) - _SHOWN} more"] if len(roots) > _SHOWN else []
+        sent.update(Content("\n".join(["The server gets:", *lines, *more] if lines else ["The server gets no roots."])))
+
+    def action_submit(self) -> None:
+        try:
+            roots = roots_of(self.form.value)
+        except ConfigError as error:
+            self._show(error)
+        else:
+            self.run_worker(self._save(roots), exclusive=True)
+
+    def _show(self, error: StudioError) -> None:
+        if isinstance(error, ConfigError) and error.key:
+            self.form.show_problems([SchemaProblem(pointer_of(error.key), error.message)])
+            self.form.focus_field(pointer_of(error.key))
+        self.query_one("#problem", Static).update(Content(safe(f"{error.message} {error.hint}", 600)))
+
+    async def _save(self, roots: tuple[Root, ...]) -> None:
+        try:
+            said = await keep_roots(self.app.studio, self._server, roots)
+        except StudioError as error:
+            self._show(error)
+            return
+        self.app.say(said)
+        self.dismiss(None)
+
+
+def _about(studio: Studio, server: str) -> str:
+    capabilities = studio.manager.config(server).capabilities
+    if isinstance(capabilities, dict) and "roots" not in capabilities:
+        return "Its entry declares capabilities without roots: it gets no answer when it asks for them."
+    if studio.manager.status(server).modern:
+        return "The server asks for them during a call (2026-07-28); it is not told when they change."
+    return "The server is told at once that they have changed, and may ask for them."
+
+
+def _odd(root: Root) -> str:
+    parts = urlsplit(root.uri)
+    if parts.scheme != "file":
+        return f"  {glyphs().warning} the protocol knows file:// roots only"
+    if parts.netloc in ("", "localhost") and not Path(unquote(parts.path)).exists():
+        return f"  {glyphs().warning} does not exist"
+    return ""
