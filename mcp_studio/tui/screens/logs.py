@@ -55,7 +55,11 @@ class LogRow(NamedTuple):
 
 
 class Logs(Dialog[int]):
-    """Filled anew while it is open; `server` is empty for all. Answers the number of a message to be shown in the trace."""
+    """Filled anew while it is open; answers the number of a message that is to be shown in the trace.
+
+    Args:
+        server: whose messages; empty for all.
+    """
 
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = """

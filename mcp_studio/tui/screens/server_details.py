@@ -41,10 +41,18 @@ class ServerDetails(Dialog[str]):
 
     DEFAULT_CLASSES = "-large"
     choices = (
-        Choice("back", "Close"), Choice("repeat", "Reconnect"), Choice("edit", "Edit"), Choice("sign_in", "Sign in"),
-        Choice("token", "Token"), Choice("server_logs", "Logs"), Choice("roots", "Roots"), Choice("console", "Console"),
-        Choice("exit_report", "Exit report"), Choice("unexpected_output", "Unexpected output"), Choice("copy", "Copy all"),
-    )  # fmt: skip
+        Choice("back", "Close"),
+        Choice("repeat", "Reconnect"),
+        Choice("edit", "Edit"),
+        Choice("sign_in", "Sign in"),
+        Choice("token", "Token"),
+        Choice("server_logs", "Logs"),
+        Choice("roots", "Roots"),
+        Choice("console", "Console"),
+        Choice("exit_report", "Exit report"),
+        Choice("unexpected_output", "Unexpected output"),
+        Choice("copy", "Copy all"),
+    )
     DEFAULT_CSS = """
     ServerDetails #buttons { layout: grid; grid-size: 6; grid-gutter: 0 1; height: auto; }
     ServerDetails #buttons Button { width: 1fr; margin: 0; }
