@@ -178,6 +178,13 @@ ACTIONS: tuple[Action, ...] = (
     Action("example", "Fill the form with an example", "call", also="sample generate"),
     Action("deadline", "How long the call is waited for", "call", also="timeout"),
     Action("background", "Let the task go on in the background", "call"),
+    Action("open", "Fill the form with it", "history", show=True, short="Fill"),
+    Action("repeat", "Re-run it", "history", show=True, short="Re-run"),
+    Action("copy", "Copy its arguments as JSON", "history"),
+    Action("copy_as", "Copy it as a command line", "history"),
+    Action("edit", "Rename the saved call", "history"),
+    Action("open_outside", "Open the file of the saved call in $EDITOR", "history"),
+    Action("delete", "Delete it", "history"),
     # Pane 4
     Action("repeat", "Re-run the call", "result", show=True, also="again retry", short="Re-run"),
     Action("cancel", "Cancel the call", "result", also="stop"),

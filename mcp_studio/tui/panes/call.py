@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from textual import getters, on
@@ -18,6 +18,9 @@ from textual.widget import Widget
 from textual.widgets import Button, Checkbox, Static, Tab, Tabs
 
 from mcp_studio.call.call import Call
+from mcp_studio.call.copying.subject import Subject, subject_of
+from mcp_studio.call.replay.plan import number_of
+from mcp_studio.call.saved import SavedCall
 from mcp_studio.call.sending import outcome_of_task
 from mcp_studio.catalog.listing import Change, Entry, Ref
 from mcp_studio.config.model import Timeouts
@@ -30,11 +33,14 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem, errors
 from mcp_studio.schema.place import named
 from mcp_studio.session.tasks import Task
+from mcp_studio.trace.message import Recording
 from mcp_studio.tui.form.choices import Complete, Offer
 from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.form.view import FormView
-from mcp_studio.tui.panes.opened import Opened, open_entry
+from mcp_studio.tui.opened import Opened, open_entry
+from mcp_studio.tui.panes.history import HistoryList
 from mcp_studio.tui.panes.pane import Pane
+from mcp_studio.tui.panes.saved_calls import SavedCalls
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
@@ -119,6 +125,11 @@ class CallPane(Pane, scope="call"):
         """The value that was not sent, in a tuple: submitting it again sends it all the same."""
         self._check: Timer | None = None
         self._failed_completion = ""
+
+    @cached_property
+    def saved(self) -> SavedCalls:
+        """Saved calls."""
+        return SavedCalls(self.app, self)
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="call-head"):
@@ -358,9 +369,7 @@ class CallPane(Pane, scope="call"):
         if tab == "json":
             view = self.json = JsonEditor(opened.value)
         elif tab == "history":
-            from mcp_studio.tui.panes.history import HistoryList
-
-            view = HistoryList(opened)
+            view = HistoryList(opened, self.saved)
         elif tab == "schema":
             schema = JsonView()
             schema.show(dumps(opened.entry.view.raw))
@@ -489,13 +498,18 @@ class CallPane(Pane, scope="call"):
             await manager.settle(name)
         return opened is self.opened
 
-    def start(self, opened: Opened, fresh: bool = False) -> Call:
-        """Start a call of an entry as it is, keep it in the history, and show it."""
+    def start(self, opened: Opened, fresh: bool = False, hidden: frozenset[str] = frozenset()) -> Call:
+        """Start a call of an entry as it is, keep it in the history, and show it.
+
+        Args:
+            hidden: places with secrets that the form does not know: such a value becomes no draft.
+        """
         call = self.begin(opened, fresh=fresh)
         value = None if opened.entry.ref.kind == "resource" else opened.value
         memory = self.app.studio.memory
-        memory.drafts.put(opened.key, opened.value, hidden=opened.secrets)
-        memory.history.follow(call, opened.entry.ref, value, origin="studio", hidden=opened.secrets)
+        if not hidden:
+            memory.drafts.put(opened.key, opened.value, hidden=opened.secrets)
+        memory.history.follow(call, opened.entry.ref, value, origin="studio", hidden=opened.secrets | hidden)
         if opened.entry.ref.kind == "template":  # the studio knows of the URI that came of it only
             self.app.studio.usage.ran(opened.entry.ref)
         self._follow(opened, call)
@@ -618,6 +632,71 @@ class CallPane(Pane, scope="call"):
         ]
         now = f"{self._seconds.get(opened.key, 0):g}"
         self.app.push_screen(Choose("How long a call is waited for", options, now), choose)
+
+    @on(HistoryList.FillRequested)
+    def fill_from_history(self, event: HistoryList.FillRequested) -> None:
+        event.stop()
+        self.fill({} if event.value is None else event.value)
+        if event.submit:
+            self.action_submit()
+        else:
+            self.screen.set_focus(self.entry_point())
+
+    async def saved_commands(self) -> list[tuple[str, Callable[[], object]]]:
+        """For the palette: names of saved calls, and what fills the form with each."""
+        loaded = await self.saved.load()
+        return [(one.name, partial(self._use_saved, one)) for one in loaded.calls]
+
+    def _use_saved(self, saved: SavedCall) -> None:
+        self.app.attempt(self, self.saved.use(saved, run=False), "saved")
+
+    def action_saved_calls(self) -> None:
+        self.app.attempt(self, self.saved.choose(), "saved")
+
+    def action_save_call(self) -> None:
+        if self.opened is None:
+            self.app.say("No tool selected, so there is no call to save.", "warning")
+        elif problems := self.unreadable:
+            where = safe(named(problems[0].pointer, self.opened.value), 80)
+            self.app.say(f"Not saved: {where} is invalid JSON.", "warning")
+        else:
+            self.app.attempt(self, self.saved.save(self.opened), "saved")
+
+    def action_copy_as(self) -> None:
+        """Copy the call as a command line, curl, Python, JSON …"""
+        opened = self.opened
+        if opened is None:
+            return
+        kind = opened.entry.ref.kind
+        try:
+            uri = opened.uri() if kind in ("resource", "template") else ""
+        except ValueError as problem:
+            self.app.say(f"The URI cannot be made: {problem}.", "warning")
+            return
+        value: Json = opened.words() if kind == "prompt" else opened.value
+        subject = subject_of(self.app.studio, opened.entry.ref, value, uri, opened.as_task)
+        from mcp_studio.tui.screens.copy_as import CopyAs
+
+        self.app.push_screen(CopyAs(subject, self._recorded(subject)))
+
+    def _recorded(self, subject: Subject) -> tuple[Recording, int] | None:
+        """Where the trace has this call, if the newest one was made with what stands in the form."""
+        call, trace = self.call, self.app.studio.trace
+        wanted = {key: part for key, part in subject.params.items() if key != "task"}
+        if call is None or any((call.params.get(key) or {}) != part for key, part in wanted.items()):
+            return None
+        return trace, number_of(trace, call.ref.server, call.request)
+
+    def action_paste_call(self) -> None:
+        """Fill the form from a pasted call."""
+        from mcp_studio.tui.screens.paste_call import PasteCall
+
+        def fill(found: tuple[Entry, Json] | None) -> None:
+            if found is not None:
+                self.preview(found[0])
+                self.fill(found[1])
+
+        self.app.push_screen(PasteCall(self.opened.entry if self.opened else None), fill)
 
     def action_example(self) -> None:
         """Fill the form with an example made from the schema."""

@@ -37,7 +37,7 @@ from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.table_view import TableView, table_in
 
 if TYPE_CHECKING:
-    from mcp_studio.tui.panes.opened import Opened
+    from mcp_studio.tui.opened import Opened
 
 _PROBLEMS = 3
 _COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "bold $state-failed", "off": "$quiet"}

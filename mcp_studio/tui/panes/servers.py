@@ -369,7 +369,7 @@ class ServersPane(Pane, scope="servers"):
         if name := self._chosen():
             from mcp_studio.tui.screens.logs import Logs
 
-            self.app.push_screen(Logs(name))
+            self.app.push_screen(Logs(name), self._show_message)
 
     def action_exit_report(self) -> None:
         """How it ended, what was in flight, its last words."""

@@ -310,6 +310,28 @@ class MainScreen(Screen[None]):
     def action_save_call(self) -> None:
         self.call.action_save_call()
 
+    def action_saved_calls(self) -> None:
+        self.call.action_saved_calls()
+
+    def action_paste_call(self) -> None:
+        self.call.action_paste_call()
+
+    def action_load_test(self) -> None:
+        self.call.action_load_test()
+
+    def action_statistics(self) -> None:
+        self.trace.action_details()
+
+    def action_logs(self) -> None:
+        from mcp_studio.tui.screens.logs import Logs
+
+        self.app.push_screen(Logs(""), self._show_number)
+
+    def _show_number(self, number: int | None) -> None:
+        if number is not None:
+            self.go_to(self.trace)
+            self.trace.show_message(number)
+
     def action_new_server(self) -> None:
         self.servers.action_new_server()
 

@@ -90,11 +90,12 @@ class Opened:
 
 def open_entry(entry: Entry) -> Opened:
     """Open an entry with the defaults that its schema names."""
-    form = _form_of(entry)
+    form = form_of(entry)
     return Opened(entry, form, defaults(form), entry.change)
 
 
-def _form_of(entry: Entry) -> Form:
+def form_of(entry: Entry) -> Form:
+    """The form of an entry; empty for a resource."""
     match entry.view:
         case ToolView() as tool:
             return build(tool.input_schema)

@@ -1,0 +1,116 @@
+"""Pasting a call to fill a form: what the text is, and where it goes, is said while it is typed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from textual import on
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static, TextArea
+
+from mcp_studio.call.copying.paste import EXPECTED, Pasted, PasteProblem, read_paste
+from mcp_studio.catalog.listing import Entry, EntryKind, Ref
+from mcp_studio.jsontext import Json
+from mcp_studio.safetext import safe
+from mcp_studio.tui.form.editors import AreaEditor
+from mcp_studio.tui.opened import form_of
+from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.views.glyphs import glyphs
+
+_AT_ONCE = 20_000
+"""Characters that are read without a thread."""
+_KINDS: dict[str, tuple[EntryKind, ...]] = {
+    "tool": ("tool",), "prompt": ("prompt",), "resource": ("resource", "template"), "": ("tool", "prompt"),
+}  # fmt: skip
+
+
+class PasteCall(Dialog[tuple[Entry, Json]]):
+    """Answers the entry, and the value for its form.
+
+    Args:
+        shown: the entry that is shown: a call that names none goes there.
+    """
+
+    DEFAULT_CSS = """
+    PasteCall TextArea { height: 12; margin-bottom: 1; }
+    """
+    choices = (Choice("submit", "Fill the form", "primary"), Choice("back", "Cancel"))
+
+    def __init__(self, shown: Entry | None) -> None:
+        super().__init__()
+        self._shown_entry = shown
+        self._ready: tuple[Entry, Json] | None = None
+
+    def heading(self) -> str:
+        return "Paste a call"
+
+    def body(self) -> Iterable[Widget]:
+        yield AreaEditor()
+        yield Static(id="verdict")
+
+    def on_mount(self) -> None:
+        self.query_one(AreaEditor).focus()
+        self._tell(None)
+
+    @on(TextArea.Changed)
+    def read(self, event: TextArea.Changed) -> None:
+        event.stop()
+        self.run_worker(self._read(event.text_area.text), exclusive=True)
+
+    async def _read(self, text: str) -> None:
+        self._tell(_meaning(text) if len(text) <= _AT_ONCE else await asyncio.to_thread(_meaning, text))
+
+    def _tell(self, found: Pasted | PasteProblem | None) -> None:
+        """Say what it is, where it goes, or why it goes nowhere."""
+        self._ready = None
+        verdict = self.query_one("#verdict", Static)
+        if found is None:
+            verdict.update(Content.styled(EXPECTED, "$quiet"))
+            return
+        if isinstance(found, PasteProblem):
+            verdict.update(Content.styled(f"{glyphs().warning} {safe(found, 600)}", "$state-busy"))
+            return
+        target = self._target(found)
+        words = f"{glyphs().ok} {safe(found.says(), 600)}"
+        if target is None:
+            verdict.update(Content.styled(f"{words}\n{glyphs().warning} No server lists it.", "$state-busy"))
+            return
+        try:
+            self._ready = target, found.value(form_of(target))
+        except ValueError as problem:
+            verdict.update(Content.styled(f"{words}\n{glyphs().warning} {safe(problem, 300)}", "$state-busy"))
+            return
+        remarks = "".join(f"\n{glyphs().dot} {safe(remark, 300)}" for remark in found.remarks)
+        verdict.update(Content.assemble((words, "$state-ready"), f"\n{glyphs().sent} {safe(target.ref)}", remarks))
+
+    def _target(self, pasted: Pasted) -> Entry | None:
+        """The entry that a pasted call is about: what is shown where it fits, else what is listed."""
+        shown, catalog = self._shown_entry, self.app.studio.catalog
+        if shown is not None and pasted.names(shown.ref):
+            return shown
+        if not pasted.name:
+            return None
+        listed = [entry for kind in _KINDS[pasted.kind] for entry in catalog.entries(kind)]
+        found = [entry for entry in listed if entry.ref.name == pasted.name]
+        best = pasted.server or (shown.ref.server if shown is not None else "")
+        found.sort(key=lambda entry: (entry.ref.server != best, not self._at(entry.ref, pasted.url)))
+        return found[0] if found else None
+
+    def _at(self, ref: Ref, url: str) -> bool:
+        manager = self.app.studio.manager
+        return bool(url) and ref.server in manager.names() and manager.config(ref.server).url == url
+
+    def action_submit(self) -> None:
+        if self._ready is not None:
+            self.dismiss(self._ready)
+
+
+def _meaning(text: str) -> Pasted | PasteProblem | None:
+    if not text.strip():
+        return None
+    try:
+        return read_paste(text)
+    except PasteProblem as problem:
+        return problem
