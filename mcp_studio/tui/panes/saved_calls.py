@@ -171,9 +171,10 @@ class SavedCalls:
 
     async def edit_file(self, file: str) -> None:
         """Open a file in the person's editor."""
-        from mcp_studio.tui.external_editor import edit_file
+        from mcp_studio.tui.external import find_editor, run_away
 
-        await edit_file(self._app, file)
+        editor = find_editor(self._studio.config.settings.editor)
+        await run_away(self._app, (*editor.argv, file))
 
 
 def _line(row: SavedCall | Problem) -> str:
