@@ -90,6 +90,8 @@ class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = bindings("list", "viewer")
     DEFAULT_CSS = """
     Cards { height: 1fr; scrollbar-size-vertical: 1; }
+    Cards > Card.-present { border-left: outer $foreground 30%; }
+    Cards:focus > Card.-present { border-left: outer $accent; }
     """
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -182,10 +184,9 @@ class Card(Vertical):
         & > .card--head { color: $text-primary; text-style: bold; height: auto; }
         & > .card--hint { color: $foreground 60%; height: auto; }
         & > TextView { height: 20; background: $boost; }
-        & > Markdown { padding: 0; margin: 0; }
+        & > Markdown { padding: 0; }
+        & MarkdownH1 { content-align: left top; }
     }
-    Card.-present { border-left: outer $foreground 30%; }
-    Cards:focus > Card.-present { border-left: outer $accent; }
     """
 
     def __init__(self, block: Block, markdown: bool | None, with_image: bool) -> None:

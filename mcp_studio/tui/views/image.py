@@ -18,16 +18,12 @@ from mcp_studio.tui.views.glyphs import ASCII, glyphs
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 BYTES_MOST = 16 * 1024 * 1024
-_PIXELS = 25_000_000
-"""Larger images are not decoded: a few hundred bytes can stand for gigabytes. Most decoders take 4 bytes a pixel."""
-_PIXELS_WEBP = 10_000_000
-"""The same where the decoder takes 14 bytes a pixel."""
+_PIXELS = 10_000_000
+"""Larger images are not decoded: a few hundred bytes can stand for gigabytes. Decoders take up to 14 bytes a pixel."""
 _PIXELS_JPEG = 50_000_000
 """The same where the decoder gives an eighth of the size at once."""
 _FINER = 4
 """Points taken of an image for each pixel drawn, across and down."""
-_RAMP = " .:-=+*#%@"
-_UPPER = "▀"
 
 
 class ImageProblem(Exception):
@@ -86,8 +82,7 @@ def draw(data: bytes, width: int, height: int, *, ascii: bool = False) -> list[S
     except (OSError, ValueError, SyntaxError, MemoryError) as problem:
         raise ImageProblem(f"it cannot be drawn: {problem}") from None
     pixels = small.load()
-    row = _letters if ascii else _blocks
-    return [Strip(row(pixels, across, y * 2)) for y in range(down)]
+    return [Strip([_cell(pixels[x, 2 * y], pixels[x, 2 * y + 1], ascii) for x in range(across)]) for y in range(down)]
 
 
 def _opened(data: bytes) -> Any:
@@ -104,17 +99,12 @@ def _opened(data: bytes) -> Any:
         raise ImageProblem("it is no image that can be drawn") from None
     except (OSError, ValueError, SyntaxError) as problem:
         raise ImageProblem(f"it cannot be drawn: {problem}") from None
-    if image.width * image.height > _most(image):
+    is_reduced = image.format == "JPEG" and not image.info.get("progressive")
+    if image.width * image.height > (_PIXELS_JPEG if is_reduced else _PIXELS):
         raise ImageProblem(f"it is too large to be drawn: {image.width} x {image.height}")
     if image.format == "JPEG":
         image.draft("RGB", (1_024, 1_024))
     return image
-
-
-def _most(image: Any) -> int:
-    if image.format == "JPEG" and not image.info.get("progressive"):
-        return _PIXELS_JPEG
-    return _PIXELS_WEBP if image.format == "WEBP" else _PIXELS
 
 
 def _thinned(image: Any, across: int, down: int) -> Any:
@@ -130,24 +120,13 @@ def _fitting(size: tuple[int, int], width: int, height: int) -> tuple[int, int]:
     return max(1, round(across * scale)), max(1, round(down * scale / 2))
 
 
-def _blocks(pixels: Any, across: int, y: int) -> list[Segment]:
-    return [
-        Segment(_UPPER, Style(color=_colour(pixels[x, y]), bgcolor=_colour(pixels[x, y + 1]))) for x in range(across)
-    ]
+def _cell(upper: tuple[int, ...], lower: tuple[int, ...], ascii: bool) -> Segment:
+    if ascii:
+        return Segment(" ", Style(bgcolor=_colour(upper)))
+    return Segment("▀", Style(color=_colour(upper), bgcolor=_colour(lower)))
 
 
-def _letters(pixels: Any, across: int, y: int) -> list[Segment]:
-    text = ""
-    for x in range(across):
-        red, green, blue = _over_black(pixels[x, y])
-        text += _RAMP[(red * 3 + green * 6 + blue) * (len(_RAMP) - 1) // 2_550]
-    return [Segment(text)]
-
-
-def _colour(pixel: tuple[int, int, int, int]) -> Color:
-    return Color.from_rgb(*_over_black(pixel))
-
-
-def _over_black(pixel: tuple[int, int, int, int]) -> tuple[int, int, int]:
+def _colour(pixel: tuple[int, ...]) -> Color:
+    """A pixel over black."""
     red, green, blue, alpha = pixel
-    return red * alpha // 255, green * alpha // 255, blue * alpha // 255
+    return Color.from_rgb(red * alpha // 255, green * alpha // 255, blue * alpha // 255)

@@ -6,15 +6,17 @@ import json
 import re
 import time
 from collections import deque
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
+from typing import ClassVar, cast
 
 from rich.cells import cell_len
 from textual import events
 from textual.binding import BindingType
 
+from mcp_studio.jsontext import Json
 from mcp_studio.present.units import plural, size_text
 from mcp_studio.safetext import safe
+from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.views.find import SearchView
 from mcp_studio.tui.views.glyphs import glyphs
@@ -41,6 +43,32 @@ def paint(text: str) -> list[Piece]:
     """JSON text (a part of it, made safe) in its colours."""
     looks = {"key": KEY, "string": STRING, "number": NUMBER, "constant": CONSTANT}
     return [(found[0], looks.get(found.lastgroup or "", MARK)) for found in _TOKENS.finditer(text)]
+
+
+def marks_of(problems: Iterable[SchemaProblem], value: Json) -> dict[str, str]:
+    """What is wrong with a value, by the JSON pointers of parts of it that are there, as `JsonView.show` takes it."""
+    found: dict[str, str] = {}
+    for problem in problems:
+        pointer = _existing(value, problem.pointer)
+        missing = problem.pointer[len(pointer) :].lstrip("/")
+        text = f"{missing} {problem.message}".strip()
+        found[pointer] = f"{found[pointer]}; {text}" if pointer in found else text
+    return found
+
+
+def _existing(value: Json, pointer: str) -> str:
+    """The longest part of a pointer that leads to something."""
+    way = ""
+    for part in pointer.split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict) and key in value:
+            value = value[key]
+        elif isinstance(value, list) and key.isdigit() and int(key) < len(cast("list[Json]", value)):
+            value = value[int(key)]
+        else:
+            break
+        way += f"/{part}"
+    return way
 
 
 class JsonView(SearchView, CursorView):

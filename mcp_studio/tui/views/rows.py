@@ -65,6 +65,8 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         """`empty` is said, dimmed, while there are no rows."""
         super().__init__(id=id, classes=classes)
         self._empty_text = empty
+        self._looks: dict[tuple[str, bool], Style] = {}
+        """Textual makes a widget's style anew each time, for 0.1 ms: too long for every piece of every row."""
 
     # What a subclass says
 
@@ -118,6 +120,12 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         """The Rich style of a component class, as the theme has it; `name` without its `view--`, "" for plain."""
         if isinstance(name, Style):
             return name
+        found = self._looks.get((name, on_cursor))
+        if found is None:
+            found = self._looks[name, on_cursor] = self._make_look(name, on_cursor)
+        return found
+
+    def _make_look(self, name: str, on_cursor: bool) -> Style:
         base = self.get_component_rich_style("view--cursor") if on_cursor else self.rich_style
         if not name:
             return base
@@ -130,6 +138,11 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         ground = blended.bgcolor if own.bgcolor and not on_cursor else None
         return base + Style(color=blended.color, bgcolor=ground) + own.without_color
 
+    def notify_style_update(self) -> None:
+        """Theme, focus or classes have changed."""
+        super().notify_style_update()
+        self._looks.clear()
+
     # Drawing
 
     def render_line(self, y: int) -> Strip:
@@ -139,7 +152,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
             selected = self.row_selected(index)
             return self._strip(self.render_row(index, width, selected), width, selected)
         if self.row_count or width < 4:
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self.look(""))
         lines = [part for line in self.empty.splitlines() for part in wrap(line, width - 2) or [""]]
         return self._strip([(f" {safe(lines[y])}", "empty")] if y < len(lines) else [], width, False)
 

@@ -96,16 +96,20 @@ class Cell:
             return Text("", end="")
         value = self.value
         # Only what may be seen is written out: a nested value can be megabytes.
-        text = safe(value, 4 * _WIDEST)
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        text = "null" if value is None else safe(value, 4 * _WIDEST)
         style = "dim" if value is None or isinstance(value, (dict, list)) else ""
         return Text(
             cut(text, _WIDEST, more=glyphs().more),
             style=style,
-            justify="right" if is_number else "left",
+            justify="right" if self.is_number else "left",
             no_wrap=True,
             end="",
         )
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it stands at the right."""
+        return isinstance(self.value, (int, float)) and not isinstance(self.value, bool)
 
     @property
     def order(self) -> tuple[int, Any]:
@@ -178,7 +182,10 @@ class TableView(DataTable[Cell]):
     def _heading(self, place: int) -> Text:
         column, is_reverse = self._order or (-1, False)
         sign = (glyphs().down if is_reverse else glyphs().up) if column == place else " "
-        return Text(f"{cut(safe(self._names[place], 200), _WIDEST)} {sign}", no_wrap=True, end="")
+        name = cut(safe(self._names[place], 200), _WIDEST)
+        is_number = any(self._cell(row, self._names[place]).is_number for row in self._objects[:10])
+        text = f"{sign} {name}" if is_number else f"{name} {sign}"
+        return Text(text, justify="right" if is_number else "left", no_wrap=True, end="")
 
     def sort_by(self, column: int) -> None:
         """Sort by a column; by the same one again, the other way round."""

@@ -18,6 +18,7 @@ from textual.cache import LRUCache
 from mcp_studio.safetext import safe
 
 _CHUNK = 1 << 16
+_PLAIN = bytes([10, *range(0x20, 0x7F)])
 # Characters that take one cell each, so that cells can be counted as characters.
 _SINGLE = re.compile("[\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u2010-\u2027\u2500-\u25fc]*")
 
@@ -57,10 +58,14 @@ class WrappedText:
 
     def row(self, number: int) -> str:
         """One row, safe to draw; it may end with the space that it was broken after."""
+        return self._whole_row(number).removesuffix("\n")
+
+    def _whole_row(self, number: int) -> str:
         chunk = bisect_right(self._firsts, number) - 1
         text, starts = self._chunk(chunk)
         place = number - self._firsts[chunk]
-        return text[starts[place] : _end_of(place, text, starts)].removesuffix("\n")
+        end = starts[place + 1] if place + 1 < len(starts) else len(text)
+        return text[starts[place] : end]
 
     def row_of(self, offset: int) -> int | None:
         """The row that shows the byte at `offset`; None when it is not known yet."""
@@ -83,22 +88,10 @@ class WrappedText:
 
     def between(self, first: tuple[int, int], last: tuple[int, int]) -> str:
         """The safe text from one place to another (row and character in it), with line breaks only where lines end."""
-        parts: list[str] = []
-        for chunk in range(bisect_right(self._firsts, first[0]) - 1, len(self._starts)):
-            if self._firsts[chunk] > last[0]:
-                break
-            text, _ = self._chunk(chunk)
-            parts.append(text[self._place(chunk, first) : self._place(chunk, last)])
-        return "".join(parts)
-
-    def _place(self, chunk: int, at: tuple[int, int]) -> int:
-        text, starts = self._chunk(chunk)
-        place = at[0] - self._firsts[chunk]
-        if place < 0:
-            return 0
-        if place >= len(starts):
-            return len(text)
-        return min(_end_of(place, text, starts), starts[place] + at[1])
+        rows = [self._whole_row(number) for number in range(first[0], min(last[0] + 1, self.rows))]
+        if last[0] < self.rows:
+            rows[-1] = rows[-1].removesuffix("\n")[: last[1]]
+        return "".join(rows)[first[1] :]
 
     def _bounds(self, chunk: int) -> tuple[int, int]:
         return self._starts[chunk], self._starts[chunk + 1] if chunk + 1 < len(self._starts) else self._end
@@ -123,11 +116,9 @@ class WrappedText:
         return found
 
 
-def _end_of(place: int, text: str, starts: list[int]) -> int:
-    return starts[place + 1] if place + 1 < len(starts) else len(text)
-
-
 def _decode(data: bytes) -> str:
+    if not data.translate(None, _PLAIN):
+        return data.decode("ascii")  # there is nothing to make safe, which would take ten times as long
     return make_safe(data.decode("utf-8", "backslashreplace"))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import cast
 
+from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.tui.views.find import SearchView
-from mcp_studio.tui.views.json_view import JsonView
+from mcp_studio.tui.views.json_view import JsonView, marks_of
 from tests.support import wait_until
 from tests.tui.views.stage import Stage, staged
 
@@ -181,10 +182,19 @@ async def test_json_set_while_hidden_is_there_when_shown() -> None:
 
 async def test_values_that_are_wrong_are_marked_where_they_are() -> None:
     view = JsonView()
+    value = {"books": [{"title": 1}], "open": "yes"}
+    problems = [
+        SchemaProblem("/since", "is required"),
+        SchemaProblem("/open", "must be true or false"),
+        SchemaProblem("/books/0/title", "must be text"),
+        SchemaProblem("/books/0/title", "too short"),
+    ]
+    marks = marks_of(problems, value)
+    assert marks == {
+        "": "since is required", "/open": "must be true or false", "/books/0/title": "must be text; too short",
+    }  # fmt: skip
     async with staged(view, (60, 12)) as (stage, pilot):
-        view.show(
-            '{"books": [{"title": 1}], "open": "yes"}', {"/open": "must be true or false", "": "since is required"}
-        )
+        view.show(json.dumps(value), marks)
         await pilot.pause()
         lines = stage.lines()
         assert lines[0].endswith("✗ since is required") and '"open": "yes"  ✗ must be true or false' in lines[2]
