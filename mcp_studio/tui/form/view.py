@@ -51,7 +51,9 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     BINDINGS = bindings("form")
     DEFAULT_CSS = """
-    FormView { layers: rows editor; width: 1fr; height: auto; max-height: 100%; scrollbar-gutter: stable; }
+    FormView {
+        layers: rows editor; width: 1fr; height: auto; max-height: 100%; scrollbar-gutter: stable; scrollbar-size: 0 1;
+    }
     """
 
     @dataclass
@@ -211,8 +213,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def redraw(self) -> None:
         """Show the value, the folds and the problems as they are now."""
-        lines = self._lines
-        if self._lay_out(self._painter.width) != lines:
+        if self._lay_out(self._painter.width) != self._canvas.size.height:
             self._canvas.refresh(layout=True)
         else:
             self._canvas.refresh()

@@ -10,12 +10,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from mcp_studio.schema.keywords import wrong_format
 from mcp_studio.tui.aids import moment, month
 from mcp_studio.tui.aids.durations import duration, said
 from mcp_studio.tui.aids.moment import Kind, Moment
 from mcp_studio.tui.aids.words import NotUnderstood, understand
+
+from mcp_studio.schema.keywords import wrong_format
 
 NOW = datetime(2026, 11, 21, 20, 47, 13)  # a Saturday
 CHOSEN = Moment(datetime(2027, 1, 5, 8, 30))
