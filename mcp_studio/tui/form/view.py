@@ -379,12 +379,9 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         index = self.model.nearest(path)
         if edited:
             self.tell()
-        if index is None:
-            self.redraw()
-            return
-        index, rows = self.model.inner_at(path, index), self.model.rows
+        index, rows = self._at if index is None else self.model.inner_at(path, index), self.model.rows
         below = rows[index + 1] if index + 1 < len(rows) else None
-        deeper = rows[index].fold and below is not None and below.path[: len(path)] == path and below.kind != "add"
+        deeper = below is not None and rows[index].fold and below.path[: len(path)] == path and below.kind != "add"
         self.go(index + 1 if inside and deeper else index)
 
     def follow(self, path: Path, kind: Kind) -> None:

@@ -149,7 +149,7 @@ async def test_going_to_another_field_ends_the_question() -> None:
 
 async def test_the_server_can_be_asked_before_anything_is_typed() -> None:
     server = Server()
-    async with typing(server) as (app, pilot):
+    async with typing(server) as (app, _):
         app.form.complete()
         await wait_until(lambda: len(listed(app)) == 3)
         assert server.asked == [("city", "")]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from mcp_studio.tui.views.content_view import PICTURES_MOST, ContentView, Item
 
 from mcp_studio.tui.views import content_view
-from mcp_studio.tui.views.content_view import PICTURES_MOST, ContentView, Item
 from tests.support import wait_until
 from tests.tui.views.stage import staged
 

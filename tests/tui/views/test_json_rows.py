@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-
 from mcp_studio.tui.views.json_rows import StringRows
 from mcp_studio.tui.views.json_text import Decoding
 from mcp_studio.tui.views.wrapped import WrappedText

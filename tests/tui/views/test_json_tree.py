@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.cells import cell_len
-
-from mcp_studio.safetext import is_live
 from mcp_studio.tui.views.json_draw import draw_row, paint
 from mcp_studio.tui.views.json_scan import Children
 from mcp_studio.tui.views.json_text import StringText, decode, unit_end
 from mcp_studio.tui.views.json_tree import Branch, JsonTree, Place
+from rich.cells import cell_len
+
+from mcp_studio.safetext import is_live
 from mcp_studio.tui.views.line import width_of
 
 VALUES = st.recursive(

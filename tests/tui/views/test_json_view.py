@@ -6,10 +6,10 @@ import json
 from typing import cast
 
 import pytest
-
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.messages import Copied, Searched
 from mcp_studio.tui.views.rows import RowsView
+
 from tests.support import wait_until
 from tests.tui.views.stage import Stage, staged
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-
 from mcp_studio.tui.views.matcher import Matcher, words_of
 
 TOOLS = [

@@ -11,9 +11,9 @@ import zlib
 from pathlib import Path
 
 import pytest
+from mcp_studio.tui.views.picture import NoPicture, draw
 from PIL import Image
 
-from mcp_studio.tui.views.picture import NoPicture, draw
 from tests.support import ROOT
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar, cast
 
+from mcp_studio.tui.views.findable import Findable
+from mcp_studio.tui.views.messages import Copied, Searched
+from mcp_studio.tui.views.text_view import TextView
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.widgets import Input
 
-from mcp_studio.tui.views.findable import Findable
-from mcp_studio.tui.views.messages import Copied, Searched
-from mcp_studio.tui.views.text_view import TextView
 from tests.support import wait_until
 from tests.tui.views.stage import Stage, staged
 
