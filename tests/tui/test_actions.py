@@ -70,12 +70,11 @@ def test_the_table_can_be_printed_without_textual() -> None:
 
 
 def test_the_keys_of_lists_and_viewers_are_those_of_the_table() -> None:
-    from textual.binding import Binding
-
     from mcp_studio.tui.views.findable import Findable
     from mcp_studio.tui.views.json_view import JsonView
     from mcp_studio.tui.views.text_view import TextView
     from mcp_studio.tui.views.virtual_list import VirtualList
+    from textual.binding import Binding
 
     bound = {
         binding.id: (binding.key, binding.action)

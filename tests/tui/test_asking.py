@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from mcp_studio.call.call import Denied, Succeeded
-from mcp_studio.session.inbox import InputRequest
 from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.question import Question
+
+from mcp_studio.call.call import Denied, Succeeded
+from mcp_studio.session.inbox import InputRequest
 from tests.tui.stage import Stage, on_stage, raw
 
 FORM = {

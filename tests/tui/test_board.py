@@ -7,12 +7,6 @@ import json
 import tomllib
 from typing import Any
 
-from mcp_studio.catalog.listing import Ref
-from mcp_studio.config.load import load
-from mcp_studio.config.model import Root, ServerConfig, Source
-from mcp_studio.config.save import put_server
-from mcp_studio.paths import Paths
-from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens.board import Board
 from mcp_studio.tui.screens.confirm import Confirm
 from mcp_studio.tui.screens.page import Page
@@ -20,6 +14,13 @@ from mcp_studio.tui.screens.question import Question
 from mcp_studio.tui.screens.roots_dialog import RootsDialog
 from mcp_studio.tui.screens.rule_dialog import RuleDialog
 from mcp_studio.tui.server_files import keep_roots
+
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.config.load import load
+from mcp_studio.config.model import Root, ServerConfig, Source
+from mcp_studio.config.save import put_server
+from mcp_studio.paths import Paths
+from mcp_studio.session.inbox import Answer, InputRequest
 from tests.studio_support import stdio, text
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage, raw, run

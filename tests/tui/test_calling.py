@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from mcp_studio.tui.panels.call import CallPanel
 
 from mcp_studio.call.call import Cancelled, Lost, Rejected, Succeeded, TimedOut, ToolFailed
 from mcp_studio.config.model import Source
-from mcp_studio.tui.panels.call import CallPanel
 from tests.studio_support import stdio
 from tests.support import python_server
 from tests.tui.stage import on_stage, raw, run

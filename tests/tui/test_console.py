@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-
-from mcp_studio.protocol.versions import VERSIONS
-from mcp_studio.tui import by_hand
 from mcp_studio.tui.screens.console import Console
 from mcp_studio.tui.screens.template_choice import TemplateChoice
 from mcp_studio.tui.screens.trace_dialog import TraceDialog
 from mcp_studio.tui.tracing import detail_of
 from mcp_studio.tui.views.trace_row import row
+
+from mcp_studio.protocol.versions import VERSIONS
+from mcp_studio.tui import by_hand
 from tests.tui.stage import Stage, on_stage, raw
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from mcp_studio.tui.panels.result_views import marks
+from mcp_studio.tui.views.content_view import ContentView
 
 from mcp_studio.paths import Paths
-from mcp_studio.tui.panels.result_views import marks
 from mcp_studio.tui.screens import handling
-from mcp_studio.tui.views.content_view import ContentView
 from tests.studio_support import stdio
 from tests.support_servers import demo_stdio
 from tests.tui.stage import Stage, on_stage, raw

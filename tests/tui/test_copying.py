@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from textual.events import Paste
-
-from mcp_studio.config.model import Source
 from mcp_studio.tui.screens.copy_dialog import CopyDialog
 from mcp_studio.tui.screens.fill_dialog import FillDialog
 from mcp_studio.tui.screens.trace_dialog import TraceDialog
+from textual.events import Paste
+
+from mcp_studio.config.model import Source
 from tests.tui.stage import Stage, on_stage, raw
 
 REQUEST = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":2,"b":40}}}'

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from mcp_studio.tui.changed import briefly, freshness, mark, summary
+
 from mcp_studio.catalog.listing import Change, Entry, Listing, salvage
 from mcp_studio.present.definition import about, icons
 from mcp_studio.protocol.versions import Hint
 from mcp_studio.safetext import is_live
-from mcp_studio.tui.changed import briefly, freshness, mark, summary
 
 EVIL = "\x1b[2J\x07\u202e\r\nheaders        forged\x00\x9b[@click=app.quit]"
 

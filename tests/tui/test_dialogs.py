@@ -6,15 +6,16 @@ import sys
 import tomllib
 from pathlib import Path
 
-from mcp_studio.config.load import load
-from mcp_studio.config.model import Config
-from mcp_studio.paths import Paths
 from mcp_studio.tui.screens.import_dialog import ImportDialog
 from mcp_studio.tui.screens.palette import Palette
 from mcp_studio.tui.screens.server_details import ServerDetails
 from mcp_studio.tui.screens.server_dialog import ServerDialog
 from mcp_studio.tui.screens.theme_picker import ThemePicker
 from mcp_studio.tui.screens.trust import Trust
+
+from mcp_studio.config.load import load
+from mcp_studio.config.model import Config
+from mcp_studio.paths import Paths
 from mcp_studio.vault.keyring import place_in_words
 from tests.support import SERVERS
 from tests.tui.stage import Stage, on_stage, raw, run

@@ -15,9 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from textual.drivers._writer_thread import WriterThread
-
 from mcp_studio.tui.driver import Lasting
+from textual.drivers._writer_thread import WriterThread
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 

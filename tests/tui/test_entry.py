@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
+from mcp_studio.tui.entering import is_url, meant, merged, pointer_of, secret_warnings, words_of
+from mcp_studio.tui.entry import roots_of, roots_value, server_of, value_of
+from mcp_studio.tui.server_form import roots_form, server_form
 
 from mcp_studio.config.model import Auth, Root, ServerConfig, Timeouts, Tls
 from mcp_studio.config.servers import to_table
@@ -15,9 +18,6 @@ from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import ExactFloat
 from mcp_studio.protocol.versions import LOG_LEVELS
 from mcp_studio.schema.check import quick
-from mcp_studio.tui.entering import is_url, meant, merged, pointer_of, secret_warnings, words_of
-from mcp_studio.tui.entry import roots_of, roots_value, server_of, value_of
-from mcp_studio.tui.server_form import roots_form, server_form
 
 BENT = ServerConfig(
     "s",

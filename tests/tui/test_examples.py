@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mcp_studio.tui.screens.example_dialog import ExampleDialog
+
 from tests.tui.stage import on_stage, raw
 
 

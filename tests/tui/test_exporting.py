@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
+from mcp_studio.tui.screens.export_dialog import ExportDialog
 
 from mcp_studio.trace.export.bundle import open_bundle
 from mcp_studio.trace.export.formats import exchange, marked, new_file
 from mcp_studio.trace.message import MARKED
-from mcp_studio.tui.screens.export_dialog import ExportDialog
 from tests.trace.export.recorded import morning, recorded
 from tests.trace.export.test_collector import listening
 from tests.tui.stage import Stage, on_stage, raw

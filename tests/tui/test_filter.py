@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from mcp_studio.tui.panels import catalog_rows
 from rich.cells import cell_len
 
 from mcp_studio.catalog.listing import Ref, salvage
 from mcp_studio.config.model import Settings
 from mcp_studio.search.index import SearchIndex
 from mcp_studio.search.method import Found, Hit, Query, Reason
-from mcp_studio.tui.panels import catalog_rows
 from tests.support import wait_until
 from tests.tui.stage import Stage, on_stage, raw
 from tests.tui.test_key_order import at_once

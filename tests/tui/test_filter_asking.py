@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
+from mcp_studio.tui.screens.filtering import Filtering
+
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.search.method import EVERYWHERE, Found, Hit, Query, Reason
 from mcp_studio.signal import Signal
-from mcp_studio.tui.screens.filtering import Filtering
 from tests.support import wait_until
 
 NEAR, WORDED = Ref("tool", "a", "near"), Ref("tool", "a", "worded")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from mcp_studio.tui.screens.server_details import ServerDetails
+from mcp_studio.tui.screens.trace_dialog import TraceDialog
+from mcp_studio.tui.views.trace_row import row
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.trace.message import Span
-from mcp_studio.tui.screens.server_details import ServerDetails
-from mcp_studio.tui.screens.trace_dialog import TraceDialog
 from mcp_studio.tui.views.glyphs import choose
-from mcp_studio.tui.views.trace_row import row
 from tests.studio_support import stdio
 from tests.support import python_server
 from tests.trace.lint.kit import MODERN, Talk, text

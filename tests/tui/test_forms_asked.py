@@ -6,9 +6,10 @@ import asyncio
 import time
 from typing import Any
 
+from mcp_studio.tui.screens.question import Question
+
 from mcp_studio.config.model import AnswerRule, Settings
 from mcp_studio.session.inbox import Answer, InputRequest
-from mcp_studio.tui.screens.question import Question
 from tests.tui.stage import Stage, on_stage, raw
 
 TITLED = [{"const": "r", "title": "Red"}, {"const": "g", "title": "Green"}]

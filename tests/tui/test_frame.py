@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from mcp_studio.tui.painter import Painted
+from mcp_studio.tui.screens.frame import Frame
 from textual.app import App, ComposeResult
 from textual.containers import Container
 from textual.css.styles import RulesMap
 from textual.css.stylesheet import Stylesheet
 from textual.widget import Widget
 
-from mcp_studio.tui.painter import Painted
-from mcp_studio.tui.screens.frame import Frame
 from tests.tui.stage import on_stage
 
 

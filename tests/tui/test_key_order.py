@@ -8,6 +8,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any, cast
 
 import pytest
+from mcp_studio.tui.form.area import AreaEditor
+from mcp_studio.tui.key_order import KeyOrder
 from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.events import Event, Key, Paste
@@ -15,8 +17,6 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from mcp_studio.tui.form.area import AreaEditor
-from mcp_studio.tui.key_order import KeyOrder
 from tests.support import wait_until
 from tests.tui.stage import Stage, on_stage, raw, run
 

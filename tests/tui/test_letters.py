@@ -6,12 +6,12 @@ import asyncio
 import time
 from typing import Literal
 
+from mcp_studio.tui.screens.approval import Approval
+from mcp_studio.tui.screens.question import Question
 from textual._xterm_parser import XTermParser
 
 from mcp_studio.session.inbox import Answer, InputRequest
-from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.dialog import DEAF
-from mcp_studio.tui.screens.question import Question
 from tests.tui.stage import Stage, on_stage, raw
 
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}

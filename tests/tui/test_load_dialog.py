@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from mcp_studio.tui.screens.load_dialog import LoadDialog, figures
 
 from mcp_studio.call.load import Load
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.tui.screens.load_dialog import LoadDialog, figures
 from mcp_studio.tui.views.line import width_of
 from tests.tui.stage import on_stage, raw
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcp_studio.catalog.listing import Ref
-from mcp_studio.config.model import ServerConfig
 from mcp_studio.tui.screens.log_view import LogView
 from mcp_studio.tui.screens.trace_dialog import TraceDialog
+
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.config.model import ServerConfig
 from tests.studio_support import stdio
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from mcp_studio.config.model import Settings
 from mcp_studio.tui.panels.catalog import CatalogPanel
 from mcp_studio.tui.panels.servers import ServersPanel
+
+from mcp_studio.config.model import Settings
 from mcp_studio.tui.views.glyphs import choose
 from tests.tui.stage import on_stage, raw
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from mcp_studio.tui.screens.confirm import Confirm
 from textual.css.query import NoMatches
 from textual.widget import Widget
 from textual.worker import WorkerFailed
 
-from mcp_studio.tui.screens.confirm import Confirm
 from tests.tui.stage import Stage, on_stage
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcp_studio.call.call import Lost
-from mcp_studio.catalog.listing import Ref
 from mcp_studio.tui.panels.mortem_card import MortemCard
 from mcp_studio.tui.screens.mortem_dialog import MortemDialog
+
+from mcp_studio.call.call import Lost
+from mcp_studio.catalog.listing import Ref
 from tests.studio_support import stdio
 from tests.support import python_server
 from tests.tui.stage import on_stage

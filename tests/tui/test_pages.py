@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_studio.tui.screens.page import Page
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.present import browser
 from mcp_studio.session.inbox import Answer, InputRequest
-from mcp_studio.tui.screens.page import Page
 from tests.studio_support import stdio, text
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage

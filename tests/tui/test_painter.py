@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mcp_studio.tui.painter import Painted
+from mcp_studio.tui.screens.jump import Jump
 from textual.app import App, ComposeResult
 from textual.events import Callback, MouseDown, MouseMove, Resize
 from textual.geometry import Region, Size
@@ -9,9 +11,6 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import TextArea
-
-from mcp_studio.tui.painter import Painted
-from mcp_studio.tui.screens.jump import Jump
 
 
 class Patch(Widget):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
+from mcp_studio.tui.screens.help import Help
+from mcp_studio.tui.views.hanging import hang
+from mcp_studio.tui.views.virtual_list import VirtualList
 from rich.cells import cell_len
 from textual.content import Content
 
 from mcp_studio.tui.actions import Scope, scoped, spell
-from mcp_studio.tui.screens.help import Help
-from mcp_studio.tui.views.hanging import hang
-from mcp_studio.tui.views.virtual_list import VirtualList
 from tests.studio_support import stdio
 from tests.tui.stage import on_stage, raw
 

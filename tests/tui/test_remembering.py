@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_studio.tui.panels.history import Row, when
 
 from mcp_studio.call.call import Succeeded
-from mcp_studio.tui.panels.history import Row, when
 from tests.tui.stage import Stage, on_stage, raw, run
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcp_studio.catalog.listing import Ref
 from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.replay import ReplayDialog
 from mcp_studio.tui.screens.replay_choice import ReplayChoice
 from mcp_studio.tui.screens.row_diff import RowDiff
+
+from mcp_studio.catalog.listing import Ref
 from tests.tui.stage import Stage, on_stage, raw
 
 

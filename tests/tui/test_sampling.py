@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from mcp_studio.tui.screens.sampling import Sampling
+
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.tui import sampling_reply
-from mcp_studio.tui.screens.sampling import Sampling
 from tests.studio_support import stdio, text
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage

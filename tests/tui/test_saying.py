@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 
-from mcp_studio.errors import UsageError
 from mcp_studio.tui.panels.servers import ServersPanel
 from mcp_studio.tui.saying import Saying
+
+from mcp_studio.errors import UsageError
 from tests.tui.stage import on_stage, raw
 
 

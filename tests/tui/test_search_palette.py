@@ -6,12 +6,12 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from mcp_studio.tui.screens.search_palette import SearchPalette
 from textual.events import Key
 from textual.widgets import Input
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Settings
-from mcp_studio.tui.screens.search_palette import SearchPalette
 from tests.tui.stage import Stage, on_stage, raw
 
 WORDS = Settings(search_semantic=False)

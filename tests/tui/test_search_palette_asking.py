@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from mcp_studio.search.method import Found, Query, SearchProblem
-from mcp_studio.signal import Signal
 from mcp_studio.tui.screens.search_asking import Answer, Asker
 from mcp_studio.tui.screens.search_question import Question
+
+from mcp_studio.search.method import Found, Query, SearchProblem
+from mcp_studio.signal import Signal
 from tests.support import wait_until
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
+from mcp_studio.tui.screens.search_asking import Answer
+from mcp_studio.tui.screens.search_preview import preview
+from mcp_studio.tui.screens.search_question import Question, next_kind, way
+from mcp_studio.tui.screens.search_rows import Row, draw, rows_of
+from mcp_studio.tui.screens.search_signature import MOST, signature, type_text
 from rich.cells import cell_len
 
 from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref, salvage
 from mcp_studio.jsontext import Json
 from mcp_studio.search.method import Found, Hit, MethodInfo, Query, Reason, SearchProblem, Used
 from mcp_studio.tui.screens import search_words
-from mcp_studio.tui.screens.search_asking import Answer
-from mcp_studio.tui.screens.search_preview import preview
-from mcp_studio.tui.screens.search_question import Question, next_kind, way
-from mcp_studio.tui.screens.search_rows import Row, draw, rows_of
-from mcp_studio.tui.screens.search_signature import MOST, signature, type_text
 
 
 def entry(kind: EntryKind = "tool", remembered: bool = False, server: str = "files", **raw: Any) -> Entry:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_studio.tui.screens.server_dialog import ServerDialog
 from textual.events import Paste
 
 from mcp_studio.config.load import load
 from mcp_studio.config.model import Source
 from mcp_studio.config.save import put_server
 from mcp_studio.paths import Paths
-from mcp_studio.tui.screens.server_dialog import ServerDialog
 from mcp_studio.vault import keyring
 from mcp_studio.vault.keyring import forget_memory
 from tests.tui.stage import Stage, on_stage, raw

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from mcp_studio.tui.screens.exchanges import Exchanges
+from mcp_studio.tui.screens.sign_in import SignInDialog
+from mcp_studio.tui.screens.token_view import TokenView
 from textual.widgets import Input
 
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.paths import Paths
 from mcp_studio.session.state import Status
-from mcp_studio.tui.screens.exchanges import Exchanges
-from mcp_studio.tui.screens.sign_in import SignInDialog
-from mcp_studio.tui.screens.token_view import TokenView
 from tests.tui.sign_in_stage import URL, account, exchange, following, remote, signing
 
 

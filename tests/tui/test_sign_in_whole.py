@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
-from mcp_studio.config.model import ServerConfig, Settings
 from mcp_studio.tui.screens.exchanges import Exchanges
 from mcp_studio.tui.screens.sign_in import SignInDialog
+
+from mcp_studio.config.model import ServerConfig, Settings
 from tests.auth.signing import visit
 from tests.servers.auth_server import AuthServer
 from tests.tui.stage import Stage, on_stage

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from mcp_studio.tui.panels.status import Facts, StatusLine
 from textual.content import Content
 from textual.geometry import Size
 
 from mcp_studio.schema.form import build
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.painter import Painter
-from mcp_studio.tui.panels.status import Facts, StatusLine
 
 
 @pytest.mark.parametrize("width", [80, 60, 40])

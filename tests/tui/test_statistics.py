@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from mcp_studio.catalog.listing import Ref
-from mcp_studio.trace.message import OTHER
-from mcp_studio.trace.statistics import LONGEST, Numbers
-from mcp_studio.tui.screens import statistics_rows as stat_rows
 from mcp_studio.tui.screens.statistics import Statistics
 from mcp_studio.tui.screens.statistics_detail import detail
 from mcp_studio.tui.screens.statistics_rows import COLUMNS, SORTS, StatRow, View
 from mcp_studio.tui.views.histogram import brief, count_text, histogram, spark
+
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.trace.message import OTHER
+from mcp_studio.trace.statistics import LONGEST, Numbers
+from mcp_studio.tui.screens import statistics_rows as stat_rows
 from mcp_studio.tui.views.line import width_of
 from tests.trace.made import Made
 from tests.tui.stage import Stage, on_stage, raw

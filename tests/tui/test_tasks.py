@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mcp_studio.call.call import Cancelled, InBackground, Succeeded
-from mcp_studio.config.model import ServerConfig
 from mcp_studio.tui.panels.pane import Pane
 from mcp_studio.tui.screens.task_dialog import TaskDialog
+
+from mcp_studio.call.call import Cancelled, InBackground, Succeeded
+from mcp_studio.config.model import ServerConfig
 from tests.studio_support import stdio
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 
 import pytest
+from mcp_studio.tui.gate import Gate
+from mcp_studio.tui.screens.token_view import Part, TokenView
 
 from mcp_studio.errors import StudioError
 from mcp_studio.present.accounts import moment, span
-from mcp_studio.tui.gate import Gate
 from mcp_studio.tui.screens import token_view
-from mcp_studio.tui.screens.token_view import Part, TokenView
 from tests.tui.sign_in_stage import NOW, account, signing
 from tests.tui.stage import Stage
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+from mcp_studio.tui.panels.trace_detail import TraceDetail
+
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.tui.panels.trace_detail import TraceDetail
 from tests.support import wait_until
 from tests.tui.views.stage import Stage, staged
 

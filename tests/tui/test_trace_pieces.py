@@ -8,6 +8,13 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mcp_studio.tui.diff_rows import DiffRow, Fold, diff_rows, folded
+from mcp_studio.tui.timeline import timeline
+from mcp_studio.tui.views.trace_marks import noted, rows_with
+from mcp_studio.tui.views.trace_row import draw, of_columns, of_message
+from mcp_studio.tui.views.trace_seen import Seen
+from mcp_studio.tui.views.trace_timeline import Drawing, took
+from mcp_studio.tui.views.trace_words import said
 
 from mcp_studio.redact import Redactor
 from mcp_studio.trace import tree
@@ -15,14 +22,7 @@ from mcp_studio.trace.diff import diff
 from mcp_studio.trace.message import COMMENTED, DIRECTIONS, KINDS, MARKED
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui import tracing
-from mcp_studio.tui.diff_rows import DiffRow, Fold, diff_rows, folded
-from mcp_studio.tui.timeline import timeline
 from mcp_studio.tui.views.line import width_of
-from mcp_studio.tui.views.trace_marks import noted, rows_with
-from mcp_studio.tui.views.trace_row import draw, of_columns, of_message
-from mcp_studio.tui.views.trace_seen import Seen
-from mcp_studio.tui.views.trace_timeline import Drawing, took
-from mcp_studio.tui.views.trace_words import said
 
 
 def test_only_what_comes_while_the_person_is_away_is_new_to_them() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from mcp_studio.tui import tracing
 from mcp_studio.tui.timeline import timeline
 from mcp_studio.tui.views.trace_row import draw, of_message
+
+from mcp_studio.tui import tracing
 from tests.trace.test_sign_ins import PURPOSE, signed_in
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mcp_studio.paths import Paths
 from mcp_studio.tui.screens.row_diff import RowDiff
 from mcp_studio.tui.screens.sessions import SessionsDialog
 from mcp_studio.tui.screens.trace_dialog import TraceDialog
+
+from mcp_studio.paths import Paths
 from tests.tui.stage import Stage, on_stage, raw
 
 

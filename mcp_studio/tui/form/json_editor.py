@@ -45,8 +45,8 @@ class JsonArea(AreaEditor):
         "json--key", "json--string", "json--number", "json--constant", "json--mark", "json--problem",
     }  # fmt: skip
     DEFAULT_CSS = """
-    JsonArea {
-        height: 1fr;
+    JsonArea, JsonArea:focus {
+        height: 1fr; background: $foreground 5%;
         & > .json--key { color: $json-key; }
         & > .json--string { color: $json-string; }
         & > .json--number { color: $json-number; }

@@ -139,6 +139,12 @@ def duration(text: str) -> str:
     if set(found) == {"W"}:
         return f"P{found['W']}W"
     found["D"] = found.get("D", 0) + 7 * found.pop("W", 0)  # weeks stand alone in the grammar
-    days = "".join(f"{found[unit]}{unit}" for unit in "YMD" if found.get(unit))
-    clock_part = "".join(f"{found[unit]}{unit[0]}" for unit in ("H", "MIN", "S") if found.get(unit))
+    days, clock_part = _units(found, ("Y", "M", "D")), _units(found, ("H", "MIN", "S"))
     return f"P{days}T{clock_part}" if clock_part else f"P{days}" if days else "PT0S"
+
+
+def _units(found: dict[str, int], units: tuple[str, ...]) -> str:
+    """From the first unit to the last that is not zero: the grammar has no gaps (`PT1H0M3S`)."""
+    there = [at for at, unit in enumerate(units) if found.get(unit)]
+    some = units[there[0] : there[-1] + 1] if there else ()
+    return "".join(f"{found.get(unit, 0)}{unit[0]}" for unit in some)

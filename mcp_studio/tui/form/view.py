@@ -51,7 +51,9 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     BINDINGS = bindings("form")
     DEFAULT_CSS = """
-    FormView { layers: rows editor; width: 1fr; height: auto; max-height: 100%; scrollbar-gutter: stable; }
+    FormView {
+        layers: rows editor; width: 1fr; height: auto; max-height: 100%; scrollbar-gutter: stable; scrollbar-size: 0 1;
+    }
     """
 
     @dataclass
@@ -211,8 +213,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def redraw(self) -> None:
         """Show the value, the folds and the problems as they are now."""
-        lines = self._lines
-        if self._lay_out(self._painter.width) != lines:
+        if self._lay_out(self._painter.width) != self._canvas.size.height:
             self._canvas.refresh(layout=True)
         else:
             self._canvas.refresh()
@@ -378,12 +379,9 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         index = self.model.nearest(path)
         if edited:
             self.tell()
-        if index is None:
-            self.redraw()
-            return
-        index, rows = self.model.inner_at(path, index), self.model.rows
+        index, rows = self._at if index is None else self.model.inner_at(path, index), self.model.rows
         below = rows[index + 1] if index + 1 < len(rows) else None
-        deeper = rows[index].fold and below is not None and below.path[: len(path)] == path and below.kind != "add"
+        deeper = below is not None and rows[index].fold and below.path[: len(path)] == path and below.kind != "add"
         self.go(index + 1 if inside and deeper else index)
 
     def follow(self, path: Path, kind: Kind) -> None:

@@ -70,19 +70,30 @@ class Entry(NamedTuple):
     refused: str = ""
     """Why it cannot be done here; empty when it can."""
 
+    @property
+    def words(self) -> str:
+        """What it is found by."""
+        return f"{self.title} {self.note}".casefold()
+
 
 class FieldMenu(Dialog[Entry]):
     """Answers the entry that was chosen. What cannot be done here is listed dimmed, with the reason."""
 
     DEFAULT_CSS = """
-    FieldMenu { & OptionList { height: 14; margin: 1 0 0 0; border: none; background: $surface; padding: 0; } }
+    FieldMenu {
+        & OptionList { height: 16; margin-top: 1; border: none; background: $surface; padding: 0; }
+        & OptionList > .option-list--option-highlighted {
+            background: $block-cursor-background; color: $block-cursor-foreground;
+        }
+        &.-short OptionList { height: 9; }
+    }
     """
     choices: ClassVar[tuple[Button, ...]] = (Button("submit", "Choose", "primary"), Button("back", "Cancel"))
 
     def __init__(self, name: str, entries: Iterable[Entry]) -> None:
         super().__init__()
         self._field_name = name
-        self._entries = sorted(entries, key=lambda entry: bool(entry.refused))
+        self._entries = list(entries)
         self._listed: list[Entry] = []
         self._input = Input(placeholder="Search")
         self._list = OptionList(compact=True)
@@ -98,12 +109,9 @@ class FieldMenu(Dialog[Entry]):
         self._narrow("")
 
     def _narrow(self, words: str) -> None:
-        wanted = words.casefold().split()
-        self._listed = [
-            entry
-            for entry in self._entries
-            if all(word in f"{entry.title} {entry.note}".casefold() for word in wanted)
-        ]  # fmt: skip
+        wanted = words.casefold()
+        listed = [one for one in self._entries if all(word in one.words for word in wanted.split())]
+        self._listed = sorted(listed, key=lambda one: (bool(one.refused), wanted not in one.title.casefold()))
         self._list.clear_options()
         self._list.add_options(Option(_prompt(entry), disabled=bool(entry.refused)) for entry in self._listed)
         self._list.action_first()

@@ -56,6 +56,7 @@ class InsertFile(Dialog[str]):
     DEFAULT_CSS = """
     InsertFile {
         & FolderTree { height: 12; margin: 1 0; background: $surface; }
+        &.-short FolderTree { height: 6; }
         & RadioSet { layout: horizontal; width: auto; height: 1; border: none; background: transparent; padding: 0; }
         & #problem { height: auto; color: $state-failed; }
     }

@@ -45,6 +45,7 @@ class Paste(Dialog[Reading]):
     DEFAULT_CSS = """
     Paste {
         & AreaEditor { height: 10; }
+        &.-short AreaEditor { height: 6; }
         & OptionList { height: auto; max-height: 5; margin: 1 0; border: none; background: $panel; }
         & #note { height: auto; }
     }

@@ -42,8 +42,8 @@ class When(Dialog[str]):
     """
     choices: ClassVar[tuple[Choice, ...]] = (
         Choice("submit", "Insert", "primary"),
-        Choice("earlier", "Month before"),
-        Choice("later", "Month after"),
+        Choice("earlier", "Earlier"),
+        Choice("later", "Later"),
         Choice("back", "Cancel"),
     )
 

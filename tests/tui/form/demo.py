@@ -48,6 +48,8 @@ def rest(patch: pytest.MonkeyPatch, seconds: float) -> None:
 class FormApp(App[None]):
     """A form between two inputs; keeps every change that the form posts."""
 
+    CSS = "FormView { height: 1fr; }"
+
     def __init__(self, form: Form | None = None, value: Json = None, **options: Any) -> None:
         super().__init__()
         self.animation_level = "none"
@@ -69,10 +71,11 @@ class FormApp(App[None]):
         self.changes.append(event.value)
 
     def lines(self) -> list[str]:
-        """What the form shows, as text, without its scrollbar."""
+        """What the form shows, a line of words each, without the sign of the field menu."""
         region = self.form.region
         strips = self.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
-        return [strip.crop(region.x, region.right - 1).text.rstrip() for strip in strips[region.y : region.bottom]]
+        shown = (strip.crop(region.x, region.right - 1).text for strip in strips[region.y : region.bottom])
+        return [" ".join(text.removesuffix("⋮").split()) for text in (line.rstrip() for line in shown)]
 
 
 VALUES: Mapping[str, Json] = {

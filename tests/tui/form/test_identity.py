@@ -16,7 +16,7 @@ from mcp_studio.schema.form import build
 from mcp_studio.schema.place import NoPlace, pointer
 from mcp_studio.schema.text import from_text
 from mcp_studio.tui.form.model import FormModel
-from mcp_studio.tui.form.outline import Row
+from mcp_studio.tui.form.rows import Row
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "servers"))
 from schema_zoo import TOOLS
@@ -48,7 +48,7 @@ def act(one: FormModel, step: tuple[int, int, int]) -> None:
     elif kind == 0 and row.fold is not None:
         one.fold(path, not row.fold)
     elif kind == 1:
-        one.next_nothing(row)
+        one.clear(row)
     elif kind == 2 and row.kind == "item":
         one.move(path, what % 5 - 2)
     elif kind == 3 and row.kind == "item":
@@ -116,7 +116,7 @@ def test_edits_are_seen_sent_and_undone(name: str, steps: list[tuple[int, int, i
             pytest.fail("an edit of a row finds no place")
         one.history.pause()
         shows_what_it_is(one)
-        one.told.next_error(-1, inside=False)
+        one.row_problems.next_error(-1, inside=False)
         # The JSON tab says the same, and coming back from it changes nothing.
         assert dumps(loads(dumps(one.value), exact=True)) == dumps(one.value)
     assert dumps(start) == before

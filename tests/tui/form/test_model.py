@@ -14,8 +14,8 @@ from mcp_studio.schema.field import Choice, Choices, SchemaProblem
 from mcp_studio.schema.form import build
 from mcp_studio.schema.text import from_text
 from mcp_studio.tui.form.model import FormModel
-from mcp_studio.tui.form.outline import Row
 from mcp_studio.tui.form.painter import Painter
+from mcp_studio.tui.form.rows import Row
 
 SCHEMA: dict[str, Any] = {
     "properties": {
@@ -50,7 +50,7 @@ def messages(one: FormModel, *path: str | int) -> list[str]:
     """What is told at the row of a place."""
     index = one.row_at(path)
     assert index is not None
-    return [problem.message for problem in one.told.of(index)]
+    return [problem.message for problem in one.row_problems.of(index)]
 
 
 def test_untouched_the_value_stays_the_very_same() -> None:
@@ -119,26 +119,6 @@ def test_waiting_text_can_be_given_back_later() -> None:
     assert one.pending == {"/json": "{"}
 
 
-@pytest.mark.parametrize(
-    ("name", "states"),
-    [
-        ("text", [{}, {"text": ""}, {}]),
-        ("note", [{}, {"note": ""}, {"note": None}, {}]),
-        ("ratio", [{}, {"ratio": None}, {}]),
-        ("count", [{}, {}]),
-        ("many", [{}, {"many": []}, {}]),
-    ],
-)
-def test_one_key_walks_through_what_a_field_is_without_a_value(name: str, states: list[Any]) -> None:
-    one = model()
-    one.put((name,), ["x"]) if name == "many" else one.type(field(one, name), "5")
-    seen = []
-    for _ in states:
-        one.next_nothing(field(one, name))
-        seen.append(one.value)
-    assert seen == states
-
-
 def test_a_flag_has_three_states_unless_it_is_required() -> None:
     one = model()
     seen = []
@@ -183,12 +163,12 @@ def test_what_is_missing_is_told_after_a_field_was_touched_or_sending_was_tried(
     assert [problem.pointer for problem in one.problems()] == ["/must"]
     assert messages(one, "must") == []
     one.toggle(field(one, "must"))
-    one.drop(("must",))
+    one.clear(field(one, "must"))
     assert messages(one, "must") == ["is required"]
     one = model()
-    assert one.told.next_error(-1, inside=False) is None
+    assert one.row_problems.next_error(-1, inside=False) is None
     one.ask()
-    assert one.told.next_error(-1, inside=False) == ("must",)
+    assert one.row_problems.next_error(-1, inside=False) == ("must",)
     assert messages(one, "must") == ["is required"]
 
 
@@ -197,10 +177,10 @@ def test_a_closed_fold_counts_what_is_wrong_inside_once_and_warnings_too() -> No
     one = FormModel(build({"properties": {"part": inside}}), {"part": {}})
     one.ask()
     one.tell([SchemaProblem("/part/a", "is required"), SchemaProblem("/part/a", "is odd", "warning")])
-    assert one.told.inside[("part",)] == 1
-    assert one.told.doubts[("part",)] == 1
-    drawn = Painter(one, 80).draw(0, one.rows[0], current=False, focused=False, picker=None, editor=0, offers=None)
-    assert "".join(text for text, _ in drawn.lines[0]).endswith("{} ✗ 1 ! 1")
+    assert one.row_problems.errors[("part",)] == 1
+    assert one.row_problems.warnings[("part",)] == 1
+    drawn = Painter(one, 80).draw(0, one.rows[0])
+    assert "".join(text for text, _ in drawn.lines[0]).rstrip().endswith("{} ✗ 1 ! 1")
 
 
 def test_what_is_not_known_of_the_whole_schema_stands_above_the_rows() -> None:
@@ -223,7 +203,7 @@ def test_problems_of_a_whole_check_are_told_where_they_belong() -> None:
     assert messages(one, "json") == ["a › 0 must be text, got 1"]
     assert messages(one, "count") == ["must be at least 1, got 0"]
     assert messages(one, "other") == ["is not a property that the schema allows"]
-    assert [problem.message for problem in one.told.loose] == ["unchecked: too deep"]
+    assert [problem.message for problem in one.row_problems.loose] == ["unchecked: too deep"]
     one.type(field(one, "json"), "{}")
     assert messages(one, "json") == []
     assert messages(one, "count") == ["must be at least 1, got 0"]
@@ -235,7 +215,7 @@ def test_a_value_that_is_no_object_is_told_and_edited_as_json() -> None:
     assert messages(one) == ["must be an object, got a list of 2"]
     one.type(field(one), '{"text": "a"}')
     assert one.value == {"text": "a"} and [row.path for row in one.rows] == [()]
-    one.settle_json(())
+    one.leave_json(())
     assert messages(one, "must") == []
 
 

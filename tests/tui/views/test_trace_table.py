@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import cast
 
 import pytest
+from mcp_studio.tui.views.trace_header import TraceHeader
+from mcp_studio.tui.views.trace_row import header, row, short_size, status, widths_for
+from mcp_studio.tui.views.trace_table import TraceTable
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.events import MouseScrollDown, MouseScrollUp
@@ -14,9 +17,6 @@ from mcp_studio.redact import Redactor
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui.views.line import width_of
-from mcp_studio.tui.views.trace_header import TraceHeader
-from mcp_studio.tui.views.trace_row import header, row, short_size, status, widths_for
-from mcp_studio.tui.views.trace_table import TraceTable
 from tests.support import wait_until
 from tests.tui.views.stage import Stage, staged
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar, cast
 
+from mcp_studio.tui.views.virtual_list import VirtualList
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 
-from mcp_studio.tui.views.virtual_list import VirtualList
 from tests.tui.views.stage import staged
 
 Names = VirtualList[str]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mcp_studio.tui.views.wrapped import WrappedText, break_rows
 from rich.cells import cell_len
 
 from mcp_studio.safetext import is_live, safe
-from mcp_studio.tui.views.wrapped import WrappedText, break_rows
 
 
 def wrapped(data: bytes | str, width: int = 20) -> WrappedText:

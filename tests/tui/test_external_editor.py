@@ -49,7 +49,7 @@ def test_the_editor_has_the_terminal_alone_and_gives_it_back(tmp_path: Path) -> 
         terminal.press(b"2\r")
         terminal.until("text \\*")
         assert all(on(output()))
-        terminal.press(b"\x1be")
+        terminal.press(b"\x05")  # ^e
         terminal.until("EDITING 384 True")  # 0o600
         assert on(output()) == [False] * len(MODES)
         before = len(terminal.chunks)
@@ -62,7 +62,7 @@ def test_the_editor_has_the_terminal_alone_and_gives_it_back(tmp_path: Path) -> 
         terminal.until("written outside")
         assert all(on(output())) and terminal.process.poll() is None
         assert not Path(told.read_text()).parent.exists()
-        terminal.press(b"\x1be")
+        terminal.press(b"\x05")  # ^e
         terminal.until("EDITING")
         terminal.process.terminate()
         end = time.monotonic() + 20
