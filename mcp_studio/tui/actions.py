@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Literal, NamedTuple
 
-Scope = Literal["app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer", "form", "dialog"]
+Scope = Literal[
+    "app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer", "json", "table", "form", "dialog"
+]
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in a dialog."""
 
 PANES: tuple[Scope, ...] = ("servers", "catalog", "call", "result", "trace")
@@ -133,15 +135,18 @@ ACTIONS: tuple[Action, ...] = (
     Action("page_down", "Page down", "list"),
     Action("first", "First", "list"),
     Action("last", "Last", "list"),
-    Action("cursor_up", "Up", "viewer"),
-    Action("cursor_down", "Down", "viewer"),
-    Action("page_up", "Page up", "viewer"),
-    Action("page_down", "Page down", "viewer"),
-    Action("first", "Begin", "viewer"),
-    Action("last", "End", "viewer"),
     Action("find", "Find", "viewer"),
     Action("next_match", "Next match", "viewer"),
     Action("previous_match", "Previous match", "viewer"),
+    Action("copy", "Copy what is selected, or all of it", "viewer", also="clipboard yank"),
+    Action("back", "End the search", "viewer"),
+    Action("fold", "Fold, go out", "json"),
+    Action("unfold", "Unfold, go in", "json"),
+    Action("toggle", "Fold or unfold", "json"),
+    Action("copy_path", "Copy the path of the value", "json", also="JSON pointer"),
+    Action("toggle", "Sort by this column, or turn the order", "table", also="sort order"),
+    Action("copy", "Copy the value of the cell", "table", also="clipboard yank"),
+    Action("copy_as", "Copy the table as CSV", "table", also="export spreadsheet"),
     # In forms
     Action("field_menu", "Field menu", "form", show=True, also="null omit empty date uuid paste", short="Field"),
     Action("editor", "Edit the field in $EDITOR", "form"),

@@ -24,6 +24,7 @@ class Stage(App[None]):
         super().__init__()
         self.view = view
         self.seen: list[Message] = []
+        self.copied: list[str] = []
 
     def compose(self) -> ComposeResult:
         """The view alone."""
@@ -32,6 +33,10 @@ class Stage(App[None]):
     def on_mount(self) -> None:
         """Keys go to the view."""
         self.view.focus()
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Note what is copied."""
+        self.copied.append(text)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """As the real app has it."""
@@ -46,7 +51,7 @@ class Stage(App[None]):
     def of(self, kind: type[Message]) -> list[Message]:
         """The messages of one class that the view has posted so far."""
         # The hook sees a message once for every widget that it bubbles through.
-        return list(dict.fromkeys(message for message in self.seen if isinstance(message, kind)))
+        return list({id(message): message for message in self.seen if isinstance(message, kind)}.values())
 
 
 @asynccontextmanager

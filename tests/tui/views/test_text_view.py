@@ -8,8 +8,7 @@ from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.widgets import Input
 
-from mcp_studio.tui.views.findable import Findable
-from mcp_studio.tui.views.messages import Copied, Searched
+from mcp_studio.tui.views.find import Findable, SearchView
 from mcp_studio.tui.views.text_view import TextView
 from tests.support import wait_until
 from tests.tui.views.stage import Stage, staged
@@ -19,8 +18,8 @@ def numbered(count: int) -> str:
     return "".join(f"line {number}\n" for number in range(count))
 
 
-def last(stage: Stage, kind: type) -> object:
-    return stage.of(kind)[-1]
+def summary(stage: Stage) -> str:
+    return cast("SearchView.Searched", stage.of(SearchView.Searched)[-1]).summary
 
 
 async def test_text_is_shown_safe_and_wrapped() -> None:
@@ -30,10 +29,10 @@ async def test_text_is_shown_safe_and_wrapped() -> None:
         assert stage.lines()[0] == "␛[31mred␛[0m [bold]not markup[/bold]"
         assert stage.lines()[1] == "word word word word word word word word"
         assert stage.lines()[2] == "word " * 7 + "word"
-        view.set_text(b"other \xff\n")
+        view.show(b"other \xff\n")
         await pilot.pause()
         assert stage.lines()[:2] == ["other \\xff", ""]
-        view.set_text("")
+        view.show("")
         view.empty = "Nothing."
         await pilot.pause()
         assert stage.lines()[0] == " Nothing."
@@ -75,16 +74,19 @@ async def test_a_search_shows_the_first_hit_from_here_and_goes_round() -> None:
         await pilot.pause()
         view.find("line 11")
         await wait_until(lambda: "line 11" in stage.lines(), what="the search went round to the begin")
-        await pilot.press("n", "n")
-        assert cast("Searched", last(stage, Searched)).summary == "3 of 11"
+        view.find_next(1)
+        view.find_next(1)
+        await pilot.pause()
+        assert summary(stage) == "3 of 11"
         view.find("LINE 99")
         await pilot.pause()
-        assert cast("Searched", last(stage, Searched)).summary == "not found"
+        assert summary(stage) == "not found"
         view.find("line 990")
         await pilot.pause()
         assert "line 990" in stage.lines()
-        await pilot.press("N")
-        assert cast("Searched", last(stage, Searched)).summary == "1 of 1"
+        view.find_next(-1)
+        await pilot.pause()
+        assert summary(stage) == "1 of 1"
         view.find("")
         await pilot.pause()
         assert view.hit_offset is None
@@ -95,10 +97,10 @@ async def test_hits_are_found_in_any_language_and_case() -> None:
     async with staged(view) as (stage, pilot):
         view.find("äpfel")
         await pilot.pause()
-        assert cast("Searched", last(stage, Searched)).summary == "1 of 2"
+        assert summary(stage) == "1 of 2"
         view.find("ÄPFEL")
         await pilot.pause()
-        assert cast("Searched", last(stage, Searched)).summary == "1 of 1"
+        assert summary(stage) == "1 of 1"
 
 
 async def test_y_copies_all_of_it_as_it_came() -> None:
@@ -106,9 +108,8 @@ async def test_y_copies_all_of_it_as_it_came() -> None:
     view = TextView(text)
     async with staged(view) as (stage, pilot):
         await pilot.pause()
-        view.action_copy()
-        await pilot.pause()
-        assert cast("Copied", last(stage, Copied)).text == text
+        view.copy()
+        assert stage.copied == [text]
 
 
 async def test_what_the_mouse_selects_is_copied_without_the_breaks_of_wrapping() -> None:
@@ -119,11 +120,8 @@ async def test_what_the_mouse_selects_is_copied_without_the_breaks_of_wrapping()
         await pilot.hover(view, offset=(2, 1))
         await pilot.mouse_up(view, offset=(2, 1))
         await pilot.pause()
-        view.action_copy()
-        await pilot.pause()
-        copied = cast("Copied", last(stage, Copied))
-        assert copied.what == "selection"
-        assert copied.text == "quick brown fox jumps over the lazy dog"
+        view.copy()
+        assert stage.copied == ["quick brown fox jumps over the lazy dog"]
 
 
 async def test_the_search_line_opens_types_and_closes() -> None:
@@ -136,23 +134,25 @@ async def test_the_search_line_opens_types_and_closes() -> None:
         assert box.has_class("-finding")
         await pilot.press("enter", "n")
         assert view.has_focus
-        assert cast("Searched", last(stage, Searched)).summary == "2 of 11"
-        assert str(box.query_one(".find--count").render()) == "2 of 11"
+        assert summary(stage) == "2 of 11"
+        assert str(box.count.render()) == "2 of 11"
         await pilot.press("escape")
         assert not box.has_class("-finding") and view.needle == "" and view.has_focus
+        await pilot.press("y")
+        assert stage.copied == [numbered(500)]
         await pilot.press("slash", "x", "x")
         await pilot.pause()
-        assert str(box.query_one(".find--count").render()) == "not found"
+        assert str(box.count.render()) == "not found"
         await pilot.press("enter")
-        view.set_text("another text")
+        view.show("another text")
         await pilot.pause()
         assert not box.has_class("-finding") and box.query_one(Input).value == ""
 
 
 async def test_esc_is_the_search_lines_only_while_one_is_open() -> None:
     class Screenful(App[None]):
-        BINDINGS: ClassVar[list[BindingType]] = [("escape", "back", "Back"), ("y", "yank", "Yank")]
-        went_back = yanked = 0
+        BINDINGS: ClassVar[list[BindingType]] = [("escape", "back", "Back")]
+        went_back = 0
 
         def compose(self) -> ComposeResult:
             yield Findable(TextView("some text"))
@@ -160,16 +160,13 @@ async def test_esc_is_the_search_lines_only_while_one_is_open() -> None:
         def action_back(self) -> None:
             self.went_back += 1
 
-        def action_yank(self) -> None:
-            self.yanked += 1
-
     app = Screenful()
     async with app.run_test() as pilot:
         app.query_one(TextView).focus()
         await pilot.press("escape", "slash", "slash", "t", "escape")
         assert app.went_back == 1 and app.query_one(TextView).has_focus
-        await pilot.press("escape", "y")
-        assert app.went_back == 2 and app.yanked == 1
+        await pilot.press("escape")
+        assert app.went_back == 2
 
 
 async def test_a_text_set_while_hidden_is_there_when_shown() -> None:
@@ -177,7 +174,7 @@ async def test_a_text_set_while_hidden_is_there_when_shown() -> None:
     async with staged(view) as (stage, pilot):
         view.display = False
         await pilot.pause()
-        view.set_text(numbered(500))
+        view.show(numbered(500))
         view.display = True
         await wait_until(lambda: stage.lines()[:2] == ["line 0", "line 1"])
         assert view.row_count == 500 and view.complete and view.max_scroll_y == 490
