@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 from typing import cast
 
-import pytest
-
+from mcp_studio.tui.views.find import SearchView
 from mcp_studio.tui.views.json_view import JsonView
-from mcp_studio.tui.views.messages import Copied, Searched
-from mcp_studio.tui.views.rows import RowsView
 from tests.support import wait_until
 from tests.tui.views.stage import Stage, staged
 
@@ -29,8 +26,8 @@ def go_to(view: JsonView, text: str) -> None:
     view.move_to(next(number for number, row in enumerate(shown(view)) if text in row))
 
 
-def last(stage: Stage, kind: type) -> object:
-    return stage.of(kind)[-1]
+def summary(stage: Stage) -> str:
+    return cast("SearchView.Searched", stage.of(SearchView.Searched)[-1]).summary
 
 
 async def test_small_json_opens_to_a_useful_depth() -> None:
@@ -55,28 +52,12 @@ async def test_keys_open_and_close_and_walk() -> None:
         assert view.cursor == 3 and view.pointer == "/a/b/0"
         await pilot.press("left")
         assert view.cursor == 2 and view.pointer == "/a/b"
-        before = shown(view)
         await pilot.press("g", "left")
         assert view.row_count == 1 and view.pointer == ""
         await pilot.press("enter")
-        assert shown(view) == before, "what was open inside is open again"
+        assert view.row_count == 4, "what was open inside is closed again"
         await pilot.press("G", "left")
         assert view.row_count == 1 and view.cursor == 0, "the closing row closes, too"
-
-
-async def test_all_can_be_closed_and_opened_level_by_level() -> None:
-    view = JsonView('{"a": {"b": {"c": {"d": 1}}}, "e": [[[1]]]}')
-    async with staged(view) as (_, pilot):
-        counts = [view.row_count]
-        for _ in range(4):
-            await pilot.press("Z")
-            await pilot.pause()
-            counts.append(view.row_count)
-        assert counts == [4, 8, 12, 16, 16]
-        await pilot.press("G", "z")
-        assert view.row_count == 4 and view.cursor == 3
-        await pilot.press("Z")
-        assert view.row_count == 8, "what was open inside had been closed as well"
 
 
 async def test_a_long_string_opens_in_place_and_wraps_anew_with_the_width() -> None:
@@ -102,15 +83,14 @@ async def test_path_and_value_of_the_cursor_are_copied() -> None:
     async with staged(view, (60, 40)) as (stage, pilot):
         await pilot.pause()
         go_to(view, '"a/b~c"')
-        await pilot.press("Y")
-        assert cast("Copied", last(stage, Copied)).text == "/structured/a~1b~0c"
+        await view.run_action("copy_path")
+        assert stage.copied[-1] == "/structured/a~1b~0c"
         go_to(view, '"text": "first')
-        await pilot.press("y")
-        copied = cast("Copied", last(stage, Copied))
-        assert copied.text == RESULT["content"][0]["text"] and copied.what == "value"  # type: ignore[index]
+        view.copy()
+        assert stage.copied[-1] == RESULT["content"][0]["text"]  # type: ignore[index]
         go_to(view, '"structured"')
-        await pilot.press("y")
-        assert json.loads(cast("Copied", last(stage, Copied)).text) == RESULT["structured"]
+        view.copy()
+        assert json.loads(stage.copied[-1]) == RESULT["structured"]
 
 
 async def test_a_search_opens_what_it_finds_in() -> None:
@@ -121,17 +101,18 @@ async def test_a_search_opens_what_it_finds_in() -> None:
         view.find("needle 2500")
         await wait_until(lambda: view.pointer == "/list/2500/inner/word")
         await pilot.pause()
-        assert cast("Searched", last(stage, Searched)).summary == "1 of 1"
+        assert summary(stage) == "1 of 1"
         assert '"needle 2500"' in stage.lines()[view.cursor - view.top]
         view.find("NEEDLE")
         await pilot.pause()
-        assert cast("Searched", last(stage, Searched)).summary == "not found"
+        assert summary(stage) == "not found"
         view.find("")
         view.find("needle 29")
         await wait_until(lambda: view.pointer == "/list/2900/inner/word", what="from the cursor on")
-        await pilot.press("n")
+        view.find_next(1)
         await wait_until(lambda: view.pointer == "/list/2901/inner/word")
-        await pilot.press("N", "N")
+        view.find_next(-1)
+        view.find_next(-1)
         await wait_until(lambda: view.pointer == "/list/299/inner/word")
 
 
@@ -165,13 +146,13 @@ async def test_numbers_as_typed_double_keys_and_what_is_no_json() -> None:
     async with staged(view) as (stage, pilot):
         await pilot.pause()
         lines = "\n".join(stage.lines())
-        assert '"n": 1.0e400' in lines and '"n": 007' in lines and "✗ oops" in lines and "␛[2J" in lines
-        view.set_json("")
+        assert '"n": 1.0e400' in lines and '"n": 007' in lines and "oops" in lines and "␛[2J" in lines
+        view.show("")
         view.empty = "No result."
         await pilot.pause()
         assert stage.lines()[0] == " No result."
-        await pilot.press("enter", "left", "right", "y", "Y", "z", "Z", "n", "G")
-        view.set_json("42")
+        await pilot.press("enter", "left", "right", "space", "G")
+        view.show("42")
         await pilot.pause()
         assert stage.lines()[0] == "  42" and view.value_text == "42" and view.pointer == ""
 
@@ -192,18 +173,18 @@ async def test_json_set_while_hidden_is_there_when_shown() -> None:
         await pilot.pause()
         view.display = False
         await pilot.pause()
-        view.set_json('{"a": [1, 2, 3], "b": "' + "x" * 100 + '"}')
+        view.show('{"a": [1, 2, 3], "b": "' + "x" * 100 + '"}')
         view.display = True
         await wait_until(lambda: stage.lines()[1:2] == ['  ▸ "a": [1, 2, 3]'])
         assert view.row_count == 4 and view.complete
 
 
-async def test_a_view_that_nothing_tells_its_first_size_opens_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As when the place of a new view is looked up before it is laid out: it is known then, and no news."""
-    monkeypatch.setattr(RowsView, "on_resize", lambda view: None)
-    monkeypatch.setattr(RowsView, "on_show", lambda view: None)
-
+async def test_values_that_are_wrong_are_marked_where_they_are() -> None:
     view = JsonView()
-    view.set_json('{"a": [1, 2]}')
-    async with staged(view):
-        await wait_until(lambda: view.row_count > 1, 5, "it is open")
+    async with staged(view, (60, 12)) as (stage, pilot):
+        view.show(
+            '{"books": [{"title": 1}], "open": "yes"}', {"/open": "must be true or false", "": "since is required"}
+        )
+        await pilot.pause()
+        lines = stage.lines()
+        assert lines[0].endswith("✗ since is required") and '"open": "yes"  ✗ must be true or false' in lines[2]
