@@ -12,15 +12,14 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widget import Widget
 
-from mcp_studio.call.replay.plan import CALLS, Plan, Step, load, step_of
-from mcp_studio.call.replay.runner import ReplayOptions
+from mcp_studio.call.replay.plan import CALLS, Step, load, step_of
 from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.schema.place import remove
 from mcp_studio.trace.diff import path_text
-from mcp_studio.trace.message import MARKED, UNTIMED, Recording, WireMessage
+from mcp_studio.trace.message import UNTIMED, Recording, WireMessage
 from mcp_studio.trace.postmortem import endings
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.exchange import ExchangeView
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from mcp_studio.trace.disk.session import Session
     from mcp_studio.tui.screens.compare import Side
     from mcp_studio.tui.screens.exchange import Wish
-    from mcp_studio.tui.screens.resend import Order
     from mcp_studio.tui.screens.sessions import Chosen
 
 _EMPTY = "Nothing has crossed the wire yet. Connect a server, and every message appears here."
@@ -49,6 +47,7 @@ class TracePane(Pane, scope="trace"):
     """A table of messages, a query above it, and on huge screens the exchange under the cursor beside it."""
 
     number = 5
+    SCOPED_CSS = False  # a rule begins with a class of the screen
     DEFAULT_CSS = """
     TracePane {
         & > Horizontal { height: 1fr; }
@@ -238,47 +237,17 @@ class TracePane(Pane, scope="trace"):
         self._show_notes()
 
     def action_mark(self) -> None:
+        from mcp_studio.tui.screens.comment import toggle_mark
+
         if entry := self._chosen():
-            columns = self.recording.columns
-            on = not columns.flags[entry.number - columns.first] & MARKED
-            self.app.attempt(self, self._note(entry, on=on))
+            toggle_mark(self.app, self.recording, entry)
 
     def action_edit(self) -> None:
         """Comment on the message."""
-        from mcp_studio.tui.screens.comment import Comment
-
-        def keep(text: str | None) -> None:
-            if entry and text is not None:
-                self.app.attempt(self, self._note(entry, text=text))
+        from mcp_studio.tui.screens.comment import edit_comment
 
         if entry := self._chosen():
-            self.app.push_screen(Comment(entry, self.recording.comment_on(entry.number)), keep)
-
-    async def _note(self, entry: WireMessage, *, on: bool | None = None, text: str = "") -> None:
-        if on is None:
-            self.recording.comment(entry.number, text)
-        else:
-            self.recording.mark(entry.number, on)
-        self.beside.refill()
-
-    def action_next_match(self) -> None:
-        self._go_to_noted(1)
-
-    def action_previous_match(self) -> None:
-        self._go_to_noted(-1)
-
-    def _go_to_noted(self, step: int) -> None:
-        if not self.table.go_to_noted(step):
-            where, key = "below" if step > 0 else "above", self.app.key_of("mark")
-            self.app.say(f"No message {where} has a mark or a comment; {key} marks one.")
-
-    def action_other_end(self) -> None:
-        """From a request to its response, and back."""
-        if entry := self._chosen():
-            columns = self.recording.columns
-            link = columns.link[entry.number - columns.first]
-            if not link or not self.table.go_to(link):
-                self.app.say("The other end of it is not shown: there is none, or the query leaves it out.")
+            edit_comment(self.app, self.recording, entry, self.beside.refill)
 
     def action_copy(self) -> None:
         if self.beside.has_focus_within:
@@ -354,30 +323,20 @@ class TracePane(Pane, scope="trace"):
     def action_resend_now(self) -> None:
         """Send the same once more, and compare the responses."""
         step = self._step(entry) if (entry := self._chosen()) else None
-        manager = self.app.studio.manager
-        if entry is None:
-            return
-        if step is None or step.method in UNTIMED:
-            self.app.say("It belongs to no request of ours that could be sent again.", "warning")
-        elif step.server not in manager.names() or manager.status(step.server).state in ("disabled", "failed"):
-            self.app.say(f"{safe(step.server, 60)} is not connected; “Re-send many” can choose another.", "warning")
-        else:
-            from mcp_studio.tui.screens.resend import Order
-
-            options = ReplayOptions(origin="person")
-            self._resend(Order(self.recording, Plan((step,)), {step.server: step.server}, options))
-
-    def action_resend_many(self) -> None:
-        """Send what is marked or filtered, or everything, once more."""
-        from mcp_studio.tui.screens.resend import ResendChoice
-
-        self.app.push_screen(ResendChoice(self.recording, self.table.message, self.table.numbers), self._resend)
-
-    def _resend(self, order: Order | None) -> None:
-        if order is not None:
+        if step is not None and step.method not in UNTIMED:
             from mcp_studio.tui.screens.resend import Resend
 
-            self.app.push_screen(Resend(order))
+            self.app.push_screen(Resend(self.recording, step))
+        elif entry is not None:
+            self.app.say("It belongs to no request of ours that could be sent again.", "warning")
+
+    def action_resend_many(self) -> None:
+        """Send what is marked, what the query shows, or everything once more."""
+        from mcp_studio.tui.screens.export import parts_of
+        from mcp_studio.tui.screens.resend import Resend
+
+        if parts := parts_of(self.recording, None, self.table.numbers):
+            self.app.push_screen(Resend(self.recording, parts[0].numbers, parts[0].about))
 
     def action_compare(self) -> None:
         """Begin to compare the message, or compare with it."""
@@ -413,9 +372,12 @@ class TracePane(Pane, scope="trace"):
 
     def action_save(self) -> None:
         """Export the exchange, what is marked or filtered, or everything."""
-        from mcp_studio.tui.screens.export import Export
+        from mcp_studio.tui.screens.export import Export, parts_of
 
-        self.app.push_screen(Export(self.recording, self.table.message, self.table.numbers))
+        if parts := parts_of(self.recording, self.table.message, self.table.numbers):
+            self.app.push_screen(Export(self.recording, parts))
+        else:
+            self.app.say("There is nothing to export yet.", "warning")
 
     def action_open_outside(self) -> None:
         """Choose a session or a file to be shown."""

@@ -53,12 +53,15 @@ class Dialog(ModalScreen[T]):
         & #body { height: auto; max-height: 1fr; }
         & #buttons { height: auto; align-horizontal: right; margin: 1 0; }
         & #buttons Button { margin-left: 2; min-width: 8; height: 1; border: none; padding: 0 2; }
+        & Tabs { height: 1; & Underline { display: none; } }
+        & Tab { padding: 0 1 0 0; margin-right: 1; color: $quiet; }
+        & Tab.-active { color: $foreground; text-style: bold underline; }
         &.-small > #box { width: 60; }
         &.-large > #box { width: 96%; height: 94%; max-width: 160; }
         &.-large #body { height: 1fr; }
     }
     """
-    choices: ClassVar[tuple[Choice, ...]] = (Choice("back", "Close"),)
+    choices: tuple[Choice, ...] = (Choice("back", "Close"),)
 
     def heading(self) -> str:
         """What stands in the top border; foreign text is made safe here."""

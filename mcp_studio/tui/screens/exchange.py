@@ -9,11 +9,10 @@ from textual import getters, on
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from mcp_studio.errors import StudioError
-from mcp_studio.trace.message import MARKED, Recording, WireMessage
+from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui.bindings import bindings
-from mcp_studio.tui.screens.comment import Comment
+from mcp_studio.tui.screens.comment import edit_comment, toggle_mark
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.exchange import ExchangeView, ends_of
 
@@ -93,23 +92,9 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
         self.dismiss(("compare", self._entry))
 
     def action_mark(self) -> None:
-        columns = self._recording.columns
-        on = not columns.flags[self._entry.number - columns.first] & MARKED
-        try:
-            self._recording.mark(self._entry.number, on)
-        except StudioError as error:
-            self.app.fail(error)
+        toggle_mark(self.app, self._recording, self._entry)
         self.view.refill()
 
     def action_edit(self) -> None:
         """Comment on the message."""
-        self.app.push_screen(Comment(self._entry, self._recording.comment_on(self._entry.number)), self._keep)
-
-    def _keep(self, text: str | None) -> None:
-        if text is None:
-            return
-        try:
-            self._recording.comment(self._entry.number, text)
-        except StudioError as error:
-            self.app.fail(error)
-        self.view.refill()
+        edit_comment(self.app, self._recording, self._entry, self.view.refill)

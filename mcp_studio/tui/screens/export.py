@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 from textual import on
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Input, RadioButton, RadioSet, Select, Static
+from textual.widgets import Button, Input, RadioButton, RadioSet, Select, Static
 
 from mcp_studio.errors import StudioError
 from mcp_studio.present import units
@@ -26,47 +26,38 @@ _SPANS = "requests as spans, sent to an OpenTelemetry collector"
 
 
 class Part(NamedTuple):
-    """Some entries of a trace."""
+    """Some messages of a trace."""
 
     name: str
     about: str
     numbers: Sequence[int]
 
-    @property
-    def label(self) -> Content:
-        """How it is offered."""
-        count = f"  {units.plural(len(self.numbers), 'message')}"
-        return Content.assemble(f"{self.name.capitalize()}  ", (self.about, "$quiet"), (count, "$quiet"))
-
 
 def parts_of(recording: Recording, entry: WireMessage | None, filtered: Sequence[int] | None) -> list[Part]:
-    """What there is to choose from, the most likely first."""
-    parts: list[Part] = []
-    if len(noted := marked(recording.columns)):
-        parts.append(Part("marked", "what you marked", noted))
-    if entry is not None:
-        numbers = exchange(recording, entry.number)
-        parts.append(Part("exchange", f"{name_of(entry)}, with all that belongs to it", numbers))
-    if filtered is not None and len(filtered):
-        parts.append(Part("filtered", "what the query shows", filtered))
-    if len(recording):
-        parts.append(Part("everything", "", range(recording.first_number, recording.total + 1)))
-    return parts
-
-
-class Export(Dialog[None]):
-    """Writes a file, or sends spans; stays until that is done.
+    """What there is to choose from, the most likely first.
 
     Args:
         entry: the one under the cursor.
         filtered: what a query shows; None without one.
     """
+    parts = [
+        Part("marked", "what is marked", marked(recording.columns)),
+        Part("filtered", "what the query shows", filtered or ()),
+        Part("everything", "the whole trace", range(recording.first_number, recording.total + 1)),
+    ]
+    if entry is not None:
+        parts.insert(1, Part("exchange", f"this exchange: {name_of(entry)}", exchange(recording, entry.number)))
+    return [part for part in parts if part.numbers]
+
+
+class Export(Dialog[None]):
+    """Writes a file, or sends spans; stays until that is done."""
 
     DEFAULT_CSS = """
     Export {
         & .label { color: $quiet; margin-top: 1; }
-        & #part { width: 1fr; border: none; background: $surface; padding: 0; }
-        & #note { margin-top: 1; &.-wrong { color: $state-failed; } }
+        & RadioSet { width: 1fr; border: none; background: $surface; padding: 0; }
+        & #note { margin-top: 1; }
     }
     """
     choices = (Choice("write", "Export", "primary"), Choice("back", "Cancel"))
@@ -74,98 +65,88 @@ class Export(Dialog[None]):
     last_places: ClassVar[dict[bool, str]] = {False: "", True: "http://localhost:4318"}
     """The folder, and the address of a collector, that were named last."""
 
-    def __init__(self, recording: Recording, entry: WireMessage | None, filtered: Sequence[int] | None) -> None:
+    def __init__(self, recording: Recording, parts: Sequence[Part]) -> None:
         super().__init__()
         self._recording = recording
-        self._parts = parts_of(recording, entry, filtered)
-        self._doing: asyncio.Task[None] | None = None
+        self._parts = parts
 
     def heading(self) -> str:
         return "Export the trace"
 
     def body(self) -> Iterable[Widget]:
         formats = [*((f"{one.name}: {one.words}", one.name) for one in FORMATS.values()), (_SPANS, _COLLECTOR)]
-        buttons = (RadioButton(part.label, value=not at) for at, part in enumerate(self._parts))
-        yield RadioSet(*buttons, id="part")
+        labels = (
+            Content.assemble(part.about.capitalize(), (f"  {units.plural(len(part.numbers), 'message')}", "$quiet"))
+            for part in self._parts
+        )
+        yield RadioSet(*(RadioButton(label, value=not at) for at, label in enumerate(labels)))
         yield Static("Format", classes="label")
-        yield Select(formats, value=self.last_format, allow_blank=False, id="format", compact=True)
+        yield Select(formats, value=self.last_format, allow_blank=False, compact=True)
         yield Static("Folder", classes="label", id="where")
-        yield Input(compact=True, id="place")
+        yield Input(compact=True)
         yield Static(id="note", markup=False)
 
     @property
     def _sends(self) -> bool:
         """Whether it goes to a collector, and not into a file."""
-        return self.query_one("#format", Select).value == _COLLECTOR
+        return self.query_one(Select).value == _COLLECTOR
 
     @on(Select.Changed)
     def _place(self) -> None:
         """Whether a folder or an address is asked for; what was typed for the other one is kept."""
         where = f"Address of the collector; without a path spans go to {PATH}" if self._sends else "Folder"
         self.query_one("#where", Static).update(Content(where))
-        self.query_one("#place", Input).value = self.last_places[self._sends] or _here()
+        self.query_one(Input).value = self.last_places[self._sends] or _here()
 
     @on(Input.Submitted)
-    async def action_write(self) -> None:
-        if self._doing is not None:
-            return
-        chosen = self.query_one("#part", RadioSet).pressed_index
-        if not 0 <= chosen < len(self._parts):
-            self._say("There is nothing to export yet.", wrong=True)
-            return
-        place = self.last_places[self._sends] = self.query_one("#place", Input).value
-        type(self).last_format = str(self.query_one("#format", Select).value)
-        part = self._parts[chosen]
-        self._doing = asyncio.ensure_future(self._write(part, place))
+    def action_write(self) -> None:
+        self.last_places[self._sends] = self.query_one(Input).value
+        type(self).last_format = str(self.query_one(Select).value)
+        if part := self._parts[self.query_one(RadioSet).pressed_index]:
+            self.query_one("#write", Button).disabled = True
+            self.run_worker(self._write(part), group="export", exclusive=True)
 
-    async def _write(self, part: Part, place: str) -> None:
+    async def _write(self, part: Part) -> None:
         try:
-            done = await (self._send(part, place) if self._sends else self._save(part, place))
-        except StudioError as error:
-            self._say(f"{error.message} {error.hint}", wrong=True)
-        except OSError as error:
-            self._say(f"Not exported: {error.strerror or error}.", wrong=True)
+            done = await (self._send(part) if self._sends else self._save(part))
+        except (StudioError, OSError) as error:
+            text = f"{error.message} {error.hint}" if isinstance(error, StudioError) else str(error)
+            self._say(text, "$state-failed")
         else:
-            if self.is_attached:
-                self.app.say(done)
-                self.dismiss(None)
+            self.app.say(done)
+            self.dismiss(None)
         finally:
-            self._doing = None
+            if self.is_attached:
+                self.query_one("#write", Button).disabled = False
 
-    async def _save(self, part: Part, folder: str) -> str:
+    async def _save(self, part: Part) -> str:
         kind, redactor = self.last_format, self.app.studio.redactor
-        path = await asyncio.to_thread(new_file, folder, part.name, FORMATS[kind].ending)
-        title = f"A trace: {part.about or part.name}"
+        path = await asyncio.to_thread(new_file, self.last_places[False], part.name, FORMATS[kind].ending)
+        title = f"A trace: {part.about}"
         written = await export(self._recording, part.numbers, kind, path, redactor, title=title, told=self._told)
         size = (await asyncio.to_thread(path.stat)).st_size
         return f"Wrote {units.plural(written.entries, 'message')}, {units.size(size)}, to {path}."
 
-    async def _send(self, part: Part, address: str) -> str:
-        sent = await send(self._recording, part.numbers, address, self.app.studio.redactor, told=self._told)
+    async def _send(self, part: Part) -> str:
+        studio, address = self.app.studio, self.last_places[True]
+        sent = await send(self._recording, part.numbers, address, studio.redactor, told=self._told)
         left = f" It rejected {sent.rejected:,} of them. {sent.message}" if sent.rejected else ""
         return f"Sent {units.plural(sent.spans, 'span')} to the collector.{left}"
 
     def _told(self, done: int, total: int) -> None:
-        self._say(f"{done:,} of {total:,} messages")
+        self._say(f"{done:,} of {total:,} messages", "$quiet")
 
-    def _say(self, text: str, *, wrong: bool = False) -> None:
+    def _say(self, text: str, look: str) -> None:
         if self.is_attached:
-            note = self.query_one("#note", Static)
-            note.set_class(wrong, "-wrong")
-            note.update(Content(safe(text.strip(), 500)))
-
-    def on_unmount(self) -> None:
-        """What is not finished leaves nothing behind."""
-        if self._doing is not None:
-            self._doing.cancel()
+            self.query_one("#note", Static).update(Content.styled(safe(text.strip(), 500), look))
 
     def action_back(self) -> None:
         """Stop, or leave."""
-        if self._doing is None:
-            self.dismiss(None)
+        if self.workers.cancel_group(self, "export"):
+            sent = "what was sent is sent" if self._sends else "nothing was written"
+            self._say(f"Stopped; {sent}.", "$state-failed")
         else:
-            self._doing.cancel()
-            self._say("Stopped; what was sent is sent." if self._sends else "Stopped; nothing was written.", wrong=True)
+            self.dismiss(None)
 
 
 def _here() -> str:

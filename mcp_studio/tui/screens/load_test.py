@@ -11,9 +11,8 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Input, ProgressBar, Static
-from textual.worker import Worker
 
-from mcp_studio.call.call import Call
+from mcp_studio.call.call import Call, Denied
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, past_of_load
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.jsontext import Json, pretty
@@ -38,11 +37,10 @@ class LoadTest(Dialog[None]):
 
     DEFAULT_CSS = """
     LoadTest {
-        & #numbers { height: 1; }
-        & #numbers Input { width: 14; background: $boost; }
+        & Horizontal#numbers { height: 1; }
+        & Input { width: 14; background: $boost; margin-right: 4; }
         & #numbers Static { width: auto; margin-right: 1; }
-        & #numbers #at-once-label { margin-left: 4; }
-        & #note { color: $quiet; margin-top: 1; &.-wrong { color: $state-failed; } }
+        & #note { margin-top: 1; }
         & ProgressBar { margin-top: 1; display: none; & Bar { width: 1fr; } }
     }
     """
@@ -58,7 +56,6 @@ class LoadTest(Dialog[None]):
         self._begin = begin
         self._value = value
         self._secrets = secrets
-        self._worker: Worker[None] | None = None
         self.load: Load | None = None
         """What runs, or ran last."""
 
@@ -68,7 +65,7 @@ class LoadTest(Dialog[None]):
     def body(self) -> Iterable[Widget]:
         yield Horizontal(
             Static("Calls"), Input(self.last[0], id="total", type="integer", max_length=9, compact=True),
-            Static("At once", id="at-once-label"),
+            Static("At once"),
             Input(self.last[1], id="at-once", type="integer", max_length=5, compact=True),
             id="numbers",
         )  # fmt: skip
@@ -84,45 +81,47 @@ class LoadTest(Dialog[None]):
 
     @on(Input.Submitted)
     def action_start(self) -> None:
-        if self._worker is not None and self._worker.is_running:
-            return
         typed = (self.query_one("#total", Input).value, self.query_one("#at-once", Input).value)
-        total, at_once = _number(typed[0], MOST), _number(typed[1], MOST_AT_ONCE)
-        if total is None or at_once is None:
-            self._say(f"Calls must be from 1 to {MOST:,}, at once from 1 to {MOST_AT_ONCE:,}.", wrong=True)
+        total, at_once = (int(text) if text.isdecimal() else 0 for text in typed)
+        if not (0 < total <= MOST and 0 < at_once <= MOST_AT_ONCE):
+            self._say(f"Calls must be from 1 to {MOST:,}, at once from 1 to {MOST_AT_ONCE:,}.", "$state-failed")
             return
         type(self).last = typed
-        self._worker = self.run_worker(self._run(total, at_once))
+        self.query_one("#start", Button).disabled = True
+        self.query_one("#back").focus()
+        self.run_worker(self._run(total, at_once))
 
     async def _run(self, total: int, at_once: int) -> None:
-        studio, ref = self.app.studio, self._ref
-        if ref.kind == "tool":
-            denied = await consent(
-                studio.inbox.ask, ref, studio.catalog.find(ref), self._value, total, at_once,
-                trusted=studio.manager.config(ref.server).trust, rules=studio.config.settings.policy,
-            )  # fmt: skip
+        try:
+            denied = await self._consent(total, at_once)
             if denied is not None:
-                self._say(f"Not started: {denied.rule}.", wrong=True)
+                self._say(f"Not started: {denied.rule}.", "$state-failed")
                 return
-        self._say("")
-        began, load = time.time(), Load(self._begin, total, at_once)
-        self.load = load
-        self._close_inputs(True)
+            self._say("", "")
+            await self._load_test(Load(self._begin, total, at_once))
+        finally:
+            if self.is_attached:
+                self.query_one("#start", Button).disabled = False
+                self.query_one("#back", Button).label = "Close"
+                self._show()
+
+    async def _consent(self, total: int, at_once: int) -> Denied | None:
+        studio, ref = self.app.studio, self._ref
+        if ref.kind != "tool":
+            return None
+        return await consent(
+            studio.inbox.ask, ref, studio.catalog.find(ref), self._value, total, at_once,
+            trusted=studio.manager.config(ref.server).trust, rules=studio.config.settings.policy,
+        )  # fmt: skip
+
+    async def _load_test(self, load: Load) -> None:
+        began, self.load = time.time(), load
+        self.query_one("#back", Button).label = "Stop"
         try:
             await load.run()
         finally:
-            value = None if ref.kind == "resource" else self._value
-            studio.memory.history.put(past_of_load(load, ref, value, began, "studio"), self._secrets)
-            if self.is_attached:
-                self._close_inputs(False)
-                self._show()
-
-    def _close_inputs(self, closed: bool) -> None:
-        for field in self.query("#numbers Input"):
-            field.disabled = closed
-        self.query_one("#back", Button).label = "Stop" if closed else "Close"
-        self.query_one("#start", Button).disabled = closed
-        self.query_one("#back" if closed else "#start").focus()
+            value = None if self._ref.kind == "resource" else self._value
+            self.app.studio.memory.history.put(past_of_load(load, self._ref, value, began, "studio"), self._secrets)
 
     # What is shown
 
@@ -135,10 +134,8 @@ class LoadTest(Dialog[None]):
         figures = self.query_one("#figures", Static)
         figures.update(figures_of(self.load, max(20, figures.size.width), max(6, self.app.size.height - 16)))
 
-    def _say(self, text: str, *, wrong: bool = False) -> None:
-        note = self.query_one("#note", Static)
-        note.set_class(wrong, "-wrong")
-        note.update(Content(safe(text, 300)))
+    def _say(self, text: str, look: str) -> None:
+        self.query_one("#note", Static).update(Content.styled(safe(text, 300), look))
 
     def action_copy(self) -> None:
         """Copy the figures as JSON."""
@@ -153,11 +150,6 @@ class LoadTest(Dialog[None]):
             self.load.stop()
         else:
             self.dismiss(None)
-
-
-def _number(text: str, most: int) -> int | None:
-    text = text.strip()
-    return int(text) if text.isascii() and text.isdigit() and 0 < int(text) <= most else None
 
 
 def figures_of(load: Load, width: int, height: int) -> Content:

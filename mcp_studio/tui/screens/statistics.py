@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from rich.text import Text
 from textual import getters, on
-from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import DataTable, Sparkline, Static, Tab, Tabs
@@ -25,32 +25,26 @@ from mcp_studio.tui.views.line import cut
 
 _PAUSE, _SOON = 1.0, 0.02
 """Seconds between two looks at what is new, and while there is much that was not looked at yet."""
-_REST = 10
-"""Times as long as filling it took, it is not filled again because something came."""
-_GROUPED = 2_000
-"""Newest errors that are read for what they say."""
 _MOST = 500
 """Rows that are shown; sorting says which."""
-_SAID = 6
 _BAD = 0.05
 """The share of errors from which on it is told in the colour of errors, below it in that of warnings."""
 _NAME = 34
+"""Cells of the column of names."""
 
 
-class View(NamedTuple):
-    """What figures depend on besides their tally."""
+class Span(NamedTuple):
+    """The time that figures are of, in seconds since the epoch."""
 
     start: int
-    """Where the line over time begins, in seconds since the epoch."""
+    until: float
     now: float | None
     """The moment of a live trace; None for a past one, whose rates are those of its whole time."""
-    until: float
 
 
 class StatRow(NamedTuple):
     """One row with figures."""
 
-    key: Hashable
     name: str
     """Safe to draw."""
     tally: Tally
@@ -63,13 +57,13 @@ class Column(NamedTuple):
 
     title: str
     width: int
-    value: Callable[[Tally, View], float]
+    value: Callable[[Tally, Span], float | None]
     """What it sorts by; the largest comes first."""
-    text: Callable[[Tally, View], str]
+    text: Callable[[Tally, Span], str]
 
 
 def _ms(title: str, value: Callable[[Tally], float | None]) -> Column:
-    return Column(title, 7, lambda tally, _: value(tally) or 0.0, lambda tally, _: brief(value(tally)))
+    return Column(title, 7, lambda tally, _: value(tally), lambda tally, _: brief(value(tally)))
 
 
 COLUMNS = (
@@ -79,12 +73,13 @@ COLUMNS = (
     _ms("p95", lambda tally: tally.p95),
     _ms("p99", lambda tally: tally.p99),
     _ms("Max", lambda tally: tally.most),
-    Column("/s", 7, lambda tally, view: tally.rate(view.start, view.now), lambda tally, view: _rate(tally, view)),
+    Column("/s", 7, lambda tally, span: tally.rate(span.start, span.now), lambda tally, span: _rate(tally, span)),
     Column("In", 8, lambda tally, _: tally.bytes_in, lambda tally, _: units.size(tally.bytes_in)),
     Column("Out", 8, lambda tally, _: tally.bytes_out, lambda tally, _: units.size(tally.bytes_out)),
     Column("Last", 8, lambda tally, _: tally.last, lambda tally, _: _clock(tally.last)),
 )
 """The columns behind the name."""
+TITLES = ("Name", *(column.title for column in COLUMNS))
 
 
 def errors_text(tally: Tally) -> str:
@@ -95,8 +90,8 @@ def errors_text(tally: Tally) -> str:
     return f"{share:.0f}%" if share >= 9.5 else f"{share:.1f}%" if tally.count >= 100 else f"{tally.errors:,}"
 
 
-def _rate(tally: Tally, view: View) -> str:
-    rate = tally.rate(view.start, view.now)
+def _rate(tally: Tally, span: Span) -> str:
+    rate = tally.rate(span.start, span.now)
     return glyphs().dash if rate < 0.005 else f"{rate:.2f}" if rate < 9.995 else f"{rate:,.0f}"
 
 
@@ -109,23 +104,18 @@ def rows_of(numbers: Numbers, tab: str) -> list[StatRow]:
     """The rows of a tab."""
     several, signs = len(numbers.servers) > 1, glyphs()
 
-    def server(name: str, between: str) -> str:
-        return f"{safe(name, 40)}{between}" if several else ""
+    def name(server: str, text: str) -> str:
+        return f"{safe(server, 40)}  {safe(text, 120)}" if several else safe(text, 120)
 
     if tab == "servers":
-        return [StatRow(name, safe(name, 60), tally, query(server=name)) for name, tally in numbers.servers.items()]
+        return [StatRow(safe(one, 60), tally, query(server=one)) for one, tally in numbers.servers.items()]
     if tab == "methods":
         return [
-            StatRow(key, f"{server(key.server, '  ')}{sign}{safe(key.method, 80)}", tally,
-                    query(server=key.server, method=key.method))
-            for key, tally in numbers.methods.items()
-            for sign in (f"{signs.received} " if key.theirs else f"{signs.dot} " if key.notice else "",)
-        ]  # fmt: skip
-    return [
-        StatRow(key, f"{server(key.server, '  ' if key.method == 'resources/read' else '.')}{safe(key.target, 120)}",
-                tally, query_of(*key))
-        for key, tally in numbers.targets.items()
-    ]  # fmt: skip
+            StatRow(name(one.server, sign + one.method), tally, query(server=one.server, method=one.method))
+            for one, tally in numbers.methods.items()
+            for sign in (f"{signs.received} " if one.theirs else f"{signs.dot} " if one.notice else "",)
+        ]
+    return [StatRow(name(one.server, one.target), tally, query_of(*one)) for one, tally in numbers.targets.items()]
 
 
 def query_of(server: str, method: str, target: str) -> str:
@@ -138,59 +128,18 @@ def query_of(server: str, method: str, target: str) -> str:
 
 def query(**wanted: str) -> str:
     """A query of the trace; names are quoted, so that they are no parts of longer ones. `OTHER` is no name."""
-    escaped = {key: text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for key, text in wanted.items()}
-    return " ".join(f'{key}:"{escaped[key]}"' for key, text in wanted.items() if text != OTHER)
+    return " ".join(f'{key}:"{_escaped(text)}"' for key, text in wanted.items() if text != OTHER)
 
 
-def ordered(rows: Sequence[StatRow], sort: str, backward: bool, view: View) -> list[StatRow]:
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def ordered(rows: Iterable[StatRow], sort: str, backward: bool, span: Span) -> list[StatRow]:
     """Rows sorted: names from a to z, figures from the largest on; `backward` the other way."""
     named = sorted(rows, key=lambda row: row.name.casefold(), reverse=backward and sort == "Name")
     column = next((one for one in COLUMNS if one.title == sort), None)
-    return sorted(named, key=lambda row: column.value(row.tally, view), reverse=not backward) if column else named
-
-
-class RowDetail(Vertical):
-    """Everything about one row: its figures, its use over time, the histogram of its times, what its errors say."""
-
-    DEFAULT_CSS = """
-    RowDetail {
-        height: 40%; min-height: 7; border-top: solid $panel; padding: 0 1;
-        & > #facts { height: auto; }
-        & > Sparkline { height: 1; margin: 0 0 1 0; }
-        & #times, & #said { width: 1fr; height: 1fr; }
-    }
-    """
-
-    def compose(self) -> ComposeResult:
-        yield Static(id="facts", markup=False)
-        yield Sparkline([], id="over-time")
-        with Horizontal():
-            yield Static(id="times", markup=False)
-            yield Static(id="said", markup=False)
-
-    def show(self, row: StatRow | None, view: View, errors: Sequence[ErrorGroup]) -> None:
-        """Show a row of figures."""
-        times, said = self.query_one("#times", Static), self.query_one("#said", Static)
-        self.query_one("#facts", Static).update(facts(row) if row else Content())
-        bars = row.tally.series.shape(view.start, view.until, max(1, self.size.width - 2)) if row else []
-        self.query_one("#over-time", Sparkline).data = [float(bar) for bar in bars]
-        room = max(1, times.size.height)
-        times.update(histogram(row.tally.durations, times.size.width - 2, room) if row else Content())
-        lines = (
-            Content.assemble((f"{one.times:,}x ", "$state-failed"), cut(safe(one.text, 400), said.size.width - 8))
-            for one in errors[:_SAID]
-        )
-        said.update(Content("\n").join(lines))
-
-    def show_error(self, group: ErrorGroup) -> None:
-        """Show a group of errors."""
-        at = time.strftime("%d %b %H:%M:%S", time.localtime(group.at))
-        about = f"{safe(group.server, 60)} {safe(group.method, 80)} {safe(group.target, 120)}"
-        newest = f"{units.plural(group.times, 'time')}, the newest {at}, message {group.newest:,} of the trace"
-        self.query_one("#facts", Static).update(Content.assemble((about, "bold"), f"\n{newest}"))
-        self.query_one("#over-time", Sparkline).data = []
-        self.query_one("#times", Static).update(Content(safe(group.text, 1_000)))
-        self.query_one("#said", Static).update(Content())
+    return sorted(named, key=lambda row: column.value(row.tally, span) or 0, reverse=not backward) if column else named
 
 
 def facts(row: StatRow) -> Content:
@@ -219,172 +168,137 @@ class Statistics(Dialog[str]):
     """
 
     DEFAULT_CLASSES = "-large"
-    DEFAULT_CSS = "Statistics DataTable { height: 1fr; background: $surface; }"
+    DEFAULT_CSS = """
+    Statistics {
+        & DataTable { height: 1fr; background: $surface; }
+        & #facts { height: auto; min-height: 3; margin-top: 1; }
+        & Sparkline { height: 1; margin: 0 0 1 0; }
+        & Horizontal#detail { height: 35%; min-height: 4; }
+        & #times, & #said { width: 1fr; height: 1fr; }
+    }
+    """
     choices = (
         Choice("open", "Show in the trace", "primary"), Choice("sort", "Sort by next column"), Choice("copy", "Copy"),
         Choice("back", "Close"),
     )  # fmt: skip
-    table = getters.query_one(DataTable[Content])
-    tabs = getters.query_one(Tabs)
-    detail = getters.query_one(RowDetail)
+    table = getters.query_one(DataTable)
 
     def __init__(self, recording: Recording, *, live: bool) -> None:
         super().__init__()
         self._numbers = Numbers(recording)
         self._live = live
         self._errors = Errors(recording)
-        self._rows: dict[str, StatRow | ErrorGroup] = {}
-        self._groups: list[ErrorGroup] = []
+        self._rows: list[StatRow] = []
         self._sort, self._backward = "Count", False
         self._stamp = -1
-        self._rest_until = 0.0
-        self._read_for: object = None
+        self._read: object = None
 
     def heading(self) -> str:
-        return "Statistics"
+        behind = self._numbers.behind
+        return f"Statistics · {behind:,} more messages to count" if behind else "Statistics"
 
-    def body(self) -> tuple[Widget, ...]:
-        names = ("calls", "methods", "servers", "errors")
-        return Tabs(*(Tab(name.capitalize(), id=name) for name in names)), DataTable(cursor_type="row"), RowDetail()
+    def body(self) -> Iterable[Widget]:
+        yield Tabs(*(Tab(name.capitalize(), id=name) for name in ("calls", "methods", "servers")))
+        yield DataTable(cursor_type="row")
+        yield Static(id="facts", markup=False)
+        yield Sparkline()
+        yield Horizontal(Static(id="times", markup=False), Static(id="said", markup=False), id="detail")
 
     def on_mount(self) -> None:
+        for column in (None, *COLUMNS):
+            self.table.add_column(f"{column.title:>{column.width}}" if column else "Name", key=column and column.title)
         self._look()
         self.table.focus()
 
     @property
-    def _tab(self) -> str:
-        return self.tabs.active or "calls"
-
-    @property
-    def _view(self) -> View:
+    def _span(self) -> Span:
         numbers, now = self._numbers, time.time()
-        return View(numbers.start, now, now) if self._live else View(numbers.start, None, numbers.until)
+        return Span(numbers.start, now, now) if self._live else Span(numbers.start, numbers.until, None)
 
     # Filling
 
     def _look(self) -> None:
-        """Count what is new; draw it, unless drawing it took long."""
+        """Count what is new, and draw it."""
         caught_up = self._numbers.look()
-        now = time.monotonic()
-        if now >= self._rest_until and self._stamp != self._numbers.revision:
+        if caught_up and self._stamp != self._numbers.revision:
             self._stamp = self._numbers.revision
             self._fill()
-            self._rest_until = time.monotonic() + (time.monotonic() - now) * _REST
-        behind = f" · {self._numbers.behind:,} more to count" if self._numbers.behind else ""
-        self.retitle(f"Statistics{behind}")
+        self.retitle(self.heading())
         self.set_timer(_PAUSE if caught_up else _SOON, self._look)
 
     @on(Tabs.TabActivated)
-    def _turned(self) -> None:
-        self._fill()
-
     def _fill(self) -> None:
-        numbers, errors = self._numbers, sum(tally.errors for tally in self._numbers.methods.values())
-        counts = {"servers": len(numbers.servers), "methods": len(numbers.methods), "calls": len(numbers.targets)}
-        for name, count in {**counts, "errors": errors}.items():
+        """Show the rows of the tab; the cursor stays on the row that it was on."""
+        numbers, table, before = self._numbers, self.table, self._row and self._row.query
+        counts = {"calls": len(numbers.targets), "methods": len(numbers.methods), "servers": len(numbers.servers)}
+        for name, count in counts.items():
             self.query_one(f"#{name}", Tab).label = Content(f"{name.capitalize()} {count or ''}".rstrip())
-        if self._tab == "errors":
-            newest = sorted({number for tally in numbers.methods.values() for number in tally.wrong})[-_GROUPED:]
-            self._read(newest)
-            self._put(("Times", "What it says", "Server", "Where"), {_key(one): one for one in self._groups})
-        else:
-            rows = ordered(rows_of(numbers, self._tab), self._sort, self._backward, self._view)[:_MOST]
-            titles = [f"{one.title:>{one.width}}" for one in COLUMNS]
-            self._put(("Name", *titles), {repr(row.key): row for row in rows})
-
-    def _put(self, titles: Sequence[str], rows: dict[str, StatRow | ErrorGroup]) -> None:
-        """Show rows; the cursor stays on the row that it was on."""
-        table, before = self.table, self._key_here()
-        labels = [self._label(title) for title in titles]
-        if [str(column.label) for column in table.ordered_columns] != [label.plain for label in labels]:
-            table.clear(columns=True)
-            for title, label in zip(titles, labels, strict=True):
-                table.add_column(label.plain, key=title.strip())
+        tab, span = self.query_one(Tabs).active or "calls", self._span
+        self._rows = ordered(rows_of(numbers, tab), self._sort, self._backward, span)[:_MOST]
         table.clear()
-        self._rows = rows
-        for key, row in rows.items():
-            table.add_row(*self._cells(row), key=key)
-        if before in rows:
-            table.move_cursor(row=table.get_row_index(before), animate=False)
+        for row in self._rows:
+            table.add_row(*self._cells(row, span))
+        place = next((at for at, row in enumerate(self._rows) if row.query == before), 0)
+        table.move_cursor(row=place, animate=False)
         self._tell()
 
-    def _label(self, title: str) -> Content:
-        arrow = "^" if self._backward != (self._sort == "Name") else "v"
-        return Content(f"{title} {arrow}" if title.strip() == self._sort else title)
+    def _cells(self, row: StatRow, span: Span) -> list[Text]:
+        """A name, and figures; the table takes no styles by the names of the theme."""
+        wrong = self.app.theme_variables["text-error" if row.tally.error_rate >= _BAD else "text-warning"]
+        texts = (f"{one.text(row.tally, span):>{one.width}}" for one in COLUMNS)
+        figures = (Text(text, wrong * (one.title == "Errors")) for one, text in zip(COLUMNS, texts, strict=True))
+        return [Text(f"{cut(row.name, _NAME):<{_NAME}}"), *figures]
 
-    def _cells(self, row: StatRow | ErrorGroup) -> list[Content]:
-        if isinstance(row, ErrorGroup):
-            where = safe(row.target or row.method, 80)
-            text = cut(safe(row.text, 300), max(30, self.size.width - 60))
-            return [Content.styled(f"{row.times:>7,}", "$state-failed"), *map(Content, (text, row.server, where))]
-        view, tally = self._view, row.tally
-        cells = [Content(f"{cut(row.name, _NAME):<{_NAME}}")]
-        for column in COLUMNS:
-            text = f"{column.text(tally, view):>{column.width}}"
-            wrong = "$state-failed" if tally.error_rate >= _BAD else "$state-busy"
-            cells.append(Content.styled(text, wrong if column.title == "Errors" else ""))
-        return cells
-
-    def _read(self, numbers: Sequence[int]) -> None:
-        """Have errors read for what they say, where there are others than before."""
-        if (asked := (self._tab, tuple(numbers))) != self._read_for:
-            self._read_for = asked
-            self.run_worker(self._read_errors(numbers), group="errors", exclusive=True)
-
-    async def _read_errors(self, numbers: Sequence[int]) -> None:
-        self._groups = await self._errors.top(numbers)
-        if self._tab == "errors":
-            self._fill()
-        else:
-            self._tell()
-
-    # The row under the cursor
-
-    def _key_here(self) -> str:
-        if not self.table.row_count:
-            return ""
-        return self.table.coordinate_to_cell_key(self.table.cursor_coordinate).row_key.value or ""
+    @property
+    def _row(self) -> StatRow | None:
+        """The row under the cursor."""
+        place = self.table.cursor_row
+        return self._rows[place] if place < len(self._rows) else None
 
     @on(DataTable.RowHighlighted)
     def _tell(self) -> None:
-        row = self._rows.get(self._key_here())
-        if isinstance(row, ErrorGroup):
-            self.detail.show_error(row)
+        """Show the use over time, the times, and what the errors say, of the row under the cursor."""
+        row, times, span = self._row, self.query_one("#times", Static), self._span
+        self.query_one("#facts", Static).update(facts(row) if row else Content("Nothing has been asked yet."))
+        if row is None:
             return
-        if row is not None:
-            self._read(list(row.tally.wrong))
-        self.detail.show(row, self._view, self._groups if row is not None and row.tally.errors else ())
+        bars = row.tally.series.shape(span.start, span.until, max(1, self.table.size.width))
+        self.query_one(Sparkline).data = [float(bar) for bar in bars]
+        times.update(histogram(row.tally.durations, times.size.width - 2, max(1, times.size.height)))
+        if (read := (row.query, row.tally.errors)) != self._read:
+            self._read = read
+            self.run_worker(self._read_errors(list(row.tally.wrong)), group="errors", exclusive=True)
+
+    async def _read_errors(self, numbers: Sequence[int]) -> None:
+        said = self.query_one("#said", Static)
+        said.update(Content("\n").join(_error(one, said.size.width) for one in await self._errors.top(numbers)))
+
+    # What the person does
 
     @on(DataTable.RowSelected)
     def action_open(self) -> None:
         """Show its messages in the trace."""
-        row = self._rows.get(self._key_here())
-        if isinstance(row, ErrorGroup):
-            self.dismiss(f"{query_of(row.server, row.method, row.target)} status:error")
-        elif row is not None:
-            self.dismiss(row.query)
+        if self._row is not None:
+            self.dismiss(self._row.query)
 
     @on(DataTable.HeaderSelected)
     def _sort_by(self, event: DataTable.HeaderSelected) -> None:
         """Sort by a column; by the same again, the other way round."""
-        title = event.column_key.value or ""
-        if self._tab != "errors":
-            self._backward = title == self._sort and not self._backward
-            self._sort = title
-            self._fill()
+        title = TITLES[event.column_index]
+        self._backward = title == self._sort and not self._backward
+        self._sort = title
+        self._fill()
 
     def action_sort(self) -> None:
-        """Sort by the next column."""
-        titles = ["Name", *(column.title for column in COLUMNS)]
-        self._sort, self._backward = titles[(titles.index(self._sort) + 1) % len(titles)], False
+        self._sort, self._backward = TITLES[(TITLES.index(self._sort) + 1) % len(TITLES)], False
+        self.app.say(f"Sorted by {self._sort}.")
         self._fill()
 
     def action_copy(self) -> None:
         """Copy the table, divided by tabs."""
-        lines = ["\t".join(str(column.label).strip() for column in self.table.ordered_columns)]
-        lines += ["\t".join(cell.plain.strip() for cell in self._cells(row)) for row in self._rows.values()]
-        self.app.copy("\n".join(lines))
+        lines = ["\t".join(cell.plain.strip() for cell in self._cells(row, self._span)) for row in self._rows]
+        self.app.copy("\n".join(("\t".join(TITLES), *lines)))
 
 
-def _key(group: ErrorGroup) -> str:
-    return repr((group.server, group.method, group.target, group.text))
+def _error(group: ErrorGroup, width: int) -> Content:
+    return Content.assemble((f"{group.times:,}x ", "$state-failed"), cut(safe(group.text, 400), max(20, width - 8)))

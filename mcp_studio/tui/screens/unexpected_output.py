@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
 
-from textual import getters, on
-from textual.content import Content
+from textual import getters
 from textual.widget import Widget
-from textual.widgets import Static
 
 from mcp_studio.present import stray, units
 from mcp_studio.safetext import safe
@@ -17,24 +14,14 @@ from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.trace.postmortem import command_of
 from mcp_studio.tui.screens.comment import name_of
 from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, cut, fit
+from mcp_studio.tui.views.text_view import TextView
 from mcp_studio.tui.views.trace_row import clock
-from mcp_studio.tui.views.virtual_list import VirtualList
 
-_EVERY = 0.5
 _MOST = 500
-"""Lines that are listed."""
-_SORT = 16
+"""Lines that are shown."""
 _NONE = "Nothing: every line on its standard output was a message."
-
-
-class Row(NamedTuple):
-    """A line, or the message before or after some lines."""
-
-    place: Literal["before", "line", "after"]
-    entry: WireMessage | None
-    sort: stray.Sort = "text"
 
 
 class UnexpectedOutput(Dialog[int]):
@@ -45,82 +32,46 @@ class UnexpectedOutput(Dialog[int]):
     """
 
     DEFAULT_CLASSES = "-large"
-    DEFAULT_CSS = """
-    UnexpectedOutput {
-        & VirtualList { height: 1fr; }
-        & #about { height: auto; min-height: 3; margin-top: 1; color: $quiet; }
-    }
-    """
     choices = (
-        Choice("show_trace", "Show in the trace", "primary"), Choice("copy", "Copy all"), Choice("back", "Close"),
+        Choice("show_trace", "Show in the trace", "primary"), Choice("copy", "Copy"), Choice("back", "Close"),
     )  # fmt: skip
-    rows: getters.query_one[VirtualList[Row]] = getters.query_one(VirtualList)
+    text = getters.query_one(TextView)
 
     def __init__(self, server: str, recording: Recording | None = None) -> None:
         super().__init__()
         self._server = server
-        self._given = recording
-        self._total = -1
-
-    @property
-    def _recording(self) -> Recording:
-        return self._given or self.app.studio.trace
+        self._recording = recording or self.app.studio.trace
+        self._here = recording is None
+        self._bursts = stray.bursts(self._recording, server, most=_MOST)
 
     def heading(self) -> str:
-        return f"Unexpected output: {self._server}"
+        count = sum(len(burst.lines) for burst in self._bursts)
+        newest = f"the newest {_MOST} lines" if count >= _MOST else units.plural(count, "line")
+        return f"Unexpected output: {self._server} · {newest} on stdout"
 
     def body(self) -> Iterable[Widget]:
-        yield VirtualList[Row](self._draw, key=lambda row: (row.place, row.entry and row.entry.number), empty=_NONE)
-        yield Static(id="about", markup=False)
+        yield Findable(TextView("\n".join(self._lines()), empty=_NONE))
 
     def on_mount(self) -> None:
-        self._look()
-        self.rows.focus()
-        self.set_interval(_EVERY, self._look)
+        self.text.focus()
 
-    def _look(self) -> None:
-        recording = self._recording
-        if recording.total == self._total:
-            return
-        self._total = recording.total
-        rows: list[Row] = []
-        bursts = stray.bursts(recording, self._server, most=_MOST)
-        for burst in bursts:
-            lines = (Row("line", one.entry, one.sort) for one in reversed(burst.lines))
-            rows += [Row("after", burst.after), *lines, Row("before", burst.before)]
-        count = sum(len(burst.lines) for burst in bursts)
-        self.rows.show(rows)
-        newest = f"the newest {_MOST} lines" if count >= _MOST else units.plural(count, "line")
-        self.retitle(f"Unexpected output: {self._server} · {newest} on stdout")
-        self._explain()
-
-    def _draw(self, row: Row, width: int, selected: bool) -> Line:
-        entry = row.entry
-        if row.place != "line":
-            text = "no message"
-            if entry is not None:
-                sign = glyphs().sent if entry.direction == "out" else glyphs().received
-                text = f"{clock(entry.time)} {sign} {name_of(entry)}, {units.size(entry.size)}"
-            return [(f"  {row.place:<6}  ", "dim"), (cut(text, width - 10), "dim")]
-        if entry is None:
-            return []
-        room = max(8, width - _SORT - 4)
-        sort = fit(stray.SORTS[row.sort], _SORT)
-        return [(f"{glyphs().bad} ", "bad"), (sort, "warn"), ("  ", ""), (cut(_text(entry, room * 4), room), "")]
-
-    @on(VirtualList.Highlighted)
-    def _explain(self) -> None:
-        """Say what the line under the cursor is, and how it comes about in the server's language."""
-        row, text = self.rows.row, Content("")
-        if row is not None and row.place == "line" and row.entry is not None:
-            said, line = stray.explain(row.sort, self._command()), _text(row.entry, 600)
-            text = Content.assemble((said, "$foreground"), f"\n{clock(row.entry.time)}  {line}")
-        self.query_one("#about", Static).update(text)
+    def _lines(self) -> Iterable[str]:
+        """How such lines come about in the server's language, then the lines, the newest first."""
+        command = self._command()
+        sorts: dict[stray.Sort, None] = {one.sort: None for burst in self._bursts for one in burst.lines}
+        for sort in sorts:
+            yield f"{glyphs().bad} {stray.SORTS[sort]}: {stray.explain(sort, command)}\n"
+        for burst in self._bursts:
+            yield _around("after", burst.after)
+            for one in reversed(burst.lines):
+                text = safe(stray.text_of(one.entry).decode("utf-8", "replace"), 2_000)
+                yield f"{clock(one.entry.time)} {glyphs().bad} {text}"
+            yield f"{_around('before', burst.before)}\n"
 
     def _command(self) -> Sequence[str]:
         """The words of the command that started the server."""
         manager = self.app.studio.manager
-        if self._given is None and self._server in manager.names():
+        if self._here and self._server in manager.names():
             config = manager.config(self._server)
             return (config.command, *config.args)
         line = command_of(self._recording, self._server)
@@ -129,17 +80,17 @@ class UnexpectedOutput(Dialog[int]):
         except ValueError:
             return line.split()
 
-    @on(VirtualList.Chosen)
     def action_show_trace(self) -> None:
-        """Go to the line in the trace."""
-        row = self.rows.row
-        self.dismiss(row.entry.number if row is not None and row.entry is not None else None)
+        """Go to the newest line in the trace."""
+        self.dismiss(self._bursts[0].lines[-1].entry.number if self._bursts else None)
 
     def action_copy(self) -> None:
-        """Copy all lines, the oldest first."""
-        lines = [row.entry for row in reversed(self.rows.rows) if row.place == "line" and row.entry is not None]
-        self.app.copy("\n".join(one.body.decode("utf-8", "replace") for one in lines))
+        self.text.copy()
 
 
-def _text(entry: WireMessage, most: int) -> str:
-    return safe(stray.text_of(entry)[:most].decode("utf-8", "replace"), most)
+def _around(place: str, entry: WireMessage | None) -> str:
+    """The message before or after some lines."""
+    if entry is None:
+        return f"  {place}: no message"
+    sign = glyphs().sent if entry.direction == "out" else glyphs().received
+    return f"  {place}: {clock(entry.time)} {sign} {name_of(entry)}, {units.size(entry.size)}"

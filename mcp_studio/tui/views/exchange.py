@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from textual import getters, on
 from textual.app import ComposeResult
@@ -19,65 +19,71 @@ from textual.widgets import ContentSwitcher, Static, Tab, Tabs
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.lint.rules import SEVERITIES, Finding, Severity
-from mcp_studio.trace.message import MARKED, SEVERITY, Columns, Recording, WireMessage
+from mcp_studio.trace.message import MARKED, Columns, Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.trace.tree import Node, request_of, tree
-from mcp_studio.tui.views import trace_row
+from mcp_studio.trace.tree import request_of, tree
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.line import Line
 from mcp_studio.tui.views.text_view import TextView
-from mcp_studio.tui.views.timeline import Drawing, Event, timeline, token_of
+from mcp_studio.tui.views.timeline import Drawing, Event, timeline
 from mcp_studio.tui.views.trace_row import clock, codes, rows_with
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 _AROUND = 5.0
 """Seconds before and after an exchange in which what its server printed is shown with it."""
-_NEAR = 4_000
-"""Entries before and after an exchange in which its HTTP heads stand."""
-_WIDEST = 500_000
-"""Entries that are looked through at most."""
-_MOST_PRINTED, _MOST_HEADS, _MOST_ASKED = 300, 40, 500
+_NEAR, _WIDEST = 4_000, 500_000
+"""Entries before and after an exchange in which its HTTP heads stand; entries that are looked through at most."""
+_MOST = 300
+"""HTTP heads, and lines, that are shown."""
 _EVERY = 0.5
 """Seconds between two looks whether something has come to the exchange."""
-_ASKED, _PRINTED, _HTTP = codes("request", direction="out"), codes("stderr", "stray", "note"), codes("http")
+_PRINTED, _HTTP = codes("stderr", "stray", "note"), codes("http")
 
 
 class Exchange(NamedTuple):
-    """One entry of a trace with all that belongs to it."""
+    """One entry of a trace with what belongs to it."""
 
-    title: str
-    """Method, target, server, how long and how it ended; safe."""
     request: WireMessage
     """The frame that asked; for an entry that is no answer and no request, the entry itself."""
     response: WireMessage | None
-    heads: tuple[int, ...]
-    """The numbers of the HTTP messages that belong to it."""
-    printed: tuple[int, ...]
-    """The numbers of what the server printed, and of lifecycle events, around that time."""
-    family: Node
-    """The whole tree of requests that it belongs to."""
-    comments: tuple[str, ...]
-    """What the person wrote on its messages; not made safe."""
+    heads: tuple[WireMessage, ...]
+    """The HTTP messages that belong to it."""
+    printed: tuple[WireMessage, ...]
+    """What the server printed, and lifecycle events, around that time."""
 
     @property
     def ends(self) -> tuple[WireMessage, ...]:
         """Request and response, as far as there are any."""
         return (self.request,) if self.response is None else (self.request, self.response)
 
+    @property
+    def findings(self) -> list[Finding]:
+        """What the lint says about its messages, the worst first."""
+        messages = {message.number: message for message in (*self.heads, *self.ends)}
+        found = (one for message in messages.values() for one in message.findings)
+        return sorted(found, key=lambda one: SEVERITIES.index(one.severity))
+
 
 def exchange_of(recording: Recording, entry: WireMessage) -> Exchange:
     """Gather the exchange that an entry belongs to; cheap, whatever the recording holds."""
     columns = recording.columns
     request, response = ends_of(recording, entry)
-    family = tree(recording, _caller(recording, request)) or Node(request.number, "root")
-    numbers = {entry.number, request.number, *([response.number] if response else [])}
-    comments = tuple(filter(None, map(recording.comment_on, sorted(numbers))))
-    flags = (columns.flags[number - columns.first] for number in numbers if number >= columns.first)
-    mark = f"{glyphs().marked} " if any(flag & MARKED for flag in flags) else ""
-    heads, printed = _heads(columns, request, response), _printed(columns, request, response)
-    return Exchange(mark + _title(columns, request, response), request, response, heads, printed, family, comments)
+    ends = (request, response or request)
+    first, last = (end.number - columns.first for end in ends)
+    wanted = {end.exchange for end in ends} - {0}
+    heads = rows_with(columns.kind, _HTTP, first - _NEAR, min(last, first + _WIDEST) + _NEAR) if wanted else iter(())
+    begin, end = (bisect_left(columns.time, at) for at in (ends[0].time - _AROUND, ends[1].time + _AROUND))
+    printed = rows_with(columns.kind, _PRINTED, begin, min(end, begin + _WIDEST))
+
+    def entries(rows: Iterator[int]) -> tuple[WireMessage, ...]:
+        server = columns.servers.known(request.server)
+        numbers = (columns.first + row for row in rows if columns.server[row] == server)
+        return tuple(filter(None, map(recording.entry, islice(numbers, _MOST))))
+
+    heads = (row for row in heads if columns.exchange[row] in wanted)
+    return Exchange(request, response, entries(heads), entries(printed))
 
 
 def ends_of(recording: Recording, entry: WireMessage) -> tuple[WireMessage, WireMessage | None]:
@@ -93,80 +99,24 @@ def ends_of(recording: Recording, entry: WireMessage) -> tuple[WireMessage, Wire
 
 def first_tab(entry: WireMessage) -> str:
     """The tab that says most about an entry."""
-    if entry.kind == "http":
-        return "http"
-    if entry.kind in ("stderr", "stray", "note"):
-        return "output"
+    if entry.kind in ("http", "stderr", "stray", "note"):
+        return "http" if entry.kind == "http" else "output"
     return "response" if entry.kind in ("result", "error") and entry.span is not None else "request"
 
 
-def _title(columns: Columns, request: WireMessage, response: WireMessage | None) -> str:
+def title_of(columns: Columns, exchange: Exchange) -> str:
+    """Method, target, server, which request, how long it took and how it ended; safe."""
+    request = exchange.request
     what = f"{safe(request.method, 80)} {safe(request.target, 80)}".strip()
     hand = "written by hand" if request.by_hand else ""
     row = request.number - columns.first
     if request.kind != "request" or not 0 <= row < len(columns):
         parts = (what, f"{request.kind} {request.number}", safe(request.server, 40), hand)
     else:
-        ms = columns.ms(row) if response is not None else None
+        ms = columns.ms(row) if exchange.response is not None else None
         took = "" if ms is None else units.duration(ms)
         parts = (what, safe(request.server, 40), f"request {safe(request.id, 40)}", hand, took, columns.outcome_of(row))
     return f" {glyphs().dot} ".join(filter(None, parts))
-
-
-def _caller(recording: Recording, entry: WireMessage) -> int:
-    """The request that a notification came for, by its token or its HTTP exchange; else the entry itself."""
-    columns = recording.columns
-    token = token_of(entry) if entry.method == "notifications/progress" else b""
-    server, row = columns.servers.known(entry.server), entry.number - columns.first
-    if entry.kind != "notification" or not (token or entry.exchange):
-        return entry.number
-    asked = list(rows_with(columns.kind, _ASKED, row - _WIDEST, row))
-    for at in reversed(asked[-_MOST_ASKED:]):
-        if columns.server[at] != server or 0 < columns.link[at] < entry.number:
-            continue
-        same = token_of(recording.entry(columns.first + at)) == token if token else False
-        if same or (not token and columns.exchange[at] == entry.exchange):
-            return columns.first + at
-    return entry.number
-
-
-def _heads(columns: Columns, request: WireMessage, response: WireMessage | None) -> tuple[int, ...]:
-    """HTTP heads of the exchanges on which a request and its answer went."""
-    ends = [end for end in (request, response) if end is not None and end.exchange]
-    server, wanted = columns.servers.known(request.server), {end.exchange for end in ends}
-    near = {
-        row: None
-        for end in ends
-        for row in rows_with(
-            columns.kind, _HTTP, end.number - columns.first - _NEAR, end.number - columns.first + _NEAR
-        )
-    }
-    found = (row for row in near if columns.exchange[row] in wanted and columns.server[row] == server)
-    return tuple(columns.first + row for row in islice(found, _MOST_HEADS))
-
-
-def _printed(columns: Columns, request: WireMessage, response: WireMessage | None) -> tuple[int, ...]:
-    """What the server printed around an exchange; of very much the end is left out."""
-    server = columns.servers.known(request.server)
-    begin = bisect_left(columns.time, request.time - _AROUND)
-    end = min(bisect_left(columns.time, (response or request).time + _AROUND), begin + _WIDEST)
-    found = (row for row in rows_with(columns.kind, _PRINTED, begin, end) if columns.server[row] == server)
-    return tuple(columns.first + row for row in islice(found, _MOST_PRINTED))
-
-
-def heads_text(recording: Recording, exchange: Exchange) -> str:
-    """HTTP messages as text."""
-    ways = {"out": "sent", "in": "received", "none": ""}
-    found = filter(None, map(recording.entry, exchange.heads))
-    return "\n\n".join(
-        f"{ways[head.direction]} {clock(head.time)}\n{head.body.decode('utf-8', 'replace')}" for head in found
-    )
-
-
-def printed_text(recording: Recording, exchange: Exchange) -> str:
-    """Lines of stderr, unexpected lines on stdout and lifecycle events as text."""
-    found = filter(None, map(recording.entry, exchange.printed))
-    return "\n".join(f"{clock(one.time)}  {one.kind:<6}  {one.body.decode('utf-8', 'replace')}" for one in found)
 
 
 def sign_of(severity: Severity) -> str:
@@ -175,51 +125,42 @@ def sign_of(severity: Severity) -> str:
     return {"error": signs.bad, "warning": signs.warning, "hint": signs.dot}[severity]
 
 
-def findings_of(recording: Recording, exchange: Exchange) -> list[tuple[str, WireMessage]]:
-    """The messages of an exchange that the lint found something on, with their names."""
-    columns, request = recording.columns, exchange.request
-    asks = request.kind == "request"
-    first = "Message" if not asks else "Request" if request.direction == "out" else "Request of the server"
-    wrong = (number for number in exchange.heads if columns.flags[number - columns.first] >> SEVERITY & 3)
-    heads = (("HTTP", head) for head in filter(None, map(recording.entry, wrong)) if head is not request)
-    parts = [(first, request), *(("Response", end) for end in exchange.ends[1:]), *heads]
-    return [(name, message) for name, message in parts if message.findings]
+def heads_text(exchange: Exchange) -> str:
+    """HTTP messages as text."""
+    ways = {"out": "sent", "in": "received", "none": ""}
+    parts = (f"{ways[one.direction]} {clock(one.time)}\n{_body(one)}" for one in exchange.heads)
+    return "\n\n".join(parts)
 
 
-def _ranked(findings: Iterable[Finding]) -> list[Finding]:
-    return sorted(findings, key=lambda one: SEVERITIES.index(one.severity))
+def printed_text(exchange: Exchange) -> str:
+    """Lines of stderr, unexpected lines on stdout and lifecycle events as text."""
+    return "\n".join(f"{clock(one.time)}  {one.kind:<6}  {_body(one)}" for one in exchange.printed)
 
 
-def findings_text(parts: Iterable[tuple[str, WireMessage]]) -> str:
-    """All findings, each message under its heading, the worst first."""
-    lines: list[str] = []
-    for heading, message in parts:
-        lines += [*([""] if lines else []), f"{heading} (message {message.number})"]
-        for one in _ranked(message.findings):
-            where = f"at {safe(one.pointer, 200)}, " if one.pointer else ""
-            lines += ["", f"{sign_of(one.severity)} {one.severity}: {safe(one.text, 500)}"]
-            lines.append(f"  {where}rule {one.rule}, specification {one.section}")
-    return "\n".join(lines)
+def findings_text(exchange: Exchange) -> str:
+    """What the lint says, the worst first: what, where, and what the specification says of it."""
+    return "\n".join(
+        f"{sign_of(one.severity)} {one.severity}: {safe(one.text, 500)}\n"
+        f"  message {one.number} {safe(one.pointer, 200)}, rule {one.rule}, specification {one.section}\n"
+        for one in exchange.findings
+    )
 
 
+def _body(entry: WireMessage) -> str:
+    return entry.body.decode("utf-8", "replace")
+
+
+_TEXTS = {"http": heads_text, "output": printed_text, "findings": findings_text}
 _EMPTY = {
     "request": "It has no body.", "response": "There is no response.",
     "http": "No HTTP headers: it did not go over HTTP.", "output": "The server printed nothing around that time.",
     "findings": "Nothing is wrong with it, as far as the lint can see.",
 }  # fmt: skip
 _TABS = {
-    "timeline": "Timeline", "request": "Request", "response": "Response", "http": "HTTP", "output": "Output",
+    "when": "Timeline", "request": "Request", "response": "Response", "http": "HTTP", "output": "Output",
     "findings": "Findings",
 }  # fmt: skip
-
-
-class EventList(VirtualList[Event | None]):
-    """The rows of a timeline, in the colours of the trace."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {trace_row.IN, trace_row.OUT}
-    DEFAULT_CSS = """
-    EventList { & > .trace--in { color: $wire-in; } & > .trace--out { color: $wire-out; } }
-    """
+_VIEWS = {"when": "timeline", "request": "body", "response": "body"}
 
 
 class ExchangeView(Vertical):
@@ -227,8 +168,7 @@ class ExchangeView(Vertical):
 
     DEFAULT_CSS = """
     ExchangeView {
-        & > #title { height: auto; max-height: 4; padding: 0 1; text-style: bold; }
-        & > #notes { height: auto; max-height: 4; padding: 0 1; color: $quiet; }
+        & > #head { height: auto; max-height: 6; padding: 0 1; }
         & > ContentSwitcher { height: 1fr; }
         & #hint { padding: 1 2; color: $quiet; }
     }
@@ -247,18 +187,16 @@ class ExchangeView(Vertical):
         super().__init__()
         self._hint = hint
         self._drawing = Drawing(())
-        self.events = EventList(self._draw, key=lambda event: event and event.number, id="timeline")
+        self.events = VirtualList[Event | None](self._draw, key=lambda event: event and event.number, id="timeline")
         self.json = JsonView()
         self.text = TextView()
         self.recording: Recording | None = None
         self.entry: WireMessage | None = None
-        self.exchange: Exchange | None = None
         self._revision = -1
         self._filled: dict[str, object] = {}
 
     def compose(self) -> ComposeResult:
-        yield Static(id="title", markup=False)
-        yield Static(id="notes", markup=False)
+        yield Static(id="head", markup=False)
         yield Tabs(*(Tab(label, id=name) for name, label in _TABS.items()))
         with ContentSwitcher(initial="hint"):
             yield Static(self._hint, id="hint", markup=False)
@@ -269,113 +207,89 @@ class ExchangeView(Vertical):
     def on_mount(self) -> None:
         self.tabs.display = False
         self.set_interval(_EVERY, self._look)
-        self._fill()
 
     def show(self, recording: Recording, entry: WireMessage) -> None:
         """Show the exchange of another entry. Whoever reads bodies gets that of the entry, else the tab stays."""
-        before, wanted = self.entry, first_tab(entry)
-        self.recording, self.entry = recording, entry
-        if not self.is_mounted:
-            return
-        if before is None or (self.tab in ("request", "response") and wanted in ("request", "response")):
+        wanted, bodies = first_tab(entry), ("request", "response")
+        if self.entry is None or (self.tabs.active in bodies and wanted in bodies):
             self.tabs.active = wanted
+        self.tabs.display = True
+        self.recording, self.entry = recording, entry
         self.refill()
 
-    def refill(self) -> None:
-        """Show the exchange as it is now."""
-        self._revision = -1
-        self._look()
-
     @property
-    def tab(self) -> str:
-        """The tab that is shown."""
-        return self.tabs.active
-
-    @property
-    def view(self) -> EventList | JsonView | TextView:
+    def view(self) -> VirtualList[Event | None] | JsonView | TextView:
         """The viewer that is seen."""
-        return {"timeline": self.events, "request": self.json, "response": self.json}.get(self.tab, self.text)
+        return {"timeline": self.events, "body": self.json}.get(_VIEWS.get(self.tabs.active, ""), self.text)
 
     def copy(self) -> None:
         """Copy the value under the cursor, the text, or the message of the row."""
-        if not isinstance(self.view, EventList):
+        if not isinstance(self.view, VirtualList):
             self.view.copy()
         elif self.recording is not None and self.events.row and (entry := self.recording.entry(self.events.row.number)):
-            self.app.copy_to_clipboard(entry.body.decode("utf-8", "replace"))
+            self.app.copy_to_clipboard(_body(entry))
 
     def _look(self) -> None:
         """The answer may have come, or a finding."""
-        if self.recording is None or self.entry is None or self.recording.revision == self._revision:
-            return
-        self._revision = self.recording.revision
-        if self.exchange is None:
-            self.tabs.display, self.tabs.active = True, first_tab(self.entry)
-        self.exchange = exchange_of(self.recording, self.entry)
-        self._fill()
+        if self.recording is not None and self.recording.revision != self._revision:
+            self.refill()
 
     # Filling what is seen
 
     @on(Tabs.TabActivated)
-    def _turned(self, event: Tabs.TabActivated) -> None:
-        event.stop()
-        self._fill()
-
-    def _fill(self) -> None:
-        recording, exchange, tab = self.recording, self.exchange, self.tab
-        if recording is None or exchange is None:
+    def refill(self) -> None:
+        """Show the exchange as it is now."""
+        recording, entry, tab = self.recording, self.entry, self.tabs.active
+        if recording is None or entry is None:
             return
-        parts = findings_of(recording, exchange)
-        self._fill_head(exchange, parts)
-        had_focus = self.switcher.has_focus_within
-        if tab == "timeline":
-            self.switcher.current = "timeline"
-            self._fill_timeline(recording, exchange)
-        elif tab in ("request", "response"):
-            self.switcher.current = "body"
-            self._fill_body(tab, exchange.request if tab == "request" else exchange.response)
-        else:
-            self.switcher.current = "text"
-            texts = {"http": heads_text, "output": printed_text}
-            text = texts[tab](recording, exchange) if tab in texts else findings_text(parts)
+        self._revision = recording.revision
+        exchange, had_focus = exchange_of(recording, entry), self.switcher.has_focus_within
+        self._fill_head(recording, exchange)
+        self.switcher.current = _VIEWS.get(tab, "text")
+        if tab == "when":
+            self._fill_timeline(recording, exchange.request)
+        elif tab in _TEXTS:
+            text = _TEXTS[tab](exchange)
             if self._is_new("text", (tab, text)):
                 self.text.empty = _EMPTY[tab]
                 self.text.show(text)
+        else:
+            self._fill_body(tab, exchange.request if tab == "request" else exchange.response)
         if had_focus:
             self.view.focus()
 
-    def _fill_head(self, exchange: Exchange, parts: list[tuple[str, WireMessage]]) -> None:
-        self.query_one("#title", Static).update(Content(exchange.title))
-        found = _ranked(one for _, message in parts for one in message.findings)
-        notes = [f"{glyphs().said} {safe(text, 500)}" for text in exchange.comments]
+    def _fill_head(self, recording: Recording, exchange: Exchange) -> None:
+        """Title, comments and the worst finding; how much is in the tabs."""
+        columns, found = recording.columns, exchange.findings
+        flags = [columns.flags[end.number - columns.first] for end in exchange.ends if end.number >= columns.first]
+        mark = f"{glyphs().marked} " if any(flag & MARKED for flag in flags) else ""
+        lines = [Content.styled(mark + title_of(columns, exchange), "bold")]
+        for comment in filter(None, (recording.comment_on(end.number) for end in exchange.ends)):
+            lines.append(Content.styled(f"{glyphs().said} {safe(comment, 500)}", "$accent"))
         if found:
             more = f" (+{len(found) - 1})" if len(found) > 1 else ""
-            notes.append(f"{sign_of(found[0].severity)} {safe(found[0].text, 200)}{more}")
-        head = self.query_one("#notes", Static)
-        head.display = bool(notes)
-        head.update(Content("\n".join(notes)))
+            lines.append(Content.styled(f"{sign_of(found[0].severity)} {safe(found[0].text, 200)}{more}", "$quiet"))
+        self.query_one("#head", Static).update(Content("\n").join(lines))
         counts = {"http": len(exchange.heads), "output": len(exchange.printed), "findings": len(found)}
         for name, count in counts.items():
             self.query_one(f"#{name}", Tab).label = Content(f"{_TABS[name]} {count or ''}".rstrip())
         asks = exchange.request.kind == "request"
         self.query_one("#request", Tab).label = Content("Request" if asks else "Message")
-        self.query_one("#response", Tab).display = asks
 
     def _is_new(self, view: str, what: object) -> bool:
         """Whether a viewer has something else to show than it does: else its folds and place stay."""
-        if self._filled.get(view) == what:
-            return False
+        known = self._filled.get(view) == what
         self._filled[view] = what
-        return True
+        return not known
 
-    def _fill_timeline(self, recording: Recording, exchange: Exchange) -> None:
-        events = timeline(recording, exchange.family, exchange.request.number)
-        times = recording.columns.time
-        now = time.time() if isinstance(recording, TraceStore) else times[-1] if times else 0.0
-        self._drawing = Drawing(events, now)
-        other = self._is_new("timeline", (exchange.family.number, exchange.request.number))
+    def _fill_timeline(self, recording: Recording, request: WireMessage) -> None:
+        family = tree(recording, request.number)
+        events = timeline(recording, family, request.number) if family is not None else ()
+        self._drawing = Drawing(events, time.time() if isinstance(recording, TraceStore) else 0.0)
+        other = self._is_new("timeline", request.number)
         self.events.show((None, *events), keep=not other)
         if other:
-            self.events.go_to(exchange.request.number)
+            self.events.go_to(request.number)
 
     def _draw(self, event: Event | None, width: int, selected: bool) -> Line:
         return self._drawing.draw(event, width)
@@ -388,21 +302,17 @@ class ExchangeView(Vertical):
 
     def _fill_body(self, tab: str, entry: WireMessage | None) -> None:
         here = entry and (entry.number, isinstance(entry.held, bytes), len(entry.findings))
-        if not self._is_new("body", (tab, here, id(self.recording))):
-            return
-        self.json.empty = _EMPTY[tab]
-        self.json.show(b"")
-        if entry is not None:
-            self.run_worker(self._load_body(entry), group="body", exclusive=True)
-        else:
-            self.workers.cancel_group(self, "body")
+        if self._is_new("body", (tab, here, id(self.recording))):
+            self.run_worker(self._load_body(tab, entry), group="body", exclusive=True)
 
-    async def _load_body(self, entry: WireMessage) -> None:
+    async def _load_body(self, tab: str, entry: WireMessage | None) -> None:
         """A large body is on disk, or is being redacted beside the event loop."""
-        assert self.recording is not None
-        if not isinstance(entry.held, bytes):
-            self.json.empty = f"Loading {units.size(entry.size)} {glyphs().more}"
-        body = await self.recording.body(entry)
-        marks = {one.pointer: f"{sign_of(one.severity)} {one.text}" for one in entry.findings if one.pointer}
-        self.json.empty = _EMPTY["request"]
+        body, marks = b"", dict[str, str]()
+        if entry is not None and self.recording is not None:
+            if not isinstance(entry.held, bytes):
+                self.json.empty = f"Loading {units.size(entry.size)} {glyphs().more}"
+                self.json.show(b"")
+            body = await self.recording.body(entry)
+            marks = {one.pointer: f"{sign_of(one.severity)} {one.text}" for one in entry.findings if one.pointer}
+        self.json.empty = _EMPTY[tab]
         self.json.show(body, marks)

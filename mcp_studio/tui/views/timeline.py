@@ -15,7 +15,7 @@ from mcp_studio.trace.message import Columns, Recording, WireMessage
 from mcp_studio.trace.tree import Node, walk
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Piece, fit
-from mcp_studio.tui.views.trace_row import IN, OUT, clock, codes, rows_with, words_of
+from mcp_studio.tui.views.trace_row import clock, codes, rows_with, words_of
 
 _MOST = 300
 """Rows of one timeline."""
@@ -178,7 +178,9 @@ class Drawing:
         if not event.number:
             return [(fit(" " * (2 + 2 * event.depth) + event.label, width), "dim")]
         signs = glyphs()
-        arrow: Piece = {"out": (signs.sent, OUT), "in": (signs.received, IN)}.get(event.direction, (signs.dot, "dim"))
+        arrow: Piece = {"out": (signs.sent, "out"), "in": (signs.received, "in")}.get(
+            event.direction, (signs.dot, "dim")
+        )
         look = _LOOKS.get(event.outcome, "accent")
         text = fit("  " * min(event.depth, 6) + event.label, label - 2)
         at = took_text(((event.ticks[0] if event.ticks else event.begin) - self.begin) * 1000)

@@ -21,8 +21,6 @@ from mcp_studio.trace.server_tap import beginning
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Piece, fit
 
-IN, OUT = "trace--in", "trace--out"
-"""Looks of the arrows; a list that draws such rows has them among its component classes."""
 _DEEPEST = 3
 """Levels by which a request that came under another is moved to the right."""
 _SCANNED = 200_000
@@ -87,9 +85,9 @@ def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
     kind, direction, method = columns.kind_of(row), columns.direction_of(row), _text(columns, "method", row)
     outcome = columns.outcome_of(row)
     sign, word, mood = standing(kind, direction, outcome, method)
-    arrow: Piece = {"out": (signs.sent, OUT), "in": (signs.received, IN)}.get(direction, (signs.dot, "dim"))
+    arrow: Piece = {"out": (signs.sent, "out"), "in": (signs.received, "in")}.get(direction, (signs.dot, "dim"))
     if columns.flags[row] & bits.BY_HAND:
-        arrow = signs.by_hand, OUT
+        arrow = signs.by_hand, "out"
     look = "dim" if kind in ("result", "error") or not method else "strong" if kind == "request" else ""
     named = _indented(columns, row, safe(method, 120) or kind)
     about = "" if not (cells.target or cells.method) else _about(recording, row, kind, max(cells.target, cells.method))
@@ -261,16 +259,3 @@ def rows_with(column: array[int], wanted: bytes, first: int, last: int) -> Itera
         part = column[start : min(start + _SCANNED, last)].tobytes()
         for hit in _pattern(wanted).finditer(part):
             yield start + hit.start()
-
-
-_NOTED = bytes(flags for flags in range(256) if flags & (bits.MARKED | bits.COMMENTED))
-
-
-def noted(flags: array[int], row: int, step: int) -> int | None:
-    """The nearest row after (`step` 1) or before (-1) a row that has a mark or a comment; None without any."""
-    if step > 0:
-        return next(rows_with(flags, _NOTED, row + 1, len(flags)), None)
-    for start in range(max(0, row - _SCANNED), -_SCANNED, -_SCANNED):
-        if found := list(rows_with(flags, _NOTED, start, min(row, start + _SCANNED))):
-            return found[-1]
-    return None

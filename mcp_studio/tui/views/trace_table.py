@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from rich.segment import Segment
-from textual.events import Resize
 from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
@@ -45,14 +43,6 @@ class TraceTable(CursorView):
 
     Follows the newest until the person scrolls or moves away; going to the end follows again. Draws out of the columns
     and only what is on screen, however many entries come. Rows keep their place while the oldest entries go.
-    """
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {trace_row.IN, trace_row.OUT}
-    DEFAULT_CSS = """
-    TraceTable {
-        & > .trace--in { color: $wire-in; }
-        & > .trace--out { color: $wire-out; }
-    }
     """
 
     _query: Search | None = None
@@ -174,7 +164,7 @@ class TraceTable(CursorView):
         if self._query is not None:
             self._query.cancel()
 
-    def on_resize(self, event: Resize) -> None:
+    def on_resize(self) -> None:
         self.look_at_store()
 
     def _look(self) -> None:
@@ -228,16 +218,6 @@ class TraceTable(CursorView):
         self.move_to(place, center=True)
         self._at, self.following = number, place == self.row_count - 1
         return True
-
-    def go_to_noted(self, step: int) -> bool:
-        """Put the cursor on the next (1) or last (-1) shown entry with a mark or a comment; False without any."""
-        columns = self._source.columns
-        row: int | None = self._number(self.cursor) - columns.first if self.row_count else None
-        while row is not None and row >= 0:
-            row = trace_row.noted(columns.flags, row, step)
-            if row is not None and self.go_to(columns.first + row):
-                return True
-        return False
 
     def row_highlighted(self, index: int) -> None:
         self._at, self.following = self._number(index), index == self.row_count - 1
