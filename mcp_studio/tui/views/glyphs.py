@@ -41,6 +41,8 @@ class Glyphs:
     begin: str = "├"
     end: str = "┤"
     stray: str = "≠"
+    up: str = "▴"
+    down: str = "▾"
 
 
 UNICODE = Glyphs()
@@ -74,6 +76,8 @@ ASCII = Glyphs(
     begin="|",
     end="|",
     stray="#",
+    up="^",
+    down="v",
 )
 
 _chosen = UNICODE

@@ -1,4 +1,4 @@
-"""Pictures are drawn in cells within bounds; what cannot be drawn says why."""
+"""Images are drawn in cells within bounds; what cannot be drawn says why."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from mcp_studio.tui.views.picture import NoPicture, draw
-from tests.support import ROOT
+from mcp_studio.tui.views.image import ImageProblem, ImageView, draw
+from tests.support import ROOT, wait_until
+from tests.tui.views.stage import staged
 
 
 def png(width: int, height: int, colour: tuple[int, int, int] = (255, 0, 0)) -> bytes:
@@ -32,26 +33,26 @@ def png(width: int, height: int, colour: tuple[int, int, int] = (255, 0, 0)) -> 
         ((1, 1), (80, 24), (1, 1)),
     ],
 )
-def test_a_picture_keeps_its_proportions_and_is_never_enlarged(
+def test_an_image_keeps_its_proportions_and_is_never_enlarged(
     size: tuple[int, int], room: tuple[int, int], cells: tuple[int, int]
 ) -> None:
     rows = draw(png(*size), *room)
     assert len(rows) == cells[1]
-    assert {sum(len(text) for text, _ in row) for row in rows} == {cells[0]}
+    assert {row.cell_length for row in rows} == {cells[0]}
 
 
-def test_colours_are_those_of_the_picture() -> None:
-    ((piece,),) = draw(png(2, 2, (10, 200, 30)), 80, 24)
-    style = piece[1]
-    assert not isinstance(style, str) and style.color and style.color.triplet == (10, 200, 30)
+def test_colours_are_those_of_the_image() -> None:
+    (row,) = draw(png(2, 2, (10, 200, 30)), 80, 24)
+    style = next(iter(row)).style
+    assert style and style.color and style.color.triplet == (10, 200, 30)
 
 
 def test_with_plain_signs_brightness_becomes_letters() -> None:
-    ((bright,),), ((dark,),) = (
+    (bright,), (dark,) = (
         draw(png(1, 1, (255, 255, 255)), 9, 9, ascii=True),
         draw(png(1, 1, (0, 0, 0)), 9, 9, ascii=True),
     )
-    assert (bright, dark) == (("@", ""), (" ", ""))
+    assert (bright.text, dark.text) == ("@", " ")
 
 
 def bomb(width: int = 60_000, height: int = 60_000, rows: bytes = zlib.compress(b"\0" * 100)) -> bytes:
@@ -64,9 +65,9 @@ def bomb(width: int = 60_000, height: int = 60_000, rows: bytes = zlib.compress(
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
-@pytest.mark.parametrize("data", [b"", b"no picture", png(8, 8)[:40], b"%!PS-Adobe-3.0 EPSF-3.0\n", bomb()])
+@pytest.mark.parametrize("data", [b"", b"no image", png(8, 8)[:40], b"%!PS-Adobe-3.0 EPSF-3.0\n", bomb()])
 def test_what_cannot_be_drawn_says_why(data: bytes) -> None:
-    with pytest.raises(NoPicture, match=r"[a-z]{3}"):
+    with pytest.raises(ImageProblem, match=r"[a-z]{3}"):
         draw(data, 80, 24)
 
 
@@ -75,7 +76,7 @@ def test_a_few_bytes_that_stand_for_many_pixels_take_bounded_memory(tmp_path: Pa
     rows = b"".join(packer.compress(b"\0" * (1 + 4_990 * 3)) for _ in range(4_990)) + packer.flush()
     (tmp_path / "bomb.png").write_bytes(bomb(4_990, 4_990, rows))
     program = (
-        "import re, sys; from pathlib import Path; from mcp_studio.tui.views.picture import draw\n"
+        "import re, sys; from pathlib import Path; from mcp_studio.tui.views.image import draw\n"
         "assert len(draw(Path(sys.argv[1]).read_bytes(), 80, 40)) == 40\n"
         # Not ru_maxrss, which begins with what the process had that started this one.
         "print(re.search(r'VmHWM:\\s+(\\d+)', Path('/proc/self/status').read_text())[1])"
@@ -86,7 +87,7 @@ def test_a_few_bytes_that_stand_for_many_pixels_take_bounded_memory(tmp_path: Pa
     assert int(done.stdout) // 1024 < 200, "megabytes at most"
 
 
-def test_damaged_pictures_raise_nothing_else() -> None:
+def test_damaged_images_raise_nothing_else() -> None:
     chance = random.Random(7)
     seeds: list[bytes] = []
     for kind, mode in (("PNG", "P"), ("PNG", "I;16"), ("JPEG", "CMYK"), ("GIF", "P"), ("WEBP", "RGBA"), ("BMP", "1")):
@@ -99,5 +100,19 @@ def test_damaged_pictures_raise_nothing_else() -> None:
             data[chance.randrange(min(len(data), chance.choice((40, 4_000))))] = chance.randrange(256)
         try:
             assert draw(bytes(data), 20, 10)
-        except NoPicture as problem:
+        except ImageProblem as problem:
             assert str(problem)
+
+
+async def test_the_widget_is_as_high_as_its_image_and_says_what_is_wrong() -> None:
+    view = ImageView(lambda: png(40, 20), rows_most=8)
+    async with staged(view, (60, 12)) as (stage, _):
+        await wait_until(lambda: view.size.height == 8)
+        assert stage.lines()[0] == "▀" * 32
+
+    def bad() -> bytes:
+        raise ValueError("its data is not base64")
+
+    view = ImageView(bad)
+    async with staged(view, (60, 12)) as (stage, _):
+        await wait_until(lambda: "its data is not base64" in "".join(stage.lines()))
