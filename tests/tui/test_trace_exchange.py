@@ -23,7 +23,7 @@ from mcp_studio.tui.views.exchange import (
 )
 from mcp_studio.tui.views.glyphs import choose
 from mcp_studio.tui.views.line import width_of
-from mcp_studio.tui.views.timeline import Drawing, Event, timeline, took_text
+from mcp_studio.tui.views.timeline import Drawing, Event, timeline
 from mcp_studio.tui.views.trace_row import draw, rows_with, widths_for
 from tests.support import wait_until
 from tests.trace.lint.kit import MODERN, Talk, text
@@ -101,11 +101,6 @@ def test_what_is_open_reaches_to_now() -> None:
     drawing = Drawing(events, 107.0)
     assert (drawing.begin, drawing.end) == (100.0, 107.0)
     assert drawn(drawing, events[0], 80).rstrip().endswith("…")
-
-
-@pytest.mark.parametrize(("ms", "text"), [(0.44, "0.4 ms"), (812, "812 ms"), (12_100, "12.1 s"), (1_200_000, "20 min")])
-def test_times_take_few_characters(ms: float, text: str) -> None:
-    assert took_text(ms) == text
 
 
 def test_the_rounds_of_a_call_read_as_one_conversation() -> None:

@@ -24,7 +24,6 @@ from mcp_studio.tui.panes.trace import TracePane
 from tests.studio_support import PATIENT, stdio
 from tests.support import python_server, wait_until
 
-
 PATIENCE = 15
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,7 +85,7 @@ class TracePane(Pane, scope="trace"):
     @property
     def recording(self) -> Recording:
         """What is shown: what is being recorded now, or an earlier session."""
-        return self._session or self.app.studio.trace
+        return self.app.studio.trace if self._session is None else self._session
 
     def compose(self) -> ComposeResult:
         header = TraceHeader()
@@ -110,13 +111,14 @@ class TracePane(Pane, scope="trace"):
 
     def _show(self, session: Session | None, title: str) -> None:
         """Show an earlier session, or without one what is being recorded now, which goes on meanwhile."""
-        if self._session is not None:
-            self._session.close()
-        self._session = session
+        before, self._session = self._session, session
         self.query_line.put("")
+        self.beside.clear()
         self.set_class(session is not None, "-past")
         self.show_title(title)
         self.table.show(self.recording)
+        if before is not None:
+            before.close()
         self._tick()
 
     def show_query(self, text: str) -> None:
@@ -140,8 +142,8 @@ class TracePane(Pane, scope="trace"):
         if not self.region:
             return
         self._show_notes()
-        entry = self.table.message
-        if entry is not None and entry is not self.beside.entry and self.table.following:
+        entry, beside = self.table.message, self.beside.entry
+        if entry is not None and (beside is None or (entry.number != beside.number and self.table.following)):
             self._show_beside(entry)
 
     def _show_beside(self, entry: WireMessage) -> None:
@@ -149,12 +151,12 @@ class TracePane(Pane, scope="trace"):
             self.beside.show(self.recording, entry)
 
     def _show_notes(self) -> None:
-        table, key = self.table, self.app.key_of
+        table, query, key = self.table, self.table.search, self.app.key_of
         kept, dropped = len(self.recording), self.recording.first_number - 1
-        behind = (1 - table.searched) * kept > (_BEHIND if self._session is None else 0)
         parts = [f"{key('compare')} compares with {self._base.name}"] if self._base is not None else []
-        if table.query_text:
-            parts += [table.trouble or f"{int(100 * table.searched)}% searched"] if table.trouble or behind else []
+        if query is not None:
+            behind = (1 - query.done) * kept > (_BEHIND if self._session is None else 0)
+            parts += [query.error or f"{int(100 * query.done)}% searched"] if query.error or behind else []
             parts.append(f"{table.row_count:,} of {kept:,}")
             table.empty = _SEARCHING if behind else _NONE
         else:
@@ -187,8 +189,12 @@ class TracePane(Pane, scope="trace"):
     @on(QueryLine.Left)
     def _left(self, event: QueryLine.Left) -> None:
         event.stop()
-        self.query_line.display = bool(self.table.query_text)
+        self.query_line.display = self.table.search is not None
         self.table.focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Enter is the table's; in the exchange beside it goes into a value or a row."""
+        return action != "open" or not self.beside.has_focus_within
 
     def action_find(self) -> None:
         self.query_line.open()
@@ -203,6 +209,11 @@ class TracePane(Pane, scope="trace"):
         else:
             return False
         return True
+
+    @property
+    def _filtered(self) -> Sequence[int] | None:
+        """The numbers of what the query shows; None without one."""
+        return None if self.table.search is None else self.table.search.found[:]
 
     # The message under the cursor
 
@@ -335,7 +346,7 @@ class TracePane(Pane, scope="trace"):
         from mcp_studio.tui.screens.export import parts_of
         from mcp_studio.tui.screens.resend import Resend
 
-        if parts := parts_of(self.recording, None, self.table.numbers):
+        if parts := parts_of(self.recording, None, self._filtered):
             self.app.push_screen(Resend(self.recording, parts[0].numbers, parts[0].about))
 
     def action_compare(self) -> None:
@@ -374,7 +385,7 @@ class TracePane(Pane, scope="trace"):
         """Export the exchange, what is marked or filtered, or everything."""
         from mcp_studio.tui.screens.export import Export, parts_of
 
-        if parts := parts_of(self.recording, self.table.message, self.table.numbers):
+        if parts := parts_of(self.recording, self.table.message, self._filtered):
             self.app.push_screen(Export(self.recording, parts))
         else:
             self.app.say("There is nothing to export yet.", "warning")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from textual import getters, on
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static, Tab, Tabs
+from textual.widgets import Static
 
 from mcp_studio.errors import UsageError
 from mcp_studio.present import units
@@ -24,7 +24,7 @@ from mcp_studio.tui.views.glyphs import glyphs
 
 _LARGEST = 8_000_000
 """Bytes of the bodies that are compared."""
-_ENVELOPE = ("$.id", "$.params.requestState", "$.result.requestState")
+_ENVELOPE = ("$.*.id", "$.request.params.requestState", "$.response.result.requestState")
 """Members of a message that are other ones each time."""
 
 
@@ -70,16 +70,14 @@ class Compare(Dialog[None]):
         before, after = (safe(side.name, 200) for side in self._sides)
         gone, new = (f"{glyphs().gone} ", "$text-error"), (f"\n{glyphs().new} ", "$text-success")
         yield Static(Content.assemble(gone, before, new, after))
-        yield Tabs(Tab("Response", id="response"), Tab("Request", id="request"))
         yield DiffView()
 
     def on_mount(self) -> None:
         self.view.focus()
+        self._show()
 
-    @on(Tabs.TabActivated)
     def _show(self) -> None:
-        part = self.query_one(Tabs).active
-        before, after = (value_of(side.request if part == "request" else side.response) for side in self._sides)
+        before, after = ({"request": value_of(one.request), "response": value_of(one.response)} for one in self._sides)
         self.view.show(before, after, Ignore(_ENVELOPE if self._ignores else (), usual=self._ignores))
 
     @on(DiffView.Compared)

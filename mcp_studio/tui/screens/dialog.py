@@ -53,6 +53,7 @@ class Dialog(ModalScreen[T]):
         & #body { height: auto; max-height: 1fr; }
         & #buttons { height: auto; align-horizontal: right; margin: 1 0; }
         & #buttons Button { margin-left: 2; min-width: 8; height: 1; border: none; padding: 0 2; }
+        & Input, & SelectCurrent { background: $boost; }
         & Tabs { height: 1; & Underline { display: none; } }
         & Tab { padding: 0 1 0 0; margin-right: 1; color: $quiet; }
         & Tab.-active { color: $foreground; text-style: bold underline; }

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Static
+from textual.widgets import Static
 
 from mcp_studio.present import connections, crashes, units
 from mcp_studio.safetext import safe
@@ -18,73 +18,46 @@ from mcp_studio.tui.views.trace_row import clock
 
 Part = str | tuple[str, str]
 _HEAD = "b $accent"
-_EVERY = 0.5
 _LINES = 60
 """Lines of standard error that are shown."""
 
 
 class ExitReport(Dialog[int]):
-    """The endings of a server, one at a time, the newest first. Answers the message of the trace to go to.
+    """All endings of a server, the newest first. Answers the message of the trace to go to.
 
     Args:
-        server: whose; without `known` all of its endings since the studio runs.
-        known: endings that an earlier session tells of, the newest last.
+        server: whose.
+        known: the endings that an earlier session tells of, the newest last; without it those since the studio runs.
     """
 
     DEFAULT_CLASSES = "-large"
     choices = (
-        Choice("show_trace", "Show in the trace", "primary"), Choice("restart", "Reconnect"),
-        Choice("earlier", "Earlier"), Choice("later", "Later"), Choice("copy", "Copy"), Choice("back", "Close"),
+        Choice("show_trace", "Show in the trace", "primary"), Choice("copy", "Copy"), Choice("back", "Close"),
     )  # fmt: skip
 
     def __init__(self, server: str, known: Sequence[Mortem] | None = None) -> None:
         super().__init__()
+        manager = self.app.studio.manager
         self._server = server
-        self._here = known is None
-        self._known = tuple(self.app.studio.manager.supervisor(server).mortems if known is None else known)
-        self._place = len(self._known) - 1
-        self._text = ""
+        self._known = tuple(manager.supervisor(server).mortems if known is None else known)
+        status = manager.status(server) if known is None and server in manager.names() else None
+        self._text = Content("\n\n").join(Content.assemble(*report(one, status)) for one in reversed(self._known))
+
+    def heading(self) -> str:
+        return f"Exit report: {self._server}" + (f" · {len(self._known)} times" if len(self._known) > 1 else "")
 
     def body(self) -> Iterable[Widget]:
-        yield Static(id="report", markup=False)
+        yield Static(self._text, markup=False)
 
     def on_mount(self) -> None:
-        self._show()
-        self.set_interval(_EVERY, self._show)
         self.query_one("#back").focus()
 
-    def _show(self) -> None:
-        """Draw it; how the server is now changes while it is open."""
-        one, count, manager = self._known[self._place], len(self._known), self.app.studio.manager
-        status = manager.status(self._server) if self._here and self._server in manager.names() else None
-        content = Content.assemble(*report(one, status))
-        if content.plain != self._text:
-            self._text = content.plain
-            self.query_one("#report", Static).update(content)
-            self.retitle(f"Exit report: {one.server}" + (f" · {self._place + 1} of {count}" if count > 1 else ""))
-        self.query_one("#earlier", Button).disabled = self._place == 0
-        self.query_one("#later", Button).disabled = self._place == count - 1
-        self.query_one("#restart", Button).disabled = status is None
-
-    def action_earlier(self) -> None:
-        self._place -= 1
-        self._show()
-
-    def action_later(self) -> None:
-        self._place += 1
-        self._show()
-
-    def action_restart(self) -> None:
-        """Connect the server again."""
-        self.app.studio.manager.restart(self._server)
-        self.dismiss(None)
-
     def action_show_trace(self) -> None:
-        """Go to its end in the trace."""
-        self.dismiss(self._known[self._place].last)
+        """Go to its last end in the trace."""
+        self.dismiss(self._known[-1].last)
 
     def action_copy(self) -> None:
-        self.app.copy(self._text)
+        self.app.copy(self._text.plain)
 
 
 def report(one: Mortem, status: Status | None) -> list[Part]:

@@ -56,7 +56,6 @@ class Export(Dialog[None]):
     DEFAULT_CSS = """
     Export {
         & .label { color: $quiet; margin-top: 1; }
-        & RadioSet { width: 1fr; border: none; background: $surface; padding: 0; }
         & #note { margin-top: 1; }
     }
     """
@@ -79,7 +78,7 @@ class Export(Dialog[None]):
             Content.assemble(part.about.capitalize(), (f"  {units.plural(len(part.numbers), 'message')}", "$quiet"))
             for part in self._parts
         )
-        yield RadioSet(*(RadioButton(label, value=not at) for at, label in enumerate(labels)))
+        yield RadioSet(*(RadioButton(label, value=not at) for at, label in enumerate(labels)), compact=True)
         yield Static("Format", classes="label")
         yield Select(formats, value=self.last_format, allow_blank=False, compact=True)
         yield Static("Folder", classes="label", id="where")

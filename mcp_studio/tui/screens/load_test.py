@@ -38,7 +38,7 @@ class LoadTest(Dialog[None]):
     DEFAULT_CSS = """
     LoadTest {
         & Horizontal#numbers { height: 1; }
-        & Input { width: 14; background: $boost; margin-right: 4; }
+        & Input { width: 14; margin-right: 4; }
         & #numbers Static { width: auto; margin-right: 1; }
         & #note { margin-top: 1; }
         & ProgressBar { margin-top: 1; display: none; & Bar { width: 1fr; } }

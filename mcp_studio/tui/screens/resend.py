@@ -9,7 +9,7 @@ from typing import cast
 from textual import getters, on
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Checkbox, ProgressBar, Select, Static
+from textual.widgets import Button, Checkbox, Select, Static
 
 from mcp_studio.call.replay.plan import Plan, Step, load, plan
 from mcp_studio.call.replay.runner import VERDICTS, Replayer, ReplayOptions, Result, summary
@@ -42,12 +42,10 @@ class Resend(Dialog[None]):
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = """
     Resend {
-        & Checkbox { border: none; background: $surface; padding: 0; }
         & VirtualList { height: 1fr; margin-top: 1; }
-        & ProgressBar { display: none; & Bar { width: 1fr; } }
         & #about { height: auto; min-height: 2; margin-top: 1; color: $quiet; }
         & #pending { color: $state-busy; }
-        &.-sending { & Select, & Checkbox { display: none; } & ProgressBar { display: block; } }
+        &.-sending { & Select, & Checkbox { display: none; } }
     }
     """
     choices = (
@@ -65,6 +63,7 @@ class Resend(Dialog[None]):
         self._results: dict[int, Result] = {}
         """By the number of their step."""
         self._sending = False
+        self._followed = 0
 
     def heading(self) -> str:
         counts = summary(self._results.values())
@@ -77,7 +76,6 @@ class Resend(Dialog[None]):
         places = [("To the server that each request went to", ""), *((f"To {safe(name, 60)}", name) for name in alive)]
         yield Select(places, value="", allow_blank=False, compact=True)
         yield Checkbox("Approve all calls; what a rule denies is not sent", compact=True)
-        yield ProgressBar(show_eta=False)
         yield VirtualList[Step](self._draw, key=lambda step: step.number)
         yield Static(id="about", markup=False)
         yield Static(id="pending", markup=False)
@@ -134,14 +132,13 @@ class Resend(Dialog[None]):
 
     def _show(self) -> None:
         """The cursor goes with what is sent, unless the person has moved it away."""
-        asked, bar = len(self.app.studio.inbox.pending), self.query_one(ProgressBar)
+        asked, done = len(self.app.studio.inbox.pending), len(self._results)
         text = f"{glyphs().waiting} {units.plural(asked, 'pending request')} to be answered first" if asked else ""
         self.query_one("#pending", Static).update(Content(text))
-        follows = self.rows.cursor >= int(bar.progress)
-        bar.update(total=len(self._plan.steps), progress=len(self._results))
         self.rows.refresh()
-        if follows:
-            self.rows.move_to(len(self._results))
+        if self.rows.cursor >= self._followed:
+            self.rows.move_to(done)
+        self._followed = done
         self.retitle(self.heading())
         self._tell()
 
@@ -167,12 +164,9 @@ class Resend(Dialog[None]):
 
     def _draw(self, step: Step, width: int, selected: bool) -> Line:
         signs, result = glyphs(), self._results.get(step.number)
-        looks = {
-            "same": (signs.ok, "ok"), "differs": (signs.changed, "warn"), "new": (signs.new, "accent"),
-            "failed": (signs.bad, "bad"), "skipped": (signs.off, "dim"), "": (signs.off, "dim"),
-        }  # fmt: skip
+        looks = {"same": (signs.ok, "ok"), "differs": (signs.changed, "warn"), "new": (signs.new, "accent")}
         verdict = result.verdict if result is not None else ""
-        sign, look = looks[verdict]
+        sign, look = looks.get(verdict, (signs.bad, "bad") if verdict == "failed" else (signs.off, "dim"))
         both = (step.ms, result.ms if result is not None else None)
         times = f" {signs.sent} ".join(units.duration(ms) for ms in both if ms is not None)
         room = max(16, width - 31)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from rich.text import Text
@@ -20,7 +20,7 @@ from mcp_studio.trace.message import OTHER, Recording
 from mcp_studio.trace.statistics import NAMED, Numbers, Tally
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.histogram import brief, histogram, times_line
+from mcp_studio.tui.views.histogram import histogram, times_line, took_text
 from mcp_studio.tui.views.line import cut
 
 _PAUSE, _SOON = 1.0, 0.02
@@ -29,7 +29,7 @@ _MOST = 500
 """Rows that are shown; sorting says which."""
 _BAD = 0.05
 """The share of errors from which on it is told in the colour of errors, below it in that of warnings."""
-_NAME = 34
+_NAME = 28
 """Cells of the column of names."""
 
 
@@ -52,34 +52,20 @@ class StatRow(NamedTuple):
     """The query with which the trace shows what it counts."""
 
 
-class Column(NamedTuple):
-    """One column with figures."""
-
-    title: str
-    width: int
-    value: Callable[[Tally, Span], float | None]
-    """What it sorts by; the largest comes first."""
-    text: Callable[[Tally, Span], str]
+TITLES = ("Name", "Count", "Errors", "p50", "p95", "p99", "Max", "/s")
+_WIDTH = 7
 
 
-def _ms(title: str, value: Callable[[Tally], float | None]) -> Column:
-    return Column(title, 7, lambda tally, _: value(tally), lambda tally, _: brief(value(tally)))
-
-
-COLUMNS = (
-    Column("Count", 8, lambda tally, _: tally.count, lambda tally, _: f"{tally.count:,}"),
-    Column("Errors", 7, lambda tally, _: tally.errors, lambda tally, _: errors_text(tally)),
-    _ms("p50", lambda tally: tally.p50),
-    _ms("p95", lambda tally: tally.p95),
-    _ms("p99", lambda tally: tally.p99),
-    _ms("Max", lambda tally: tally.most),
-    Column("/s", 7, lambda tally, span: tally.rate(span.start, span.now), lambda tally, span: _rate(tally, span)),
-    Column("In", 8, lambda tally, _: tally.bytes_in, lambda tally, _: units.size(tally.bytes_in)),
-    Column("Out", 8, lambda tally, _: tally.bytes_out, lambda tally, _: units.size(tally.bytes_out)),
-    Column("Last", 8, lambda tally, _: tally.last, lambda tally, _: _clock(tally.last)),
-)
-"""The columns behind the name."""
-TITLES = ("Name", *(column.title for column in COLUMNS))
+def figures_of(tally: Tally, span: Span) -> tuple[tuple[float, str], ...]:
+    """What stands in the columns behind the name: what they sort by, and its text."""
+    rate = tally.rate(span.start, span.now)
+    dash = glyphs().dash
+    return (
+        (tally.count, f"{tally.count:,}"),
+        (tally.errors, errors_text(tally)),
+        *((ms or 0.0, took_text(ms)) for ms in (tally.p50, tally.p95, tally.p99, tally.most)),
+        (rate, dash if rate < 0.005 else f"{rate:.2f}" if rate < 9.995 else f"{rate:,.0f}"),
+    )
 
 
 def errors_text(tally: Tally) -> str:
@@ -88,16 +74,6 @@ def errors_text(tally: Tally) -> str:
         return ""
     share = tally.error_rate * 100
     return f"{share:.0f}%" if share >= 9.5 else f"{share:.1f}%" if tally.count >= 100 else f"{tally.errors:,}"
-
-
-def _rate(tally: Tally, span: Span) -> str:
-    rate = tally.rate(span.start, span.now)
-    return glyphs().dash if rate < 0.005 else f"{rate:.2f}" if rate < 9.995 else f"{rate:,.0f}"
-
-
-def _clock(when: float) -> str:
-    far = time.time() - when > 86_400
-    return time.strftime("%d %b" if far else "%H:%M:%S", time.localtime(when)) if when else glyphs().dash
 
 
 def rows_of(numbers: Numbers, tab: str) -> list[StatRow]:
@@ -138,8 +114,10 @@ def _escaped(text: str) -> str:
 def ordered(rows: Iterable[StatRow], sort: str, backward: bool, span: Span) -> list[StatRow]:
     """Rows sorted: names from a to z, figures from the largest on; `backward` the other way."""
     named = sorted(rows, key=lambda row: row.name.casefold(), reverse=backward and sort == "Name")
-    column = next((one for one in COLUMNS if one.title == sort), None)
-    return sorted(named, key=lambda row: column.value(row.tally, span) or 0, reverse=not backward) if column else named
+    if sort == "Name":
+        return named
+    place = TITLES.index(sort) - 1
+    return sorted(named, key=lambda row: figures_of(row.tally, span)[place][0], reverse=not backward)
 
 
 def facts(row: StatRow) -> Content:
@@ -151,7 +129,7 @@ def facts(row: StatRow) -> Content:
     more += [units.plural(tally.notices, "notification")] if tally.notices else []
     more += [f"{units.plural(tally.questions, 'request')} of the server"] if tally.questions else []
     if tally.apart is not None:
-        half = brief(tally.apart.percentile(0.5))
+        half = took_text(tally.apart.percentile(0.5))
         more.append(f"{tally.apart.count:,} asked a person and are not among the times (p50 {half})")
     times = times_line(tally.durations) + ("" if tally.durations.exact else " · percentiles of a sample")
     look = "$state-failed" if tally.errors else ""
@@ -205,8 +183,7 @@ class Statistics(Dialog[str]):
         yield Horizontal(Static(id="times", markup=False), Static(id="said", markup=False), id="detail")
 
     def on_mount(self) -> None:
-        for column in (None, *COLUMNS):
-            self.table.add_column(f"{column.title:>{column.width}}" if column else "Name", key=column and column.title)
+        self.table.add_columns("Name", *(f"{title:>{_WIDTH}}" for title in TITLES[1:]))
         self._look()
         self.table.focus()
 
@@ -245,8 +222,8 @@ class Statistics(Dialog[str]):
     def _cells(self, row: StatRow, span: Span) -> list[Text]:
         """A name, and figures; the table takes no styles by the names of the theme."""
         wrong = self.app.theme_variables["text-error" if row.tally.error_rate >= _BAD else "text-warning"]
-        texts = (f"{one.text(row.tally, span):>{one.width}}" for one in COLUMNS)
-        figures = (Text(text, wrong * (one.title == "Errors")) for one, text in zip(COLUMNS, texts, strict=True))
+        texts = (f"{text:>{_WIDTH}}" for _, text in figures_of(row.tally, span))
+        figures = (Text(text, wrong * (title == "Errors")) for title, text in zip(TITLES[1:], texts, strict=True))
         return [Text(f"{cut(row.name, _NAME):<{_NAME}}"), *figures]
 
     @property

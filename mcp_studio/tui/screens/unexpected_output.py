@@ -41,7 +41,6 @@ class UnexpectedOutput(Dialog[int]):
         super().__init__()
         self._server = server
         self._recording = recording or self.app.studio.trace
-        self._here = recording is None
         self._bursts = stray.bursts(self._recording, server, most=_MOST)
 
     def heading(self) -> str:
@@ -70,10 +69,6 @@ class UnexpectedOutput(Dialog[int]):
 
     def _command(self) -> Sequence[str]:
         """The words of the command that started the server."""
-        manager = self.app.studio.manager
-        if self._here and self._server in manager.names():
-            config = manager.config(self._server)
-            return (config.command, *config.args)
         line = command_of(self._recording, self._server)
         try:
             return shlex.split(line)

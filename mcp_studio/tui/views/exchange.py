@@ -217,6 +217,14 @@ class ExchangeView(Vertical):
         self.recording, self.entry = recording, entry
         self.refill()
 
+    def clear(self) -> None:
+        """Show nothing."""
+        self.recording = self.entry = None
+        self._filled.clear()
+        self.tabs.display = False
+        self.query_one("#head", Static).update()
+        self.switcher.current = "hint"
+
     @property
     def view(self) -> VirtualList[Event | None] | JsonView | TextView:
         """The viewer that is seen."""
@@ -231,7 +239,7 @@ class ExchangeView(Vertical):
 
     def _look(self) -> None:
         """The answer may have come, or a finding."""
-        if self.recording is not None and self.recording.revision != self._revision:
+        if self.region and self.recording is not None and self.recording.revision != self._revision:
             self.refill()
 
     # Filling what is seen

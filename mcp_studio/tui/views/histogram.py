@@ -12,28 +12,22 @@ _LABEL = 16
 """Cells of the bounds in front of a bar."""
 
 
-def brief(ms: float | None) -> str:
-    """Milliseconds in at most six characters: `0.42ms`, `18ms`, `1.2s`, `45m`, `11574d`; a dash for none."""
+def took_text(ms: float | None) -> str:
+    """Milliseconds in at most seven characters: `0.4 ms`, `812 ms`, `12.1 s`, `45 min`; a dash for none."""
     if ms is None:
         return glyphs().dash
-    if ms < 99.5:
-        return f"{ms:.2f}ms" if ms < 0.995 else f"{ms:.1f}ms" if ms < 9.95 else f"{ms:.0f}ms"
-    if ms < 999.5:
-        return f"{ms:.0f}ms"
-    seconds = ms / 1000
-    if seconds < 99.5:
-        return f"{seconds:.1f}s" if seconds < 9.95 else f"{seconds:.0f}s"
-    hours = seconds / 3600
-    return f"{seconds / 60:.0f}m" if seconds < 5_970 else f"{hours:.0f}h" if hours < 999.5 else f"{hours / 24:.0f}d"
+    if ms < 9_995:
+        return f"{ms:.1f} ms" if ms < 9.95 else f"{ms:.0f} ms"
+    return f"{ms / 1000:.1f} s" if ms < 600_000 else f"{ms / 60_000:.0f} min" if ms < 6e7 else f"{ms / 3_600_000:.0f} h"
 
 
 def times_line(times: Durations) -> str:
-    """`min 1.2ms · p50 2.0ms · p95 9ms · p99 12ms · max 14ms`; empty without any."""
+    """`min 1.2 ms · p50 2.0 ms · p95 9.1 ms · p99 12 ms · max 14 ms`; empty without any."""
     if not times.count:
         return ""
     p50, p95, p99 = (times.percentile(share) for share in (0.5, 0.95, 0.99))
     named = (("min", times.least), ("p50", p50), ("p95", p95), ("p99", p99), ("max", times.most))
-    return " · ".join(f"{name} {brief(ms)}" for name, ms in named)
+    return " · ".join(f"{name} {took_text(ms)}" for name, ms in named)
 
 
 def histogram(durations: Durations, width: int, height: int) -> Content:
@@ -57,7 +51,7 @@ def histogram(durations: Durations, width: int, height: int) -> Content:
 
 
 def _edge(ms: float) -> str:
-    return f"{ms:.3g}ms" if ms < 1_000 else f"{ms / 1000:.3g}s" if ms < 60_000 else brief(ms)
+    return f"{ms:.3g}ms" if ms < 1_000 else f"{ms / 1000:.3g}s" if ms < 60_000 else took_text(ms)
 
 
 def _bar(height: int, most: int, room: int) -> str:

@@ -14,6 +14,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.message import Columns, Recording, WireMessage
 from mcp_studio.trace.tree import Node, walk
 from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.histogram import took_text
 from mcp_studio.tui.views.line import Piece, fit
 from mcp_studio.tui.views.trace_row import clock, codes, rows_with, words_of
 
@@ -145,13 +146,6 @@ def token_of(entry: WireMessage | None) -> bytes:
     """The progress token that a message carries, as it stands there; else nothing."""
     found = None if entry is None or entry.size > _LARGEST else _TOKEN.search(entry.body)
     return found[1] if found else b""
-
-
-def took_text(ms: float) -> str:
-    """Milliseconds in few characters: `0.4 ms`, `812 ms`, `12.1 s`."""
-    if ms < 9_995:
-        return f"{ms:.1f} ms" if ms < 9.95 else f"{ms:.0f} ms"
-    return f"{ms / 1000:.1f} s" if ms < 600_000 else f"{ms / 60_000:.0f} min"
 
 
 class Drawing:

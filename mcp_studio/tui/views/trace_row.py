@@ -13,6 +13,7 @@ from rich.cells import cell_len
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
+from mcp_studio.present import units
 from mcp_studio.protocol.core import progress_text, read_progress
 from mcp_studio.safetext import safe
 from mcp_studio.trace import message as bits
@@ -52,7 +53,7 @@ def widths_for(width: int, longest: int = 14) -> Widths:
     """
     clock = 12 if width >= 100 else 8 if width >= 56 else 0
     status = 12 if width >= 90 else 1
-    size = 6 if width >= 80 else 5 if width >= 70 else 0
+    size = 7 if width >= 80 else 6 if width >= 70 else 0
     server, ms = max(6, min(longest, 18 if width >= 140 else 14 if width >= 80 else 10)), 7 if width >= 80 else 6
     # Two cells in front and one behind, one for the direction, two between columns.
     used = 4 + sum(cells + 2 for cells in (clock, server, ms, size, status) if cells) + 2
@@ -100,7 +101,7 @@ def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
         (fit(named, cells.method), look),
         (fit(about, cells.target), "" if columns.target[row] else "dim"),
         (fit(_took(columns, row, kind, outcome), cells.ms, right=True), "dim"),
-        (fit(short_size(columns.size[row]), cells.size, right=True), "dim"),
+        (fit(units.size(columns.size[row]), cells.size, right=True), "dim"),
         (fit(f"{sign} {word}" if cells.status > 1 else sign, cells.status), mood),
     ]
     # The gap belongs to the cell before it: half as many pieces to style, filter and write.
@@ -110,28 +111,19 @@ def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
 
 def standing(kind: str, direction: str, outcome: str, method: str) -> tuple[str, str, str]:
     """How it stands with an entry: a sign, a word, and their look."""
-    signs = glyphs()
-    match kind, outcome:
-        case "error", _:
-            return signs.bad, "error", "bad"
-        case (("request" | "result"), ("tool error" | "error" | "lost")):
-            return signs.bad, outcome, "bad"
-        case "request", "cancelled":
-            return signs.off, "cancelled", "warn"
-        case "request", "open":
-            return signs.on, "waiting" if direction == "in" else "open", "warn"
-        case (("request" | "result"), "ok"):
-            return signs.ok, "ok", "ok"
-        case "result", _:
-            return signs.warning, "unasked", "warn"
-        case "invalid", _:
-            return signs.bad, "no message", "bad"
-        case "stray", _:
-            return signs.bad, "unexpected", "bad"
-        case "http", _ if direction == "in" and method[:1] in ("4", "5", "f"):
-            return signs.bad, "failed", "bad"
-        case _:
-            return " ", "", "dim"
+    signs, ends = glyphs(), kind in ("request", "result")
+    if kind == "error" or (ends and outcome in ("tool error", "error", "lost")):
+        return signs.bad, outcome or "error", "bad"
+    if ends and outcome in ("ok", "cancelled", "open"):
+        waits = outcome == "open" and direction == "in"
+        sign, look = {"ok": (signs.ok, "ok"), "open": (signs.on, "warn")}.get(outcome, (signs.off, "warn"))
+        return sign, "waiting" if waits else outcome, look
+    if kind == "result":
+        return signs.warning, "unasked", "warn"
+    if kind == "http" and direction == "in" and method[:1] in ("4", "5", "f"):
+        return signs.bad, "failed", "bad"
+    wrong = {"invalid": "no message", "stray": "unexpected"}
+    return (signs.bad, wrong[kind], "bad") if kind in wrong else (" ", "", "dim")
 
 
 def clock(seconds: float, exact: bool = True) -> str:
@@ -143,14 +135,6 @@ def clock(seconds: float, exact: bool = True) -> str:
 @lru_cache(64)
 def _second(seconds: int) -> str:
     return time.strftime("%H:%M:%S", time.localtime(seconds))
-
-
-def short_size(size: int) -> str:
-    """Bytes in at most five characters: `212`, `1.2K`, `38K`, `1.2M`."""
-    if size < 1_000:
-        return str(size)
-    value, unit = (size / 1_000, "K") if size < 999_500 else (size / 1_000_000, "M")
-    return f"{value:.1f}{unit}" if value < 9.95 else f"{value:.0f}{unit}"
 
 
 def _text(columns: Columns, name: str, row: int) -> str:

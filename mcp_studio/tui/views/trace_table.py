@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.segment import Segment
@@ -45,7 +44,8 @@ class TraceTable(CursorView):
     and only what is on screen, however many entries come. Rows keep their place while the oldest entries go.
     """
 
-    _query: Search | None = None
+    search: Search | None = None
+    """What the query in force has found; None without one."""
     _longest = 0
 
     @dataclass
@@ -67,10 +67,10 @@ class TraceTable(CursorView):
         self._begin(source)
 
     def _begin(self, source: Recording) -> None:
-        if self._query is not None:
-            self._query.cancel()
+        if self.search is not None:
+            self.search.cancel()
         self._source = source
-        self._query = None
+        self.search = None
         self._first, self._total, self._names, self._revision = source.first_number, 0, 0, -1
         self._at = 0
         """The number of the entry under the cursor."""
@@ -87,29 +87,9 @@ class TraceTable(CursorView):
     @property
     def row_count(self) -> int:
         """Entries shown, as of the last look."""
-        if self._query is not None:
-            return len(self._query.found)
+        if self.search is not None:
+            return len(self.search.found)
         return self._total - self._first + 1 if self._total else 0
-
-    @property
-    def numbers(self) -> Sequence[int] | None:
-        """The numbers of the shown entries, ascending; None without a query."""
-        return None if self._query is None else self._query.found[:]
-
-    @property
-    def query_text(self) -> str:
-        """The query that is in force, as it was written; empty without one."""
-        return "" if self._query is None else self._query.query.text.strip()
-
-    @property
-    def searched(self) -> float:
-        """How much of the trace the query has seen, 0 to 1."""
-        return 1.0 if self._query is None else self._query.done
-
-    @property
-    def trouble(self) -> str:
-        """Why the query looks no further, in a sentence; empty where all is well."""
-        return "" if self._query is None else self._query.error
 
     @property
     def message(self) -> WireMessage | None:
@@ -126,19 +106,19 @@ class TraceTable(CursorView):
         Raises:
             QueryError: it is no query; what is shown stays as it was.
         """
-        if text.strip() == self.query_text:
+        if text.strip() == ("" if self.search is None else self.search.query.text.strip()):
             return
         wanted = Search(self._source, parse(text, now)) if text.strip() else None
-        if self._query is not None:
-            self._query.cancel()
-        self._query = wanted
+        if self.search is not None:
+            self.search.cancel()
+        self.search = wanted
         self.look_at_store()
 
     def _number(self, index: int) -> int:
-        return self._first + index if self._query is None else self._query.found[index]
+        return self._first + index if self.search is None else self.search.found[index]
 
     def _place(self, number: int) -> int:
-        return number - self._first if self._query is None else self._query.place(number)
+        return number - self._first if self.search is None else self.search.place(number)
 
     def render_row(self, index: int, width: int, selected: bool) -> Line:
         columns = self._source.columns
@@ -161,14 +141,14 @@ class TraceTable(CursorView):
             self._timer.pause()
 
     def on_unmount(self) -> None:
-        if self._query is not None:
-            self._query.cancel()
+        if self.search is not None:
+            self.search.cancel()
 
     def on_resize(self) -> None:
         self.look_at_store()
 
     def _look(self) -> None:
-        if self._source.revision != self._revision or self.searched < 1:
+        if self._source.revision != self._revision or (self.search is not None and self.search.done < 1):
             self.look_at_store()
 
     def look_at_store(self) -> None:
@@ -181,8 +161,8 @@ class TraceTable(CursorView):
         self._revision = source.revision
         self._measure()
         self._first, self._total = source.first_number, source.total if len(source) else 0
-        if self._query is not None:
-            self._query.pull(_SLICE)
+        if self.search is not None:
+            self.search.pull(_SLICE)
         if self.following:
             self.rows_changed(self.row_count - height, cursor=self.row_count - 1)
             self._at = self._number(self.cursor) if self.row_count else 0

@@ -13,7 +13,7 @@ from mcp_studio.redact import Redactor
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui.views.line import width_of
-from mcp_studio.tui.views.trace_row import draw, header, short_size, widths_for, words_of
+from mcp_studio.tui.views.trace_row import draw, header, widths_for, words_of
 from mcp_studio.tui.views.trace_table import TraceHeader, TraceTable
 from tests.support import wait_until
 from tests.tui.views.stage import Stage, staged
@@ -90,12 +90,6 @@ def test_without_room_for_targets_they_share_the_method_column() -> None:
     store = store_of(1)
     assert "tools/call tool 1" in text_of(store, 1, 60)
     assert widths_for(60).target == 0
-
-
-def test_sizes_take_five_cells_at_most() -> None:
-    assert [short_size(size) for size in (0, 999, 1_200, 9_960, 38_000, 999_500, 1_200_000, 64_000_000)] == [
-        "0", "999", "1.2K", "10K", "38K", "1.0M", "1.2M", "64M",
-    ]  # fmt: skip
 
 
 async def test_it_follows_until_the_cursor_leaves_the_end_and_again_at_the_end() -> None:
@@ -175,13 +169,13 @@ async def test_a_query_finds_old_and_new_and_keeps_the_cursor() -> None:
         await wait_until(lambda: view.row_count == 3_000)
         view.move_to(1_500)
         view.set_query("server:git")
-        await wait_until(lambda: view.searched == 1 and view.row_count == 1_000)
+        await wait_until(lambda: view.search is not None and view.search.done == 1 and view.row_count == 1_000)
         assert view.message is store[1_500] and 1_501 in numbers(stage)
         add(store, 1, "github")
         add(store, 1, "files")
         await wait_until(lambda: view.row_count == 1_001)
         view.set_query("nothing like it")
-        await wait_until(lambda: view.searched == 1)
+        await wait_until(lambda: view.search is not None and view.search.done == 1)
         assert view.row_count == 0 and view.message is None
         await pilot.press("down", "up", "end", "g", "enter", "pagedown")
         view.set_query("")
@@ -198,18 +192,14 @@ async def test_the_pane_is_told_where_the_person_goes() -> None:
         assert [message.entry for message in stage.of(TraceTable.Opened)] == [store[28]]
 
 
-async def test_marked_and_commented_entries_are_gone_to() -> None:
+async def test_an_entry_is_gone_to_by_its_number_and_marks_stand_in_front() -> None:
     store = store_of(30)
     store.mark(3, True)
     store.comment(7, "look")
     view = TraceTable(store)
     async with staged(view, (60, 10)):
-        assert view.go_to(1) and not view.following and not view.go_to(31)
-        found: list[int] = []
-        for step in (1, 1, 1, -1, -1):
-            if view.go_to_noted(step) and view.message:
-                found.append(view.message.number)
-        assert found == [3, 7, 3]
+        assert view.go_to(3) and not view.following and not view.go_to(31)
+        assert view.message is store[2]
         assert text_of(store, 3)[0] == "◆" and text_of(store, 7)[0] == "◇"
 
 
