@@ -53,7 +53,7 @@ class TracePane(Pane, scope="trace"):
     TracePane {
         & > Horizontal { height: 1fr; }
         & Vertical#messages { width: 1fr; }
-        & ExchangeView { display: none; width: 45%; border-left: tall $panel; }
+        & ExchangeView { display: none; width: 45%; border-left: tall $panel; padding-left: 1; }
         &.-past { border-title-color: $state-busy; }
     }
     .-huge TracePane ExchangeView { display: block; }

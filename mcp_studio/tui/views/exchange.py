@@ -168,9 +168,9 @@ class ExchangeView(Vertical):
 
     DEFAULT_CSS = """
     ExchangeView {
-        & > #head { height: auto; max-height: 6; padding: 0 1; }
+        & > #head { height: auto; max-height: 6; }
         & > ContentSwitcher { height: 1fr; }
-        & #hint { padding: 1 2; color: $quiet; }
+        & #hint { padding: 1 0; color: $quiet; }
     }
     """
     tabs = getters.query_one(Tabs)
