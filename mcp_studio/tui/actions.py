@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 Scope = Literal[
     "app", "main", "servers", "catalog", "tasks", "call", "history", "result", "trace", "list", "viewer", "json",
-    "table", "form", "editor", "dialog",
+    "table", "form", "editor", "dialog", "exchange", "sessions",
 ]  # fmt: skip
 """Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in a dialog."""
 
@@ -194,6 +194,25 @@ ACTIONS: tuple[Action, ...] = (
     Action("open_outside", "Open the link, image or page in its program", "result", also="browser"),
     Action("compare", "Compare with the result before", "result", also="diff"),
     Action("legacy", "Reconnect the server in the legacy era", "result", also="handshake"),
+    # Pane 5
+    Action("open", "Open the exchange", "trace", show=True, also="request response timeline", short="Open"),
+    Action("find", "Filter by a query", "trace", show=True, also="search where", short="Filter"),
+    Action("follow", "Follow the newest, or stop that", "trace", show=True, also="tail live", short="Follow"),
+    Action("repeat", "Edit and re-send", "trace", show=True, also="replay again fill", short="Re-send"),
+    Action("resend_now", "Re-send as it was, and compare the responses", "trace", also="replay again"),
+    Action("resend_many", "Re-send what is marked or filtered, or everything", "trace", also="replay again"),
+    Action("mark", "Mark the message, or no longer", "trace", also="bookmark"),
+    Action("edit", "Comment on the message", "trace", also="note annotate"),
+    Action("show_entry", "Show the tool, prompt or resource of the call", "trace", also="catalog"),
+    Action("copy", "Copy the message", "trace"),
+    Action("copy_as", "Copy the call as…", "trace", also="curl python command json"),
+    Action("compare", "Compare with another message", "trace", also="diff"),
+    Action("details", "Statistics of the trace", "trace", also="latency metrics numbers p95"),
+    Action("save", "Export the trace", "trace", also="bundle jsonl markdown report opentelemetry collector"),
+    Action("open_outside", "Open a session or a file", "trace", also="past earlier recording bundle"),
+    Action("go_live", "Back to what is being recorded now", "trace", also="session"),
+    Action("exit_report", "Exit reports: how servers ended", "trace", also="crash died post-mortem"),
+    Action("unexpected_output", "Unexpected output of the server on stdout", "trace", also="stray print"),
     # In lists and viewers
     Action("cursor_up", "Up", "list"),
     Action("cursor_down", "Down", "list"),
@@ -222,6 +241,16 @@ ACTIONS: tuple[Action, ...] = (
     Action("editor", "Edit the whole value in $EDITOR", "editor"),
     Action("next_problem", "Go to the problem", "editor"),
     # In dialogs
+    Action("next_tab", "Next tab", "exchange"),
+    Action("previous_tab", "Previous tab", "exchange"),
+    Action("repeat", "Edit and re-send", "exchange"),
+    Action("copy", "Copy the value, text or message", "exchange"),
+    Action("copy_as", "Copy the call as…", "exchange"),
+    Action("compare", "Compare with another message", "exchange"),
+    Action("mark", "Mark the message, or no longer", "exchange"),
+    Action("edit", "Comment on the message", "exchange"),
+    Action("copy", "Copy the path of the session's file", "sessions"),
+    Action("delete", "Delete the session", "sessions"),
     Action("help", "Help for this dialog", "dialog"),
     Action("submit", "Take the first button", "dialog"),
     Action("back", "Back", "dialog"),

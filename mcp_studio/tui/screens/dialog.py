@@ -57,6 +57,10 @@ class Dialog(ModalScreen[T]):
         & .label, & .quiet { color: $quiet; }
         & .bad { color: $state-failed; }
         & .warn { color: $state-busy; }
+        & Input, & SelectCurrent { background: $boost; }
+        & Tabs { height: 1; & Underline { display: none; } }
+        & Tab { padding: 0 1 0 0; margin-right: 1; color: $quiet; }
+        & Tab.-active { color: $foreground; text-style: bold underline; }
         &.-small > #box { width: 60; }
         &.-large > #box { width: 96%; height: 94%; max-width: 160; }
         &.-large #body { height: 1fr; }

@@ -29,7 +29,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = bindings("list")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "view--cursor", "view--empty", "view--dim", "view--match", "view--strong", "view--accent", "view--ok",
-        "view--warn", "view--bad", "view--read", "view--write", "view--destructive",
+        "view--warn", "view--bad", "view--read", "view--write", "view--destructive", "view--in", "view--out",
     }  # fmt: skip
     DEFAULT_CSS = """
     RowsView {
@@ -58,6 +58,8 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         & > .view--read { color: $text-success; }
         & > .view--write { color: $text-warning; }
         & > .view--destructive { color: $text-error; }
+        & > .view--in { color: $text-accent; }
+        & > .view--out { color: $text-primary; }
     }
     """
 

@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widget import Widget
 
+from mcp_studio.tui import themes
 from mcp_studio.tui.walls import WALL
 
 
@@ -37,6 +38,10 @@ class Stage(App[None]):
     def copy_to_clipboard(self, text: str) -> None:
         """Note what is copied."""
         self.copied.append(text)
+
+    def get_css_variables(self) -> dict[str, str]:
+        """Our own names among them."""
+        return themes.complete(super().get_css_variables())
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """As the real app has it."""

@@ -1,0 +1,444 @@
+"""Pane 5: everything that crossed the wire, now or in an earlier session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widget import Widget
+
+from mcp_studio.call.replay.plan import CALLS, Step, load, step_of
+from mcp_studio.catalog.listing import EntryKind, Ref
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json
+from mcp_studio.safetext import safe
+from mcp_studio.schema.place import remove
+from mcp_studio.trace.diff import path_text
+from mcp_studio.trace.message import UNTIMED, Recording, WireMessage
+from mcp_studio.trace.postmortem import endings
+from mcp_studio.tui.panes.pane import Pane
+from mcp_studio.tui.views.exchange import ExchangeView
+from mcp_studio.tui.views.query_line import QueryLine
+from mcp_studio.tui.views.trace_table import TraceHeader, TraceTable
+
+if TYPE_CHECKING:
+    from mcp_studio.trace.disk.session import Session
+    from mcp_studio.tui.screens.compare import Side
+    from mcp_studio.tui.screens.exchange import Wish
+    from mcp_studio.tui.screens.sessions import Chosen
+
+_EMPTY = "Nothing has crossed the wire yet. Connect a server, and every message appears here."
+_EMPTY_PAST = "Nothing was recorded in this session."
+_NONE, _SEARCHING = "No message matches the query; esc ends it.", "Nothing found yet."
+_HINT = "The exchange under the cursor appears here: timeline, request, response, findings."
+_EVERY = 0.25
+"""Seconds between two looks at what the border and the exchange beside the table say."""
+_BEHIND = 5_000
+"""Messages of the live trace that a query may have before it without its being said: more come all the time."""
+_KINDS: dict[str, EntryKind] = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
+
+
+class TracePane(Pane, scope="trace"):
+    """A table of messages, a query above it, and on huge screens the exchange under the cursor beside it."""
+
+    number = 5
+    SCOPED_CSS = False  # a rule begins with a class of the screen
+    DEFAULT_CSS = """
+    TracePane {
+        & > Horizontal { height: 1fr; }
+        & Vertical#messages { width: 1fr; }
+        & ExchangeView { display: none; width: 45%; border-left: tall $panel; padding-left: 1; }
+        &.-past { border-title-color: $state-busy; }
+    }
+    .-huge TracePane ExchangeView { display: block; }
+    """
+    query_line = getters.query_one(QueryLine)
+    table = getters.query_one(TraceTable)
+    beside = getters.query_one(ExchangeView)
+
+    @dataclass
+    class FillRequested(Message):
+        """A call of the trace is to stand in the form, to be edited and sent again."""
+
+        ref: Ref
+        value: Json
+
+    @dataclass
+    class EntryRequested(Message):
+        """The tool, prompt or resource of a call of the trace is to be shown."""
+
+        ref: Ref
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._session: Session | None = None
+        """An earlier session, while it is shown."""
+        self._base: Side | None = None
+        """The exchange that the next one is compared with."""
+
+    @property
+    def recording(self) -> Recording:
+        """What is shown: what is being recorded now, or an earlier session."""
+        return self.app.studio.trace if self._session is None else self._session
+
+    def compose(self) -> ComposeResult:
+        header = TraceHeader()
+        yield QueryLine(self._use_query, lambda: self.recording)
+        with Horizontal():
+            with Vertical(id="messages"):
+                yield header
+                yield TraceTable(self.recording, header, empty=_EMPTY)
+            yield ExchangeView(_HINT)
+
+    def on_mount(self) -> None:
+        self.show_title("Trace")
+        self.set_interval(_EVERY, self._tick)
+
+    def on_unmount(self) -> None:
+        if self._session is not None:
+            self._session.close()
+
+    def entry_point(self) -> Widget:
+        return self.table
+
+    # What is shown
+
+    def _show(self, session: Session | None, title: str) -> None:
+        """Show an earlier session, or without one what is being recorded now, which goes on meanwhile."""
+        before, self._session = self._session, session
+        self.query_line.put("")
+        self.beside.clear()
+        self.set_class(session is not None, "-past")
+        self.show_title(title)
+        self.table.show(self.recording)
+        if before is not None:
+            before.close()
+        self._tick()
+
+    def show_query(self, text: str) -> None:
+        """Show only what a query wants."""
+        self.query_line.put(text)
+        self.table.focus()
+
+    def show_message(self, number: int) -> None:
+        """Put the cursor on a message; one that a query hides, or of another session, is shown alone."""
+        if not self.table.go_to(number) and (entry := self.recording.entry(number)) is not None:
+            self._open(entry)
+
+    def _tick(self) -> None:
+        """Take over what another studio writes to the session; say how much is shown, and what belongs to it."""
+        if self._session is not None and self._session.info.state == "running":
+            try:
+                self._session.refresh()
+            except StudioError as error:
+                self.app.fail(error)
+                self._show(None, "Trace")
+        if not self.region:
+            return
+        self._show_notes()
+        entry, beside = self.table.message, self.beside.entry
+        if entry is not None and (beside is None or (entry.number != beside.number and self.table.following)):
+            self._show_beside(entry)
+
+    def _show_beside(self, entry: WireMessage) -> None:
+        if self.beside.display:
+            self.beside.show(self.recording, entry)
+
+    def _show_notes(self) -> None:
+        table, query, key = self.table, self.table.search, self.app.key_of
+        kept, dropped = len(self.recording), self.recording.first_number - 1
+        parts = [f"{key('compare')} compares with {self._base.name}"] if self._base is not None else []
+        if query is not None:
+            behind = (1 - query.done) * kept > (_BEHIND if self._session is None else 0)
+            parts += [query.error or f"{int(100 * query.done)}% searched"] if query.error or behind else []
+            parts.append(f"{table.row_count:,} of {kept:,}")
+            table.empty = _SEARCHING if behind else _NONE
+        else:
+            parts.append(f"{kept:,}")
+            table.empty = _EMPTY if self._session is None else _EMPTY_PAST
+        parts += [f"{dropped:,} dropped"] if dropped else []
+        if self._session is None or self._session.info.state == "running":
+            parts.append("following" if table.following else f"{key('follow')} follows")
+        self.show_note(" · ".join(parts))
+
+    @on(TraceTable.Highlighted)
+    def _highlighted(self, event: TraceTable.Highlighted) -> None:
+        event.stop()
+        self._show_beside(event.entry)
+
+    @on(ExchangeView.Went)
+    def _went(self, event: ExchangeView.Went) -> None:
+        """Another entry that belongs to it: the cursor goes there, where it is shown."""
+        event.stop()
+        if not self.table.go_to(event.number) and (entry := self.recording.entry(event.number)) is not None:
+            self._show_beside(entry)
+
+    # The query
+
+    def _use_query(self, text: str) -> None:
+        columns = self.recording.columns
+        now = columns.time[-1] if self._session is not None and len(columns) else None
+        self.table.set_query(text, now)
+
+    @on(QueryLine.Left)
+    def _left(self, event: QueryLine.Left) -> None:
+        event.stop()
+        self.query_line.display = self.table.search is not None
+        self.table.focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Enter is the table's; in the exchange beside it goes into a value or a row."""
+        return action != "open" or not self.beside.has_focus_within
+
+    def action_find(self) -> None:
+        self.query_line.open()
+
+    def step_back(self) -> bool:
+        """End the query, else leave an earlier session."""
+        if self.query_line.display:
+            self.query_line.put("")
+            self.table.focus()
+        elif self._session is not None:
+            self.action_go_live()
+        else:
+            return False
+        return True
+
+    @property
+    def _filtered(self) -> Sequence[int] | None:
+        """The numbers of what the query shows; None without one."""
+        return None if self.table.search is None else self.table.search.found[:]
+
+    # The message under the cursor
+
+    def _chosen(self) -> WireMessage | None:
+        entry = self.beside.entry if self.beside.has_focus_within else self.table.message
+        if entry is None:
+            self.app.say("No message is selected.", "warning")
+        return entry
+
+    @on(TraceTable.Opened)
+    def _opened(self, event: TraceTable.Opened) -> None:
+        event.stop()
+        self._open(event.entry)
+
+    def action_open(self) -> None:
+        if entry := self._chosen():
+            self._open(entry)
+
+    def _open(self, entry: WireMessage) -> None:
+        from mcp_studio.tui.screens.exchange import ExchangeDialog
+
+        self.app.push_screen(ExchangeDialog(self.recording, entry), self._wished)
+
+    async def _wished(self, answer: tuple[Wish, WireMessage] | None) -> None:
+        """What the person wants to do with a message that was open."""
+        if answer is not None:
+            wish, entry = answer
+            await {"repeat": self._repeat, "copy_as": self._copy_as, "compare": self._compare}[wish](entry)
+
+    def action_follow(self) -> None:
+        self.table.action_follow()
+        self._show_notes()
+
+    def action_mark(self) -> None:
+        from mcp_studio.tui.screens.comment import toggle_mark
+
+        if entry := self._chosen():
+            toggle_mark(self.app, self.recording, entry)
+
+    def action_edit(self) -> None:
+        """Comment on the message."""
+        from mcp_studio.tui.screens.comment import edit_comment
+
+        if entry := self._chosen():
+            edit_comment(self.app, self.recording, entry, self.beside.refill)
+
+    def action_copy(self) -> None:
+        if self.beside.has_focus_within:
+            self.beside.copy()
+        elif entry := self._chosen():
+            self.app.attempt(self, self._copy(entry))
+
+    async def _copy(self, entry: WireMessage) -> None:
+        self.app.copy((await self.recording.body(entry)).decode("utf-8", "replace"))
+
+    # Calls of the trace
+
+    def action_copy_as(self) -> None:
+        if entry := self._chosen():
+            self.app.attempt(self, self._copy_as(entry))
+
+    async def _copy_as(self, entry: WireMessage) -> None:
+        from mcp_studio.call.copying.subject import subject_of, with_outcome
+        from mcp_studio.tui.screens.copy_as import CopyAs
+
+        studio, step = self.app.studio, self._step(entry)
+        if step is None or step.method not in CALLS:
+            self.app.say("It belongs to no call of a tool, prompt or resource.", "warning")
+            return
+        recorded = await load(self.recording, step)
+        resource, ref = step.method == "resources/read", self._ref(step)
+        value = None if resource else recorded.params.get("arguments", {})
+        uri = step.target if resource else ""
+        subject = subject_of(studio.manager, studio.catalog, ref, value, uri=uri, task=recorded.task)
+        self.app.push_screen(CopyAs(await with_outcome(subject, self.recording, entry.number)))
+
+    def _step(self, entry: WireMessage) -> Step | None:
+        """The request that a message belongs to, with all of its rounds; None where it is none of ours."""
+        return step_of(self.recording.columns, entry.number)
+
+    def _ref(self, step: Step) -> Ref:
+        """What was called, of the same server, else of any other that lists it."""
+        ref = Ref(_KINDS[step.method], step.server, step.target)
+        listed = [one.ref for one in self.app.studio.catalog.entries(ref.kind) if one.ref.name == ref.name]
+        return ref if ref in listed or not listed else listed[0]
+
+    def action_show_entry(self) -> None:
+        """Show the tool, prompt or resource of the call."""
+        step = self._step(entry) if (entry := self._chosen()) else None
+        if step is not None and step.method in CALLS:
+            self.post_message(self.EntryRequested(self._ref(step)))
+        elif entry is not None:
+            self.app.say("It belongs to no call of a tool, prompt or resource.", "warning")
+
+    def action_repeat(self) -> None:
+        """Edit the call in its form; what is no such call goes to the console."""
+        if entry := self._chosen():
+            self.app.attempt(self, self._repeat(entry))
+
+    async def _repeat(self, entry: WireMessage) -> None:
+        step = self._step(entry)
+        if step is None or step.method not in CALLS:
+            from mcp_studio.tui.screens.console import Console
+
+            body = await self.recording.body(entry)
+            self.app.push_screen(Console(entry.server, body.decode("utf-8", "replace")))
+            return
+        recorded = await load(self.recording, step)
+        value: Json = recorded.params.get("arguments", {}) if step.method != "resources/read" else None
+        hidden = [place[1:] for place in recorded.hidden if place[:1] == ("arguments",)]
+        for place in reversed(hidden):
+            value = remove(value, place) if place else {}
+        self.post_message(self.FillRequested(self._ref(step), value))
+        if hidden:
+            names = ", ".join(safe(path_text(place), 60) for place in hidden[:3])
+            self.app.say(f"Not in the recording, being secret: {names}.")
+
+    def action_resend_now(self) -> None:
+        """Send the same once more, and compare the responses."""
+        step = self._step(entry) if (entry := self._chosen()) else None
+        if step is not None and step.method not in UNTIMED:
+            from mcp_studio.tui.screens.resend import Resend
+
+            self.app.push_screen(Resend(self.recording, step))
+        elif entry is not None:
+            self.app.say("It belongs to no request of ours that could be sent again.", "warning")
+
+    def action_resend_many(self) -> None:
+        """Send what is marked, what the query shows, or everything once more."""
+        from mcp_studio.tui.screens.export import parts_of
+        from mcp_studio.tui.screens.resend import Resend
+
+        if parts := parts_of(self.recording, None, self._filtered):
+            self.app.push_screen(Resend(self.recording, parts[0].numbers, parts[0].about))
+
+    def action_compare(self) -> None:
+        """Begin to compare the message, or compare with it."""
+        if entry := self._chosen():
+            self.app.attempt(self, self._compare(entry))
+
+    async def _compare(self, entry: WireMessage) -> None:
+        from mcp_studio.tui.screens.compare import Compare, side_of
+
+        side, base = await side_of(self.recording, entry), self._base
+        if base is None:
+            self._base = side
+            self.app.say(f"Now select another message: {self.app.key_of('compare')} compares it with {side.name}.")
+        else:
+            self._base = None
+            if base == side:
+                self.app.say("Both are of one exchange: not compared.")
+            else:
+                self.app.push_screen(Compare(base, side))
+        self._show_notes()
+
+    # The whole trace
+
+    def action_details(self) -> None:
+        """Statistics: how often, how fast, what failed."""
+        from mcp_studio.tui.screens.statistics import Statistics
+
+        def show(query: str | None) -> None:
+            if query:
+                self.show_query(query)
+
+        self.app.push_screen(Statistics(self.recording, live=self._session is None), show)
+
+    def action_save(self) -> None:
+        """Export the exchange, what is marked or filtered, or everything."""
+        from mcp_studio.tui.screens.export import Export, parts_of
+
+        if parts := parts_of(self.recording, self.table.message, self._filtered):
+            self.app.push_screen(Export(self.recording, parts))
+        else:
+            self.app.say("There is nothing to export yet.", "warning")
+
+    def action_open_outside(self) -> None:
+        """Choose a session or a file to be shown."""
+        from mcp_studio.tui.screens.sessions import Sessions
+
+        shown = self._session.path if self._session is not None else None
+        self.app.push_screen(Sessions(self.app.studio.paths.state / "trace", shown), self._chose_session)
+
+    def _chose_session(self, chosen: Chosen | None) -> None:
+        if chosen is None:
+            return
+        if chosen.path is None:
+            self.action_go_live()
+        else:
+            self.app.attempt(self, self._open_session(chosen.path), group="session")
+
+    async def _open_session(self, path: Path) -> None:
+        from mcp_studio.tui.screens.sessions import open_file
+
+        session, title = await open_file(path, self.app.studio.redactor.text)
+        if session.problem:
+            self.app.say(session.problem, "warning")
+        self._show(session, title)
+        self.table.focus()
+
+    def action_go_live(self) -> None:
+        """Back to what is being recorded now."""
+        if self._session is None:
+            self.app.say("This is what is being recorded now.")
+        else:
+            self._show(None, "Trace")
+
+    def action_exit_report(self) -> None:
+        """How servers ended, the newest first; of the server under the cursor where it ended."""
+        from mcp_studio.tui.screens.exit_report import ExitReport
+
+        entry = self.table.message
+        found = (endings(self.recording, entry.server) if entry else []) or endings(self.recording)
+        if not found:
+            self.app.say("No server ended by itself in this trace.")
+        else:
+            self.app.push_screen(ExitReport(found[0].server, found[::-1]), self._go_to)
+
+    def action_unexpected_output(self) -> None:
+        """What the server under the cursor printed to stdout besides the protocol."""
+        from mcp_studio.tui.screens.unexpected_output import UnexpectedOutput
+
+        if entry := self._chosen():
+            self.app.push_screen(UnexpectedOutput(entry.server, self.recording), self._go_to)
+
+    def _go_to(self, number: int | None) -> None:
+        if number is not None:
+            self.show_message(number)

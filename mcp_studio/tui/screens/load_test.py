@@ -1,0 +1,170 @@
+"""Load test: calling what is shown many times, some at once, with the figures as they come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import ClassVar
+
+from textual import on
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Button, Input, ProgressBar, Static
+
+from mcp_studio.call.call import Call, Denied
+from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, past_of_load
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.jsontext import Json, pretty
+from mcp_studio.present import units
+from mcp_studio.safetext import safe
+from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.views.histogram import histogram, times_line
+
+_PAUSE = 0.2
+"""Seconds between two looks at how far it is."""
+_ERRORS = 3
+
+
+class LoadTest(Dialog[None]):
+    """Asks for two numbers, runs, and keeps the figures on screen until it is left.
+
+    Args:
+        begin: starts one call, which is approved.
+        value: the arguments, as they are told to whoever approves and kept in the history.
+        secrets: pointers of what is secret in them.
+    """
+
+    DEFAULT_CSS = """
+    LoadTest {
+        & Horizontal#numbers { height: 1; }
+        & Input { width: 14; margin-right: 4; }
+        & #numbers Static { width: auto; margin-right: 1; }
+        & #note { margin-top: 1; }
+        & ProgressBar { margin-top: 1; display: none; & Bar { width: 1fr; } }
+    }
+    """
+    choices = (Choice("start", "Start", "primary"), Choice("copy", "Copy figures"), Choice("back", "Close"))
+    last: ClassVar[tuple[str, str]] = ("100", "8")
+    """What was typed last."""
+
+    def __init__(
+        self, ref: Ref, begin: Callable[[], Call], value: Json = None, secrets: frozenset[str] = frozenset()
+    ) -> None:
+        super().__init__()
+        self._ref = ref
+        self._begin = begin
+        self._value = value
+        self._secrets = secrets
+        self.load: Load | None = None
+        """What runs, or ran last."""
+
+    def heading(self) -> str:
+        return f"Load test: {self._ref}"
+
+    def body(self) -> Iterable[Widget]:
+        yield Horizontal(
+            Static("Calls"), Input(self.last[0], id="total", type="integer", max_length=9, compact=True),
+            Static("At once"),
+            Input(self.last[1], id="at-once", type="integer", max_length=5, compact=True),
+            id="numbers",
+        )  # fmt: skip
+        yield Static("Each call has the value of the form. The trace has every call, the history one entry.", id="note")
+        yield ProgressBar(show_eta=False)
+        yield Static(id="figures", markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one("#total").focus()
+        self.set_interval(_PAUSE, self._show)
+
+    # Running
+
+    @on(Input.Submitted)
+    def action_start(self) -> None:
+        typed = (self.query_one("#total", Input).value, self.query_one("#at-once", Input).value)
+        total, at_once = (int(text) if text.isdecimal() else 0 for text in typed)
+        if not (0 < total <= MOST and 0 < at_once <= MOST_AT_ONCE):
+            self._say(f"Calls must be from 1 to {MOST:,}, at once from 1 to {MOST_AT_ONCE:,}.", "$state-failed")
+            return
+        type(self).last = typed
+        self.query_one("#start", Button).disabled = True
+        self.query_one("#back").focus()
+        self.run_worker(self._run(total, at_once))
+
+    async def _run(self, total: int, at_once: int) -> None:
+        try:
+            denied = await self._consent(total, at_once)
+            if denied is not None:
+                self._say(f"Not started: {denied.rule}.", "$state-failed")
+                return
+            self._say("", "")
+            await self._load_test(Load(self._begin, total, at_once))
+        finally:
+            if self.is_attached:
+                self.query_one("#start", Button).disabled = False
+                self.query_one("#back", Button).label = "Close"
+                self._show()
+
+    async def _consent(self, total: int, at_once: int) -> Denied | None:
+        studio, ref = self.app.studio, self._ref
+        if ref.kind != "tool":
+            return None
+        return await consent(
+            studio.inbox.ask, ref, studio.catalog.find(ref), self._value, total, at_once,
+            trusted=studio.manager.config(ref.server).trust, rules=studio.config.settings.policy,
+        )  # fmt: skip
+
+    async def _load_test(self, load: Load) -> None:
+        began, self.load = time.time(), load
+        self.query_one("#back", Button).label = "Stop"
+        try:
+            await load.run()
+        finally:
+            value = None if self._ref.kind == "resource" else self._value
+            self.app.studio.memory.history.put(past_of_load(load, self._ref, value, began, "studio"), self._secrets)
+
+    # What is shown
+
+    def _show(self) -> None:
+        if self.load is None:
+            return
+        bar = self.query_one(ProgressBar)
+        bar.display = True
+        bar.update(total=self.load.total, progress=self.load.done)
+        figures = self.query_one("#figures", Static)
+        figures.update(figures_of(self.load, max(20, figures.size.width), max(6, self.app.size.height - 16)))
+
+    def _say(self, text: str, look: str) -> None:
+        self.query_one("#note", Static).update(Content.styled(safe(text, 300), look))
+
+    def action_copy(self) -> None:
+        """Copy the figures as JSON."""
+        if self.load is None:
+            self.app.say("There are no figures yet.", "warning")
+        else:
+            self.app.copy(pretty(self.load.figures()))
+
+    def action_back(self) -> None:
+        """Stop it, or leave."""
+        if self.load is not None and self.load.running:
+            self.load.stop()
+        else:
+            self.dismiss(None)
+
+
+def figures_of(load: Load, width: int, height: int) -> Content:
+    """How far a run is and how it goes, in so many cells and lines."""
+    parts = [f"{count:,} {kind}" for kind, count in load.outcomes.most_common()]
+    parts += [f"{load.flying:,} running"] if load.running else []
+    parts.append(f"{units.size(load.bytes)} received")
+    head = f"{load.done:,} of {load.total:,} · {load.rate:,.0f}/s · {load.seconds:.1f} s"
+    lines = [
+        Content.styled(head, "bold"),
+        Content.styled(" · ".join(parts), "$state-failed" if load.wrong else ""),
+        Content(times_line(load.durations)),
+    ]
+    if load.why and not load.running:
+        lines.append(Content.styled(f"Ended early: {safe(load.why, 200)}.", "$state-failed"))
+    said = [Content.assemble((f"{count:,}x ", "$state-failed"), text) for count, text in load.errors[:_ERRORS]]
+    bars = histogram(load.durations, width, max(3, height - len(lines) - len(said)))
+    return Content("\n").join([line.truncate(width, ellipsis=True) for line in (*lines, *bars.split("\n"), *said)])

@@ -1,0 +1,189 @@
+"""The sessions that were recorded: which there are, how each ended, and which of them, or which file, to open."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from textual import on
+from textual.binding import BindingType
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from mcp_studio.errors import StudioError
+from mcp_studio.present import units
+from mcp_studio.safetext import safe
+from mcp_studio.trace.disk.format import is_database
+from mcp_studio.trace.disk.session import Session
+from mcp_studio.trace.disk.sessions import SessionInfo, delete, sessions
+from mcp_studio.trace.export.bundle import open_bundle
+from mcp_studio.tui.bindings import bindings
+from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import Line
+from mcp_studio.tui.views.virtual_list import VirtualList
+
+_ABOUT = {
+    "here": "It is being recorded here, now.",
+    "running": "Another studio is recording it at this moment.",
+    "ended": "It was ended properly.",
+    "crashed": "The studio that recorded it was killed or crashed; at most its last quarter second is missing.",
+    "unreadable": "It cannot be read.",
+}
+_HEADER = f"{'State':<12} {'Began':<17} {'Lasted':>7} {'Messages':>9} {'Size':>8}  Servers"
+
+
+class Chosen(NamedTuple):
+    """What is to be opened; `path` is None for what is being recorded here."""
+
+    path: Path | None
+
+
+class Sessions(Dialog[Chosen]):
+    """Answers which session or file is to be opened.
+
+    Args:
+        folder: where sessions are kept.
+        shown: the file that the trace shows now.
+    """
+
+    DEFAULT_CLASSES = "-large"
+    DEFAULT_CSS = """
+    Sessions {
+        & VirtualList { height: 1fr; }
+        & Static { height: auto; color: $quiet; }
+        & #about { min-height: 2; margin: 1 0; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("dialog"), *bindings("sessions")]
+    choices = (Choice("open", "Open", "primary"), Choice("delete", "Delete", "error"), Choice("back", "Close"))
+
+    def __init__(self, folder: Path, shown: Path | None) -> None:
+        super().__init__()
+        self._folder = folder
+        self._shown = shown
+        self.rows = VirtualList[SessionInfo](_draw, key=lambda one: one.path, empty="Looking for sessions")
+
+    def heading(self) -> str:
+        size = units.size(sum(one.bytes for one in self.rows.rows))
+        return f"Sessions {len(self.rows.rows):,} · {size}" if self.rows.rows else "Sessions"
+
+    def body(self) -> Iterable[Widget]:
+        yield Static(_HEADER, markup=False)
+        yield self.rows
+        yield Static(id="about", markup=False)
+        yield Input(placeholder="Or a file: the path of a session or bundle", compact=True)
+
+    def on_mount(self) -> None:
+        self.rows.focus()
+        self.run_worker(self._fill())
+
+    async def _fill(self) -> None:
+        found = await asyncio.to_thread(sessions, self._folder)
+        self.rows.empty = f"No session is kept yet in {self._folder}."
+        self.rows.show(sorted(found, key=lambda one: one.began, reverse=True))
+        self.retitle(self.heading())
+
+    @on(VirtualList.Highlighted)
+    def _tell(self) -> None:
+        """Tell more about the one under the cursor."""
+        if (info := self.rows.row) is not None:
+            shown = "The trace shows it now. " if info.path == self._shown else ""
+            gone = f" The first {info.first - 1:,} messages had to go." if info.first > 1 else ""
+            lines = (
+                f"{shown}{info.problem or _ABOUT[_state(info)]}{gone}",
+                f"{info.path} {info.origin} {info.version}",
+            )
+            self.query_one("#about", Static).update(Content("\n".join(safe(line, 400) for line in lines)))
+
+    @on(VirtualList.Chosen)
+    def action_open(self) -> None:
+        info = self.rows.row
+        if self.query_one(Input).has_focus:
+            self._open_file()
+        elif info is None or info.problem:
+            self.app.say("There is no session that can be opened.", "warning")
+        else:
+            self.dismiss(Chosen(None if _state(info) == "here" else info.path))
+
+    @on(Input.Submitted)
+    def _open_file(self) -> None:
+        if text := self.query_one(Input).value.strip():
+            self.dismiss(Chosen(Path(text).expanduser()))
+
+    def action_delete(self) -> None:
+        """Delete the one under the cursor, after asking."""
+        info = self.rows.row
+        if info is None or info.path == self._shown or info.state == "running":
+            self.app.say("A session that is shown or being recorded cannot be deleted.", "warning")
+        else:
+            self.app.attempt(self, self._delete(info), group="delete")
+
+    async def _delete(self, info: SessionInfo) -> None:
+        from mcp_studio.tui.screens.confirm import Confirm
+
+        text = f"{when(info.began)}, {units.plural(info.entries, 'message')}\n{info.path}"
+        if await self.app.push_screen_wait(Confirm("Delete this session?", text, "Delete", destroys=True)):
+            await asyncio.to_thread(delete, info.path)
+            await self._fill()
+
+    def action_copy(self) -> None:
+        """Copy the path."""
+        if self.rows.row is not None:
+            self.app.copy(str(self.rows.row.path))
+
+
+def _state(info: SessionInfo) -> str:
+    return "here" if info.state == "running" and info.pid == os.getpid() else info.state
+
+
+def _draw(info: SessionInfo, width: int, selected: bool) -> Line:
+    signs, state = glyphs(), _state(info)
+    sign, look = {"here": (signs.on, "ok"), "running": (signs.half, "ok"), "ended": (signs.ok, "dim")}.get(
+        state, (signs.bad, "bad")
+    )
+    lasted = "" if not info.began or info.ended is None else units.seconds(max(0.0, info.ended - info.began))
+    names = ", ".join(info.servers)
+    figures = f" {when(info.began):<17} {lasted:>7} {info.entries:>9,} {units.size(info.bytes):>8}  "
+    word = "this one" if state == "here" else state
+    return [
+        (f"{sign} {word:<10}", look),
+        (figures, ""),
+        (safe(f"{info.title}: {names}" * bool(info.title) or names), ""),
+    ]
+
+
+def when(moment: float) -> str:
+    """`Sat 21 Nov 12:01`, with the year where it is another one."""
+    if not moment:
+        return glyphs().dash
+    then = time.localtime(moment)
+    year = "" if then.tm_year == time.localtime().tm_year else f" {then.tm_year}"
+    return time.strftime(f"%a %d %b{year} %H:%M", then)
+
+
+async def open_file(path: Path, clean: Callable[[str], str]) -> tuple[Session, str]:
+    """A session or a bundle, whichever it is, and what to call it; read beside the event loop.
+
+    Args:
+        clean: takes secrets out of comments that are added.
+
+    Raises:
+        StudioError: it is neither, or cannot be read.
+    """
+    try:
+        recorded = await asyncio.to_thread(is_database, path)
+    except OSError as problem:
+        raise StudioError(f"{path} cannot be opened: {problem.strerror or problem}.") from None
+    if not recorded:
+        return await asyncio.to_thread(open_bundle, path), f"File {path.name}"
+    session = await asyncio.to_thread(Session, path, clean)
+    info = session.info
+    kind = "Session of another studio" if info.state == "running" else "Past session"
+    crashed = ", crashed" if info.state == "crashed" else ""
+    return session, f"{kind} {when(info.began)}{crashed} · {', '.join(info.servers)}"

@@ -1,0 +1,245 @@
+"""How one entry of a trace looks as a row, in the columns that there is room for. Pure functions over a recording."""
+
+from __future__ import annotations
+
+import re
+import time
+from array import array
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from rich.cells import cell_len
+
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
+from mcp_studio.present import units
+from mcp_studio.protocol.core import progress_text, read_progress
+from mcp_studio.safetext import safe
+from mcp_studio.trace import message as bits
+from mcp_studio.trace.message import DIRECTIONS, KINDS, Columns, Recording
+from mcp_studio.trace.server_tap import beginning
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import Piece, fit
+
+_DEEPEST = 3
+"""Levels by which a request that came under another is moved to the right."""
+_SCANNED = 200_000
+"""Rows that are searched in one step: nobody may keep a view of a column."""
+_READ = 4_096
+"""Bytes of a body that is looked into for its words."""
+_LONGEST = 200
+
+
+class Widths(NamedTuple):
+    """Cells of each column, 0 where there is no room for it."""
+
+    time: int
+    server: int
+    method: int
+    target: int
+    ms: int
+    size: int
+    status: int
+
+
+@lru_cache(32)
+def widths_for(width: int, longest: int = 14) -> Widths:
+    """What fits in so many cells: always direction, server, method and ms, then time, status, bytes and target.
+
+    Args:
+        width: cells of the row.
+        longest: cells of the longest server's name; no more is taken for it.
+    """
+    clock = 12 if width >= 100 else 8 if width >= 56 else 0
+    status = 12 if width >= 90 else 1
+    size = 7 if width >= 80 else 6 if width >= 70 else 0
+    server, ms = max(6, min(longest, 18 if width >= 140 else 14 if width >= 80 else 10)), 7 if width >= 80 else 6
+    # Two cells in front and one behind, one for the direction, two between columns.
+    used = 4 + sum(cells + 2 for cells in (clock, server, ms, size, status) if cells) + 2
+    rest = max(7, width - used)
+    if width < 80:
+        return Widths(clock, server, rest, 0, ms, size, status)
+    method = min(33, max(18, (rest - 2) * 3 // 5))
+    return Widths(clock, server, method, max(0, rest - 2 - method), ms, size, status)
+
+
+def header(cells: Widths) -> str:
+    """The names of the columns."""
+    names = (
+        fit("Time", cells.time), " ", fit("Server", cells.server),
+        fit("Method" if cells.target else "Method, target", cells.method), fit("Target", cells.target),
+        fit("ms", cells.ms, right=True), fit("Bytes", cells.size, right=True),
+        fit("Status" if cells.status > 1 else "", cells.status),
+    )  # fmt: skip
+    return "  " + "  ".join(filter(None, names))
+
+
+def longest_server(columns: Columns) -> int:
+    """Cells of the longest server's name."""
+    return max((cell_len(safe(name, 80)) for name in columns.servers.texts[2:]), default=0)
+
+
+def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
+    """The entry in a row of the columns as pieces; every text of it is safe."""
+    columns, signs = recording.columns, glyphs()
+    kind, direction, method = columns.kind_of(row), columns.direction_of(row), _text(columns, "method", row)
+    outcome = columns.outcome_of(row)
+    sign, word, mood = standing(kind, direction, outcome, method)
+    arrow: Piece = {"out": (signs.sent, "out"), "in": (signs.received, "in")}.get(direction, (signs.dot, "dim"))
+    if columns.flags[row] & bits.BY_HAND:
+        arrow = signs.by_hand, "out"
+    look = "dim" if kind in ("result", "error") or not method else "strong" if kind == "request" else ""
+    named = _indented(columns, row, safe(method, 120) or kind)
+    about = "" if not (cells.target or cells.method) else _about(recording, row, kind, max(cells.target, cells.method))
+    if not cells.target:  # what it is about shares the column
+        named = f"{named} {about}"
+    pieces: list[Piece] = [
+        (fit(clock(columns.time[row], cells.time >= 12), cells.time), "dim"),
+        arrow,
+        (fit(safe(_text(columns, "server", row), 80), cells.server), ""),
+        (fit(named, cells.method), look),
+        (fit(about, cells.target), "" if columns.target[row] else "dim"),
+        (fit(_took(columns, row, kind, outcome), cells.ms, right=True), "dim"),
+        (fit(units.size(columns.size[row]), cells.size, right=True), "dim"),
+        (fit(f"{sign} {word}" if cells.status > 1 else sign, cells.status), mood),
+    ]
+    # The gap belongs to the cell before it: half as many pieces to style, filter and write.
+    *most, (last, end) = [piece for piece in pieces if piece[0]]
+    return [*_front(columns.flags[row]), *((f"{text}  ", look) for text, look in most), (f"{last} ", end)]
+
+
+def standing(kind: str, direction: str, outcome: str, method: str) -> tuple[str, str, str]:
+    """How it stands with an entry: a sign, a word, and their look."""
+    signs, ends = glyphs(), kind in ("request", "result")
+    if kind == "error" or (ends and outcome in ("tool error", "error", "lost")):
+        return signs.bad, outcome or "error", "bad"
+    if ends and outcome in ("ok", "cancelled", "open"):
+        waits = outcome == "open" and direction == "in"
+        sign, look = {"ok": (signs.ok, "ok"), "open": (signs.on, "warn")}.get(outcome, (signs.off, "warn"))
+        return sign, "waiting" if waits else outcome, look
+    if kind == "result":
+        return signs.warning, "unasked", "warn"
+    if kind == "http" and direction == "in" and method[:1] in ("4", "5", "f"):
+        return signs.bad, "failed", "bad"
+    wrong = {"invalid": "no message", "stray": "unexpected"}
+    return (signs.bad, wrong[kind], "bad") if kind in wrong else (" ", "", "dim")
+
+
+def clock(seconds: float, exact: bool = True) -> str:
+    """`12:01:07.113`, or without the thousandths."""
+    text = _second(int(seconds))
+    return f"{text}.{int(seconds * 1000) % 1000:03}" if exact else text
+
+
+@lru_cache(64)
+def _second(seconds: int) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(seconds))
+
+
+def _text(columns: Columns, name: str, row: int) -> str:
+    return getattr(columns, f"{name}s").texts[getattr(columns, name)[row]]
+
+
+def _front(flags: int) -> list[Piece]:
+    """What the person, and what the lint, has to say about it: two cells."""
+    signs = glyphs()
+    noted = {bits.MARKED: signs.marked, bits.COMMENTED: signs.said, bits.MARKED | bits.COMMENTED: signs.marked_said}
+    said = noted.get(flags & (bits.MARKED | bits.COMMENTED), " ")
+    found: Piece = ((" ", ""), (signs.dot, "dim"), (signs.warning, "warn"), (signs.bad, "bad"))[
+        flags >> bits.SEVERITY & 3
+    ]
+    return [(said, "accent"), found]
+
+
+def _indented(columns: Columns, row: int, name: str) -> str:
+    """A name with the number of its round, or moved to the right where its request came under another."""
+    number = columns.first + row if columns.kind_of(row) == "request" else columns.link[row]
+    rounds = depth = 0
+    earlier = above = number
+    while rounds < 100 and (earlier := columns.follows.get(earlier, 0)):
+        rounds += 1
+    while depth < _DEEPEST and (above := columns.parents.get(above, 0)):
+        depth += 1
+    if rounds:
+        return f"{glyphs().follows} round {rounds + 1} {name}"
+    return f"{'  ' * (depth - 1)}{glyphs().under} {name}" if depth else name
+
+
+def _about(recording: Recording, row: int, kind: str, width: int) -> str:
+    """Tool, prompt or address; of messages without one what they say."""
+    columns, most = recording.columns, 2 * width + 40
+    target = _text(columns, "target", row)
+    telling = kind in ("notification", "error", "stderr", "stray", "note", "invalid") or (
+        kind == "http" and columns.direction_of(row) == "out" and target
+    )
+    entry = recording.entry(columns.first + row) if telling and columns.size[row] <= _READ else None
+    if entry is None:
+        return safe(target, most)
+    if kind in ("notification", "error"):
+        return safe(": ".join(filter(None, (target, words_of(kind, entry.method, entry.body)))), most)
+    first = beginning(entry.body, most).partition("\n")[0]
+    # What signing in asks goes to another server than the row names.
+    return safe(f"{target}: {first.partition(' ')[2]}" if kind == "http" else target or first, most)
+
+
+def words_of(kind: str, method: str, body: bytes) -> str:
+    """What a small notification or an error says: foreign text, not made safe; empty where that is not known."""
+    if kind not in ("notification", "error") or len(body) > _READ:
+        return ""
+    try:
+        message = mapping(loads(body))
+    except (JsonProblem, LimitExceeded):
+        return ""
+    if kind == "error":
+        error = mapping(message.get("error"))
+        return " ".join(_value(error[name]) for name in ("code", "message") if name in error)
+    params = mapping(message.get("params"))
+    match method:
+        case "notifications/message":
+            return " ".join(_value(params[name]) for name in ("level", "data") if name in params)
+        case "notifications/progress":
+            known = read_progress(params)
+            return f"{progress_text(*known[:2])} {_value(known[2])}".rstrip() if known else ""
+        case "notifications/cancelled":
+            return f"request {_value(params.get('requestId', ''))} {_value(params.get('reason', ''))}".rstrip()
+        case "notifications/resources/updated":
+            return _value(params.get("uri", ""))
+        case _:
+            return ""
+
+
+def _value(value: Json) -> str:
+    text = value if isinstance(value, str) else printable(value, indent=None)
+    return " ".join(text[:_LONGEST].split())
+
+
+def _took(columns: Columns, row: int, kind: str, outcome: str) -> str:
+    if not outcome or kind not in ("request", "result", "error"):
+        return ""
+    ms = columns.ms(row)
+    if ms is None:
+        return glyphs().more if outcome == "open" else glyphs().dash
+    return f"{ms:.1f}" if ms < 9.95 else f"{ms:.0f}" if ms < 99_950 else f"{ms / 1000:.0f} s"
+
+
+# Finding entries by what one byte of a column says
+
+
+def codes(*kinds: str, direction: str = "") -> bytes:
+    """The values of the column `kind` that stand for some kinds, in one direction or in all."""
+    ways = [place for place, name in enumerate(DIRECTIONS) if direction in ("", name)]
+    return bytes(place | way << 4 for place, kind in enumerate(KINDS) if kind in kinds for way in ways)
+
+
+@lru_cache(16)
+def _pattern(wanted: bytes) -> re.Pattern[bytes]:
+    return re.compile(b"[" + re.escape(wanted) + b"]", re.DOTALL)
+
+
+def rows_with(column: array[int], wanted: bytes, first: int, last: int) -> Iterator[int]:
+    """The rows from `first` up to before `last` whose byte in a column is one of the wanted ones, in order."""
+    for start in range(max(0, first), min(last, len(column)), _SCANNED):
+        part = column[start : min(start + _SCANNED, last)].tobytes()
+        for hit in _pattern(wanted).finditer(part):
+            yield start + hit.start()

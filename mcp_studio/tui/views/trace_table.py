@@ -1,0 +1,220 @@
+"""The trace as a table that keeps up with any number of messages: it looks at the store, nobody tells it anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.segment import Segment
+from textual.message import Message
+from textual.strip import Strip
+from textual.timer import Timer
+from textual.widget import Widget
+
+from mcp_studio.trace.message import Recording, WireMessage
+from mcp_studio.trace.query.parser import parse
+from mcp_studio.trace.search import Search
+from mcp_studio.tui.views import trace_row
+from mcp_studio.tui.views.line import Line
+from mcp_studio.tui.views.rows import CursorView
+
+_FRAME = 1 / 15
+"""Seconds between two looks at the store."""
+_SLICE = 0.008
+"""Seconds that a query may take of one look."""
+
+
+class TraceHeader(Widget):
+    """The names of the columns, above a table of the same width."""
+
+    DEFAULT_CSS = "TraceHeader { height: 1; color: $quiet; text-style: bold; }"
+    longest = 0
+    """Cells of the longest server's name."""
+
+    def render_line(self, y: int) -> Strip:
+        # The table keeps one cell for its scrollbar.
+        width = self.size.width - 1
+        text = trace_row.header(trace_row.widths_for(width, self.longest))
+        return Strip([Segment(text, self.rich_style)]).adjust_cell_length(self.size.width, self.rich_style)
+
+
+class TraceTable(CursorView):
+    """One row for each entry of a recording, or for each one that a query wants.
+
+    Follows the newest until the person scrolls or moves away; going to the end follows again. Draws out of the columns
+    and only what is on screen, however many entries come. Rows keep their place while the oldest entries go.
+    """
+
+    search: Search | None = None
+    """What the query in force has found; None without one."""
+    _longest = 0
+
+    @dataclass
+    class Highlighted(Message):
+        """The person moved the cursor to another entry."""
+
+        entry: WireMessage
+
+    @dataclass
+    class Opened(Message):
+        """A double click on an entry, or enter."""
+
+        entry: WireMessage
+
+    def __init__(self, source: Recording, header: TraceHeader | None = None, *, empty: str = "") -> None:
+        super().__init__(empty=empty)
+        self._header = header
+        self._timer: Timer | None = None
+        self._begin(source)
+
+    def _begin(self, source: Recording) -> None:
+        if self.search is not None:
+            self.search.cancel()
+        self._source = source
+        self.search = None
+        self._first, self._total, self._names, self._revision = source.first_number, 0, 0, -1
+        self._at = 0
+        """The number of the entry under the cursor."""
+        self.following = True
+        """Whether the newest entry stays on screen."""
+
+    def show(self, source: Recording) -> None:
+        """Show another recording, all of it, from its end."""
+        self._begin(source)
+        self.look_at_store()
+
+    # What it shows
+
+    @property
+    def row_count(self) -> int:
+        """Entries shown, as of the last look."""
+        if self.search is not None:
+            return len(self.search.found)
+        return self._total - self._first + 1 if self._total else 0
+
+    @property
+    def message(self) -> WireMessage | None:
+        """The entry under the cursor; None when there is none, or it is not kept any more."""
+        return self._source.entry(self._number(self.cursor)) if self.row_count else None
+
+    def set_query(self, text: str, now: float | None = None) -> None:
+        """Show only what a query wants (see `trace.query`), all when it is empty. The cursor keeps its entry.
+
+        Args:
+            text: what a person wrote.
+            now: what times in it are reckoned from, where that is not the present.
+
+        Raises:
+            QueryError: it is no query; what is shown stays as it was.
+        """
+        if text.strip() == ("" if self.search is None else self.search.query.text.strip()):
+            return
+        wanted = Search(self._source, parse(text, now)) if text.strip() else None
+        if self.search is not None:
+            self.search.cancel()
+        self.search = wanted
+        self.look_at_store()
+
+    def _number(self, index: int) -> int:
+        return self._first + index if self.search is None else self.search.found[index]
+
+    def _place(self, number: int) -> int:
+        return number - self._first if self.search is None else self.search.place(number)
+
+    def render_row(self, index: int, width: int, selected: bool) -> Line:
+        columns = self._source.columns
+        row = self._number(index) - columns.first
+        if not 0 <= row < len(columns):
+            return []
+        return trace_row.draw(self._source, row, trace_row.widths_for(width, self._longest))
+
+    # Looking at the store
+
+    def on_mount(self) -> None:
+        self._timer = self.set_interval(_FRAME, self._look)
+
+    def on_show(self) -> None:
+        if self._timer is not None:
+            self._timer.resume()
+
+    def on_hide(self) -> None:
+        if self._timer is not None:
+            self._timer.pause()
+
+    def on_unmount(self) -> None:
+        if self.search is not None:
+            self.search.cancel()
+
+    def on_resize(self) -> None:
+        self.look_at_store()
+
+    def _look(self) -> None:
+        if self._source.revision != self._revision or (self.search is not None and self.search.done < 1):
+            self.look_at_store()
+
+    def look_at_store(self) -> None:
+        """Take over what has come and gone; what one looks at stays where it is, or the end does."""
+        source, height = self._source, self.size.height
+        if self.top <= self.cursor < self.top + height or not self.row_count:
+            number, above = self._at, self.cursor - self.top
+        else:
+            number, above = self._number(self.top), 0
+        self._revision = source.revision
+        self._measure()
+        self._first, self._total = source.first_number, source.total if len(source) else 0
+        if self.search is not None:
+            self.search.pull(_SLICE)
+        if self.following:
+            self.rows_changed(self.row_count - height, cursor=self.row_count - 1)
+            self._at = self._number(self.cursor) if self.row_count else 0
+        else:
+            self.rows_changed(self._place(number) - above, cursor=self._place(self._at))
+
+    def _measure(self) -> None:
+        """The server's column is as wide as it has to be."""
+        columns = self._source.columns
+        if len(columns.servers.texts) != self._names:
+            self._names = len(columns.servers.texts)
+            self._longest = trace_row.longest_server(columns)
+            if self._header is not None:
+                self._header.longest = self._longest
+                self._header.refresh()
+
+    # What the person does
+
+    def action_follow(self) -> None:
+        self.following = not self.following
+        self.look_at_store()
+
+    def action_last(self) -> None:
+        self.following = True
+        self.look_at_store()
+
+    def go_to(self, number: int) -> bool:
+        """Put the cursor on an entry; False where the query leaves it out, or it is not kept any more."""
+        self.look_at_store()
+        place = self._place(number)
+        if not 0 <= place < self.row_count or self._number(place) != number:
+            return False
+        self.move_to(place, center=True)
+        self._at, self.following = number, place == self.row_count - 1
+        return True
+
+    def row_highlighted(self, index: int) -> None:
+        self._at, self.following = self._number(index), index == self.row_count - 1
+        if (entry := self.message) is not None:
+            self.post_message(self.Highlighted(entry))
+
+    def row_chosen(self, index: int) -> None:
+        if (entry := self.message) is not None:
+            self.post_message(self.Opened(entry))
+
+    def _turned(self) -> None:
+        """The person scrolls: that ends following, unless it arrives at the end."""
+        self.following = False
+        self.call_later(self._arrived)
+
+    def _arrived(self) -> None:
+        if self.top >= self.max_scroll_y:
+            self.action_last()
+
+    on_mouse_scroll_up = on_mouse_scroll_down = on_scroll_up = on_scroll_down = on_scroll_to = _turned
