@@ -190,13 +190,13 @@ class TraceTable(CursorView):
         self.look_at_store()
 
     def go_to(self, number: int) -> bool:
-        """Put the cursor on an entry; False where the query leaves it out, or it is not kept any more."""
+        """Put the cursor on an entry, and stay there; False where the query leaves it out, or it is gone."""
         self.look_at_store()
         place = self._place(number)
         if not 0 <= place < self.row_count or self._number(place) != number:
             return False
         self.move_to(place, center=True)
-        self._at, self.following = number, place == self.row_count - 1
+        self._at, self.following = number, False
         return True
 
     def row_highlighted(self, index: int) -> None:
