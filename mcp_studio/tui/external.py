@@ -138,6 +138,16 @@ def without_last_break(before: str, after: str) -> str:
     return after if bare.endswith("\n") else bare
 
 
+async def edit_file(app: StudioApp, file: str) -> None:
+    """Open a file of the person in their editor; where it cannot be, its place is told."""
+    try:
+        await _run_away(app, (*find_editor(app.studio.config.settings.editor), file))
+    except NoEditor as problem:
+        app.say(f"{problem.message} {problem.hint} The file is {file}.", "warning")
+    except OSError as problem:
+        app.say(f"{problem.strerror or problem}. The file is {file}.", "error")
+
+
 async def _run_away(app: StudioApp, argv: Sequence[str]) -> int:
     """Run a program on the terminal, or without one where that cannot be given away; gives its exit code."""
     failure: OSError | None = None

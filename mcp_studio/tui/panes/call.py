@@ -674,7 +674,9 @@ class CallPane(Pane, scope="call"):
             self.app.say(f"The URI cannot be made: {problem}.", "warning")
             return
         value: Json = opened.words() if kind == "prompt" else opened.value
-        subject = subject_of(self.app.studio, opened.entry.ref, value, uri, opened.as_task)
+        subject = subject_of(
+            self.app.studio.manager, self.app.studio.catalog, opened.entry.ref, value, uri=uri, task=opened.as_task
+        )
         from mcp_studio.tui.screens.copy_as import CopyAs
 
         self.app.push_screen(CopyAs(subject, self._recorded(subject)))

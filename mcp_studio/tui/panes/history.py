@@ -121,7 +121,7 @@ class HistoryList(VirtualList[HistoryRow]):
     def action_open_outside(self) -> None:
         """Open the file of the saved call in the editor."""
         if (saved := self._saved_row()) is not None:
-            self.app.attempt(self, self._then_reload(self._saved.edit_file(str(saved.file))), "saved")
+            self.app.attempt(self, self._then_reload(self._saved.open_file(str(saved.file))), "saved")
 
     def action_delete(self) -> None:
         """Delete it, after asking where it is a saved call."""

@@ -14,6 +14,7 @@ from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.schema.field import errors
 from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.external import edit_file
 from mcp_studio.tui.opened import Opened, open_entry
 from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.confirm import Confirm
@@ -53,9 +54,9 @@ class SavedCalls:
         rows: list[SavedCall | Problem] = [*loaded.calls, *loaded.failed]
         options = [(str(place), _line(row)) for place, row in enumerate(rows)]
         chosen = await self._app.push_screen_wait(Choose("Saved calls", options))
-        if chosen is not None:
+        if chosen:
             row = rows[int(chosen)]
-            await (self.edit_file(row.file) if isinstance(row, Problem) else self.use(row, run=False))
+            await (self.open_file(row.file) if isinstance(row, Problem) else self.use(row, run=False))
 
     async def use(self, saved: SavedCall, *, run: bool) -> None:
         """Fill the form with a saved call, or run it with its secrets, which the form never shows."""
@@ -169,12 +170,9 @@ class SavedCalls:
         if await self._app.push_screen_wait(Confirm(title, text, "Delete", destroys=True)):
             await asyncio.to_thread(self._folders.delete, saved)
 
-    async def edit_file(self, file: str) -> None:
+    async def open_file(self, file: str) -> None:
         """Open a file in the person's editor."""
-        from mcp_studio.tui.external import find_editor, run_away
-
-        editor = find_editor(self._studio.config.settings.editor)
-        await run_away(self._app, (*editor.argv, file))
+        await edit_file(self._app, file)
 
 
 def _line(row: SavedCall | Problem) -> str:

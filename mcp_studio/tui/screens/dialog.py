@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import ClassVar, NamedTuple, TypeVar
 
 from textual import getters
@@ -99,7 +99,7 @@ class Dialog(ModalScreen[T]):
                 event.stop()
                 await self.run_action(choice.action)
 
-    def action_submit(self) -> None:
+    def action_submit(self) -> Awaitable[None] | None:
         """Press the first button."""
         self.query_one(f"#{self.choices[0].action}", Button).press()
 

@@ -6,7 +6,7 @@ import asyncio
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual import on
 from textual.content import Content
@@ -88,7 +88,7 @@ class FieldMenu(Dialog[Entry]):
         &.-short OptionList { height: 9; }
     }
     """
-    choices: ClassVar[tuple[Button, ...]] = (Button("submit", "Choose", "primary"), Button("back", "Cancel"))
+    choices = (Button("submit", "Choose", "primary"), Button("back", "Cancel"))
 
     def __init__(self, name: str, entries: Iterable[Entry]) -> None:
         super().__init__()

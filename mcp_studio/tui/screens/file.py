@@ -9,7 +9,7 @@ import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 from rich.style import Style
 from rich.text import Text as RichText
@@ -61,7 +61,7 @@ class InsertFile(Dialog[str]):
         & #problem { height: auto; color: $state-failed; }
     }
     """
-    choices: ClassVar[tuple[Choice, ...]] = (Choice("submit", "Insert", "primary"), Choice("back", "Cancel"))
+    choices = (Choice("submit", "Insert", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, name: str, field: Field | None, most: int, folder: Path | None = None) -> None:
         super().__init__()

@@ -81,7 +81,7 @@ class FirstStart(Dialog[bool]):
     def action_demo(self) -> None:
         """The bundled demo server, until the studio ends."""
         demo = ServerConfig(
-            "demo", command=sys.executable, args=("-m", "mcp_studio.servers.demo"), source=Source("command", "")
+            "demo", command=sys.executable, args=("-m", "mcp_studio.servers.demo"), source=Source("argument")
         )
         self.app.attempt(self.app, self.app.studio.put_server(demo))
         self.dismiss(False)

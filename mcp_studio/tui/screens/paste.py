@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import ClassVar
 
 from textual import on
 from textual.content import Content
@@ -50,7 +49,7 @@ class Paste(Dialog[Reading]):
         & #note { height: auto; }
     }
     """
-    choices: ClassVar[tuple[Choice, ...]] = (Choice("submit", "Insert", "primary"), Choice("back", "Cancel"))
+    choices = (Choice("submit", "Insert", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, name: str, field: Field, text: str = "", *, verb: str = "Paste into") -> None:
         super().__init__()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import calendar
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import ClassVar
 
 from textual import on
 from textual.content import Content
@@ -40,7 +39,7 @@ class When(Dialog[str]):
     DEFAULT_CSS = """
     When { & > #box { width: 60; } & #month { width: auto; height: auto; margin: 1 0; } & #meaning { height: auto; } }
     """
-    choices: ClassVar[tuple[Choice, ...]] = (
+    choices = (
         Choice("submit", "Insert", "primary"),
         Choice("earlier", "Earlier"),
         Choice("later", "Later"),
