@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -72,6 +72,7 @@ class FormCanvas(Widget, can_focus=True):
         x: int
 
     def __init__(self, lay_out: Callable[[int], int], line: Callable[[int], Sequence[Piece]]) -> None:
+        self._styles_by_look: dict[str, Style] = {}
         super().__init__()
         self._lay_out = lay_out
         self._line = line
@@ -80,13 +81,20 @@ class FormCanvas(Widget, can_focus=True):
         return self._lay_out(width)
 
     def render_line(self, y: int) -> Strip:
-        segments = [
-            Segment(text, look if not isinstance(look, str) else self._style(look)) for text, look in self._line(y)
-        ]
-        return Strip(segments).adjust_cell_length(self.size.width, self.rich_style)
+        segments = [Segment(text, self._style(look) if isinstance(look, str) else look) for text, look in self._line(y)]
+        return Strip(segments).adjust_cell_length(self.size.width, self._style(""))
 
     def _style(self, look: str) -> Style:
-        return self.get_component_rich_style(f"form--{look}") if look else self.rich_style
+        style = self._styles_by_look.get(look)
+        if style is None:
+            style = self.get_component_rich_style(f"form--{look}") if look else self.rich_style
+            self._styles_by_look[look] = style
+        return style
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Colours may have changed with what lies around."""
+        self._styles_by_look.clear()
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)

@@ -1,17 +1,32 @@
-"""The list that opens below a value: options of a choice, or what a server offers. No widget: the form draws it."""
+"""Choosing: the list that opens below a value, and what keys and clicks do to flags, choices, variants and folds.
+
+No widget: the form draws what comes of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence, Set
 from dataclasses import field
+from typing import Literal
 
 from mcp_studio.record import record
 from mcp_studio.safetext import safe
+from mcp_studio.schema.field import Choice, Choices, Const, Flag, Union
+from mcp_studio.tui.form.model import FormModel
+from mcp_studio.tui.form.row_text import options
+from mcp_studio.tui.form.rows import Row
 
 PAUSE = 0.15
 """Seconds without a key after which a server is asked for completions."""
 NOTHING = -1
 """The option that means not sent."""
+
+
+Target = int | Literal["value", "fold", "add", "remove", "up", "down", "menu"]
+"""What a click means: an option by its number; the value as a whole; what folds; a button of the row."""
+Outcome = Literal["", "moved", "edited"]
+"""Nothing to do with it; something else is shown; the value is another one."""
+_STEPS = {"space": 1, "enter": 1, "right": 1, "left": -1}
 
 
 @record(frozen=True)
@@ -107,3 +122,131 @@ def offered(offer: Offer, text: str) -> DropDown | None:
         return None
     parts = [offer.count, f"{left_out} unsafe left out" if left_out else "", "↓ and enter take one"]
     return DropDown(labels, at=-1, note=" · ".join(filter(None, parts)))
+
+
+class Chooser:
+    """Acts on one row at a time; `drop_down` is its open list, of options or of what a server offers."""
+
+    def __init__(self, model: FormModel) -> None:
+        self._model = model
+        self.drop_down: DropDown | None = None
+
+    def chooses(self, row: Row) -> bool:
+        """Whether the arrows mean something on a row, or in its list."""
+        return self.drop_down is not None or isinstance(row.field, (Choice, Choices, Flag, Union))
+
+    def press(self, row: Row, key: str, character: str | None, *, inline: bool) -> Outcome:
+        """A key; `inline` when the options of the choice stand side by side."""
+        if self.drop_down is not None:
+            return self._press_list(self.drop_down, row, key, character)
+        field, model = row.field, self._model
+        if row.kind in ("add", "rest"):
+            return ""
+        if not isinstance(field, (Flag, Choice, Choices, Const, Union)):
+            return self._fold(row, key)
+        if key in ("backspace", "delete") and model.has(row.path) and not row.stays:
+            model.clear(row)
+            return "edited"
+        if isinstance(field, Flag):
+            if key in _STEPS:
+                model.toggle(row)
+            return "edited" if key in _STEPS else ""
+        if isinstance(field, Const):
+            if key == "space":
+                model.choose(row, 0) if model.chosen(row) < 0 else model.clear(row)
+            return "edited" if key == "space" else ""
+        return self._choose(row, key, character, inline)
+
+    def _choose(self, row: Row, key: str, character: str | None, inline: bool) -> Outcome:
+        """Keys on a choice or on the chooser of a union: the arrows go through what stands side by side."""
+        if isinstance(row.field, Union):
+            if inline and row.fold is not False and key in ("left", "right"):
+                self._model.step(row, _STEPS[key])
+                return "edited"
+            if row.fold is not None and key in ("space", "left", "right"):
+                return self._fold(row, key)
+        steps = inline and (key == "space" if isinstance(row.field, Union) else key in _STEPS)
+        if steps and not isinstance(row.field, Choices):
+            self._model.step(row, _STEPS[key])
+            return "edited"
+        if key in ("space", "enter") or _is_letter(character):
+            self._open(row)
+            if self.drop_down and key not in ("space", "enter"):
+                self.drop_down.narrow(character or "")
+            return "moved"
+        return ""
+
+    def _fold(self, row: Row, key: str) -> Outcome:
+        if row.fold is None or key not in ("space", "enter", "left", "right"):
+            return ""
+        wanted = not row.fold if key in ("space", "enter") else key == "right"
+        if wanted == row.fold:
+            return ""
+        self._model.fold([row.path], wanted)
+        return "moved"
+
+    def click(self, row: Row, target: Target, *, inline: bool) -> Outcome:
+        """A click on an option, on what folds, or on the value."""
+        if target == "fold":
+            return self._fold(row, "space")
+        field, listed = row.field, self.drop_down
+        if listed is not None and isinstance(target, int):
+            listed.at = target
+            return self._press_list(listed, row, "space" if listed.many else "enter", None)
+        if isinstance(field, Flag):
+            self._model.toggle(row)
+            return "edited"
+        if isinstance(field, (Choice, Union)) and inline and isinstance(target, int):
+            self._model.choose(row, target)
+            return "edited"
+        if isinstance(field, (Choice, Choices, Union)):
+            if listed is None:
+                self._open(row)
+            else:
+                self.drop_down = None
+            return "moved"
+        return ""
+
+    def _open(self, row: Row) -> None:
+        many, optional = isinstance(row.field, Choices), not row.given.required and not row.stays
+        self.drop_down = DropDown(options(row.field), self._marked(row), many=many, optional=optional)
+
+    def _marked(self, row: Row) -> set[int]:
+        if not self._model.has(row.path):
+            return {NOTHING}
+        return self._model.picked(row) if isinstance(row.field, Choices) else {self._model.chosen(row)}
+
+    def _press_list(self, listed: DropDown, row: Row, key: str, character: str | None) -> Outcome:
+        if listed.move(key):
+            return "moved"
+        if key == "escape" or (key == "enter" and listed.many):
+            self.drop_down = None
+        elif key == "enter" or (key == "space" and not listed.words):
+            return self._take(listed, row)
+        elif key == "backspace":
+            listed.narrow(listed.words[:-1])
+        elif _is_letter(character) or key == "space":
+            listed.narrow(listed.words + (character or " "))
+        else:
+            return ""
+        return "moved"
+
+    def _take(self, listed: DropDown, row: Row) -> Outcome:
+        option, model = listed.option, self._model
+        if option is None:
+            return "moved"
+        if option == NOTHING:
+            model.clear(row)
+        elif listed.many:
+            model.pick(row, option)
+        else:
+            model.choose(row, option)
+        if listed.many:
+            listed.marked = self._marked(row)
+        else:
+            self.drop_down = None
+        return "edited"
+
+
+def _is_letter(character: str | None) -> bool:
+    return character is not None and character.isprintable() and character != " "

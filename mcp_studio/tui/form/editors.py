@@ -1,4 +1,4 @@
-"""The editors that lie over the value of the current field: one line, or several for JSON and long text."""
+"""The editors that lie over the field of the current row: one line, or several for JSON and long text."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ from collections.abc import Callable
 
 from textual.events import Key, Paste
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
-from mcp_studio.tui.form.model import LARGEST
+from mcp_studio.jsontext import printable
+from mcp_studio.schema.field import AS_JSON, Choice, Choices, Const, Field, Flag, List, Map, Object, Text, Union
+from mcp_studio.schema.place import Path, pointer
+from mcp_studio.tui.form.model import LARGEST, FormModel
+from mcp_studio.tui.form.row_text import masked, placeholder
+from mcp_studio.tui.form.rows import Row
+
+_LOWEST, _HIGHEST = 3, 10
+"""Lines of an area for JSON, at least; of any area, at most."""
+_DRAWN = (Flag, Choice, Choices, Const, Union, Object, Map, List)
+"""Fields into which nothing is typed."""
 
 
 class LineEditor(Input):
@@ -76,3 +87,133 @@ class AreaEditor(TextArea):
             event.stop()
             event.prevent_default()
             self.post_message(self.TooLong(event.text))
+
+
+class Overlay:
+    """Owns both editors and says which of them the current row has. The area is made when one is first needed.
+
+    Args:
+        owner: the form, on which the editors lie.
+        leaves: takes a key that leaves the line; says whether it did.
+    """
+
+    def __init__(self, owner: Widget, leaves: Callable[[str], bool]) -> None:
+        self._owner = owner
+        self.line = LineEditor(leaves)
+        self._area: AreaEditor | None = None
+        self.editor: LineEditor | AreaEditor | None = None
+        """The editor in use."""
+        self.naming: str | None = None
+        """The key that is being changed, while the line lies over that and not over a value; empty for a new one."""
+        self.revealed: Path | None = None
+        """The place whose secret is shown in clear, while the cursor is there."""
+        self._lowest = 1
+        for_form = self.line.styles
+        for_form.position, for_form.layer = "absolute", "editor"
+        self.line.display = False
+
+    @property
+    def is_tall(self) -> bool:
+        """Whether the area is in use."""
+        return isinstance(self.editor, AreaEditor)
+
+    @property
+    def height(self) -> int:
+        """Lines that the editor takes; 0 when there is none."""
+        if isinstance(self.editor, AreaEditor):
+            return max(self._lowest, min(self.editor.wrapped_document.height, _HIGHEST))
+        return int(self.editor is not None)
+
+    @property
+    def text(self) -> str:
+        """What the editor holds."""
+        return self.editor.text if isinstance(self.editor, AreaEditor) else self.line.value
+
+    @property
+    def cursor(self) -> tuple[int, int]:
+        """Line and column of the cursor in the editor, from 0."""
+        if isinstance(self.editor, AreaEditor):
+            return self.editor.cursor_location
+        return 0, self.line.cursor_position
+
+    @cursor.setter
+    def cursor(self, place: tuple[int, int]) -> None:
+        if isinstance(self.editor, AreaEditor):
+            self.editor.cursor_location = place
+        elif self.editor is not None:
+            self.line.cursor_position = place[1]
+
+    def open(self, model: FormModel, row: Row | None) -> None:
+        """Take what the row holds into the editor that suits it."""
+        self.editor = self.naming = None
+        self.revealed = self.revealed if row is not None and row.path == self.revealed else None
+        if row is None or row.kind in ("add", "rest") or row.fold is not None or isinstance(row.field, _DRAWN):
+            return
+        if model.is_closed(row):
+            return
+        text, field = model.text(row), row.field
+        hidden = self._masks(field, text)
+        if hidden and "\n" in text:
+            return  # several lines cannot be typed into unseen
+        if "\n" in text or (isinstance(field, Text) and field.multiline and not hidden):
+            self._open_area(text, _LOWEST if isinstance(field, AS_JSON) else 1)
+        else:
+            self._open_line(text, placeholder(model, row), secret=hidden)
+
+    def _masks(self, field: Field, text: str) -> bool:
+        return self.revealed is None and masked(field, text)
+
+    def watch(self, row: Row) -> None:
+        """Something was typed into the field of the row: a reference to a secret need not be hidden."""
+        if self.editor is self.line:
+            self.line.password = self._masks(row.field, self.line.value)
+
+    def name(self, key: str, words: str) -> None:
+        """Change a key: the line lies over it. `words` stand in the line while it is empty."""
+        self._open_line(key, words)
+        self.naming = key
+
+    def _open_line(self, text: str, words: str, *, secret: bool = False) -> None:
+        self.editor = self.line
+        with self.line.prevent(Input.Changed):
+            self.line.value = text
+        self.line.cursor_position = len(text)
+        self.line.password = secret
+        self.line.placeholder = words
+
+    def grow(self, model: FormModel, row: Row, text: str = "") -> None:
+        """Edit on several lines: JSON is laid out, `text` is what was pasted."""
+        if model.is_closed(row) or len(text) > LARGEST:
+            return
+        if not text:
+            text = model.text(row)
+            if isinstance(row.field, AS_JSON) and pointer(*row.path) not in model.pending and model.has(row.path):
+                text = printable(model.get(row.path))
+        self._open_area(text, _LOWEST)
+
+    def close(self) -> None:
+        """No editor is in use."""
+        self.editor = self.naming = None
+
+    def _open_area(self, text: str, lowest: int) -> None:
+        area = self._area
+        if area is None:
+            area = self._area = AreaEditor()
+            area.styles.position, area.styles.layer = "absolute", "editor"
+            self._owner.mount(area)
+        self.editor = area
+        self._lowest = lowest
+        with area.prevent(area.Changed):
+            area.load_text(text)
+        area.cursor_location = area.document.end
+
+    def place(self, x: int, y: int, width: int) -> None:
+        """Put the editor in use where the row's field is; the other is not on screen."""
+        for editor in (self.line, self._area):
+            if editor is not None:
+                editor.display = editor is self.editor
+        if self.editor is not None:
+            styles = self.editor.styles
+            styles.offset = (x, y)
+            styles.width = width
+            styles.height = self.height

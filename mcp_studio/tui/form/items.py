@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcp_studio.schema.field import List, Map, Object
 from mcp_studio.schema.place import Path
-from mcp_studio.tui.form.overlay import Overlay
+from mcp_studio.tui.form.editors import Overlay
 from mcp_studio.tui.form.rows import Row
 
 if TYPE_CHECKING:

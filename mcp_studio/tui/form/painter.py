@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from textwrap import wrap
-from typing import Literal, cast
+from typing import cast
 
 from rich.cells import cell_len
 
@@ -14,15 +14,13 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.field import Choice, Choices, Const, Flag, List, Map, Object, SchemaProblem, Union, is_secret
 from mcp_studio.schema.place import Path, pointer
 from mcp_studio.schema.unions import label as label_of
-from mcp_studio.tui.form import words
-from mcp_studio.tui.form.choices import DropDown
+from mcp_studio.tui.form import row_text
+from mcp_studio.tui.form.choices import DropDown, Target
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.rows import MOST_CHILDREN, Row
 from mcp_studio.tui.views.glyphs import ASCII, glyphs
 from mcp_studio.tui.views.line import Piece, cut, fit, width_of
 
-Target = int | Literal["value", "fold", "add", "remove", "up", "down", "menu"]
-"""What a click means: an option by its number; the value as a whole; what folds; a button of the row."""
 _INDENT = 2
 _MOST_HELP = 8
 """Lines of description under the current row."""
@@ -73,7 +71,7 @@ class Painter:
         self.width = max(30, width)
         root = model.settle((), model.root, model.value)
         top = root.fields() if isinstance(root, Object) else ()
-        longest = max((cell_len(words.name(one)) for one in top), default=0)
+        longest = max((cell_len(row_text.name(one)) for one in top), default=0)
         self._top = min(longest + 4, max(12, self.width * 2 // 5), 30)
         self._columns: dict[tuple[int, int, Path | None], int] = {}
         self._helped: dict[tuple[int, bool], bool] = {}
@@ -97,21 +95,21 @@ class Painter:
     def _column(self, row: Row) -> int:
         indent = self.indent(row)
         if row.kind == "inner":
-            return indent + 3
+            return indent + 2
         longest = max(map(cell_len, self._labels(row)), default=0)
         if row.kind == "item":
-            return min(indent + longest + 3, max(indent + 6, self.width - _LEAST))
+            return min(indent + longest + 2, max(indent + 6, self.width - _LEAST))
         own = min(indent + longest + 4, max(indent + 18, self.width * 2 // 5), indent + 30, self.width - _LEAST)
         return max(self._top, own) if row.level else max(own, min(self._top, self.width - _LEAST))
 
     def _labels(self, row: Row) -> list[str]:
         """The labels of the rows beside a row, as far as they are looked at."""
-        parent, found = row.parent, [words.label(row)]
+        parent, found = row.parent, [row_text.label(row)]
         if row.kind == "item" and isinstance(parent, List):
             items = self._model.items(row.path[:-1])
             return [str(max(1, len(items))), *(safe(one.title, 30) for one in parent.first())]
         if isinstance(parent, Object) and row.kind != "entry":
-            found += [words.name(one) for one in parent.fields()]
+            found += [row_text.name(one) for one in parent.fields()]
         there = self._model.get(row.path[:-1]) if row.path else None
         if isinstance(there, dict) and row.kind in ("entry", "other"):
             found += [safe(key, 60) for key in list(cast("dict[str, object]", there))[:_SAMPLED]]
@@ -189,7 +187,7 @@ class Painter:
             drawn.lines += self._wrapped(f"{sign} {safe(problem.message, 400)}", look, margin, 3 if current else 1)
         if (current and row.kind not in ("add", "rest")) or self._has_help(row):
             text = self._help(row, current)
-            label = words.label(row)
+            label = row_text.label(row)
             if current and cell_len(label) > self.column(row) - self.indent(row) - 2:
                 text = f"{label} {glyphs().dot} {text}" if text else label  # the label was cut
             if text:
@@ -202,7 +200,7 @@ class Painter:
             return [(" " * self.indent(row), "")]
         star = " *" if row.given.required and row.kind == "field" and row.path else ""
         indent, room = self.indent(row), self.column(row) - self.indent(row) - 1
-        label = cut(words.label(row), room - 1 - len(star))
+        label = cut(row_text.label(row), room - 1 - len(star))
         look = "label-current" if current else "quiet" if row.kind in _QUIET else "label"
         mark: Piece = (glyphs().marked, "secret") if is_secret(row.field) else (" ", "")
         if told:
@@ -256,11 +254,11 @@ class Painter:
     def _help(self, row: Row, current: bool) -> str:
         choice = isinstance(row.field, (Choice, Union)) and self.inline(row)
         seen = row.fold is not None or isinstance(row.field, Flag) or choice
-        return words.help_text(row, current=current, filled=self._filled(row), seen=seen)
+        return row_text.help_text(row, current=current, filled=self._filled(row), seen=seen)
 
     def inline(self, row: Row) -> bool:
         """Whether all options of a row are seen side by side."""
-        labels = words.options(row.field)
+        labels = row_text.options(row.field)
         return len(labels) <= _INLINE and sum(cell_len(text) + 4 for text in labels) <= self.room(row) - 2
 
     def _wrapped(self, text: str, look: str, margin: int, most: int) -> Iterator[list[Piece]]:
@@ -310,7 +308,7 @@ class _Value:
         if isinstance(known, Const) and has and model.chosen(row) >= 0:
             return self._field([(safe(label_of(known.value), self._room), ""), (" (fixed)", "hint")])
         if not has and not waiting:
-            return self._field([(words.hint(row), "hint")], isinstance(known, Choices))
+            return self._field([(row_text.hint(row), "hint")], isinstance(known, Choices))
         return self._field([self._text()])
 
     def _spot(self, target: Target) -> None:
@@ -336,32 +334,32 @@ class _Value:
             return ("too large to be edited here", "hint")
         text = model.text(row)
         if not text:
-            return (words.placeholder(model, row), "hint")
-        if words.masked(row.field, text):
+            return (row_text.placeholder(model, row), "hint")
+        if row_text.masked(row.field, text):
             text = "•" * min(len(text), 20)
         return (safe(text, self._room + 1), "")
 
     def _flag(self) -> list[Piece]:
         value = self._model.get(self._row.path)
         if not self._model.has(self._row.path):
-            return [(f"[{glyphs().dash}] {words.hint(self._row)}", "hint")]
+            return [(f"[{glyphs().dash}] {row_text.hint(self._row)}", "hint")]
         return [("[x] true", "strong")] if value else [("[ ] false", "")]
 
     def _choice(self) -> list[Piece]:
         row, at = self._row, self._model.chosen(self._row)
         if not self._painter.inline(row):
-            text = (safe(words.options(row.field)[at], 80), "") if at >= 0 else (words.hint(row), "hint")
+            text = (safe(row_text.options(row.field)[at], 80), "") if at >= 0 else (row_text.hint(row), "hint")
             return self._field([text], True)
         pieces = self._side_by_side(at, self._x + 1)
         if at < 0 and row.given.has_default:
-            pieces.append((f"  {words.default(row.given)} (default)", "hint"))
+            pieces.append((f"  {row_text.default(row.given)} (default)", "hint"))
         elif at < 0 and not row.given.required and not row.stays:
             pieces.append(("  optional", "hint"))
         return self._field(pieces)
 
     def _side_by_side(self, chosen: int, x: int) -> list[Piece]:
         pieces: list[Piece] = []
-        for index, label in enumerate(words.options(self._row.field)):
+        for index, label in enumerate(row_text.options(self._row.field)):
             text = f"{glyphs().on if index == chosen else glyphs().off} {safe(label, 80)}"
             self._drawn.spots.insert(0, Spot(0, x, x + cell_len(text) + 2, index))
             x += cell_len(text) + 2
@@ -370,7 +368,7 @@ class _Value:
 
     def _picked(self) -> list[Piece]:
         picked = self._model.picked(self._row)
-        labels = [safe(one, 80) for index, one in enumerate(words.options(self._row.field)) if index in picked]
+        labels = [safe(one, 80) for index, one in enumerate(row_text.options(self._row.field)) if index in picked]
         text = (", ".join(labels), "") if labels else ("none: an empty list", "hint")
         return self._field([text], True)
 
@@ -388,7 +386,7 @@ class _Value:
         mark = f"{glyphs().unfolded if row.fold else glyphs().folded} " if row.fold is not None else ""
         if self._painter.inline(row):
             return self._field([(mark, ""), *self._side_by_side(at, self._x + 1 + len(mark)), *self._counts()])
-        name = (safe(known.variants[at].label, 60), "strong") if at >= 0 else (words.hint(row), "hint")
+        name = (safe(known.variants[at].label, 60), "strong") if at >= 0 else (row_text.hint(row), "hint")
         return self._field([(mark, ""), name, (f"  one of {len(known.variants)}", "hint"), *self._counts()], True)
 
     def _folding(self) -> list[Piece]:
@@ -397,8 +395,8 @@ class _Value:
             self._spot("value")
             return self._field([("null", "hint")])
         if row.fold:
-            return self._head("", words.opened(model, row))
-        return self._head("", self._summary(0) if model.has(row.path) else words.hint(row))
+            return self._head("", row_text.opened(model, row))
+        return self._head("", self._summary(0) if model.has(row.path) else row_text.hint(row))
 
     def _head(self, label: str, text: str) -> list[Piece]:
         """A part that folds: no field, but the heading of what is inside."""
@@ -416,7 +414,9 @@ class _Value:
 
     def _summary(self, taken: int) -> str:
         row, room = self._row, max(4, self._room - taken)
-        return safe(words.summary(row.given, self._model.get(row.path), row.path, self._model.settle, room), room + 1)
+        return safe(
+            row_text.summary(row.given, self._model.get(row.path), row.path, self._model.settle, room), room + 1
+        )
 
     def _counts(self) -> list[Piece]:
         """How many problems are inside."""

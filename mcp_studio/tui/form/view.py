@@ -23,13 +23,12 @@ from mcp_studio.schema.place import Path
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.form import choices
 from mcp_studio.tui.form.canvas import FormCanvas
-from mcp_studio.tui.form.choices import Complete
-from mcp_studio.tui.form.chooser import Chooser
-from mcp_studio.tui.form.editors import AreaEditor, LineEditor
+from mcp_studio.tui.form.choices import Chooser, Complete
+from mcp_studio.tui.form.editors import AreaEditor, LineEditor, Overlay
 from mcp_studio.tui.form.items import Items
 from mcp_studio.tui.form.model import FormModel
-from mcp_studio.tui.form.overlay import Overlay
 from mcp_studio.tui.form.painter import Drawn, Painter
+from mcp_studio.tui.form.problems import RowProblems
 from mcp_studio.tui.form.rows import Kind, Row
 from mcp_studio.tui.views.line import Piece
 
@@ -52,7 +51,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     BINDINGS = bindings("form")
     DEFAULT_CSS = """
     FormView {
-        layers: rows editor; width: 1fr; height: auto; max-height: 100%; scrollbar-gutter: stable; scrollbar-size: 0 1;
+        layers: rows editor; width: 1fr; height: auto; max-height: 100%; scrollbar-size: 0 1;
     }
     """
 
@@ -93,6 +92,8 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self._key: tuple[Path, Kind] | None = None
         self._painter = Painter(self.model, 80)
         self._painted: list[Row] = []
+        self._listed: RowProblems | None = None
+        self._heights: list[int] = []
         self._drawn: dict[int, Drawn] = {}
         self._above: list[list[Piece]] = []
         self._below: list[list[Piece]] = []
@@ -213,7 +214,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def redraw(self) -> None:
         """Show the value, the folds and the problems as they are now."""
-        if self._lay_out(self._painter.width) != self._canvas.size.height:
+        if self._lay_out(self._canvas.size.width or self._painter.width) != self._canvas.size.height:
             self._canvas.refresh(layout=True)
         else:
             self._canvas.refresh()
@@ -225,16 +226,16 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def _lay_out(self, width: int) -> int:
         """Find the line of every row; gives the number of lines."""
-        rows = self.model.rows
-        if rows is not self._painted or width != self._painter.width:
-            self._painter, self._painted = Painter(self.model, width), rows
+        rows, problems = self.model.rows, self.model.row_problems
+        if rows is not self._painted or problems is not self._listed or width != self._painter.width:
+            self._painter, self._painted, self._listed = Painter(self.model, width), rows, problems
             self._find()
-        painter = self._painter
+            self._heights = [self._painter.height(index, row) for index, row in enumerate(rows)]
+        painter, heights = self._painter, list(self._heights)
         self._drawn.clear()
         self._above, self._below = [*painter.notices()], [*painter.remarks()]
         if not rows and self._empty:
             self._below.append([(self._empty, "quiet")])
-        heights = [painter.height(index, row) for index, row in enumerate(rows)]
         if rows and self.has_focus_within:
             heights[self._at] = len(self._draw(self._at).lines)
         self._starts = list(accumulate(heights, initial=len(self._above)))
@@ -275,6 +276,9 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         return bisect_right(starts, line) - 1 if starts[0] <= line < starts[-1] else None
 
     def _line(self, line: int) -> Sequence[Piece]:
+        if self._canvas.size.width != self._painter.width:  # the layout asked for another width last
+            self._lay_out(self._canvas.size.width)
+            self.call_later(self._place_editor)
         row = self._row_at(line)
         if row is None:
             beside = [*self._above, *self._below]
@@ -301,6 +305,8 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         if not self.is_attached or self._at + 1 >= len(self._starts):
             return
         first, last = self._starts[self._at], self._starts[self._at + 1]
+        if last == self._starts[-1]:
+            last = self._lines  # with what stands below the rows
         region = Region(0, first, self._canvas.size.width, last - first)
         node: Widget = self._canvas
         while isinstance(node.parent, Widget):
@@ -506,7 +512,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         if outcome == "edited":
             self.tell()
         if outcome:
-            self._lay_out(self._painter.width)
+            self._find()
             self.open_editor()
             self.show_current()
         return bool(outcome)

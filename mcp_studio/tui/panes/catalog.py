@@ -78,7 +78,7 @@ class CatalogPane(Pane, scope="catalog"):
 
     number = 2
     filter = getters.query_one("#filter", Input)
-    entries = getters.query_one("#entries", VirtualList[Row])
+    entries = getters.query_one("#entries", VirtualList)
     tasks = getters.query_one(TaskList)
     legend = getters.query_one("#legend", Static)
 
@@ -261,7 +261,7 @@ class CatalogPane(Pane, scope="catalog"):
             fold = glyphs().folded if row.folded else glyphs().unfolded
             return spread([(f"{fold} {safe(row.server, 60)}", "strong")], [(f"{row.entries:,}", "dim")], width)
         entry = row.entry
-        mark, name = self._mark(entry), self._name(row)
+        mark, name = self._sign_of(entry), self._title_of(row)
         tail = self._tail(entry, width - cell_len(name) - 4)
         room = width - width_of([mark, *tail])
         left: list[Piece] = [mark, *mark_matches(cut_inside(name, room, more=glyphs().more), row.pieces, _look(entry))]
@@ -271,7 +271,7 @@ class CatalogPane(Pane, scope="catalog"):
             left.append((f"  {cut(description, left_room, more=glyphs().more)}", "dim"))
         return spread(left, tail, width)
 
-    def _mark(self, entry: Entry) -> Piece:
+    def _sign_of(self, entry: Entry) -> Piece:
         if entry.problem:
             return f"{glyphs().bad} ", "bad"
         if entry.ref.kind == "resource" and self.app.studio.subscriptions.get(entry.ref.server, entry.ref.name):
@@ -280,7 +280,7 @@ class CatalogPane(Pane, scope="catalog"):
             return f"{RISKS[entry.view.risk]} ", entry.view.risk
         return f"{glyphs().dot} ", "dim"
 
-    def _name(self, row: Item) -> str:
+    def _title_of(self, row: Item) -> str:
         entry = row.entry
         named = entry.ref.kind in ("tool", "prompt")
         name = safe(entry.ref.name if named else entry.view.title or entry.view.name or entry.ref.name, 300)

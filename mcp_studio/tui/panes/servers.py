@@ -69,7 +69,7 @@ class ServersPane(Pane, scope="servers"):
     """The list of servers; moving over it narrows the catalog to the server under the cursor."""
 
     number = 1
-    list = getters.query_one("#server-list", VirtualList[ServerRow])
+    list = getters.query_one("#server-list", VirtualList)
     filter = getters.query_one("#server-filter", Input)
 
     @dataclass

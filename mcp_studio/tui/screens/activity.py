@@ -67,7 +67,7 @@ class Activity(Dialog[InputRequest | Call]):
         Choice("submit", "Open", "primary"), Choice("cancel", "Cancel it"), Choice("decline", "Decline"),
         Choice("decline_all", "Decline all of the server"), Choice("copy", "Copy"), Choice("back", "Close"),
     )  # fmt: skip
-    rows = getters.query_one("#activity", VirtualList[Row])
+    rows = getters.query_one("#activity", VirtualList)
 
     def __init__(self, answer: Callable[[InputRequest, Answer], None], decline_all: Callable[[str], None]) -> None:
         super().__init__()

@@ -59,7 +59,7 @@ class Console(Dialog[None]):
         Choice("back", "Close"),
     )
     editor = getters.query_one(JsonArea)
-    came = getters.query_one("#came", VirtualList[WireMessage])
+    came = getters.query_one("#came", VirtualList)
     outcome = getters.query_one("#outcome", Static)
 
     def __init__(self, server: str, text: str = "") -> None:

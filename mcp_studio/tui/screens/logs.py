@@ -75,7 +75,7 @@ class Logs(Dialog[int]):
         Choice("submit", "Show in the trace", "primary"), Choice("level", "Ask for another level"),
         Choice("copy", "Copy"), Choice("back", "Close"),
     )  # fmt: skip
-    rows = getters.query_one("#log", VirtualList[LogRow])
+    rows = getters.query_one("#log", VirtualList)
 
     def __init__(self, server: str) -> None:
         super().__init__()

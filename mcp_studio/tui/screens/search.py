@@ -69,7 +69,7 @@ class Search(Dialog[tuple[Ref, bool]]):
     kept = Question()
     """The question of last time."""
     field = getters.query_one(Input)
-    hits = getters.query_one("#hits", VirtualList[Hit])
+    hits = getters.query_one("#hits", VirtualList)
 
     def __init__(self) -> None:
         super().__init__()

@@ -108,7 +108,7 @@ class SignInDialog(Dialog[Answer]):
         "done": ("back", "token", "exchanges"),
     }
     """Buttons by state, the first is the default."""
-    steps = getters.query_one("#steps", VirtualList[AuthStep])
+    steps = getters.query_one("#steps", VirtualList)
     card = getters.query_one("#card", Static)
     issuers = getters.query_one(OptionList)
     client_id = getters.query_one("#client-id", Input)

@@ -276,7 +276,7 @@ async def test_what_no_field_shows_is_named() -> None:
         assert app.form.focus_field("/p301")
         await pilot.pause()
         names = [text.split()[0] for text in app.lines() if text[:1].isalnum()]
-        assert names[-3:] == ["other", "p301", "2"]
+        assert names[-4:] == ["other", "p301", "The", "2"]
 
 
 async def test_a_value_that_is_no_object_is_told_and_kept() -> None:

@@ -46,7 +46,7 @@ def act(one: FormModel, step: tuple[int, int, int]) -> None:
     elif row.kind == "rest":
         return
     elif kind == 0 and row.fold is not None:
-        one.fold(path, not row.fold)
+        one.fold([path], not row.fold)
     elif kind == 1:
         one.clear(row)
     elif kind == 2 and row.kind == "item":
