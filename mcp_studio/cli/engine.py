@@ -8,15 +8,15 @@ import signal
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 
 from mcp_studio.call.call import Call, CallOutcome, Lost
 from mcp_studio.call.sending import mortem_when_known
-from mcp_studio.cli import sign_in
 from mcp_studio.cli.outcome import check_file
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
 from mcp_studio.cli.targets import with_secrets
-from mcp_studio.cli.terminal import restore
+from mcp_studio.cli.terminal import can_ask, restore
 from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.paths import Paths
@@ -44,10 +44,10 @@ def execute(config: Config, out: Output, body: Body, *, answers: bool = True, co
         connects: servers are connected to: secrets that their entries refer to are looked up.
     """
     check_file(out.options)
-    asker = Asker(out.options.values("--answer"))
+    out.asker = Asker(out)
     if out.shell is not None:
         try:
-            return out.shell.run(lambda studio: within(studio, out, body, asker, answers=answers))
+            return out.shell.run(lambda studio: within(studio, out, body, answers=answers))
         except KeyboardInterrupt:
             restore()
             out.interrupted()
@@ -68,7 +68,7 @@ def execute(config: Config, out: Output, body: Body, *, answers: bool = True, co
                 with suppress(NotImplementedError):  # Windows
                     asyncio.get_running_loop().add_signal_handler(number, end, task, number)
         async with Studio.open(config, Paths.default(), can_ask=answers, origin="command line") as studio:
-            return await within(studio, out, body, asker, answers=answers)
+            return await within(studio, out, body, answers=answers)
 
     try:
         return asyncio.run(session())
@@ -78,21 +78,19 @@ def execute(config: Config, out: Output, body: Body, *, answers: bool = True, co
         return codes[0] if codes else INTERRUPTED
 
 
-async def within(studio: Studio, out: Output, body: Body, asker: Asker, *, answers: bool) -> int:
+async def within(studio: Studio, out: Output, body: Body, *, answers: bool) -> int:
     """Run a verb in an open studio, and leave nothing of it behind there."""
     async with AsyncExitStack() as ends:
         ends.callback(studio.trace.troubled.connect(out.note))
-        out.redactor, out.studio, out.asker = studio.redactor, studio, asker
-        # Also a verb that answers no questions has somebody who may sign in first.
-        asker.studio, asker.note = studio, out.note
+        out.redactor, out.studio = studio.redactor, studio
         if out.log_level:
-            ends.callback(narrate_logs(studio, out))
+            ends.callback(studio.logs.added.connect(partial(_narrate, out, rank_of(out.log_level))))
         if answers:
-            for rule in reversed(asker.rules):
+            for rule in reversed(out.asker.rules):
                 studio.rules.add(rule)
                 ends.callback(studio.rules.remove, rule)
             ends.callback(studio.rules.answered.connect(out.answered))
-            await ends.enter_async_context(asker.answering(studio.inbox))
+            await ends.enter_async_context(out.asker.answering(studio.inbox))
         code = await body(studio)
         # A renewed token leaves behind one that may be used up.
         for words in studio.signing.unsaved:
@@ -100,40 +98,35 @@ async def within(studio: Studio, out: Output, body: Body, asker: Asker, *, answe
         return code
 
 
-def narrate_logs(studio: Studio, out: Output) -> Callable[[], None]:
-    """Say the log messages of servers as they come, those of `out.log_level` and worse."""
-    least = rank_of(out.log_level)
-
-    def added(message: LogMessage) -> None:
-        if message.rank >= least:
-            out.note(f"  {message.line}")
-
-    return studio.logs.added.connect(added)
+def _narrate(out: Output, least: int, message: LogMessage) -> None:
+    """Say a log message of a server, where its level is high enough."""
+    if message.rank >= least:
+        out.note(f"  {message.line}")
 
 
-async def settled(studio: Studio, name: str, out: Output) -> Status:
-    """Wait until it is known what becomes of a server; one that wants a sign-in gets it, where somebody agrees to that.
-
-    Raises:
-        SignInNeeded: nobody is here, but somebody can sign in elsewhere.
-    """
-    if studio.manager.config(name).tls.insecure:
-        out.warn(f"{name}: any certificate is accepted (insecure), so anybody on the way can read and change all of it")
-    status = await studio.manager.settle(name)
-    if status.state == "needs_auth" and studio.manager.config(name).signs_in:
-        return await sign_in.first(studio, name, status, out)
-    return status
-
-
-async def connected(studio: Studio, name: str, out: Output) -> Status:
-    """Wait until a server is ready and listed; says what it does wrong. Whoever is there may sign in first.
+async def ready(studio: Studio, name: str, out: Output) -> Status:
+    """Wait until a server is ready; whoever is there may sign in first.
 
     Raises:
         StudioError: why it is not ready, in words.
     """
-    status = await settled(studio, name, out)
+    if studio.manager.config(name).tls.insecure:
+        out.warn(f"{name}: any certificate is accepted (insecure), so anybody on the way can read and change all of it")
+    status = await studio.manager.settle(name)
+    if status.state == "needs_auth" and studio.manager.config(name).signs_in and can_ask():
+        status = await out.asker.sign_in(status)
     if status.state != "ready":
         raise status.error or Unreachable(f"{name} is {status.state}.")
+    return status
+
+
+async def connected(studio: Studio, name: str, out: Output) -> Status:
+    """Wait until a server is ready and listed; says what it does wrong.
+
+    Raises:
+        StudioError: why it is not ready, in words.
+    """
+    await ready(studio, name, out)
     await studio.manager.listed(name)
     status = studio.manager.status(name)
     for warning in status.warnings:
@@ -148,16 +141,17 @@ async def connected(studio: Studio, name: str, out: Output) -> Status:
 async def connect_all(studio: Studio, out: Output) -> dict[str, StudioError]:
     """Wait until all servers are ready and listed; says why some are not."""
 
-    async def failure(name: str) -> StudioError | None:
+    failed: dict[str, StudioError] = {}
+
+    async def connect(name: str) -> None:
         try:
             await connected(studio, name, out)
         except StudioError as error:
-            return error
-        return None
+            failed[name] = error
 
     names = studio.manager.names()
-    found = await asyncio.gather(*map(failure, names))
-    return {name: error for name, error in zip(names, found, strict=True) if error is not None}
+    await asyncio.gather(*map(connect, names))
+    return {name: failed[name] for name in names if name in failed}
 
 
 class Narration:

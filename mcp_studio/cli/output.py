@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from mcp_studio.catalog.listing import Entry, Ref, doubts_of
 from mcp_studio.cli.options import Options
-from mcp_studio.errors import HttpAnswer, SignInNeeded, StudioError
+from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, printable
+from mcp_studio.present.http import as_json
+from mcp_studio.present.questions import request_words
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
@@ -63,45 +65,11 @@ def entry_rows(entries: Sequence[Entry], indent: str = "") -> list[str]:
     return [indent + row for row in table(rows)]
 
 
-_HTTP_WORDS_LINES = 12
-"""Lines of the body that are shown as text."""
-
-
-def http_json(http: HttpAnswer, redactor: Redactor) -> dict[str, Json]:
-    """Status, headers in their order, and the beginning of the body."""
-    return {
-        "status": http.status,
-        "reason": redactor.text(http.reason),
-        "headers": [[name, value] for name, value in redactor.headers(http.headers)],
-        "body": redactor.text(http.body),
-    }
-
-
-def http_lines(http: dict[str, Json]) -> Iterator[str]:
-    """The same as text, under the error."""
-    yield f"    status: {http['status']} {http['reason']}".rstrip()
-    for name, value in http["headers"]:
-        yield f"    header: {name}: {value}"
-    lines = [line for line in http["body"].splitlines() if line.strip()]
-    for line in lines[:_HTTP_WORDS_LINES]:
-        yield f"    body: {line[:300]}"
-    if len(lines) > _HTTP_WORDS_LINES:
-        yield f"    body: … {len(lines) - _HTTP_WORDS_LINES} more lines"
-
-
 _KINDS = {1: "failure", 2: "usage", 3: "sign_in_needed", 4: "unreachable", 5: "tool_error", 6: "input_needed"}
 """Exit code -> `error.kind` of the envelope."""
 _LINES = 1_000
 _CHARACTERS = 256 * 1024
 """What of a result a terminal is given at once."""
-
-
-class SignInAt(SignInNeeded):
-    """Nobody is here to sign in; `url` is the page where somebody can, and what was begun can be finished later."""
-
-    def __init__(self, message: str, url: str, *, hint: str) -> None:
-        super().__init__(message, hint=hint, detail={"url": url})
-        self.url = url
 
 
 class Output:
@@ -146,9 +114,9 @@ class Output:
             raw = text if isinstance(text, str) else str(text)
             _write(sys.stdout, safe(raw, max(len(raw), 1), lines=True) + "\n")
 
-    def table(self, rows: Sequence[Sequence[str]]) -> None:
-        """Print rows with aligned columns."""
-        for line in table(rows):
+    def table(self, rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> None:
+        """Print rows with aligned columns, under heads where there are any of both."""
+        for line in table([heads, *rows] if rows and heads else rows):
             self.data(line)
 
     def long_data(self, text: str) -> None:
@@ -187,9 +155,7 @@ class Output:
         """Say which page a rule has agreed to, or not: no browser is opened for it."""
         request, answer = given
         if request.kind == "url":
-            self.note(
-                f"{request.server} asks for a page to be opened ({answer.by}: {answer.action}): {request.message}"
-            )
+            self.note(f"{request_words(request)} ({answer.by}: {answer.action}): {request.message}")
             if not self.quiet:
                 self._address(request.url)
 
@@ -210,15 +176,15 @@ class Output:
         """
         detail = {**error.detail, **(detail or {})}
         self._say("error", "31", error.message)
-        if isinstance(page := detail.get("url"), str) and not isinstance(error, SignInAt):
-            self._address(page)
+        if detail.get("asked") == "url":
+            self._address(str(detail["url"]))
         text = self.redactor.text(error.hint)
         for line in text.splitlines():
             _write(sys.stderr, "  " + safe(line) + "\n")
         if self.json:
             message = {"kind": _KINDS.get(error.exit_code, "failure"), "message": self.redactor.text(error.message)}
             hint = {"hint": text} if text else {}
-            http = {"http": http_json(error.http, self.redactor)} if error.http is not None else {}
+            http = {"http": as_json(error.http, self.redactor)} if error.http is not None else {}
             self.envelope({"ok": False, "error": {**message, **hint, **http, **detail}})
         return error.exit_code
 

@@ -61,13 +61,8 @@ def _certified(server: ServerConfig, options: Options) -> ServerConfig:
     """The same for certificates; servers that are programs stay as they are."""
     if not server.url:
         return server
-    paths = {"--ca": "ca", "--cert": "cert", "--cert-key": "key"}
-    given: dict[str, str] = {}
-    for name, key in paths.items():
-        if options.flag(name) and not options.value(name):
-            raise UsageError(f"{name} needs the name of a file.")
-        if options.flag(name):
-            given[key] = str(Path(options.value(name)).expanduser().absolute())
+    files = (("ca", "--ca"), ("cert", "--cert"), ("key", "--cert-key"))
+    given = {key: str(Path(file).expanduser().absolute()) for key, name in files if (file := options.value(name))}
     if "cert" in given:
         given.setdefault("key", "")
     tls = replace(server.tls, **given, insecure=server.tls.insecure or options.flag("--insecure"))
@@ -127,9 +122,8 @@ def configuration(options: Options, paths: Paths, own: ServerConfig | None, *, s
         UsageError: an option's value is wrong.
     """
     files = [Path(name).expanduser() for name in options.values("--config")]
-    listed = options.verb == "list" and options.words[:1] == ["servers"]
     # Where nothing configured is connected to, nobody is asked to unlock anything.
-    needless = not secrets or listed or own is not None
+    needless = not secrets or own is not None
     config = load(paths, Path.cwd(), files=files, secrets="${{keyring:{}}}".format if needless else None)
     # A verb ends when its answer is there: a server that does not leave at once is told to.
     limits = config.settings.limits

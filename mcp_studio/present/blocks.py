@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple, cast
 
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, loads, pretty
+from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, pretty, printable
 from mcp_studio.present import units
 from mcp_studio.protocol.views import is_app
 from mcp_studio.safetext import safe
+from mcp_studio.schema.check import equal
 
 MARKDOWN = "text/markdown"
 MARKDOWN_MOST = 32_000
@@ -233,6 +234,29 @@ def structured(result: Json) -> tuple[bool, Json]:
             except (JsonProblem, LimitExceeded):
                 return False, None
     return False, None
+
+
+def structured_text(result: Json, indent: int | None = 2) -> str:
+    """The structured content of a tool's result as JSON; empty where there is none, or the text says it already."""
+    known = _mapping(result)
+    if "structuredContent" not in known:
+        return ""
+    texts = [text for block in items_of(known.get("content")) if isinstance(text := _mapping(block).get("text"), str)]
+    value = known["structuredContent"]
+    # SDKs wrap what is no object: the text is then what is inside.
+    inner = (value["result"],) if _mapping(value).keys() == {"result"} else ()
+    return "" if any(_says(texts, one) for one in (value, *inner)) else printable(value, indent=indent)
+
+
+def _says(texts: list[str], value: Json) -> bool:
+    """Whether texts are a value: as JSON, as it is, or an item each."""
+    if len(texts) == 1:
+        try:
+            return texts[0] == value or equal(loads(texts[0]), value)
+        except (JsonProblem, LimitExceeded):
+            return False
+    items = items_of(value)
+    return len(texts) == len(items) > 0 and all(map(_says, ([text] for text in texts), items))
 
 
 def decode(block: Block) -> bytes:

@@ -15,12 +15,44 @@ from mcp_studio.call.call import (
     TimedOut,
     ToolFailed,
 )
-from mcp_studio.errors import ConnectionLost, LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.errors import ConnectionLost, InputNeeded, LimitExceeded, StudioError
+from mcp_studio.jsontext import Json, JsonProblem, loads, printable
+from mcp_studio.present.blocks import result_text, structured_text
 from mcp_studio.present.connections import Tone, hint
 from mcp_studio.present.units import duration, seconds, size
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import WireMessage
+
+
+class ToolError(StudioError):
+    """The tool ran and says that it failed."""
+
+    exit_code = 5
+
+
+def failure(outcome: CallOutcome) -> StudioError:
+    """Why an operation was no success, as an error; `detail` has what the server sent. Foreign text."""
+    match outcome:
+        case ToolFailed(result=result):
+            text = " ".join(filter(None, (result_text(result), structured_text(result, indent=None))))
+            return ToolError(f"tool error: {text or 'the tool gives no reason'}", detail={"result": result})
+        case Rejected(code=code, data=data):
+            more = "" if data is None else f" {printable(data, indent=None)}"
+            who = "the server refused it: " if code else ""
+            return StudioError(f"{who}{outcome.said}{more}", detail={"code": code, "data": data})
+        case Denied(rule=rule, unusable=True):
+            return StudioError(f"It cannot be called: {rule}.")
+        case Denied(rule=rule):
+            return InputNeeded(f"It was not run: {rule}.")
+        case TimedOut(limit=limit):
+            return StudioError(f"No answer within {limit}.")
+        case Cancelled():
+            return StudioError("It was cancelled.")
+        case Lost(error=error, sent=sent):
+            error.detail["sent"] = sent
+            return error
+        case _:
+            return StudioError(f"It ended in an unknown way: {type(outcome).__name__}.")
 
 
 def kept(outcome: CallOutcome) -> str:

@@ -24,9 +24,23 @@ KINDS = {
 }
 """What the kinds of questions are called in lists."""
 _EVERY = {
-    "elicitation": "every form", "url": "every page", "sampling": "every request for a reply", "any": "everything",
+    "elicitation": "every form", "url": "every page", "sampling": "every sampling request", "any": "everything",
 }  # fmt: skip
 _SECRETS = r"(?i)passw(or)?d|passphrase|passcode|api[ _-]?key|\bsecret|\btoken\b|\bPIN\b|\bcredit card\b"
+
+
+_REQUESTS = {
+    "elicitation": "requests input",
+    "url": "requests input on a web page",
+    "sampling": "requests an LLM completion",
+    "approval": "needs approval",
+}
+
+
+def request_words(request: InputRequest) -> str:
+    """Who requests what: `tickets requests input`, `tickets.delete needs approval`. Foreign text."""
+    who = request.subject if request.kind == "approval" else request.server
+    return f"{who} {_REQUESTS[request.kind]}"
 
 
 def age(seconds: float) -> str:
@@ -50,7 +64,7 @@ def asks(request: InputRequest) -> str:
     if request.kind == "url":
         return safe(f"{judge(request.url).host or request.url}  {request.message}", 300)
     if request.kind == "sampling":
-        return safe(_last_words(request.params), 300) or "a reply of a model"
+        return safe(_last_words(request.params), 300) or "an LLM completion"
     if request.kind == "sign_in":
         return safe(" ".join(("sign in:", request.message)), 300)
     if request.kind == "approval":

@@ -43,7 +43,7 @@ def command(config: ServerConfig, challenge: str = "") -> str:
     missing = _SCOPE.search(challenge[:4_096]) if "insufficient_scope" in challenge[:4_096] else None
     scope = f" --scope {shlex.quote(missing[1])}" if missing else ""
     if config.source.origin == "argument":
-        return f"mcp-studio auth login --url URL{scope}"
+        return f"mcp-studio auth login --url {shlex.quote((config.written or config).url)}{scope}"
     file = f" --config {shlex.quote(config.source.file)}" if config.source.origin == "file" else ""
     return f"mcp-studio auth login {shlex.quote(config.name)}{file}{scope}"
 

@@ -88,7 +88,7 @@ def test_the_address_of_a_page_is_told_whoever_answers(rules: str, tool: str, an
     url = "https://bank.example/authorize?state=8f14e45fceea167a"
     done = asks("call", tool, f"url={url}", *(["--answer", rules] if answered else []))
     assert done.code == (0 if answered else 6) and f"\n  {url}\n" in done.err, done
-    assert "asks for a page to be opened" in done.err and url not in done.out
+    assert "requests input on a web page" in done.err and url not in done.out
     assert ("rule 3 of rules.toml: accept" in done.err) is answered
 
 

@@ -221,23 +221,23 @@ def test_a_wrong_address_leaves_the_sign_in_as_it_was(world: World, cli: Cli) ->
 
 
 @pytest.mark.parametrize("words", [["call", "mine.echo", "text=a"], ["list", "tools", "--server", "mine"]])
-def test_a_verb_without_anybody_is_exit_3_with_the_page(world: World, cli: Cli, words: list[str]) -> None:
+def test_a_verb_without_anybody_is_exit_3_with_the_login_that_helps(world: World, cli: Cli, words: list[str]) -> None:
     configured(world)
     done = cli(*words, "--json")
     error = done.json["error"]
-    assert done.code == 3 and error["kind"] == "sign_in_needed" and error["url"].startswith(world.issuer.url)
-    assert "mcp-studio auth login mine" in error["hint"]
-    assert cli("auth", "login", "mine", "--redirect", ends_at(error["url"])).code == 0
+    assert done.code == 3 and error["kind"] == "sign_in_needed"
+    assert error["hint"] == "Sign in: mcp-studio auth login mine"
+    assert cli("auth", "login", "mine", "--redirect", ends_at(cli("auth", "login", "mine").out.strip())).code == 0
     assert cli(*words, "--json").code == 0
 
 
-def test_more_scopes_that_nobody_can_give_are_exit_3_with_the_page(world: World, cli: Cli) -> None:
+def test_more_scopes_that_nobody_can_give_are_exit_3_with_the_login_that_helps(world: World, cli: Cli) -> None:
     configured(world, BROWSER)
     cli("auth", "login", "mine")
     done = cli("call", "mine.read_notes", "--json")
-    error = done.json["error"]
-    assert done.code == 3 and "notes%3Aread" in error["url"].replace("notes:read", "notes%3Aread")
-    assert cli("auth", "login", "mine", "--redirect", ends_at(error["url"])).code == 0
+    login = done.json["error"]["hint"].removeprefix("Sign in: mcp-studio ").split()
+    assert done.code == 3 and login[-2:] == ["--scope", "notes:read"]
+    assert cli(*login).code == 0
     assert cli("call", "mine.read_notes").code == 0
 
 

@@ -110,4 +110,4 @@ def test_a_server_that_asks_as_in_the_older_era_says_which_option_makes_it_work(
     failed = cli("call", "ask", "--", *argv)
     assert failed.code == 1 and "no back-channel" in failed.err and "--era legacy" in failed.err
     assert "--era legacy" in cli("call", "ask", "--json", "--", *argv).json["error"]["hint"]
-    assert "asks for input" in cli("call", "ask", "--era", "legacy", "--", *argv).err
+    assert "requests input" in cli("call", "ask", "--era", "legacy", "--", *argv).err

@@ -16,7 +16,7 @@ from mcp_studio.cli.questions import Asker
 
 def ended(outcome: Any, *words: str) -> int:
     out = Output(parse(["call", *words]))
-    out.asker, out.studio = Asker(), cast(Any, SimpleNamespace(manager=SimpleNamespace(names=tuple)))
+    out.asker, out.studio = Asker(out), cast(Any, SimpleNamespace(manager=SimpleNamespace(names=tuple)))
     return end(outcome, out)
 
 

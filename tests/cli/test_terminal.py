@@ -52,9 +52,9 @@ def finish(started: Terminal) -> int:
 def test_a_form_is_filled_line_by_line(terminal: Start) -> None:
     screen = terminal("call", "ask", "--", *RAW)
     screen.until("name: ")
-    assert "target asks (target.ask is waiting):" in screen.text() and "Your name (required)" in screen.text()
+    assert "target requests input (target.ask is waiting):" in screen.text() and "Your name (required)" in screen.text()
     screen.press(b"\n")
-    screen.until("name is needed")
+    screen.until("name is required")
     screen.press(b"Ada\n")
     screen.until(r"Send this to target\? \[Y/n\]")
     assert '"name": "Ada"' in screen.text()
@@ -92,7 +92,7 @@ def test_every_kind_of_field_can_be_answered(terminal: Start) -> None:
 def test_approval_is_asked_and_given(terminal: Start) -> None:
     screen = terminal("call", "fail", "--", *RAW)
     screen.until(r"Run it\? \[y/N\]")
-    assert "target.fail asks for approval: destructive" in screen.text()
+    assert "target.fail needs approval: destructive" in screen.text()
     screen.press(b"y\n")
     assert finish(screen) == 5
 
@@ -175,7 +175,7 @@ def test_sigterm_closes_the_server_too(tmp_path: Path, fault: str) -> None:
 def test_a_page_is_shown_whole_and_opened_only_by_the_person(terminal: Start) -> None:
     screen = terminal("call", "page", "--", *python_server("raw_asks"))
     screen.until("Open it")
-    assert "https://bank.example/authorize?id=7" in screen.text() and "opened at bank.example" in screen.text()
+    assert "https://bank.example/authorize?id=7" in screen.text() and "The page is at bank.example" in screen.text()
     screen.press(b"m\n")
     assert finish(screen) == 0
     assert '"action": "accept"' in screen.text()

@@ -19,13 +19,14 @@ from mcp_studio.cli.call_arguments import Intent, form_of, intent_of, plan_saved
 from mcp_studio.cli.engine import connected, execute, outcome_of
 from mcp_studio.cli.entries import Plan, located, owner, plan_named, plan_read
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.outcome import ToolError, end
+from mcp_studio.cli.outcome import end
 from mcp_studio.cli.output import Output, problem_of
 from mcp_studio.cli.targets import configured
 from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.present.blocks import messages_text, resource_text
+from mcp_studio.present.outcomes import ToolError
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.schema.check import quick

@@ -11,21 +11,21 @@ from dataclasses import fields
 
 from mcp_studio import __version__
 from mcp_studio.catalog.listing import KINDS
-from mcp_studio.cli import accounts
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output, http_json, http_lines
-from mcp_studio.cli.sign_in import login_command
+from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, only, select
 from mcp_studio.config.model import KIND_NAMES, Config, ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.paths import Paths
-from mcp_studio.present import crashes, servers
+from mcp_studio.present import accounts, crashes, servers
+from mcp_studio.present import http as answers
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.session.connection import Deadline
+from mcp_studio.session.sign_in import command
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 from mcp_studio.trace.disk.sessions import in_words
@@ -175,12 +175,12 @@ async def _add_sign_in(report: Report, studio: Studio) -> Json:
     if account is None:
         wanted = "" if report.facts["state"] == "needs_auth" else ", should it want that"
         by_itself = f"not yet: by itself ({server.auth.kind}), when the server wants it"
-        report.row("signed in", by_itself if accounts.alone(server) else f"nobody is{wanted}: {login_command(server)}")
+        report.row("signed in", by_itself if server.auth.alone else f"nobody is{wanted}: {command(server)}")
         return {"signedIn": False}
     valid, scopes = accounts.validity(account), f", scopes {' '.join(account.scopes)}" if account.scopes else ""
     report.row("signed in", f"at {account.issuer}{scopes}")
-    report.row("token", f"{accounts.phrase(valid)}; kept in {account.kept}")
-    return {**accounts.facts(account), "valid": valid}
+    report.row("token", f"{valid}; kept in {account.kept}")
+    return {**accounts.as_json(account), "valid": valid}
 
 
 def add_connection(report: Report, studio: Studio, status: Status, waited: float, listed: float) -> None:
@@ -259,12 +259,12 @@ def add_error(report: Report, studio: Studio, status: Status) -> None:
     if (error := status.error) is not None:
         by_hand = "Start the command by hand, in that folder, to see what it says." if report.server.command else ""
         message, hint = studio.redactor.text(error.message), studio.redactor.text(error.hint or by_hand)
-        http = http_json(error.http, studio.redactor) if error.http is not None else None
+        http = answers.as_json(error.http, studio.redactor) if error.http is not None else None
         report.facts |= {"error": message, "try": hint, "http": http}
         report.lines.append(f"  ✗ {message}")
         if hint:
             report.lines.append(f"    try: {hint}")
-        report.lines += http_lines(http) if http is not None else ()
+        report.lines += answers.lines(http) if http is not None else ()
     last = list(studio.manager.stderr(status.server)[-_STDERR:])
     report.facts["stderr"] = last
     if last and not report.good:

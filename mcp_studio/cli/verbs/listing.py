@@ -12,14 +12,14 @@ from mcp_studio.call.history import History, Past
 from mcp_studio.call.saved import SavedCall, schema_of
 from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref, doubts_of, problems_of, salvage
 from mcp_studio.cli.call_arguments import saved_folders
-from mcp_studio.cli.engine import connect_all, execute, settled
+from mcp_studio.cli.engine import connect_all, execute, ready
 from mcp_studio.cli.grammar import LIST_KINDS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, entry_rows, problem_of
 from mcp_studio.cli.targets import configured, only, select
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.table import nearest
-from mcp_studio.errors import StudioError, Unreachable, UsageError
+from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
 from mcp_studio.studio import Studio
@@ -56,9 +56,7 @@ def run(options: Options, out: Output) -> int:
 
 async def _page(studio: Studio, server: str, kind: EntryKind, cursor: str | None, out: Output) -> int:
     """One page, as it comes."""
-    status = await settled(studio, server, out)
-    if status.state != "ready":
-        raise status.error or Unreachable(f"{server} is {status.state}.")
+    await ready(studio, server, out)
     page = await studio.list_page(server, kind, cursor)
     entries = salvage(server, kind, page.items)
     for row in entry_rows(entries):

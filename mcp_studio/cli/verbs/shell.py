@@ -49,7 +49,7 @@ def run(options: Options, out: Output) -> int:
         if number := getattr(signal, name, None):  # Windows has not all of them
             signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
-        with Shell(config, server, Asker(options.values("--answer")), out) as shell:
+        with Shell(config, server, out) as shell:
             return shell.serve()
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -64,10 +64,10 @@ class Shell:
         StudioError: it could not be opened.
     """
 
-    def __init__(self, config: Config, server: str, asker: Asker, out: Output) -> None:
+    def __init__(self, config: Config, server: str, out: Output) -> None:
         self.config = config
         self._server = server
-        self._asker = asker
+        self._rules = Asker(out).rules
         self._out = out
         self._opened: Future[Studio] = Future()
         self._task: asyncio.Task[int] | None = None
@@ -86,7 +86,7 @@ class Shell:
         self._loop, self._leaving = asyncio.get_running_loop(), asyncio.Event()
         try:
             async with Studio.open(self.config, Paths.default(), can_ask=True, origin="command line") as studio:
-                for rule in reversed(self._asker.rules):
+                for rule in reversed(self._rules):
                     studio.rules.add(rule)
                 self._opened.set_result(studio)
                 await self._leaving.wait()

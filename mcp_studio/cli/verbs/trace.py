@@ -13,7 +13,7 @@ from pathlib import Path
 from mcp_studio import __version__
 from mcp_studio.cli import targets
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output, table
+from mcp_studio.cli.output import Output
 from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
@@ -52,8 +52,8 @@ _QUOTED = ("stderr", "stray", "note", "invalid")
 _STATUS = {"error": "error", "result": "unasked", "invalid": "no message", "stray": "stray"}
 """How it stands with an entry that is no request: by its kind."""
 _SEVERITIES = (None, "hint", "warning", "error")
-_RELATIONS = {"root": "", "asked": "asked", "round": "next round", "task": "task", "retry": "again", "step": "step",
-              "http": "http", "note": "note"}  # fmt: skip
+_RELATIONS = {"root": "", "round": "next round", "retry": "again"}
+"""What relations are called, where that is not their own name."""
 
 
 def run(options: Options, out: Output) -> int:
@@ -90,7 +90,7 @@ def _answer(recording: Recording, query: Query, options: Options, out: Output) -
     numbers = select(recording, query) if query else None
     if options.flag("--stats"):
         return _statistics(recording, numbers, out)
-    if options.flag("--jsonl") or options.flag("--export") or options.flag("--to"):
+    if any(map(options.flag, ("--jsonl", "--export", "--to"))):
         return _export(recording, numbers, options, out)
     return _table(recording, numbers, options, out)
 
@@ -107,8 +107,7 @@ def _list(options: Options, out: Output) -> int:
     limit = options.count("--limit", _MOST) or _SESSIONS
     found = sessions(_folder(), limit + 1)
     heads = ("session", "state", "began", "messages", "size", "servers", "made by")
-    for line in table([heads, *map(_session_row, found[:limit])] if found else []):
-        out.data(line)
+    out.table([_session_row(one) for one in found[:limit]], heads)
     if len(found) > limit:
         out.note(f"the newest {limit:,}; --limit N shows more")
     elif not found:
@@ -117,7 +116,7 @@ def _list(options: Options, out: Output) -> int:
 
 
 def _session_row(info: SessionInfo) -> tuple[str, ...]:
-    began = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(info.began)) if info.began else "-"
+    began = _clock(info.began) if info.began else "-"
     what = info.problem or " ".join(filter(None, (info.origin, info.title and f"({info.title})")))
     return info.name, info.state, began, f"{info.entries:,}", size(info.bytes), ", ".join(info.servers), what
 
@@ -180,22 +179,27 @@ def _number(recording: Recording, text: str) -> int:
 # Entries
 
 
-_HEAD = (
-    f"{'number':>8}  {'time':<23}  {'server':<20}  dir  {'kind':<12}  {'method':<26}  {'ms':>8}  {'bytes':>9}"
-    f"  {'status':<10}  target"
-)
+_LINE = "{:>8}  {:<23}  {:<20}  {:<3}  {:<12}  {:<26}  {:>8}  {:>9}  {:<10}  {}"
+_HEAD = _LINE.format("number", "time", "server", "dir", "kind", "method", "ms", "bytes", "status", "target")
+
+
+def _clock(stamp: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(stamp))
 
 
 def _line(entry: dict[str, Json], reader: Reader) -> str:
     """One entry as a line of the table."""
-    number, stamp, kind, ms = entry["number"], entry["time"], entry["kind"], entry["ms"]
-    target = entry["target"] or (beginning(reader.body(number), 60) if kind in _QUOTED else "")
-    clock = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(stamp)) + f".{int(stamp * 1000) % 1000:03}"
-    return (
-        f"{number:>8}  {clock}  {safe(entry['server'], 20):<20}  {entry['direction'].replace('none', '-'):<3}"
-        f"  {kind:<12}  {safe(entry['method'] or '', 80):<26}  {'' if ms is None else f'{ms:.1f}':>8}"
-        f"  {entry['size']:>9}  {entry['status'] or '':<10}  {safe(target, 60)}"
-    ).rstrip()
+    stamp, ms, direction = entry["time"], entry["ms"], entry["direction"]
+    return _LINE.format(
+        entry["number"], f"{_clock(stamp)}.{int(stamp * 1000) % 1000:03}", safe(entry["server"], 20),
+        "-" if direction == "none" else direction, entry["kind"], safe(entry["method"] or "", 80),
+        "" if ms is None else f"{ms:.1f}", entry["size"], entry["status"] or "", safe(_target(entry, reader), 60),
+    ).rstrip()  # fmt: skip
+
+
+def _target(entry: dict[str, Json], reader: Reader) -> str:
+    """What an entry is about: its text says that where it is no message."""
+    return beginning(reader.body(entry["number"]), 80) if entry["kind"] in _QUOTED else entry["target"] or ""
 
 
 def _facts(recording: Recording, number: int) -> dict[str, Json]:
@@ -282,8 +286,7 @@ def _write(data: bytes, out: Output) -> None:
 
 
 def _body(recording: Recording, number: int, out: Output) -> int:
-    (body,) = _bodies(recording, number)
-    body = out.redactor.bytes(body)
+    body = out.redactor.bytes(_bodies(recording, number)[0])
     if out.json:
         return out.done({"number": number, "body": body.decode("utf-8", "replace")})
     _write(body, out)
@@ -320,8 +323,7 @@ def _show_tree(recording: Recording, number: int, out: Output) -> int:
     begin = min(recording.columns.time[node.number - recording.columns.first] for _, node in walk(root))
     entry = _tree_facts(recording, root, begin)
     reader = recording.reader()
-    stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry["time"]))
-    out.data(f"{safe(entry['server'], 40)} · {stamp}")
+    out.data(f"{safe(entry['server'], 40)} · {_clock(entry['time'])}")
     for line in _tree_lines(entry, reader):
         out.data(line)
     reader.close()
@@ -336,11 +338,13 @@ def _tree_facts(recording: Recording, node: Node, begin: float) -> dict[str, Jso
 
 
 def _tree_lines(entry: dict[str, Json], reader: Reader, indent: str = "") -> Iterator[str]:
-    number, kind = entry["number"], entry["kind"]
-    target = beginning(reader.body(number), 80) if kind in _QUOTED else entry["target"]
-    what = " ".join(filter(None, (_RELATIONS[entry["relation"]], entry["method"] or kind, target)))
-    took = "" if entry["ms"] is None else f"{entry['ms']:.1f} ms"
-    yield f"{number:>8}  {entry['after_ms']:>9.1f}  {took:>11}  {entry['status'] or '':<10}  {indent}{safe(what, 80)}"
+    parts = (
+        _RELATIONS.get(entry["relation"], entry["relation"]),
+        entry["method"] or entry["kind"],
+        _target(entry, reader),
+    )
+    what, took = " ".join(filter(None, parts)), "" if entry["ms"] is None else f"{entry['ms']:.1f} ms"
+    yield f"{entry['number']:>8}  {entry['after_ms']:>9.1f}  {took:>11}  {entry['status'] or '':<10}  {indent}{safe(what, 80)}"
     for child in entry["children"]:
         yield from _tree_lines(child, reader, indent + "  ")
 
@@ -354,11 +358,11 @@ def _statistics(recording: Recording, numbers: Sequence[int] | None, out: Output
     rows = [("", "", "", counted.total), *((name, "", "", tally) for name, tally in sorted(counted.servers.items()))]
     rows += [(one.server, one.method, "", tally) for one, tally in sorted(counted.methods.items())]
     rows += [(one.server, one.method, one.target, tally) for one, tally in sorted(counted.targets.items())]
-    lines = [("server", "what", "count", "errors", "p50 ms", "p95 ms", "p99 ms", "max ms", "bytes")]
-    for server, method, target, tally in rows:
-        lines.append((server or "all", f"{method} {target}".strip() or "requests", *_figures(tally)))
-    for line in table(lines):
-        out.data(line)
+    out.table(
+        [(server or "all", f"{method} {target}".strip() or "requests", *_figures(tally))
+         for server, method, target, tally in rows],
+        heads=("server", "what", "count", "errors", "p50 ms", "p95 ms", "p99 ms", "max ms", "bytes"),
+    )  # fmt: skip
     result: list[Json] = [
         {"server": server or None, "method": method or None, "target": target or None, **_tally_json(tally)}
         for server, method, target, tally in rows
@@ -396,28 +400,22 @@ def _export(recording: Recording, numbers: Sequence[int] | None, options: Option
     if numbers is not None and not numbers and options.flag("--jsonl"):
         out.note("no such entry")
         return out.done()
-    _learn_secrets(options, out)
+    try:
+        targets.learn(targets.configuration(options, Paths.default(), None), out)
+    except ConfigError as error:
+        out.warn(error.message)
     if to:
         return asyncio.run(send_to_collector(recording, numbers, to, options.headers, out))
     out.flush()
     screen = BytesIO() if sys.stdout.isatty() else None
     target = Path(file) if file else screen or sys.stdout.buffer
-    title = _name(recording)
-    written = asyncio.run(export(recording, numbers, format, target, out.redactor, title=title))
+    written = asyncio.run(export(recording, numbers, format, target, out.redactor, title=_name(recording)))
     if file:
         out.note(f"{written.entries:,} entries are in {file}")
         return out.done({"entries": written.entries, "file": file, "format": format})
     if screen is not None:
         _write(screen.getvalue(), out)
     return 0
-
-
-def _learn_secrets(options: Options, out: Output) -> None:
-    """What the configuration says is secret goes out of nothing; where it cannot be read, that is told."""
-    try:
-        targets.learn(targets.configuration(options, Paths.default(), None), out)
-    except ConfigError as error:
-        out.warn(error.message)
 
 
 async def send_to_collector(
