@@ -164,7 +164,7 @@ VERBS: dict[str, Verb] = {
     "read": Verb(
         "read a resource",
         "read [SERVER] URI [key=value…] [options] [-- COMMAND ARGS…]",
-        "A URI template such as `file:///{path}` is filled with the values. A list is JSON, or its key several times.",
+        "A URI template such as `file:///{path}` is filled with the values. A list is key:=JSON.",
         (
             *(ARGS, OUTPUT),
             Option("--fresh", "ask the server, though it calls an earlier answer fresh still"),
@@ -205,8 +205,7 @@ VERBS: dict[str, Verb] = {
     ),
     "watch": Verb(
         "a line for every change of lists and resources, and for log messages",
-        "watch [SERVER] URI… [key=value…] [options] [-- COMMAND ARGS…]\n"
-        "watch [--logs] [SERVER…] [options] [-- COMMAND ARGS…]",
+        "watch [SERVER] URI… [options] [-- COMMAND ARGS…]\nwatch [--logs] [SERVER…] [options] [-- COMMAND ARGS…]",
         "It goes on until Ctrl-C. With --json every line is an object.",
         (
             Option("--read", "read the resource after each update, and print its content"),

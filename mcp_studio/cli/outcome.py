@@ -14,6 +14,7 @@ from mcp_studio.jsontext import Json, mapping
 from mcp_studio.present import crashes
 from mcp_studio.present.blocks import blocks_of, decode, joined, result_text, structured_text
 from mcp_studio.present.outcomes import failure
+from mcp_studio.session.sign_in import add_hint
 
 
 def check_file(options: Options) -> None:
@@ -53,10 +54,12 @@ def _failed(outcome: CallOutcome, out: Output) -> int:
     error, manager = failure(outcome), out.studio.manager
     if isinstance(outcome, TimedOut):
         error.hint = "--timeout SECONDS waits longer."
-    elif out.server in manager.names() and wants_handshake(outcome, manager.status(out.server)):
-        error.hint = (
-            'The server still makes requests of its own: --era legacy (in its entry, era = "legacy") makes it work.'
-        )
+    elif out.server in manager.names():
+        if wants_handshake(outcome, manager.status(out.server)):
+            error.hint = (
+                'It makes requests as in the older era: --era legacy (in its entry, era = "legacy").'
+            )
+        add_hint(error, manager.config(out.server))
     if not isinstance(outcome, Lost) or out.ending is None:
         return out.fail(error)
     code = out.fail(error, {"ending": crashes.as_json(out.ending)})

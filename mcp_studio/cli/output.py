@@ -119,6 +119,13 @@ class Output:
         for line in table([heads, *rows] if rows and heads else rows):
             self.data(line)
 
+    def listing(self, rows: Sequence[Sequence[str]], facts: Json, *, empty: str, heads: Sequence[str] = ()) -> int:
+        """Print a table, or say that there is nothing, and end well; returns the exit code."""
+        self.table(rows, heads)
+        if not rows:
+            self.note(empty)
+        return self.done(facts)
+
     def long_data(self, text: str) -> None:
         """Print the text of a result; a terminal gets the beginning of a long one, and how to get all of it."""
         lines = text.split("\n")

@@ -87,7 +87,7 @@ def test_secrets_are_filled_in_or_the_request_is_not_sent(bundle: Path) -> None:
     assert filled.code == 0, filled
     assert "hunter2" not in filled.out + filled.err
     absent = raw("replay", str(bundle), "tool:echo x", "--set", "password=${REPLAY_PASSWORD}")
-    assert absent.code == 1 and "the environment has no REPLAY_PASSWORD" in absent.err
+    assert absent.code == 2 and "REPLAY_PASSWORD" in absent.err
 
 
 def test_many_calls_are_a_programs_and_want_approval(bundle: Path) -> None:

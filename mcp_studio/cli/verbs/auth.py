@@ -251,10 +251,9 @@ async def _overview(config: Config, out: Output) -> int:
         if key not in shown:
             rows.append(_row(account.server, account, f"not configured now: {account.resource}"))
             found.append({**as_json(account), "configured": False})
-    out.table(rows, heads=("server", "signed in", "authorization server", "scopes", "kept in"))
-    if not rows:
-        out.note("No servers at a URL are configured, and nobody is signed in anywhere.")
-    return out.done(found)
+    heads = ("server", "signed in", "authorization server", "scopes", "kept in")
+    empty = "No servers at a URL are configured, and nobody is signed in anywhere."
+    return out.listing(rows, found, empty=empty, heads=heads)
 
 
 def _resource(server: ServerConfig) -> str:

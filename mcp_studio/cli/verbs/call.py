@@ -14,7 +14,7 @@ from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.subject import subject_of
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, past_of_load
 from mcp_studio.catalog.listing import Ref, doubts_of
-from mcp_studio.cli.arguments import expanded, refuse_wrong, template_form, template_pairs, texts
+from mcp_studio.cli.arguments import expanded, refuse_wrong, template_form, texts
 from mcp_studio.cli.call_arguments import Intent, form_of, intent_of, plan_saved, take_pasted
 from mcp_studio.cli.engine import connected, execute, outcome_of
 from mcp_studio.cli.entries import Plan, located, owner, plan_named, plan_read
@@ -121,7 +121,6 @@ async def _read(studio: Studio, plan: Plan, out: Output) -> int:
             raise UsageError(f"{plan.name} is no URI template: it takes no values.")
         uri, intent = plan.name, Intent(Ref("resource", server, plan.name), Form(), {})
     else:
-        plan = plan._replace(pairs=tuple(template_pairs(plan.pairs)))
         intent = await intent_of(studio, plan, out, form, Ref("template", server, plan.name))
         uri = expanded(plan.name, form, intent.arguments)
     if options.flag("--as"):

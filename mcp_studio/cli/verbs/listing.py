@@ -35,9 +35,10 @@ def run(options: Options, out: Output) -> int:
     word = words[0] if words else ""
     if word == "history" and len(words) <= 2:
         return _history(config, [*words[1:], *options.values("--server")], out)
-    if len(words) > 1 or word not in (*LIST_KINDS, ""):
-        word = words[-1]
-        raise UsageError(f"`list` lists one of {', '.join(LIST_KINDS)}, not `{word}`.", hint=nearest(word, LIST_KINDS))
+    if wrong := next((one for one in words if one not in LIST_KINDS), "".join(words[1:2])):
+        raise UsageError(
+            f"`list` lists one of {', '.join(LIST_KINDS)}, not `{wrong}`.", hint=nearest(wrong, LIST_KINDS)
+        )
     if word == "servers":
         return _servers(config, out)
     if word == "saved":
@@ -61,9 +62,8 @@ async def _page(studio: Studio, server: str, kind: EntryKind, cursor: str | None
     entries = salvage(server, kind, page.items)
     for row in entry_rows(entries):
         out.data(row)
-    for problem in (page.problem, page.hint.problem if page.hint else "", *problems_of(entries)):
-        if problem:
-            out.warn(f"{server}, {kind}s: {problem}")
+    for problem in filter(None, (page.problem, page.hint.problem if page.hint else "", *problems_of(entries))):
+        out.warn(f"{server}, {kind}s: {problem}")
     if page.hint is not None:
         out.note(f"fresh for {page.hint.ttl:g} s, {page.hint.scope}")
     if page.following is None:
@@ -92,17 +92,10 @@ async def _listed(studio: Studio, kinds: tuple[EntryKind, ...], out: Output) -> 
         for error in errors[:-1]:
             out.warn(error.message)
         return out.fail(errors[-1], {"result": result})
-    failed = [kind for kind in kinds for name in names if _failed(studio, name, kind)]
-    if failed:
-        return out.fail(
-            StudioError(f"Not everything could be listed: {', '.join(dict.fromkeys(failed))}s."), {"result": result}
-        )
+    listings = [(kind, studio.catalog.listing(name, kind)) for kind in kinds for name in names]
+    if failed := dict.fromkeys(kind for kind, listing in listings if listing.error and not listing.entries):
+        return out.fail(StudioError(f"Not everything could be listed: {', '.join(failed)}s."), {"result": result})
     return out.done()
-
-
-def _failed(studio: Studio, name: str, kind: EntryKind) -> bool:
-    listing = studio.catalog.listing(name, kind)
-    return bool(listing.error) and not listing.entries
 
 
 def _tell(studio: Studio, kind: EntryKind, out: Output) -> None:
@@ -131,10 +124,8 @@ def _json(entry: Entry, doubts: Mapping[Ref, str]) -> Json:
 
 def _servers(config: Config, out: Output) -> int:
     servers = config.servers.values()
-    out.table([(server.name, server.kind, _state(server), _target(server, out)) for server in servers])
-    if not servers:
-        out.note("No servers are configured; mcp-studio config add … adds one.")
-    out.result = [
+    rows = [(server.name, server.kind, _state(server), _target(server, out)) for server in servers]
+    facts: list[Json] = [
         {
             "name": server.name,
             "transport": server.kind,
@@ -146,7 +137,7 @@ def _servers(config: Config, out: Output) -> int:
         }
         for server in servers
     ]
-    return out.done()
+    return out.listing(rows, facts, empty="No servers are configured; mcp-studio config add … adds one.")
 
 
 def _state(server: ServerConfig) -> str:
@@ -166,24 +157,20 @@ def _history(config: Config, names: list[str], out: Output) -> int:
     """Calls that have ended, newest first; `names` are of servers, or of what was called."""
     history = History(Paths.default().state / "history.jsonl", config.settings.history)
     found = [past for past in asyncio.run(history.all()) if not names or {*names} & {*_names(past)}]
-    out.table([_row(past) for past in found])
-    if not found:
-        off = "" if history.keep else "; it is switched off: [history] keep = 0"
-        out.note(f"no calls are remembered{f' of {names[0]}' if names else ''}{off}")
-    return out.done({"history": [_past(past) for past in found]})
+    off = "" if history.keep else "; it is switched off: [history] keep = 0"
+    empty = f"no calls are remembered{f' of {names[0]}' if names else ''}{off}"
+    return out.listing([_row(past) for past in found], {"history": [_past(past) for past in found]}, empty=empty)
 
 
 def _saved_calls(config: Config, out: Output) -> int:
     """Calls with a name; what cannot be used is told, and costs nothing else."""
     loaded = saved_folders(config).load()
     rows = [(one.name, one.where, one.ref.kind, str(one.ref), one.description) for one in loaded.calls]
-    out.table(rows)
     for problem in loaded.failed:
         out.warn(problem)
-    if not loaded.calls:
-        out.note("no calls are saved; mcp-studio call SERVER.TOOL … --save NAME saves one")
     failed: list[Json] = [problem._asdict() for problem in loaded.failed]
-    return out.done({"saved": [_saved(one) for one in loaded.calls], "failed": failed})
+    facts: Json = {"saved": [_saved(one) for one in loaded.calls], "failed": failed}
+    return out.listing(rows, facts, empty="no calls are saved; mcp-studio call SERVER.TOOL … --save NAME saves one")
 
 
 def _names(past: Past) -> tuple[str, ...]:
@@ -192,15 +179,9 @@ def _names(past: Past) -> tuple[str, ...]:
 
 def _row(past: Past) -> tuple[str, ...]:
     when = datetime.fromtimestamp(past.at).strftime("%Y-%m-%d %H:%M:%S")
-    took = f"{past.ms:.0f} ms" if past.ms else ""
     what = dumps(past.arguments).decode()[:_SUMMARY] if past.arguments else ""
-    return (
-        when,
-        past.kind,
-        took,
-        str(past.ref),
-        " ".join(filter(None, (what, past.said and f"({past.said})", past.loss))),
-    )
+    about = " ".join(filter(None, (what, past.said and f"({past.said})", past.loss)))
+    return when, past.kind, f"{past.ms:.0f} ms" if past.ms else "", str(past.ref), about
 
 
 def _past(past: Past) -> Json:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -14,6 +13,7 @@ from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, only, select, server_option
+from mcp_studio.config.expand import Expander
 from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
@@ -26,8 +26,7 @@ from mcp_studio.trace.export.bundle import open_recording
 from mcp_studio.trace.message import Recording
 from mcp_studio.trace.query.parser import parse
 from mcp_studio.trace.search import select as chosen
-
-_REFERENCE = re.compile(r"\$\{(\w+)\}")
+from mcp_studio.vault.keyring import lookup
 
 
 def _servers(options: Options, config: Config, recorded: tuple[str, ...]) -> dict[str, str]:
@@ -51,7 +50,7 @@ class Secrets:
 
     Raises:
         UsageError: an option is not of the form FIELD=VALUE.
-        StudioError: it names a variable that is not set.
+        ConfigError: it names a variable that is not set, or a secret that is not kept.
     """
 
     def __init__(self, studio: Studio, pairs: Sequence[str]) -> None:
@@ -60,7 +59,7 @@ class Secrets:
             name, sign, value = pair.partition("=")
             if not sign or not name:
                 raise UsageError(f"--set: `{pair}` is not of the form FIELD=VALUE.")
-            self._known[name] = secret = _REFERENCE.sub(_variable, value)
+            self._known[name] = secret = Expander(os.environ, lookup).text(value, "--set")
             studio.manager.learn(secret)
 
     async def fill(self, step: Step, recorded: Recorded) -> dict[str, Json] | None:
@@ -74,13 +73,6 @@ class Secrets:
                 return None
             value = put(value, place, text.replace(MARK, secret))
         return cast("dict[str, Json]", value)
-
-
-def _variable(reference: re.Match[str]) -> str:
-    value = os.environ.get(reference[1])
-    if value is None:
-        raise StudioError(f"--set: the environment has no {reference[1]}.")
-    return value
 
 
 _SHOWN = 20

@@ -43,10 +43,7 @@ async def _listed(studio: Studio, server: str, out: Output) -> int:
             found += await studio.skills(name)
             if error := studio.catalog.skills.of(name).error:
                 out.warn(f"{name}: {error}")
-    out.table([_row(skill) for skill in found])
-    if not found:
-        out.note("No server lists skills.")
-    return out.done([_json(skill) for skill in found])
+    return out.listing([_row(one) for one in found], [_json(one) for one in found], empty="No server lists skills.")
 
 
 def _row(skill: Skill) -> tuple[str, ...]:

@@ -92,10 +92,7 @@ async def _list(studio: Studio, server: str, out: Output) -> int:
     for task in studio.tasks.all():
         await _soon(studio, task, lambda task: task.seen > 0 or task.done)
     tasks = studio.tasks.all(server)
-    out.table([_row(task) for task in tasks])
-    if not tasks:
-        out.note("no tasks")
-    return out.done([_facts(task) for task in tasks])
+    return out.listing([_row(task) for task in tasks], [_facts(task) for task in tasks], empty="no tasks")
 
 
 async def _cancel(studio: Studio, task: Task, out: Output) -> int:

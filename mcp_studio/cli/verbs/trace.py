@@ -338,13 +338,11 @@ def _tree_facts(recording: Recording, node: Node, begin: float) -> dict[str, Jso
 
 
 def _tree_lines(entry: dict[str, Json], reader: Reader, indent: str = "") -> Iterator[str]:
-    parts = (
-        _RELATIONS.get(entry["relation"], entry["relation"]),
-        entry["method"] or entry["kind"],
-        _target(entry, reader),
-    )
-    what, took = " ".join(filter(None, parts)), "" if entry["ms"] is None else f"{entry['ms']:.1f} ms"
-    yield f"{entry['number']:>8}  {entry['after_ms']:>9.1f}  {took:>11}  {entry['status'] or '':<10}  {indent}{safe(what, 80)}"
+    relation = _RELATIONS.get(entry["relation"], entry["relation"])
+    what = " ".join(filter(None, (relation, entry["method"] or entry["kind"], _target(entry, reader))))
+    took = "" if entry["ms"] is None else f"{entry['ms']:.1f} ms"
+    start = f"{entry['number']:>8}  {entry['after_ms']:>9.1f}  {took:>11}  {entry['status'] or '':<10}"
+    yield f"{start}  {indent}{safe(what, 80)}"
     for child in entry["children"]:
         yield from _tree_lines(child, reader, indent + "  ")
 
