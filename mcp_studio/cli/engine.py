@@ -25,7 +25,6 @@ from mcp_studio.session.logs import LogMessage, rank_of
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 
-INTERRUPTED = 130
 _CANCELLING = 2.0
 """Seconds for telling a server that its call is cancelled."""
 _BETWEEN = 1 / 9
@@ -50,8 +49,7 @@ def execute(config: Config, out: Output, body: Body, *, answers: bool = True, co
             return out.shell.run(lambda studio: within(studio, out, body, answers=answers))
         except KeyboardInterrupt:
             restore()
-            out.interrupted()
-            return INTERRUPTED
+            return out.interrupted()
     if connects:
         config = with_secrets(config, out.options, out)
     logging.lastResort = logging.NullHandler()  # narration is ours alone; what is logged is for the log of the studio
@@ -74,8 +72,8 @@ def execute(config: Config, out: Output, body: Body, *, answers: bool = True, co
         return asyncio.run(session())
     except (KeyboardInterrupt, asyncio.CancelledError):
         restore()
-        out.interrupted()
-        return codes[0] if codes else INTERRUPTED
+        codes.append(out.interrupted())
+        return codes[0]
 
 
 async def within(studio: Studio, out: Output, body: Body, *, answers: bool) -> int:

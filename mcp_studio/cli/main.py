@@ -17,8 +17,6 @@ from mcp_studio.errors import StudioError, UsageError
 if TYPE_CHECKING:
     from mcp_studio.cli.output import Output
 
-INTERRUPTED = 130
-
 
 def main() -> int:
     """Run the command line of this process; returns its exit code."""
@@ -40,7 +38,7 @@ def run(argv: Sequence[str]) -> int:
     except StudioError as error:
         ours = argv[: argv.index("--")] if "--" in argv else argv
         options, wrong = Options("", given={"--json": []} if "--json" in ours else {}), error
-    from mcp_studio.cli.output import Output
+    from mcp_studio.cli.output import INTERRUPTED, Output
     from mcp_studio.cli.terminal import restore
 
     out = Output(options)

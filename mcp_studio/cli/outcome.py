@@ -56,9 +56,7 @@ def _failed(outcome: CallOutcome, out: Output) -> int:
         error.hint = "--timeout SECONDS waits longer."
     elif out.server in manager.names():
         if wants_handshake(outcome, manager.status(out.server)):
-            error.hint = (
-                'It makes requests as in the older era: --era legacy (in its entry, era = "legacy").'
-            )
+            error.hint = 'It makes requests as in the older era: --era legacy (in its entry, era = "legacy").'
         add_hint(error, manager.config(out.server))
     if not isinstance(outcome, Lost) or out.ending is None:
         return out.fail(error)

@@ -67,6 +67,7 @@ def entry_rows(entries: Sequence[Entry], indent: str = "") -> list[str]:
 
 _KINDS = {1: "failure", 2: "usage", 3: "sign_in_needed", 4: "unreachable", 5: "tool_error", 6: "input_needed"}
 """Exit code -> `error.kind` of the envelope."""
+INTERRUPTED = 130
 _LINES = 1_000
 _CHARACTERS = 256 * 1024
 """What of a result a terminal is given at once."""
@@ -219,14 +220,13 @@ class Output:
         sys.stdout.flush()
         return 0
 
-    def interrupted(self) -> None:
-        """Tell that a person, or the system, ended it."""
-        if self.json and self.lines:
-            return
-        if self.json:
-            self.envelope({"ok": False, "error": {"kind": "interrupted", "message": "Interrupted."}})
-        else:
+    def interrupted(self, **detail: Json) -> int:
+        """Tell that a person, or the system, ended it; returns the exit code."""
+        if not self.json:
             self.note("interrupted")
+        elif not self.lines:
+            self.envelope({"ok": False, "error": {"kind": "interrupted", "message": "Interrupted.", **detail}})
+        return INTERRUPTED
 
     def envelope(self, value: dict[str, Json]) -> None:
         """Print an envelope; `server` and `ms` are added."""

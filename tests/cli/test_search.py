@@ -131,7 +131,7 @@ def test_a_method_whose_extra_is_missing_says_how_to_get_it(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("method", "says"),
-    [("fuzzy", "`[search] method` in the configuration: There is no "), ("regex", "This regex is wrong")],
+    [("fuzzy", "There is no search method `fuzzy`"), ("regex", "This regex is wrong")],
 )
 def test_a_method_that_is_configured_and_cannot_be_used_is_told(home: Path, method: str, says: str) -> None:
     file = home / "config" / "config.toml"

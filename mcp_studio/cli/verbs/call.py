@@ -33,7 +33,6 @@ from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import AS_JSON, Field, Form, Number, SchemaProblem, Text
 from mcp_studio.studio import Studio
 
-_INTERRUPTED = 130
 _TOLD = 0.1
 """Seconds between two lines about how far it is."""
 _SHOWN = 10
@@ -272,32 +271,24 @@ def _ended(load: Load, out: Output, interrupted: bool) -> int:
         what = "One question" if len(refused) == 1 else f"{len(refused):,} questions"
         out.warn(f"{what} had no answer: {refused[0].message}")
     figures = load.figures()
-    out.data(_text(load))
+    out.data(_text(load, figures))
     if interrupted:
-        out.note("interrupted")
-        if out.json:
-            error = {"kind": "interrupted", "message": "Interrupted.", "result": figures}
-            out.envelope({"ok": False, "error": error})
-        return _INTERRUPTED
+        return out.interrupted(result=figures)
     if not load.wrong and not load.why:
         return out.done(figures)
     out.flush()
-    words = f"{load.wrong:,} of {load.done:,} calls failed"
-    words += f"; it ended early: {load.why}" if load.why else ""
+    words = f"{load.wrong:,} of {load.done:,} calls failed{f'; it ended early: {load.why}' if load.why else ''}."
     only_tools = load.wrong == load.outcomes["tool error"] and not load.why
-    return out.fail(ToolError(f"{words}.") if only_tools else StudioError(f"{words}."), {"result": figures})
+    return out.fail((ToolError if only_tools else StudioError)(words), {"result": figures})
 
 
-def _text(load: Load) -> str:
+def _text(load: Load, figures: dict[str, Json]) -> str:
     """The figures as lines."""
-    times = load.durations
     lines = [f"{load.done:,} calls, {load.at_once:,} at once, in {load.seconds:.2f} s: {load.rate:,.1f} a second", ""]
     lines += [f"  {name:<12}{count:>12,}" for name, count in load.outcomes.most_common()]
     lines.append(f"  {'bytes':<12}{load.bytes:>12,}")
-    if times.count:
-        p50, p95, p99 = map(times.percentile, (0.5, 0.95, 0.99))
-        named = {"p50": p50, "p95": p95, "p99": p99, "min": times.least, "mean": times.mean, "max": times.most}
-        lines += ["", *(f"  {name:<12}{value:>12,.2f} ms" for name, value in named.items() if value is not None)]
+    if load.durations.count:
+        lines += ["", *(f"  {name:<12}{ms:>12,.2f} ms" for name, ms in figures["ms"].items())]
     if load.errors:
         lines += ["", *(f"  {count:>8,}x  {text}" for count, text in load.errors[:_SHOWN])]
     if len(load.errors) > _SHOWN:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 import time
@@ -17,7 +16,7 @@ from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, only, select
 from mcp_studio.config.model import KIND_NAMES, Config, ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
-from mcp_studio.jsontext import Json, mapping
+from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.paths import Paths
 from mcp_studio.present import accounts, crashes, servers
@@ -34,7 +33,7 @@ from mcp_studio.transport.http_client import route_to
 from mcp_studio.vault.keyring import place_in_words
 
 _PATIENCE = 5.0
-"""Seconds that the ping, and looking at what is kept, may take."""
+"""Seconds that the ping may take."""
 _SIGNS = {"error": "✗", "warning": "!", "hint": "·"}
 _STDERR = 5
 """Lines of standard error that are shown of a server."""
@@ -84,6 +83,11 @@ class Report:
         """Add a line with a label."""
         self.lines.append(f"  {label:<11}  {text}".rstrip())
 
+    def add(self, name: str, value: Json, text: str = "") -> None:
+        """Add a fact, and a line with it: what a list joins, where there is no other text."""
+        self.facts[name] = value
+        self.row(name, text or ", ".join(map(str, items_of(value) or [value])))
+
 
 async def _examine(studio: Studio, out: Output) -> int:
     found: list[Json] = []
@@ -125,33 +129,28 @@ def add_entry(report: Report, studio: Studio, status: Status) -> None:
     """What the configuration says of the server."""
     server, clean = report.server, studio.redactor
     if server.url:
-        url, kind = clean.url((server.written or server).url), status.spoken or server.kind
-        report.facts |= {"transport": kind, "url": url, "headers": list(server.headers)}
-        report.row("url", url)
-        report.row("transport", KIND_NAMES[kind])
-        report.row("headers", ", ".join(server.headers) or "none of its own")
+        kind = status.spoken or server.kind
+        report.add("url", clean.url((server.written or server).url))
+        report.add("transport", kind, KIND_NAMES[kind])
+        report.add("headers", list(server.headers), ", ".join(server.headers) or "none of its own")
     else:
         argv = [clean.text(word) for word in (server.command, *server.args)]
-        folder, environment = os.path.abspath(server.cwd or "."), sorted(child_environment(server))
-        report.facts |= {"argv": argv, "cwd": folder, "environment": environment, "pid": status.pid}
-        report.row("argv", " ".join(argv))
-        report.row("cwd", folder)
-        report.row("environment", ", ".join(environment))
+        report.add("argv", argv, " ".join(argv))
+        report.add("cwd", os.path.abspath(server.cwd or "."))
+        report.add("environment", sorted(child_environment(server)))
+        report.facts["pid"] = status.pid
 
 
 async def add_remote(report: Report, studio: Studio) -> None:
     """How a server at a URL is reached, and signed in to."""
     server = report.server
-    tls, proxy = servers.tls(server), None
-    report.row("tls", tls)
+    report.add("tls", servers.tls(server))
+    report.facts |= {"insecure": server.tls.insecure, "proxy": None}
     try:
         if (route := route_to(server.url)) is not None:
-            proxy = f"{route.place} ({route.variable})"
+            report.add("proxy", f"{route.place} ({route.variable})")
     except ConfigError as error:
-        proxy = f"✗ {error.message}"
-    if proxy:
-        report.row("proxy", proxy)
-    report.facts |= {"tls": tls, "insecure": server.tls.insecure, "proxy": proxy}
+        report.add("proxy", f"✗ {error.message}")
     if server.signs_in:
         report.facts["signIn"] = await _add_sign_in(report, studio)
     else:
@@ -161,15 +160,11 @@ async def add_remote(report: Report, studio: Studio) -> None:
 
 
 async def _add_sign_in(report: Report, studio: Studio) -> Json:
-    problem, account, server = "", None, report.server
+    server = report.server
     try:
-        async with asyncio.timeout(_PATIENCE):
-            account = await studio.signing.account(server.name)
-    except TimeoutError:
-        problem = "What is kept could not be looked at: the keyring does not answer."
+        account = await studio.signing.account(server.name)
     except StudioError as error:
         problem = f"{error.message} {error.hint}".rstrip()
-    if problem:
         report.row("signed in", f"✗ {problem}")
         return {"problem": problem}
     if account is None:
@@ -185,19 +180,13 @@ async def _add_sign_in(report: Report, studio: Studio) -> Json:
 
 def add_connection(report: Report, studio: Studio, status: Status, waited: float, listed: float) -> None:
     """What was done and how long it took, and what both sides have said of themselves."""
-    steps: list[dict[str, Json]] = [
-        {"step": step.name, "ms": round(step.ms, 1), "detail": studio.redactor.text(step.detail)}
-        for step in status.steps
-    ]
     counts = {kind: len(studio.catalog.listing(status.server, kind).entries) for kind in KINDS}
-    if report.good:
-        listing = ", ".join(plural(count, kind) for kind, count in counts.items())
-        steps.append({"step": "listed", "ms": round(listed, 1), "detail": listing})
-    else:
-        steps.append({"step": "failed", "ms": round(waited, 1), "detail": ""})
-    report.facts["steps"] = steps
-    for step in steps:
-        report.row(step["step"], f"{step['ms']:.0f} ms  {step['detail']}")
+    steps = [(step.name, step.ms, studio.redactor.text(step.detail)) for step in status.steps]
+    listing = ", ".join(plural(count, kind) for kind, count in counts.items())
+    steps.append(("listed", listed, listing) if report.good else ("failed", waited, ""))
+    report.facts["steps"] = [{"step": name, "ms": round(ms, 1), "detail": detail} for name, ms, detail in steps]
+    for name, ms, detail in steps:
+        report.row(name, f"{ms:.0f} ms  {detail}")
     if not report.good:
         return
     era, info = "modern" if status.modern else "legacy", mapping(status.server_info)

@@ -51,15 +51,7 @@ def run(options: Options, out: Output) -> int:
     config, text, names = configured(out), " ".join(options.words), options.values("--server")
     method = options.value("--method") or config.settings.search_method
     limit = options.count("--limit", MOST) or USUAL
-    try:
-        _check(method)
-    except UsageError as problem:
-        if options.value("--method"):
-            raise
-        raise UsageError(f"`[search] method` in the configuration: {problem.message}", hint=problem.hint) from None
-    if method == "regex" and text:
-        _check_pattern(text)
-    # Servers list less to a client that can answer nothing: here as much is declared as for a call.
+    _check(method, text)
     offline = options.flag("--offline")
     chosen = select(config, (names or list(config.servers)) if offline else names)
     if offline:  # also those that are disabled: nothing is started
@@ -105,7 +97,8 @@ async def meant(asked: Coroutine[Any, Any, Found], studio: Studio, out: Output, 
         raise StudioError(error, hint="What is known is kept: the next search goes on from there.") from None
 
 
-def _check(method: str) -> None:
+def _check(method: str, text: str) -> None:
+    """Refuse a method that there is not, and a pattern that is none, before anything is started."""
     known = [auto.NAME, *(name for name, _, _ in OWN)]
     if method not in known:
         known += sorted(entry_points(known))
@@ -116,14 +109,12 @@ def _check(method: str) -> None:
         fine, why = available()
         if not fine:
             raise UsageError(why)
-
-
-def _check_pattern(text: str) -> None:
-    try:
-        compiled(text)
-    except SearchProblem as problem:
-        where = "" if problem.at is None else f"It is at character {problem.at + 1}."
-        raise UsageError(problem.message, hint=where) from None
+    if method == "regex" and text:
+        try:
+            compiled(text)
+        except SearchProblem as problem:
+            where = "" if problem.at is None else f"It is at character {problem.at + 1}."
+            raise UsageError(problem.message, hint=where) from None
 
 
 _NEAR = 3
