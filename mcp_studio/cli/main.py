@@ -115,7 +115,9 @@ def _mock(options: Options) -> int:
             seconds = 0.0
         case _:
             seconds = (options.count("--latency", 3_600_000, least=0) or 0) / 1000
-    return serve(options.words[0], Paths.default().state / "trace", "".join(names), port, seconds, options.quiet)
+    return serve(
+        options.words[0], Paths.default().state / "trace", "".join(names), port, seconds, options.flag("--quiet")
+    )
 
 
 def _server_names() -> Iterable[str]:

@@ -6,6 +6,7 @@ import sys
 from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from textwrap import fill
 from typing import NoReturn
 
@@ -38,16 +39,6 @@ class Options:
     def values(self, name: str) -> list[str]:
         """All values of an option that may be repeated."""
         return self.given.get(name, [])
-
-    @property
-    def json(self) -> bool:
-        """Whether one JSON object is wanted."""
-        return self.flag("--json")
-
-    @property
-    def quiet(self) -> bool:
-        """Whether narration is not wanted."""
-        return self.flag("--quiet")
 
     def seconds(self, name: str = "--timeout") -> float | None:
         """The value of an option in seconds, or None where it was not given.
@@ -215,36 +206,8 @@ def show(text: str) -> int:
     return 0
 
 
-_SCRIPTS = {
-    "bash": """\
-_mcp_studio() {
-  local IFS=$'\\n'
-  COMPREPLY=($(mcp-studio completion -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
-}
-complete -o default -F _mcp_studio mcp-studio
-""",
-    "zsh": """\
-#compdef mcp-studio
-_mcp_studio() {
-  local -a found
-  found=(${(f)"$(mcp-studio completion -- "${(@)words[2,CURRENT]}" 2>/dev/null)"})
-  if (( $#found )); then compadd -- $found; else _files; fi
-}
-if [[ "$funcstack[1]" = _mcp-studio ]]; then _mcp_studio "$@"; else compdef _mcp_studio mcp-studio; fi
-""",
-    "fish": """\
-function __mcp_studio
-  set -l words (commandline -opc) (commandline -ct)
-  set -l found (mcp-studio completion -- $words[2..-1] 2>/dev/null)
-  if count $found >/dev/null
-    printf '%s\\n' $found
-  else
-    __fish_complete_path $words[-1]
-  end
-end
-complete -c mcp-studio -f -a '(__mcp_studio)'
-""",
-}
+_SCRIPTS = Path(__file__).parent / "completion"
+"""A script for each shell, which asks `mcp-studio completion -- WORDS`."""
 
 
 def completion(options: Options, servers: Callable[[], Iterable[str]]) -> str:
@@ -258,9 +221,9 @@ def completion(options: Options, servers: Callable[[], Iterable[str]]) -> str:
     """
     if options.command is not None:
         return "".join(f"{word}\n" for word in candidates(options.command, servers))
-    if len(options.words) != 1 or options.words[0] not in _SCRIPTS:
+    if len(options.words) != 1 or options.words[0] not in VERBS["completion"].words:
         raise UsageError("Which shell?", hint=f"mcp-studio {VERBS['completion'].usage}")
-    return _SCRIPTS[options.words[0]]
+    return (_SCRIPTS / f"mcp-studio.{options.words[0]}").read_text("utf-8")
 
 
 def candidates(words: Sequence[str], servers: Callable[[], Iterable[str]]) -> list[str]:

@@ -105,7 +105,7 @@ class Output:
     def take(self, options: Options) -> None:
         """Print as these options want it."""
         self.options = options
-        self.json, self.quiet = options.json, options.quiet
+        self.json, self.quiet = options.flag("--json"), options.flag("--quiet")
         self.log_level = options.value("--log-level")
         """The least level of log messages that are said; empty for none."""
 
@@ -166,11 +166,6 @@ class Output:
             self.note(f"{request_words(request)} ({answer.by}: {answer.action}): {request.message}")
             if not self.quiet:
                 self._address(request.url)
-
-    def passing(self, text: str) -> None:
-        """Say on a terminal how far something is, in the place of what was said so before; an empty text ends it."""
-        if not self.quiet and sys.stderr.isatty():
-            _write(sys.stderr, f"\r\x1b[K{safe(text)}")
 
     def warn(self, text: object) -> None:
         """Say on standard error what is wrong, though it goes on; also with `--quiet`."""

@@ -20,10 +20,8 @@ from mcp_studio.present.questions import request_words
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.schema.check import quick
-from mcp_studio.schema.examples import example
 from mcp_studio.schema.field import AS_JSON, Choice, Choices, Field, Flag, Form, errors, is_secret
 from mcp_studio.schema.form import build
-from mcp_studio.schema.place import get_or_none as at
 from mcp_studio.schema.place import pointer
 from mcp_studio.schema.text import from_text, to_text
 from mcp_studio.session.inbox import OURS, Inbox, InputRequest
@@ -269,9 +267,7 @@ def _describe(field: Field, label: str) -> None:
     elif isinstance(field, Flag):
         say("  yes or no")
     elif isinstance(field, AS_JSON):
-        made = at(example(Form((field,)), "typical").value, (field.name,))
-        such = "" if made is None else f", such as {safe(to_text(field, made), 300)}"
-        say(f"  as JSON{': ' if field.hint else ''}{safe(field.hint)}{such}")
+        say(f"  as JSON{': ' if field.hint else ''}{safe(field.hint)}")
     elif field.hint and field.hint not in field.description:
         say(f"  {safe(field.hint)}")
 

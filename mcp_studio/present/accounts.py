@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from mcp_studio.auth.model import Account
+from mcp_studio.auth.model import Account, AuthStep
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 
@@ -103,6 +103,22 @@ def as_json(account: Account) -> dict[str, Json]:
         "kept": account.kept, "clientId": account.client_id, "client": account.client_how,
         "tokenType": account.token_type, "revocable": account.revocable,
     }  # fmt: skip
+
+
+def steps_json(steps: Sequence[AuthStep]) -> list[Json]:
+    """The steps of a sign-in with their exchanges, for programs."""
+    return [
+        {
+            "step": step.name, "title": step.title, "state": step.state, "detail": step.detail or None,
+            "hint": step.hint or None,
+            "exchanges": [
+                {"number": one.number, "purpose": one.purpose, "method": one.method, "url": one.url,
+                 "status": one.status or None, "ms": round(one.ms, 1)}
+                for one in step.exchanges
+            ],
+        }
+        for step in steps
+    ]  # fmt: skip
 
 
 def utc(epoch: float) -> str | None:

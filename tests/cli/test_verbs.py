@@ -508,12 +508,15 @@ def test_a_reader_that_leaves_early_is_no_crash() -> None:
     assert started.wait(10) in (0, 1)
 
 
-def test_connecting_verbs_import_neither_the_sdk_nor_the_interface() -> None:
+@pytest.mark.parametrize(("words", "begins"), [(["call", "echo", "text=a"], "a\n"), (["list", "tools"], "r  target.")])
+def test_connecting_verbs_import_neither_the_sdk_nor_the_interface_nor_sign_in(words: list[str], begins: str) -> None:
     code = "import sys, json; from mcp_studio.cli.main import run; run(sys.argv[1:]); print(json.dumps([*sys.modules]))"
     done = subprocess.run(
-        [sys.executable, "-c", code, "call", "echo", "text=a", "--", *RAW],
+        [sys.executable, "-c", code, *words, "--", *RAW],
         env=environment(), capture_output=True, text=True, timeout=120,
     )  # fmt: skip
-    loaded = {name.split(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
-    assert done.stdout.startswith("a\n")
-    assert loaded & {"mcp", "mcp_types", "pydantic", "textual", "rich", "httpx2", "jsonschema", "anyio"} == set()
+    names = json.loads(done.stdout.splitlines()[-1])
+    packages = {name.split(".")[0] for name in names}
+    assert done.stdout.startswith(begins)
+    assert [name for name in names if name.startswith(("mcp_studio.auth", "mcp_studio.cli.sign_in"))] == []
+    assert packages & {"mcp", "mcp_types", "pydantic", "textual", "rich", "httpx2", "jsonschema", "anyio"} == set()

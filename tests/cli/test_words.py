@@ -40,7 +40,7 @@ def test_options_about_servers_are_told_in_one_place(words: list[str]) -> None:
 
 def test_help_behind_two_dashes_belongs_to_the_command() -> None:
     options = parse(["list", "--", "server", "--help", "--json"])
-    assert options.command == ["server", "--help", "--json"] and not options.json
+    assert options.command == ["server", "--help", "--json"] and not options.flag("--json")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_usage_error_is_an_envelope_too() -> None:
 
 def test_options_are_read_in_every_spelling() -> None:
     options = parse(["call", "-q", "s.t", "--era=modern", "a=-1", "-y", "--header", "K: V", "--header=L:W"])
-    assert options.words == ["s.t", "a=-1"] and options.quiet and options.flag("--yes")
+    assert options.words == ["s.t", "a=-1"] and options.flag("--quiet") and options.flag("--yes")
     assert options.value("--era") == "modern" and options.headers == [("K", "V"), ("L", "W")]
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 
 from mcp_studio.auth.accounts import Accounts
 from mcp_studio.auth.discovery import resource_of
-from mcp_studio.auth.model import Account, AuthStep
+from mcp_studio.auth.model import Account
 from mcp_studio.cli.arguments import given_bytes
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.grammar import VERBS
@@ -25,27 +24,28 @@ from mcp_studio.config.table import nearest
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError, renamed
 from mcp_studio.jsontext import Json, pretty
 from mcp_studio.paths import Paths
-from mcp_studio.present.accounts import account_rows, as_json, claim_rows, usable, utc, validity
+from mcp_studio.present.accounts import account_rows, as_json, claim_rows, steps_json, usable, utc, validity
 from mcp_studio.present.browser import NONE
 from mcp_studio.session.sign_in import command
 from mcp_studio.studio import Studio
 
 _ONLY = {"--claims": "token", "--client": "forget"}
 """Option -> the action that it is for; others of `auth` are for `login`."""
-_ACTIONS = ("login", "status", "token", "refresh", "logout", "forget")
 
 
 def run(options: Options, out: Output) -> int:
     """Do what the word after `auth` says; returns the exit code."""
     word, *words = options.words or ["status"]
-    if word not in _ACTIONS:
-        raise UsageError(f"`auth` knows no `{word}`.", hint=nearest(word, _ACTIONS) or "mcp-studio auth --help")
+    if word not in (known := VERBS["auth"].words):
+        raise UsageError(f"`auth` knows no `{word}`.", hint=nearest(word, known) or "mcp-studio auth --help")
     for option in VERBS["auth"].options:
         if options.flag(option.name) and (action := _ONLY.get(option.name, "login")) != word:
             raise UsageError(f"{option.name} is for `auth {action}`.")
     config = configured(out)
+    if word == "status" and not words and not options.value("--url"):
+        return asyncio.run(_overview(config, out))
     if word == "status":
-        return _status(config, words, out)
+        return asyncio.run(_details(config, _named(config, words, out), out))
     if len(words) > 1:
         raise UsageError(f"`{words[1]}` is too much: it is about one server.")
     (server,) = _named(config, words, out)
@@ -173,25 +173,9 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, out: Out
     except StudioError as error:
         if page := error.detail.get("url"):
             out.data(page)
-        return out.fail(error, {"steps": _steps(sign_in.steps)})
+        return out.fail(error, {"steps": steps_json(sign_in.steps)})
     assert sign_in.account is not None, "the sign-in is done"
-    return await _try_token(studio, server, sign_in.account, _steps(sign_in.steps), out)
-
-
-def _steps(steps: Sequence[AuthStep]) -> list[Json]:
-    """The steps with their exchanges, for scripts."""
-    return [
-        {
-            "step": step.name, "title": step.title, "state": step.state, "detail": step.detail or None,
-            "hint": step.hint or None,
-            "exchanges": [
-                {"number": one.number, "purpose": one.purpose, "method": one.method, "url": one.url,
-                 "status": one.status or None, "ms": round(one.ms, 1)}
-                for one in step.exchanges
-            ],
-        }
-        for step in steps
-    ]  # fmt: skip
+    return await _try_token(studio, server, sign_in.account, steps_json(sign_in.steps), out)
 
 
 async def _scopes(studio: Studio, server: ServerConfig, options: Options) -> tuple[str, ...]:
@@ -219,14 +203,6 @@ async def _try_token(studio: Studio, server: ServerConfig, account: Account, ste
         found["untried"] = out.redactor.text(status.error.message if status.error else f"It is {status.state}.")
         out.warn(f"Whether {server.name} takes the token is not known: {found['untried']}")
     return out.done(found)
-
-
-def _status(config: Config, words: list[str], out: Output) -> int:
-    if not words and not out.options.value("--url"):
-        return asyncio.run(_overview(config, out))
-    servers = _named(config, words, out)
-    out.server = servers[0].name if len(servers) == 1 else ""
-    return asyncio.run(_details(config, servers, out))
 
 
 def _accounts(config: Config, out: Output) -> Accounts:
@@ -274,15 +250,16 @@ def _row(name: str, account: Account | None, about: str) -> tuple[str, ...]:
 async def _details(config: Config, servers: list[ServerConfig], out: Output) -> int:
     """All that is known of the sign-ins to these servers; returns the exit code: 3 where one is missing."""
     known, now = _accounts(config, out), time.time()
+    out.server = servers[0].name if len(servers) == 1 else ""
     found: list[Json] = []
     missing: list[ServerConfig] = []
-    for number, server in enumerate(servers):
+    for server in servers:
         account = await known.account(server) if server.signs_in else None
         found.append(_with_claims(account) if account else _facts(server, None))
         why = _why_nobody(server)
         if not why and not (account and usable(account)):
             missing.append(server)
-        if number:
+        if found[1:]:
             out.data("")
         rows = [("server", server.name)]
         if account:
@@ -337,9 +314,9 @@ async def _token(studio: Studio, server: ServerConfig, out: Output) -> Json:
         out.warn("Whoever has this token can use the server in your name; it stands on your screen now.")
     if account.token_type == "DPoP":
         out.warn("It is bound to a key: alone, without a proof made for each request, servers do not accept it.")
-    line = f"Authorization: {account.token_type} {token}"
-    out.data(line if out.options.flag("--header") else token)
-    return {"token": token, "header": line, "expires": utc(account.expires)}
+    header = f"Authorization: {account.token_type} {token}"
+    out.data(header if out.options.flag("--header") else token)
+    return {"token": token, "header": header, "expires": utc(account.expires)}
 
 
 async def _refresh(studio: Studio, server: ServerConfig, out: Output) -> Json:

@@ -15,14 +15,12 @@ from mcp_studio.call.copying.subject import subject_of
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, past_of_load
 from mcp_studio.catalog.listing import Ref, doubts_of
 from mcp_studio.cli.arguments import expanded, refuse_wrong, template_form, texts
-from mcp_studio.cli.call_arguments import Intent, form_of, intent_of, plan_saved, take_pasted
-from mcp_studio.cli.engine import connected, execute, outcome_of
-from mcp_studio.cli.entries import Plan, located, owner, plan_named, plan_read
+from mcp_studio.cli.call_arguments import Intent, Plan, form_of, intent_of, located, owner, plan_of
+from mcp_studio.cli.engine import Narration, connected, execute, outcome_of
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.outcome import end
 from mcp_studio.cli.output import Output, problem_of
 from mcp_studio.cli.targets import configured
-from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.present.blocks import messages_text, resource_text
@@ -33,7 +31,7 @@ from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import AS_JSON, Field, Form, Number, SchemaProblem, Text
 from mcp_studio.studio import Studio
 
-_TOLD = 0.1
+_TOLD = 1.0
 """Seconds between two lines about how far it is."""
 _SHOWN = 10
 
@@ -42,10 +40,7 @@ Work = Callable[[Studio, Plan, Output], Awaitable[int]]
 
 def run(options: Options, out: Output) -> int:
     """Do it, and return the exit code."""
-    config = configured(out)
-    if options.flag("--from"):
-        take_pasted(options, config)
-    plan = _plan(options, config)
+    plan = plan_of(options, configured(out))
     verb = plan.saved.verb if plan.saved else options.verb
     if verb == "complete" and not plan.pairs:
         raise UsageError("Which argument?", hint="mcp-studio complete SERVER.PROMPT ARGUMENT=START")
@@ -61,14 +56,6 @@ def run(options: Options, out: Output) -> int:
     out.server = plan.server
     work: Work = {"call": _call, "get": _get, "read": _read, "complete": _complete}[verb]
     return execute(plan.config, out, lambda studio: work(studio, plan, out))
-
-
-def _plan(options: Options, config: Config) -> Plan:
-    if options.flag("--saved"):
-        return plan_saved(options, config)
-    if options.verb == "read":
-        return plan_read(options, config)
-    return plan_named(options, config, *(("--tool", "tool") if options.verb == "call" else ("--prompt", "prompt")))
 
 
 async def _call(studio: Studio, plan: Plan, out: Output) -> int:
@@ -212,11 +199,7 @@ def _hides_more(field: Field | None) -> bool:
 
 
 def _counts(options: Options) -> tuple[int, int]:
-    """How many calls, and how many of them at once.
-
-    Raises:
-        UsageError: one of the numbers is none, or too large.
-    """
+    """How many calls, and how many of them at once."""
     return options.count("--repeat", MOST) or 1, options.count("--concurrency", MOST_AT_ONCE) or 1
 
 
@@ -246,11 +229,11 @@ async def _repeat(studio: Studio, intent: Intent, out: Output, task: bool) -> in
 
 async def _watched(load: Load, out: Output) -> bool:
     """Run it and tell how far it is; whether somebody interrupted it."""
-    running = asyncio.ensure_future(load.run())
+    running, narration = asyncio.ensure_future(load.run()), Narration(out)
     try:
         while not running.done():
             await asyncio.wait((running,), timeout=_TOLD)
-            out.passing(load.line())
+            narration.tell("" if running.done() else load.line())
         running.result()
     except asyncio.CancelledError:
         load.stop("interrupted")
@@ -258,8 +241,6 @@ async def _watched(load: Load, out: Output) -> bool:
         if (task := asyncio.current_task()) is not None:
             task.uncancel()
         return True
-    finally:
-        out.passing("")
     return False
 
 

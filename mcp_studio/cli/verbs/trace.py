@@ -17,9 +17,9 @@ from mcp_studio.cli.output import Output
 from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
+from mcp_studio.present.trace import entry_json, session_json, tally_json, tree_json
 from mcp_studio.present.units import plural, size
 from mcp_studio.safetext import safe
-from mcp_studio.trace import message as bits
 from mcp_studio.trace.diff import compare, shown
 from mcp_studio.trace.disk.session import Bundle, Session
 from mcp_studio.trace.disk.sessions import SessionInfo, delete, describe, find, sessions
@@ -34,7 +34,7 @@ from mcp_studio.trace.query.terms import Query
 from mcp_studio.trace.search import select
 from mcp_studio.trace.server_tap import beginning
 from mcp_studio.trace.statistics import Tally, numbers_of
-from mcp_studio.trace.tree import Node, tree, walk
+from mcp_studio.trace.tree import tree
 
 _SESSIONS = 30
 """Sessions that are listed unless `--limit` says otherwise."""
@@ -49,9 +49,6 @@ _OF_SESSIONS = {"--limit", "--config", "--json", "--quiet"}
 """Options of the list of sessions; the others are about one."""
 _QUOTED = ("stderr", "stray", "note", "invalid")
 """Kinds of entries whose text says what they are about."""
-_STATUS = {"error": "error", "result": "unasked", "invalid": "no message", "stray": "stray"}
-"""How it stands with an entry that is no request: by its kind."""
-_SEVERITIES = (None, "hint", "warning", "error")
 _RELATIONS = {"root": "", "round": "next round", "retry": "again"}
 """What relations are called, where that is not their own name."""
 
@@ -112,21 +109,13 @@ def _list(options: Options, out: Output) -> int:
         out.note(f"the newest {limit:,}; --limit N shows more")
     elif not found:
         out.note(f"no session is kept in {_folder()}")
-    return out.done([_session_facts(info) for info in found[:limit]])
+    return out.done([session_json(info) for info in found[:limit]])
 
 
 def _session_row(info: SessionInfo) -> tuple[str, ...]:
     began = _clock(info.began) if info.began else "-"
     what = info.problem or " ".join(filter(None, (info.origin, info.title and f"({info.title})")))
     return info.name, info.state, began, f"{info.entries:,}", size(info.bytes), ", ".join(info.servers), what
-
-
-def _session_facts(info: SessionInfo) -> dict[str, Json]:
-    return {
-        "name": info.name, "state": info.state, "origin": info.origin or None, "title": info.title or None,
-        "began": info.began or None, "ended": info.ended, "entries": info.entries, "bytes": info.bytes,
-        "servers": list(info.servers), "file": str(info.path), "problem": info.problem or None,
-    }  # fmt: skip
 
 
 def _open(name: str, out: Output) -> Session:
@@ -202,24 +191,6 @@ def _target(entry: dict[str, Json], reader: Reader) -> str:
     return beginning(reader.body(entry["number"]), 80) if entry["kind"] in _QUOTED else entry["target"] or ""
 
 
-def _facts(recording: Recording, number: int) -> dict[str, Json]:
-    """One entry without its body."""
-    columns = recording.columns
-    row = number - columns.first
-    flags, ms, link, kind = columns.flags[row], columns.ms(row), columns.link[row] or None, columns.kind_of(row)
-    return {
-        "number": number, "time": round(columns.time[row], 6), "server": columns.servers.texts[columns.server[row]],
-        "direction": columns.direction_of(row), "kind": kind,
-        "method": columns.methods.texts[columns.method[row]] or None,
-        "target": columns.targets.texts[columns.target[row]] or None,
-        "size": columns.size[row], "ms": None if ms is None else round(ms, 3),
-        "status": columns.outcome_of(row) or _STATUS.get(kind),
-        "request": link if kind != "request" else None, "answer": link if kind == "request" else None,
-        "finding": _SEVERITIES[flags >> bits.SEVERITY & 3], "marked": bool(flags & bits.MARKED),
-        "comment": (recording.comment_on(number) or None) if flags & bits.COMMENTED else None,
-    }  # fmt: skip
-
-
 def _all(recording: Recording, numbers: Sequence[int] | None) -> Sequence[int]:
     return range(recording.first_number, recording.total + 1) if numbers is None else numbers
 
@@ -227,7 +198,7 @@ def _all(recording: Recording, numbers: Sequence[int] | None) -> Sequence[int]:
 def _table(recording: Recording, numbers: Sequence[int] | None, options: Options, out: Output) -> int:
     found = _all(recording, numbers)
     chosen = found[-(options.count("--limit", _MOST) or _ROWS) :]
-    entries = [_facts(recording, number) for number in chosen]
+    entries = [entry_json(recording, number) for number in chosen]
     if out.json:
         return out.done({"session": _name(recording), "found": len(found), "entries": entries})
     reader = recording.reader()
@@ -269,7 +240,7 @@ def _print(session: Session, numbers: Sequence[int], options: Options, out: Outp
             _write(line_of(item), out)
     else:
         for number in numbers:
-            entry = _facts(session, number)
+            entry = entry_json(session, number)
             out.line(_line(entry, reader), entry)
     reader.close()
     out.flush()
@@ -320,21 +291,13 @@ def _diff(recording: Recording, options: Options, out: Output) -> int:
 def _show_tree(recording: Recording, number: int, out: Output) -> int:
     root = tree(recording, number)
     assert root is not None, "the number was checked"
-    begin = min(recording.columns.time[node.number - recording.columns.first] for _, node in walk(root))
-    entry = _tree_facts(recording, root, begin)
+    entry = tree_json(recording, root)
     reader = recording.reader()
     out.data(f"{safe(entry['server'], 40)} · {_clock(entry['time'])}")
     for line in _tree_lines(entry, reader):
         out.data(line)
     reader.close()
     return out.done(entry)
-
-
-def _tree_facts(recording: Recording, node: Node, begin: float) -> dict[str, Json]:
-    known = _facts(recording, node.number)
-    children = [_tree_facts(recording, child, begin) for child in node.children]
-    after = round((known["time"] - begin) * 1000, 3)
-    return {"relation": node.relation, "after_ms": after, **known, "children": children}
 
 
 def _tree_lines(entry: dict[str, Json], reader: Reader, indent: str = "") -> Iterator[str]:
@@ -362,7 +325,7 @@ def _statistics(recording: Recording, numbers: Sequence[int] | None, out: Output
         heads=("server", "what", "count", "errors", "p50 ms", "p95 ms", "p99 ms", "max ms", "bytes"),
     )  # fmt: skip
     result: list[Json] = [
-        {"server": server or None, "method": method or None, "target": target or None, **_tally_json(tally)}
+        {"server": server or None, "method": method or None, "target": target or None, **tally_json(tally)}
         for server, method, target, tally in rows
     ]
     return out.done(result)
@@ -372,15 +335,6 @@ def _figures(tally: Tally) -> tuple[str, str, str, str, str, str, str]:
     p50, p95, p99, most = ("-" if ms is None else f"{ms:,.1f}" for ms in (tally.p50, tally.p95, tally.p99, tally.most))
     errors = f"{tally.errors:,} ({tally.error_rate:.0%})" if tally.errors else "0"
     return f"{tally.count:,}", errors, p50, p95, p99, most, size(tally.bytes)
-
-
-def _tally_json(tally: Tally) -> dict[str, Json]:
-    times = {"p50": tally.p50, "p95": tally.p95, "p99": tally.p99, "max": tally.most}
-    return {
-        "count": tally.count, "errors": tally.errors, "refused": tally.refused, "tool_errors": tally.failed,
-        "lost": tally.lost, "cancelled": tally.cancelled, **{name: ms and round(ms, 3) for name, ms in times.items()},
-        "bytes_in": tally.bytes_in, "bytes_out": tally.bytes_out,
-    }  # fmt: skip
 
 
 # What goes out

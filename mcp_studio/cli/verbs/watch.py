@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import partial
 
 from mcp_studio.call.call import Rejected, Succeeded
+from mcp_studio.cli.call_arguments import owner
 from mcp_studio.cli.engine import connected, execute
-from mcp_studio.cli.entries import owner
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, only, select
