@@ -174,7 +174,7 @@ class Caller:
     @property
     def running(self) -> tuple[Call, ...]:
         """The calls that have no outcome yet, oldest first."""
-        return tuple(self._running.values())
+        return tuple(call for call in self._running.values() if call.outcome is None)
 
     def call_tool(
         self,
@@ -285,7 +285,7 @@ class Caller:
         if question.kind == "approval":
             return  # whoever waits for it knows: other calls may have the same subject
         if question in self._inbox.pending:
-            asked = [call for call in self._running.values() if call.subject == question.subject]
+            asked = [call for call in self.running if call.subject == question.subject]
             mine = self._waiting.setdefault(question.number, asked)
         else:
             mine = self._waiting.pop(question.number, [])
