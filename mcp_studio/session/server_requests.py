@@ -544,44 +544,30 @@ async def _next_round(
     return following
 
 
-async def with_pages(
-    send: Callable[[], Awaitable[Reply]],
-    connection: Connection,
-    answerer: Answerer,
-    limits: Limits,
-    subject: str,
-    pause: Callable[[bool], None],
-) -> Reply:
-    """Send a request; as long as it is refused for want of pages, and a person opens them, send it again.
+async def opened_pages(
+    reply: Reply, connection: Connection, answerer: Answerer, subject: str, pause: Callable[[bool], None]
+) -> bool:
+    """Whether a request was refused for want of pages that a person has opened now: then it is sent again.
 
     Args:
         pause: told True before a person is asked, and False afterwards.
     """
-    for _ in range(limits.url_retries):
-        reply = await send()
-        pages = _pages_of(reply)
-        if not pages or not answerer.opens_pages:
-            return reply
-        pause(True)
-        try:
-            if not await _while_connected(_opened(pages, answerer, subject), connection.ended):
-                return reply
-        except StudioError:
-            if connection.ended.done():
-                return reply
-            raise
-        finally:
-            pause(False)
-    return await send()
-
-
-def _pages_of(reply: Reply) -> list[dict[str, Json]]:
-    """The pages that a refusal asks for; empty where it is none of this kind."""
     event = reply.event
-    if not isinstance(event, Refused) or event.code != URL_ELICITATION_REQUIRED:
-        return []
+    if not isinstance(event, Refused) or event.code != URL_ELICITATION_REQUIRED or not answerer.opens_pages:
+        return False
     found = [mapping(item) for item in items_of(mapping(event.data).get("elicitations"))]
-    return [item for item in found if item.get("mode", "url") == "url" and isinstance(item.get("url"), str)][:_PAGES]
+    pages = [item for item in found if item.get("mode", "url") == "url" and isinstance(item.get("url"), str)]
+    if not pages:
+        return False
+    pause(True)
+    try:
+        return await _while_connected(_opened(pages[:_PAGES], answerer, subject), connection.ended)
+    except StudioError:
+        if connection.ended.done():
+            return False
+        raise
+    finally:
+        pause(False)
 
 
 async def _opened(pages: list[dict[str, Json]], answerer: Answerer, subject: str) -> bool:
