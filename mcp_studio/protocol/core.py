@@ -389,13 +389,11 @@ class ClientCore:
         identity = None if message.id is None else self.requests.match(message.id)[0]
         if identity is None:
             return [ev.Fault(f"sent something that is no message: {message.reason}")]
-        fault = ev.Fault(f"sent an answer that cannot be read: {message.reason}")
-        error: StudioError = ProtocolError(f"The answer cannot be read: {message.reason}.")
         if message.unread in ("depth", "values"):
             reason = f"The answer is beyond a limit of the studio: {message.reason}"
-            error = LimitExceeded(reason, limit=message.unread)
-            if "values" in message.reason:
-                error.hint = "Have the server answer with less at a time."
+            return self._settle(ev.Broken(identity, LimitExceeded(reason, limit=message.unread)))
+        fault = ev.Fault(f"sent an answer that cannot be read: {message.reason}")
+        error = ProtocolError(f"The answer cannot be read: {message.reason}.")
         return [fault, *self._settle(ev.Broken(identity, error))]
 
     # ------------------------------------------------------------------ helpers
