@@ -93,7 +93,7 @@ class _Sending:
         else:
             reply = await self._once(call.params)
             for _ in range(limits.url_retries):
-                if not await opened_pages(reply, connection, answerer, subject, call.on_asking):
+                if not await opened_pages(reply, connection, answerer, subject):
                     break
                 reply = await self._once(call.params)
         may_be_task = self._kind == "extension" or self._task_params

@@ -420,37 +420,26 @@ async def _next_round(
     return following
 
 
-async def opened_pages(
-    reply: Reply, connection: Connection, answerer: Answerer, subject: str, pause: Callable[[bool], None]
-) -> bool:
-    """Whether a request was refused for want of pages that a person has opened now: then it is sent again.
-
-    Args:
-        pause: told True before a person is asked, and False afterwards.
-    """
+async def opened_pages(reply: Reply, connection: Connection, answerer: Answerer, subject: str) -> bool:
+    """Whether a request was refused for want of pages that a person has opened now: then it is sent again."""
     event = reply.event
     if not isinstance(event, Refused) or event.code != URL_ELICITATION_REQUIRED or not answerer.opens_pages:
         return False
     found = [mapping(item) for item in items_of(mapping(event.data).get("elicitations"))]
     pages = [item for item in found if item.get("mode", "url") == "url" and isinstance(item.get("url"), str)]
-    if not pages:
-        return False
-    pause(True)
     try:
         return await _while_connected(_opened(pages[:_PAGES], answerer, subject), connection.ended)
     except StudioError:
         if connection.ended.done():
             return False
         raise
-    finally:
-        pause(False)
 
 
 async def _opened(pages: list[dict[str, Json]], answerer: Answerer, subject: str) -> bool:
     for page in pages:
         if (await answerer.open_page(page, subject)).action != "accept":
             return False
-    return True
+    return bool(pages)
 
 
 async def _while_connected(asking: Coroutine[Any, Any, T], ended: asyncio.Future[StudioError | None]) -> T:
