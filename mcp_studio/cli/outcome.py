@@ -16,7 +16,6 @@ from mcp_studio.call.call import (
     Succeeded,
     TimedOut,
     ToolFailed,
-    wants_handshake,
 )
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -24,6 +23,7 @@ from mcp_studio.errors import InputNeeded, LimitExceeded, StudioError, UsageErro
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping, printable
 from mcp_studio.present import crashes
 from mcp_studio.present.blocks import blocks_of, decode, joined, result_text
+from mcp_studio.present.outcomes import wants_handshake
 from mcp_studio.schema.check import equal
 
 
