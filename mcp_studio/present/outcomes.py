@@ -31,7 +31,7 @@ _PUSHED = re.compile(
     re.IGNORECASE,
 )
 """What servers say, by their SDK, when their code still asks by a request, which 2026-07-28 does not have."""
-_READ = 2_000
+_LOOKED_AT = 2_000
 """Characters of each text of a failed tool that are looked at."""
 
 
@@ -168,8 +168,8 @@ def wants_handshake(outcome: CallOutcome, status: Status) -> bool:
         needed = mapping(mapping(outcome.data).get("requiredCapabilities"))
         if outcome.code == MISSING_CAPABILITY:
             return needed.keys() <= mapping(status.declared).keys()  # what we do not have no era brings
-        return bool(_PUSHED.search(outcome.message[:_READ]))
+        return bool(_PUSHED.search(outcome.message[:_LOOKED_AT]))
     if not isinstance(outcome, ToolFailed):
         return False
     texts = (mapping(block).get("text") for block in items_of(mapping(outcome.result).get("content")))
-    return any(isinstance(text, str) and _PUSHED.search(text[:_READ]) for text in texts)
+    return any(isinstance(text, str) and _PUSHED.search(text[:_LOOKED_AT]) for text in texts)
