@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Iterator
 from dataclasses import field, replace
 from itertools import islice
-from typing import Literal, NamedTuple, cast
+from typing import Literal, cast
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.events import Answered, RequestId, refusal
-from mcp_studio.protocol.versions import MISSING_CAPABILITY, Cached, Hint
+from mcp_studio.protocol.versions import Cached, Hint
 from mcp_studio.record import record
 from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.session.connection import Reply
-from mcp_studio.session.state import Status
+from mcp_studio.session.state import Progress
 from mcp_studio.session.tasks import Task
 from mcp_studio.signal import Signal
-
-_PUSHED = re.compile(
-    r"no back-?channel|server-(initiated|to-client) request|servers do not send requests|-32021"
-    r"|missing required client capabilit",
-    re.IGNORECASE,
-)
-"""What servers say, by their SDK, when their code still asks by a request, which 2026-07-28 does not have."""
-_READ = 2_000
-"""Characters of each text of a failed tool that are looked at."""
 
 
 @record(frozen=True)
@@ -122,21 +112,6 @@ class Lost(CallOutcome):
     """It had left: whether the server did the work is unknown."""
 
 
-def wants_handshake(outcome: CallOutcome, status: Status) -> bool:
-    """Whether it failed since the server still pushes elicitation, sampling or roots: `era = "legacy"` has those."""
-    if not status.modern:
-        return False
-    if isinstance(outcome, Rejected):
-        needed = mapping(mapping(outcome.data).get("requiredCapabilities"))
-        if outcome.code == MISSING_CAPABILITY:
-            return needed.keys() <= mapping(status.declared).keys()  # what we do not have no era brings
-        return bool(_PUSHED.search(outcome.message[:_READ]))
-    if not isinstance(outcome, ToolFailed):
-        return False
-    texts = (mapping(block).get("text") for block in items_of(mapping(outcome.result).get("content")))
-    return any(isinstance(text, str) and _PUSHED.search(text[:_READ]) for text in texts)
-
-
 class Ended(Exception):
     """Carries the outcome to whoever runs the call; its time is put in there."""
 
@@ -197,16 +172,6 @@ def _block(where: str, block: Json) -> list[str]:
 Method = Literal["tools/call", "resources/read", "prompts/get"]
 
 
-class Progress(NamedTuple):
-    """The newest progress of a call."""
-
-    done: float
-    total: float | None
-    message: str
-    at: float
-    """Monotonic time when it came."""
-
-
 def _signal() -> Signal[Call]:
     # Without its type parameter, which costs more at run time than the rest of it.
     return Signal()
@@ -228,9 +193,9 @@ class Call:
     """It has left, and may have reached the server."""
     answered: bool = False
     """The server has answered a request of it, if only by asking for input."""
-    checked: bool = False
-    """Nothing more will be found out about the result."""
     changed: Signal[Call] = field(default_factory=_signal)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set with the end of it all: nothing more will be found out about the result."""
     task: asyncio.Task[None] | None = None
     fresh: bool = False
     """The server is to be asked, whatever is kept of an earlier answer."""
@@ -257,6 +222,11 @@ class Call:
         return str(self.ref)
 
     @property
+    def checked(self) -> bool:
+        """Nothing more will be found out about the result."""
+        return self.over.is_set()
+
+    @property
     def seconds(self) -> float:
         """How long it runs, or ran."""
         return self.outcome.ms / 1000 if self.outcome else time.monotonic() - self.started
@@ -276,8 +246,8 @@ class Call:
 
     async def wait(self) -> CallOutcome:
         """The outcome, once there is one."""
-        if self.task is not None and not self.task.done():
-            await asyncio.wait((self.task,))
+        if self.task is not None:
+            await self.over.wait()
         return self.outcome or Cancelled()
 
     def on_progress(self, done: float, total: float | None, message: str) -> None:
@@ -319,7 +289,7 @@ class Call:
         self, problems: tuple[str, ...], notes: tuple[str, ...] = (), violations: tuple[SchemaProblem, ...] = ()
     ) -> None:
         """Add what checking the result found, once it is known."""
-        self.checked = True
+        self.over.set()
         if (problems or notes or violations) and self.outcome is not None:
             before = self.outcome
             self.outcome = replace(
@@ -334,7 +304,7 @@ class Call:
                 said = f"The call failed in an unexpected way ({type(error).__name__})."
                 error = StudioError(said, hint="The log has more.")
             self.finish(Lost(error=error) if error is not None else Cancelled())
-        if not self.checked:
+        if not self.over.is_set():
             self.found(())
 
 

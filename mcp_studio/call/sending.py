@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import cast
@@ -21,17 +19,14 @@ from mcp_studio.protocol.versions import HEADER_MISMATCH
 from mcp_studio.protocol.views import ToolView, param_headers
 from mcp_studio.session.connection import Connection, Deadline, Reply, limit_of
 from mcp_studio.session.manager import ConnectionManager
-from mcp_studio.session.server_requests import drive, with_pages
+from mcp_studio.session.server_requests import drive, opened_pages
 from mcp_studio.session.state import Status
 from mcp_studio.session.task_manager import TaskManager, unreachable
 from mcp_studio.session.tasks import Task
-from mcp_studio.trace.postmortem import Mortem
 from mcp_studio.transport.http_errors import SessionLost
 
 _CANCELLING = 2.0
 """Seconds for telling the server that a task is not wanted any more."""
-_TOGETHER = 10.0
-"""Seconds between the end of a call and that of its connection, at most."""
 
 
 async def send(
@@ -82,18 +77,20 @@ class _Sending:
             supervisor.answerer.call_began()
         supervisor.calls.append(subject)
         try:
-            return await self._answer()
+            return await self._answer(subject)
         finally:
             supervisor.calls.remove(subject)
 
-    async def _answer(self) -> Reply:
+    async def _answer(self, subject: str) -> Reply:
         call, connection, answerer, limits = self._call, self._connection, self._supervisor.answerer, self._limits
         if connection.core.modern:
-            reply = await drive(call.params, self._round, answerer, limits, call.subject, connection.ended)
+            reply = await drive(call.params, self._round, answerer, limits, subject, connection.ended)
         else:
-            reply = await with_pages(
-                lambda: self._once(call.params), connection, answerer, limits, call.subject, call.on_asking
-            )
+            reply = await self._once(call.params)
+            for _ in range(limits.url_retries):
+                if not await opened_pages(reply, connection, answerer, subject):
+                    break
+                reply = await self._once(call.params)
         may_be_task = self._kind == "extension" or self._task_params
         if not may_be_task or not isinstance(reply.event, Answered) or reply.event.problems:
             return reply
@@ -229,40 +226,3 @@ def _reply(task: Task) -> Reply:
     if task.status == "cancelled":
         raise Ended(Cancelled())
     raise Ended(Lost(error=ProtocolError(task.gone or "The task ended without a result."), sent=True))
-
-
-def mortem_of(call: Call, known: Iterable[Mortem]) -> Mortem | None:
-    """The ending that a call was lost to; None where it was not lost, or nothing is known of one.
-
-    Args:
-        known: the endings of its server, the newest first.
-    """
-    outcome = call.outcome
-    if not isinstance(outcome, Lost) or not outcome.sent:
-        return None
-    begun = time.time() - (time.monotonic() - call.started)
-    for one in known:
-        if begun - 1 <= one.time <= begun + outcome.ms / 1000 + _TOGETHER and any(
-            flight.id == outcome.request_id and flight.method == call.method for flight in one.flights
-        ):
-            return one
-    return None
-
-
-async def mortem_when_known(manager: ConnectionManager, call: Call, limit: float = 4.0) -> Mortem | None:
-    """The same, waited for: a call ends before all is known of how its server did."""
-    supervisor = manager.supervisor(call.ref.server)
-    changed = asyncio.Event()
-    disconnect = manager.changed.connect(lambda _: changed.set())
-    try:
-        async with asyncio.timeout(limit):
-            while (found := mortem_of(call, reversed(supervisor.mortems))) is None:
-                if supervisor.connection is not None and not supervisor.connection.ended.done():
-                    return None  # it goes on: only this one answer was of no use
-                changed.clear()
-                await changed.wait()
-            return found
-    except TimeoutError:
-        return None
-    finally:
-        disconnect()

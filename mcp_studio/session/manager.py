@@ -14,12 +14,12 @@ from mcp_studio.errors import Unreachable, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.redact import Redactor
-from mcp_studio.session.connection import Connection
+from mcp_studio.session.connection import Connection, RunningRequest
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.logs import LogLevels, LogStore
 from mcp_studio.session.raw import RawSender
 from mcp_studio.session.rules import AnswerRules
-from mcp_studio.session.state import InFlight, Spawn, Status
+from mcp_studio.session.state import Spawn, Status
 from mcp_studio.session.subscriptions import Subscriptions
 from mcp_studio.session.supervisor import LiveConnection, Supervisor
 from mcp_studio.signal import Signal
@@ -58,7 +58,6 @@ class ConnectionManager:
         self.limits = settings.limits
         self.inbox = inbox
         self.rules = rules
-        self.inflight = InFlight()
         self.can_ask = can_ask
         self.traced = settings.traceparent
         self.client_info = client_info
@@ -86,6 +85,13 @@ class ConnectionManager:
     def names(self) -> tuple[str, ...]:
         """All servers, in the order of the configuration."""
         return tuple(self._supervisors)
+
+    @property
+    def running(self) -> tuple[RunningRequest, ...]:
+        """The requests to all servers that have no answer yet, oldest first."""
+        connections = (supervisor.connection for supervisor in self._supervisors.values())
+        found = [request for connection in connections if connection is not None for request in connection.running]
+        return tuple(sorted(found, key=lambda request: request.started))
 
     def config(self, name: str) -> ServerConfig:
         """The configuration of a server.
@@ -224,10 +230,11 @@ class ConnectionManager:
         A person's wish to have it off, or to sign in first, stands.
         """
         supervisor = self.supervisor(name)
-        if supervisor.connection is None:
-            if supervisor.wanted or supervisor.status.state == "failed":
-                supervisor.start()
-            await supervisor.settled.wait()
+        if (connection := supervisor.connection) is not None:
+            return connection
+        if supervisor.wanted or supervisor.status.state == "failed":
+            supervisor.start()
+        await supervisor.settled.wait()
         return self.connection(name)
 
     async def close(self) -> None:

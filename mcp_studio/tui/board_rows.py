@@ -15,7 +15,7 @@ from mcp_studio.present import questions
 from mcp_studio.present.questions import age
 from mcp_studio.record import record
 from mcp_studio.safetext import safe
-from mcp_studio.session.state import RunningRequest
+from mcp_studio.session.connection import RunningRequest
 from mcp_studio.session.tasks import Task
 from mcp_studio.trace.message import LISTEN
 from mcp_studio.tui import task_words
@@ -102,17 +102,17 @@ def _questions(studio: Studio, now: float) -> Iterator[Row]:
 
 
 def _running(studio: Studio, now: float) -> Iterator[Row]:
-    others = studio.manager.inflight.running
-    calls = {(one.server, one.method, one.target): one for one in others if one.call}
+    others = studio.manager.running
+    calls = {(one.server, one.method, one.target): one for one in others if one.on_progress}
     for call in studio.caller.running:
         paused = calls.get((call.ref.server, call.method, call.ref.name))
-        yield _call_row(call, paused is not None and paused.paused, now)
+        yield _call_row(call, paused is not None and paused.deadline.paused, now)
     waited = {call.as_task.key for call in studio.caller.running if call.as_task is not None}
     for task in studio.tasks.all():
         if task.followed and not task.done and task.key not in waited:
             yield _task_row(studio, task)
     for one in others:
-        if not one.call:
+        if not one.on_progress:
             yield _request_row(one, now)
 
 
@@ -144,15 +144,15 @@ def _task_row(studio: Studio, task: Task) -> Row:
 def _request_row(one: RunningRequest, now: float) -> Row:
     long = one.method == LISTEN
     words = "listens for changes" if long else ""
-    if one.progressed and not long:
-        words = task_words.progress(one.done, one.total, one.message)
-    if one.paused and not long:
+    if one.progress and not long:
+        words = task_words.progress(one.progress.done, one.progress.total, one.progress.message)
+    if one.deadline.paused and not long:
         words = f"paused: you are asked  {words}"
-    what = f"{one.method} {one.target}".strip()
+    what, heard = f"{one.method} {one.target}".strip(), one.progress.at if one.progress else 0.0
     detail = f"{one.server}: {what}" + ("\nIt stays open as long as the server is connected." if long else "")
     return Row(
         "request", ("request", id(one)), f"{safe(one.server, 40)} {safe(what, 80)}", words,
-        _times(one.started, one.progressed, now), glyphs().dot if long else glyphs().half, "dim" if long else "warn",
+        _times(one.started, heard, now), glyphs().dot if long else glyphs().half, "dim" if long else "warn",
         detail, "", one, None if long else one.cancel,
     )  # fmt: skip
 

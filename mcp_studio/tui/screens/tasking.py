@@ -67,7 +67,8 @@ class Tasking:
             return
         arguments = task.arguments if isinstance(task.arguments, dict) else {}
         call = Call(task.ref, "tools/call", {"name": task.ref.name, "arguments": arguments}, as_task=task)
-        call.outcome, call.checked = outcome_of_task(task), True
+        call.outcome = outcome_of_task(task)
+        call.over.set()
         self._screen.run_worker(self._screen.calling.show_ended(found[0], call), group="open", exclusive=True)
 
     def _open(self, task: Task) -> None:
