@@ -21,6 +21,12 @@ ENDED: frozenset[TaskStatus] = frozenset(("completed", "failed", "cancelled"))
 """States that a task never leaves."""
 NOTIFICATIONS = {"notifications/tasks/status": "core", "notifications/tasks": "extension"}
 """Notifications that carry a task, and the kind of task."""
+CLIENT_TASKS: dict[str, Json] = {
+    "list": {},
+    "cancel": {},
+    "requests": {"elicitation": {"create": {}}, "sampling": {"createMessage": {}}},
+}
+"""What a client of 2025-11-25 declares that answers questions as tasks of its own."""
 
 _ID = 1_000
 """Characters of a task id."""

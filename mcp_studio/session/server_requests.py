@@ -1,13 +1,17 @@
 """What a server asks for: answered by a rule, by the configuration, or by a person through the inbox.
 
-It asks in requests of its own up to 2025-11-25 (`PendingQuestions`), and in results since 2026-07-28 (`drive`). The
-`Answerer` is behind both.
+It asks in requests of its own up to 2025-11-25 (`PendingQuestions`), perhaps as tasks of ours (`ClientTasks`), and in
+results since 2026-07-28 (`drive`). The `Answerer` is behind all of them.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import time
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from mcp_studio.config.model import ServerConfig
@@ -15,7 +19,7 @@ from mcp_studio.errors import ConnectionLost, LimitExceeded, ProtocolError, Stud
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.limits import MB, Limits
 from mcp_studio.protocol.events import Answered, Asked, Refused, RequestId
-from mcp_studio.protocol.tasks import related_task
+from mcp_studio.protocol.tasks import CLIENT_TASKS, ENDED, TaskStatus, has, related_task
 from mcp_studio.protocol.versions import (
     EXTENSION_TASKS,
     INTERNAL_ERROR,
@@ -25,7 +29,9 @@ from mcp_studio.protocol.versions import (
     METHOD_NOT_FOUND,
     URL_ELICITATION_REQUIRED,
     USER_REJECTED,
+    at_least,
 )
+from mcp_studio.record import record
 from mcp_studio.session.connection import Connection, Reply
 from mcp_studio.session.inbox import Answer, InputRequest, QuestionKind
 from mcp_studio.session.rules import secrets
@@ -46,6 +52,9 @@ _STATE = 8 * MB
 """Characters of a `requestState` that are sent back; each round holds it several times."""
 _PAGES = 10
 """Pages of one refusal that a person is asked about."""
+_TTL = 3_600
+"""Seconds for which a task of ours is kept, whatever the server wishes: a person is asked for less."""
+_AS_TASKS = {"elicitation/create": ("elicitation", "create"), "sampling/createMessage": ("sampling", "createMessage")}
 
 
 def undeclared(capabilities: Json, method: str, params: dict[str, Json]) -> tuple[int, str] | None:
@@ -55,7 +64,7 @@ def undeclared(capabilities: Json, method: str, params: dict[str, Json]) -> tupl
     client/roots (-32601). Methods that need no capability are not judged.
     """
     known = mapping(capabilities)
-    need = _NEEDS.get(method, "")
+    need = "tasks" if method.startswith("tasks/") else _NEEDS.get(method, "")
     if not need:
         return None
     if need not in known:
@@ -86,15 +95,14 @@ class Declined(StudioError):
 def _capabilities(config: ServerConfig, can_ask: bool, *, stateless: bool = False) -> dict[str, Json]:
     """The client capabilities to declare: what is really answered, or what the configuration says instead.
 
-    Tasks are an extension of the stateless era, which needs nobody who answers. A question does not become a task of
-    ours, which only 2025-11-25 knows, and as an experiment.
+    Tasks are part of the core up to 2025-11-25 and an extension from then on, which needs nobody who answers.
     """
     if isinstance(config.capabilities, dict):
         return cast("dict[str, Json]", config.capabilities)
-    tasks: dict[str, Json] = {"extensions": {EXTENSION_TASKS: {}}} if stateless else {}
+    tasks: dict[str, Json] = {"extensions": {EXTENSION_TASKS: {}}} if stateless else {"tasks": CLIENT_TASKS}
     if not can_ask:
         roots: dict[str, Json] = {"roots": {"listChanged": True}} if config.roots else {}
-        return {**roots, **tasks}
+        return {**roots, **tasks} if stateless else roots
     return {
         "elicitation": {"form": {}, "url": {}},
         "sampling": {"tools": {}, "context": {}},
@@ -262,6 +270,7 @@ class PendingQuestions:
         self._most = most
         self._spawn = spawn
         self._note = tap.note
+        self._tasks = ClientTasks(connection, answerer, most, spawn)
         self._open: dict[RequestId, _Question] = {}
         self._dropped = False
         self._next_no = 0.0
@@ -293,6 +302,7 @@ class PendingQuestions:
 
     def given_up(self, call: RequestId) -> None:
         """Nobody waits for a call any more: neither for what was asked on its behalf alone."""
+        self._tasks.given_up(call)
         for identity, question in tuple(self._open.items()):
             if call not in question.calls:
                 continue
@@ -308,6 +318,8 @@ class PendingQuestions:
     async def _answer(self, event: Asked) -> None:
         if event.unwanted:
             answer: Json | Refusal = Refusal(INVALID_REQUEST, event.unwanted)
+        elif self._tasks.takes(event.method, event.params):
+            answer = await self._tasks.answer(event.method, event.params, lambda: self._ask(event))
         else:
             answer = await self._ask(event)
         if identity := related_task(event.params):
@@ -344,6 +356,118 @@ def _related(answer: Json | Refusal, task: str) -> Json | Refusal:
         return answer
     known = cast("dict[str, Json]", answer)
     return {**known, "_meta": {**mapping(known.get("_meta")), META_TASK: {"taskId": task}}}
+
+
+@record(eq=False)
+class _ClientTask:
+    """One question that became a task."""
+
+    calls: set[RequestId]
+    """The calls that were open when it came: it belongs to one of them."""
+    id: str = field(default_factory=lambda: os.urandom(16).hex())
+    created: float = field(default_factory=time.time)
+    updated: float = field(default_factory=time.time)
+    status: TaskStatus = "working"
+    answer: Json | Refusal = None
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    doing: asyncio.Task[None] | None = None
+
+    @property
+    def shape(self) -> dict[str, Json]:
+        """It on the wire."""
+        return {
+            "taskId": self.id, "status": self.status, "createdAt": _iso(self.created),
+            "lastUpdatedAt": _iso(self.updated), "ttl": _TTL * 1000,
+        }  # fmt: skip
+
+
+class ClientTasks:
+    """Questions of one connection that became tasks of ours (2025-11-25); they end with it.
+
+    Args:
+        most: tasks that are kept at a time; more are refused.
+        spawn: starts a task that ends with the connection.
+    """
+
+    def __init__(self, connection: Connection, answerer: Answerer, most: int, spawn: Spawn) -> None:
+        self._connection = connection
+        self._answerer = answerer
+        self._most = most
+        self._spawn = spawn
+        self._tasks: dict[str, _ClientTask] = {}
+
+    def takes(self, method: str, params: dict[str, Json]) -> bool:
+        """Whether it is for us: about a task, or a question that is to become one.
+
+        A request that we have not declared for tasks is answered as if it did not ask for one.
+        """
+        if not at_least(self._connection.core.version, "2025-11-25"):
+            return False
+        declared = self._answerer.capabilities
+        if method in ("tasks/get", "tasks/result", "tasks/list", "tasks/cancel"):
+            return has(declared, "tasks")
+        path = _AS_TASKS.get(method, ("", ""))
+        return isinstance(params.get("task"), dict) and has(declared, "tasks", "requests", *path)
+
+    async def answer(
+        self, method: str, params: dict[str, Json], ask: Callable[[], Awaitable[Json | Refusal]]
+    ) -> Json | Refusal:
+        """The result to send back, or the refusal; `ask` puts the question."""
+        now = time.time()
+        outlived = [one for one in self._tasks.values() if one.status in ENDED and now > one.created + _TTL]
+        for task in outlived:
+            del self._tasks[task.id]
+        if method in _AS_TASKS:
+            return self._create(ask)
+        if method == "tasks/list":
+            return {"tasks": [cast("Json", task.shape) for task in self._tasks.values()]}
+        task = self._tasks.get(str(params.get("taskId", "")))
+        if task is None:
+            return Refusal(INVALID_PARAMS, "Failed to retrieve task: Task not found")
+        if method == "tasks/get":
+            return task.shape
+        if method == "tasks/cancel":
+            return self._cancel(task)
+        await task.ended.wait()
+        return _related(task.answer, task.id)
+
+    def given_up(self, call: RequestId) -> None:
+        """Nobody waits for a call any more: neither for what was asked on its behalf alone."""
+        for task in tuple(self._tasks.values()):
+            if call in task.calls and task.status not in ENDED:
+                task.calls.discard(call)
+                if not task.calls:
+                    self._cancel(task)
+
+    def _create(self, ask: Callable[[], Awaitable[Json | Refusal]]) -> Json | Refusal:
+        if len(self._tasks) >= self._most:
+            return Refusal(INTERNAL_ERROR, f"Too many tasks ({self._most})")
+        task = _ClientTask(self._connection.calls)
+        self._tasks[task.id] = task
+        task.doing = self._spawn(self._do(task, ask))
+        return {"task": task.shape}
+
+    async def _do(self, task: _ClientTask, ask: Callable[[], Awaitable[Json | Refusal]]) -> None:
+        task.answer = await ask()
+        self._end(task, "failed" if isinstance(task.answer, Refusal) else "completed")
+
+    def _cancel(self, task: _ClientTask) -> Json | Refusal:
+        if task.status in ENDED:
+            return Refusal(INVALID_PARAMS, f"Cannot cancel task: already in terminal status '{task.status}'")
+        task.answer = Refusal(INTERNAL_ERROR, "The task was cancelled")
+        self._end(task, "cancelled")
+        if task.doing is not None:
+            task.doing.cancel()
+        return task.shape
+
+    def _end(self, task: _ClientTask, status: TaskStatus) -> None:
+        task.status, task.updated = status, time.time()
+        task.ended.set()
+        self._connection.notify("notifications/tasks/status", task.shape)
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 # ---------------------------------------------------------------------- results that ask, refusals for want of a page

@@ -33,6 +33,7 @@ MODERN = python_server("raw_server", "--modern")
         ({"sampling": {"tools": {}}}, "sampling/createMessage", {"tools": []}, None),
         ({}, "roots/list", {}, METHOD_NOT_FOUND),
         ({"roots": None}, "roots/list", {}, None),
+        ({}, "tasks/get", {}, METHOD_NOT_FOUND),
         ({}, "ping", {}, None),
         (None, "no/such", {}, None),
         ("nonsense", "roots/list", {}, METHOD_NOT_FOUND),

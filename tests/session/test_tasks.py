@@ -24,7 +24,7 @@ from mcp_studio.session.tasks import Task, TaskFile
 from mcp_studio.signal import Signal
 from mcp_studio.studio import Studio
 from tests.studio_support import PATIENT, opened, stdio, text
-from tests.support import npm_server, python_server, run, wait_until
+from tests.support import python_server, run, wait_until
 
 BOTH = pytest.mark.parametrize("era", [(), ("--modern",)], ids=["core", "extension"])
 
