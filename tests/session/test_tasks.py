@@ -524,15 +524,3 @@ def test_what_a_task_says_is_kept_on_the_disk_without_secrets(tmp_path: Path) ->
     run(main())
     assert b"known-to-be" not in (tmp_path / "tasks.json").read_bytes()
     assert [one.raw["id"] for one in file.read()] == ["t1"]
-
-
-async def test_everythings_research_runs_as_a_task_and_asks() -> None:
-    async with opened(stdio(npm_server("everything"))) as studio:
-        tool = Ref("tool", "s", "simulate-research-query")
-        call = studio.call_tool(tool, {"topic": "python", "ambiguous": True}, approved=True)
-        await wait_until(lambda: studio.inbox.pending, 20, "a question")
-        await wait_until(lambda: studio.tasks.all()[0].status == "input_required", 20, "a task that waits")
-        studio.inbox.pending[0].answer("accept", {"interpretation": "snake"})
-        assert "snake" in text(await call.wait())
-        task = studio.tasks.all()[0]
-        assert (task.status, task.problems, task.ttl) == ("completed", (), 300)
