@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import field, replace
@@ -12,15 +13,24 @@ from typing import Literal, cast
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, mapping
+from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.protocol.events import Answered, RequestId, refusal
-from mcp_studio.protocol.versions import Cached, Hint
+from mcp_studio.protocol.versions import MISSING_CAPABILITY, Cached, Hint
 from mcp_studio.record import record
 from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.session.connection import Reply
-from mcp_studio.session.state import Progress
+from mcp_studio.session.state import Progress, Status
 from mcp_studio.session.tasks import Task
 from mcp_studio.signal import Signal
+
+_PUSHED = re.compile(
+    r"no back-?channel|server-(initiated|to-client) request|servers do not send requests|-32021"
+    r"|missing required client capabilit",
+    re.IGNORECASE,
+)
+"""What servers say, by their SDK, when their code still asks by a request, which 2026-07-28 does not have."""
+_READ = 2_000
+"""Characters of each text of a failed tool that are looked at."""
 
 
 @record(frozen=True)
@@ -110,6 +120,21 @@ class Lost(CallOutcome):
     error: StudioError = StudioError("")
     sent: bool = False
     """It had left: whether the server did the work is unknown."""
+
+
+def wants_handshake(outcome: CallOutcome, status: Status) -> bool:
+    """Whether it failed since the server still pushes elicitation, sampling or roots: `era = "legacy"` has those."""
+    if not status.modern:
+        return False
+    if isinstance(outcome, Rejected):
+        needed = mapping(mapping(outcome.data).get("requiredCapabilities"))
+        if outcome.code == MISSING_CAPABILITY:
+            return needed.keys() <= mapping(status.declared).keys()  # what we do not have no era brings
+        return bool(_PUSHED.search(outcome.message[:_READ]))
+    if not isinstance(outcome, ToolFailed):
+        return False
+    texts = (mapping(block).get("text") for block in items_of(mapping(outcome.result).get("content")))
+    return any(isinstance(text, str) and _PUSHED.search(text[:_READ]) for text in texts)
 
 
 class Ended(Exception):

@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, suppress
 from functools import partial
 
 from mcp_studio.call.call import Call, CallOutcome, Lost
+from mcp_studio.call.sending import mortem_when_known
 from mcp_studio.cli.outcome import check_file
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
@@ -19,7 +20,6 @@ from mcp_studio.cli.terminal import can_ask, restore
 from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.paths import Paths
-from mcp_studio.present import crashes
 from mcp_studio.protocol.core import progress_text
 from mcp_studio.session.logs import LogMessage, rank_of
 from mcp_studio.session.state import Status
@@ -195,7 +195,7 @@ async def outcome_of(call: Call, out: Output) -> CallOutcome:
             if warning not in known:
                 out.note(f"{server} {warning}")
         if isinstance(outcome, Lost) and outcome.sent:
-            out.ending = await crashes.mortem_when_known(manager, call)
+            out.ending = await mortem_when_known(manager, call)
         return outcome
     except asyncio.CancelledError:
         call.cancel()

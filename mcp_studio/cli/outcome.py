@@ -6,14 +6,14 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from mcp_studio.call.call import CallOutcome, InBackground, Lost, Succeeded, TimedOut
+from mcp_studio.call.call import CallOutcome, InBackground, Lost, Succeeded, TimedOut, wants_handshake
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.present import crashes
 from mcp_studio.present.blocks import blocks_of, decode, joined, result_text, structured_text
-from mcp_studio.present.outcomes import failure, wants_handshake
+from mcp_studio.present.outcomes import failure
 from mcp_studio.session.sign_in import add_hint
 
 

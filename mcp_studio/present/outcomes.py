@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import cast
 
 from mcp_studio.call.call import (
@@ -17,23 +16,12 @@ from mcp_studio.call.call import (
     ToolFailed,
 )
 from mcp_studio.errors import ConnectionLost, InputNeeded, LimitExceeded, StudioError
-from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping, printable
+from mcp_studio.jsontext import Json, JsonProblem, loads, printable
 from mcp_studio.present.blocks import result_text, structured_text
 from mcp_studio.present.connections import Tone, hint
 from mcp_studio.present.units import duration, seconds, size
-from mcp_studio.protocol.versions import MISSING_CAPABILITY
 from mcp_studio.safetext import safe
-from mcp_studio.session.state import Status
 from mcp_studio.trace.message import WireMessage
-
-_PUSHED = re.compile(
-    r"no back-?channel|server-(initiated|to-client) request|servers do not send requests|-32021"
-    r"|missing required client capabilit",
-    re.IGNORECASE,
-)
-"""What servers say, by their SDK, when their code still asks by a request, which 2026-07-28 does not have."""
-_LOOKED_AT = 2_000
-"""Characters of each text of a failed tool that are looked at."""
 
 
 class ToolError(StudioError):
@@ -190,18 +178,3 @@ def _part(entry: WireMessage | None, key: str) -> dict[str, Json]:
 
 def _mapping(value: Json) -> dict[str, Json]:
     return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
-
-
-def wants_handshake(outcome: CallOutcome, status: Status) -> bool:
-    """Whether it failed since the server still pushes elicitation, sampling or roots: `era = "legacy"` has those."""
-    if not status.modern:
-        return False
-    if isinstance(outcome, Rejected):
-        needed = mapping(mapping(outcome.data).get("requiredCapabilities"))
-        if outcome.code == MISSING_CAPABILITY:
-            return needed.keys() <= mapping(status.declared).keys()  # what we do not have no era brings
-        return bool(_PUSHED.search(outcome.message[:_LOOKED_AT]))
-    if not isinstance(outcome, ToolFailed):
-        return False
-    texts = (mapping(block).get("text") for block in items_of(mapping(outcome.result).get("content")))
-    return any(isinstance(text, str) and _PUSHED.search(text[:_LOOKED_AT]) for text in texts)

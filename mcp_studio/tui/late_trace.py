@@ -114,9 +114,9 @@ def mortem_words() -> ModuleType:
 
 def mortem_of(call: Call, known: Iterable[Mortem]) -> Mortem | None:
     """The ending that a call was lost to."""
-    from mcp_studio.present import crashes
+    from mcp_studio.call import sending
 
-    return crashes.mortem_of(call, known)
+    return sending.mortem_of(call, known)
 
 
 def mortem_text() -> ModuleType:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_studio.call.call import CallOutcome, Rejected, Succeeded, ToolFailed, problems_of
-from mcp_studio.present.outcomes import wants_handshake
+from mcp_studio.call.call import CallOutcome, Rejected, Succeeded, ToolFailed, problems_of, wants_handshake
 from mcp_studio.session.state import Status
 
 

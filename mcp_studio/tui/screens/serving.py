@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from mcp_studio.call.call import wants_handshake
 from mcp_studio.errors import StudioError
 from mcp_studio.present import units
-from mcp_studio.present.outcomes import wants_handshake
 from mcp_studio.safetext import safe
 from mcp_studio.tui import late, late_auth
 from mcp_studio.tui.screens.ending import Endings
