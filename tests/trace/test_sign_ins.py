@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from opentelemetry.trace import SpanKind
 
 from mcp_studio.protocol.events import Outgoing
 from mcp_studio.redact import Redactor
@@ -13,7 +14,7 @@ from mcp_studio.trace.search import select
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.trace.tree import Node, request_of, tree, walk
 from mcp_studio.transport.base import HttpRequest, HttpResponse
-from tests.trace.export.recorded import exported
+from tests.trace.export.recorded import exported, spans
 from tests.trace.made import Made
 from tests.trace.test_server_tap import made, receive
 
@@ -111,36 +112,27 @@ def test_exchanges_of_another_server_and_answers_that_are_missing_belong_to_nobo
     assert shape(tree(made.recording, answer)) == [(0, other, "root"), (1, answer, "http")]
 
 
-def test_a_har_has_them_as_exchanges_of_their_own() -> None:
-    log = json.loads(exported(signed_in(), "har"))["log"]["entries"]
-    token = next(entry for entry in log if entry.get("_purpose") == PURPOSE)
-    assert token["request"]["postData"]["mimeType"] == "application/x-www-form-urlencoded"
-    assert "client_id=me" in token["request"]["postData"]["text"]
-    assert token["response"]["status"] == 200 and token["response"]["content"]["size"] > 0
-    assert json.loads(token["response"]["content"]["text"])["token_type"] == "Bearer"
-    lost = next(entry for entry in log if entry.get("_purpose") == "metadata")
-    assert lost["response"]["status"] == 0 and "No connection" in lost["response"]["_error"]
-
-
 def test_a_collector_gets_them_as_spans_of_a_client() -> None:
-    spans = [
-        span
-        for line in exported(signed_in(), "otlp").splitlines()
-        for scope in json.loads(line)["resourceSpans"][0]["scopeSpans"]
-        for span in scope["spans"]
-    ]
-    named = {span["name"]: span for span in spans}
-    assert len(spans) == 3
+    found = spans(signed_in())
+    named = {span.name: span for span in found}
+    assert len(found) == 3
     token, lost = named[f"sign-in: {PURPOSE}"], named["sign-in: metadata"]
-    known = {one["key"]: next(iter(one["value"].values())) for one in token["attributes"]}
-    assert known["http.response.status_code"] == "200" and known["url.full"] == "https://as.example/token?tenant=t"
+    known = token.attributes or {}
+    assert known["http.response.status_code"] == 200 and known["url.full"] == "https://as.example/token?tenant=t"
     assert known["server.address"] == "as.example" and known["mcp_studio.purpose"] == PURPOSE
-    assert token["kind"] == 3 and "status" not in token and lost["status"]["code"] == 2
-    alone = exported(signed_in(), "otlp", [4])
-    assert alone.count(b'"spanId"') == 1, "a request alone is one too"
+    assert token.kind is SpanKind.CLIENT and token.status.is_unset and not lost.status.is_ok
+    assert len(spans(signed_in(), [4])) == 1, "a request alone is one too"
 
 
-@pytest.mark.parametrize("format", ["har", "jsonl", "bundle", "otlp", "markdown"])
+def test_no_span_has_a_secret_though_an_older_trace_may() -> None:
+    store = signed_in()
+    store[3].body = b"POST https://as.example/token?code=s3cr\nAuthorization: Bearer s3cr\n\ncode=s3cr&a=1"
+    store[0].body = b"POST https://mcp.example/\nMcp-Session-Id: s3cr"
+    text = "".join(span.to_json() for span in spans(store))
+    assert PURPOSE in text and "s3cr" not in text
+
+
+@pytest.mark.parametrize("format", ["jsonl", "bundle", "markdown"])
 def test_no_export_has_a_secret_though_an_older_trace_may(format: str) -> None:
     import gzip
 
@@ -151,5 +143,5 @@ def test_no_export_has_a_secret_though_an_older_trace_may(format: str) -> None:
     written = exported(store, format, redactor=Redactor())
     text = gzip.decompress(written) if format == "bundle" else written
     assert text and b"s3cr" not in text
-    if format in ("har", "jsonl", "markdown"):
+    if format != "bundle":
         assert PURPOSE.encode() in text

@@ -8,18 +8,15 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
-from mcp_studio import __version__
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.limits import KB
-from mcp_studio.protocol.versions import Context
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.export.item import Item, Progress, Source, run
-from mcp_studio.trace.export.spans import FINDING, Span, finding_attributes, nanos, spans_of
+from mcp_studio.trace.export.spans import spans_of
 from mcp_studio.trace.message import Recording
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
-    from opentelemetry.trace import SpanContext
     from requests import Response
 
 PATH = "/v1/traces"
@@ -66,9 +63,9 @@ async def send(
 
     def consume(source: Source, items: Iterator[Item]) -> None:
         nonlocal sent
-        spans = spans_of(source, items)
         collector = _Collector(place, dict(headers), redactor)
         try:
+            spans = spans_of(source, items)
             while batch := list(islice(spans, _BATCH)):
                 collector.take(batch)
         finally:
@@ -119,10 +116,10 @@ class _Collector:
         self._answers: list[tuple[int, str, bytes]] = []
         self.sent = Sent(0)
 
-    def take(self, spans: list[Span]) -> None:
+    def take(self, spans: list[ReadableSpan]) -> None:
         """Send some spans; raises `StudioError` where they were not taken."""
         self._answers.clear()
-        self._exporter.export([_readable(span) for span in spans])
+        self._exporter.export(spans)
         if not self._answers:
             text = f"The collector at {self._place} cannot be reached, or did not answer within {_TIME:g} s."
             raise Unreachable(self._redactor.text(text), hint="Is it running, and does it take OTLP over HTTP there?")
@@ -163,34 +160,3 @@ def _partial_success(body: bytes) -> tuple[int, str]:
     except DecodeError:
         return 0, ""
     return max(0, partly.rejected_spans), partly.error_message
-
-
-def _readable(span: Span) -> ReadableSpan:
-    """A span as the exporter takes it."""
-    from opentelemetry.sdk.resources import Resource
-    from opentelemetry.sdk.trace import Event, ReadableSpan
-    from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-    from opentelemetry.trace import Link, SpanKind, Status, StatusCode
-
-    about, end, parent = span.about, nanos(span.end), Context(span.own.trace, span.parent)
-    return ReadableSpan(
-        about.name,
-        context=_context(span.own, span.state),
-        parent=_context(parent, span.state) if span.parent else None,
-        resource=Resource({"service.name": "mcp-studio", "service.version": __version__}),
-        attributes=span.attributes,
-        events=[Event(FINDING, finding_attributes(one), end) for one in span.findings],
-        links=[Link(_context(span.link))] if span.link is not None else (),
-        kind=SpanKind.CLIENT if about.client else SpanKind.SERVER,
-        status=Status(StatusCode.ERROR, about.why or None) if about.failed else Status(),
-        start_time=nanos(span.begin),
-        end_time=end,
-        instrumentation_scope=InstrumentationScope("mcp-studio", __version__),
-    )
-
-
-def _context(context: Context, state: str = "") -> SpanContext:
-    from opentelemetry.trace import SpanContext, TraceState
-
-    states = TraceState.from_header([state]) if state else None
-    return SpanContext(int(context.trace, 16), int(context.span, 16), is_remote=False, trace_state=states)

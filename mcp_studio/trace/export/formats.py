@@ -1,7 +1,4 @@
-"""What a recording can be exported as: a report, HTTP archives, spans, and the lines of bundles; and writing it.
-
-What HAR has no place for begins with an underscore. Each frame of an event stream stands in the answer as an event.
-"""
+"""What a recording can be exported as: a report for people, and the lines of bundles; and writing it."""
 
 from __future__ import annotations
 
@@ -10,23 +7,18 @@ import re
 import time
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
 
-from mcp_studio import __version__
 from mcp_studio.errors import LimitExceeded, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping, pretty
-from mcp_studio.limits import MB
+from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, pretty
 from mcp_studio.paths import file_stem
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.trace import message as bits
-from mcp_studio.trace.export import jsonl, spans
+from mcp_studio.trace.export import jsonl
 from mcp_studio.trace.export.item import Item, Progress, Source, Write, run
-from mcp_studio.trace.message import DIRECTIONS, KINDS, LISTEN, Columns, Recording
-from mcp_studio.trace.server_tap import HttpEntry, read, redacted
+from mcp_studio.trace.message import KINDS, LISTEN, Columns, Recording
 from mcp_studio.trace.tree import tree, walk
 
 _SIGNS = re.compile(r"[!-/:-@\[-`{-~]")
@@ -229,155 +221,6 @@ def _clock(seconds: float) -> str:
         return "at no time"
 
 
-_HEAD_OUT = KINDS.index("http") | DIRECTIONS.index("out") << 4
-_HEAD_IN = KINDS.index("http") | DIRECTIONS.index("in") << 4
-_OUT = DIRECTIONS.index("out")
-_CONTENT = 16 * MB
-"""Bytes of one answer that are written: the stream of a connection may hold very many."""
-_EVENTS = "text/event-stream"
-
-
-def write_har(source: Source, items: Iterator[Item]) -> Iterator[bytes]:
-    """One HAR entry for each exchange that something chosen is of.
-
-    Raises:
-        UsageError: nothing that was chosen went over HTTP.
-    """
-    columns = source.columns
-    if not any(columns.exchange[number - columns.first] for number in source.numbers):
-        raise UsageError("None of it went over HTTP, and HAR has HTTP exchanges alone.")
-    exchanges, done = _exchanges(columns), set[int]()
-    creator = dumps({"name": "mcp-studio", "version": __version__})
-    comment = dumps(source.title or "A trace of mcp-studio")
-    yield b'{"log":{"version":"1.2","creator":%b,"comment":%b,"entries":[' % (creator, comment)
-    separator = b"\n"
-    for item in items:
-        rows = exchanges.get(item.number - columns.first)
-        if rows is not None and rows[0] not in done:
-            done.add(rows[0])
-            yield separator + dumps(_har_entry(source, rows))
-            separator = b",\n"
-    yield b"\n]}}\n"
-
-
-def _exchanges(columns: Columns) -> dict[int, list[int]]:
-    """For each row of an exchange all rows of it, the head of its request first."""
-    found: dict[int, list[int]] = {}
-    newest: dict[tuple[int, int], list[int]] = {}
-    for row in range(len(columns)):
-        if columns.exchange[row]:
-            key = columns.server[row], columns.exchange[row]
-            if columns.kind[row] == _HEAD_OUT:
-                newest[key] = []  # each connection counts its exchanges from 1
-            if (rows := newest.get(key)) is not None:
-                rows.append(row)
-                found[row] = rows
-    return found
-
-
-def _har_entry(source: Source, rows: list[int]) -> Json:
-    """One exchange."""
-    columns, head = source.columns, rows[0]
-    sent = [row for row in rows if columns.kind[row] != _HEAD_OUT and columns.kind[row] >> 4 == _OUT]
-    came = [row for row in rows if columns.kind[row] != _HEAD_IN and columns.kind[row] >> 4 != _OUT]
-    answered = next((row for row in rows if columns.kind[row] == _HEAD_IN), None)
-    begin, last = columns.time[head], columns.time[rows[-1]]
-    waited = _ms(begin, columns.time[answered] if answered is not None else last)
-    received = _ms(columns.time[answered], last) if answered is not None else 0.0
-    request = _head(source, head)
-    response = _head(source, answered) if answered is not None else HttpEntry("", [], b"")
-    posted = b"".join(_body(source, row) for row in sent) + request.body
-    purpose = columns.targets.texts[columns.target[head]]
-    return {
-        "startedDateTime": datetime.fromtimestamp(begin, UTC).isoformat(timespec="milliseconds"),
-        "time": round(waited + received, 3),
-        "request": _request(request, posted, bool(sent or request.body)),
-        "response": _response(response, *_content(source, came, response)),
-        "cache": {},
-        "timings": {"send": 0, "wait": waited, "receive": received},
-        "_server": source.redactor.text(columns.servers.texts[columns.server[head]]),
-        "_numbers": [columns.first + row for row in rows[:1_000]],
-        **({"_purpose": source.redactor.text(purpose)} if purpose else {}),
-    }
-
-
-def _content(source: Source, rows: list[int], response: HttpEntry) -> tuple[str, int, str]:
-    """The body of an answer as text, its size, and what is to be said of it."""
-    events = _EVENTS in response.header("content-type").lower()
-    parts = [response.body] if response.body else []
-    size = kept = len(response.body)
-    for row in rows:
-        size += source.columns.size[row]
-        if kept <= _CONTENT:
-            body = _body(source, row)
-            kept += len(body)
-            parts.append(b"data: %b\n\n" % body if events else body)
-    text, note = _text((b"" if events else b"\n").join(parts))
-    return text, size, f"The first {kept:,} bytes of it." if kept > _CONTENT else note
-
-
-def _head(source: Source, row: int) -> HttpEntry:
-    text = redacted(source.reader.body(source.columns.first + row), source.redactor)
-    head = read(text.decode("utf-8", "replace").encode())
-    return head._replace(headers=[line for line in head.headers if line[0]])
-
-
-def _body(source: Source, row: int) -> bytes:
-    return source.redactor.bytes(source.reader.body(source.columns.first + row))
-
-
-def _request(head: HttpEntry, body: bytes, posted: bool) -> Json:
-    method, _, url = head.line.partition(" ")
-    text, note = _text(body)
-    known: dict[str, Json] = {
-        "method": method, "url": url, "httpVersion": "HTTP/1.1", "cookies": [], "headers": _pairs(head.headers),
-        "queryString": _pairs(_query(url)), "headersSize": -1, "bodySize": len(body),
-    }  # fmt: skip
-    if posted:
-        data: dict[str, Json] = {"mimeType": head.header("content-type") or "application/json", "text": text}
-        known["postData"] = {**data, "comment": note} if note else data
-    return known
-
-
-def _response(head: HttpEntry, text: str, size: int, note: str) -> Json:
-    status, _, words = head.line.partition(" ")
-    known = status.isdecimal() and len(status) == 3
-    content: dict[str, Json] = {"size": size, "mimeType": head.header("content-type") or "x-unknown"}
-    if text:
-        content["text"] = text
-    if note:
-        content["comment"] = note
-    made: dict[str, Json] = {
-        "status": int(status) if known else 0, "statusText": words if known else "", "httpVersion": "HTTP/1.1",
-        "cookies": [], "headers": _pairs(head.headers), "content": content, "redirectURL": head.header("location"),
-        "headersSize": -1, "bodySize": size,
-    }  # fmt: skip
-    return made if known else {**made, "_error": head.line or "There was no answer."}
-
-
-def _pairs(pairs: Iterable[tuple[str, str]]) -> Json:
-    return [{"name": name, "value": value} for name, value in pairs]
-
-
-def _query(url: str) -> list[tuple[str, str]]:
-    try:
-        return parse_qsl(urlsplit(url).query, keep_blank_values=True, max_num_fields=500)
-    except ValueError:
-        return []
-
-
-def _text(body: bytes) -> tuple[str, str]:
-    """Bytes as text, and what is to be said of that."""
-    try:
-        return body.decode(), ""
-    except UnicodeDecodeError:
-        return body.decode("utf-8", "backslashreplace"), "Bytes that are no UTF-8 are written as \\x.."
-
-
-def _ms(begin: float, end: float) -> float:
-    return round(max(0.0, end - begin) * 1000, 3)
-
-
 _BUFFER = 1 << 20
 
 
@@ -396,8 +239,6 @@ FORMATS: Mapping[str, Format] = {
     for one in (
         Format("bundle", "mcptrace", "everything, compressed: opens anywhere, and can be played", jsonl.write_bundle),
         Format("jsonl", "jsonl", "everything, one JSON object on each line", jsonl.write),
-        Format("otlp", "otlp.jsonl", "requests as OpenTelemetry spans, as a collector takes them", spans.write),
-        Format("har", "har", "HTTP exchanges, for what reads HTTP archives", write_har),
         Format("markdown", "md", "a report for people: numbers, failures, each request shortly", write_report),
     )
 }

@@ -1,5 +1,4 @@
-"""The requests of a recording as OTLP spans (JSON encoding: ids in hexadecimal, 64-bit numbers as texts, enums as
-numbers).
+"""The requests of a recording as OpenTelemetry's spans.
 
 A request that carried a `traceparent` has the ids of that; all others get some that are the same in every export of
 the same recording, so that a collector takes nothing twice.
@@ -11,34 +10,31 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from mcp_studio import __version__
 from mcp_studio.errors import LimitExceeded, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping
+from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
 from mcp_studio.protocol import versions
 from mcp_studio.protocol.versions import Context
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.export.item import Extra, Item, Source
-from mcp_studio.trace.lint.rules import Finding
 from mcp_studio.trace.message import KINDS, LISTEN
 from mcp_studio.trace.server_tap import read, redacted
 from mcp_studio.trace.tree import answer_to, asked_for, parent_of, signs_in
 
-Value = str | int | bool
-Attributes = dict[str, Value]
-FINDING = "mcp_studio.finding"
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import Event, ReadableSpan
+    from opentelemetry.trace import SpanContext
+
+Attributes = dict[str, str | int | bool]
+_FINDING = "mcp_studio.finding"
 """The event of a span that says what the lint found."""
-BATCH = 500
-"""Spans of one line."""
-_LINE = 2 << 20
-"""Bytes from which on a line ends."""
 _LARGE = 1 << 20
 """Bytes of an answer up to which it is parsed for its error."""
 _WORDS = 1_000
 _PLACES = 10_000
-_CLIENT, _SERVER, _ERROR = 3, 2, 2
 _REQUEST, _HTTP = KINDS.index("request"), KINDS.index("http")
 _SESSION = re.compile(r"(?im)^mcp-session-id: (.+)$")
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
@@ -52,8 +48,10 @@ _TARGETS = {
 """Method -> the attribute that its target is."""
 
 
-def spans_of(source: Source, items: Iterator[Item]) -> Iterator[Span]:
+def spans_of(source: Source, items: Iterator[Item]) -> Iterator[ReadableSpan]:
     """Requests as spans, also those of signing in; lines of standard error and the like have no place in it.
+
+    Needs the extra `otlp`.
 
     Raises:
         UsageError: none of what was chosen is a request or an answer.
@@ -61,32 +59,9 @@ def spans_of(source: Source, items: Iterator[Item]) -> Iterator[Span]:
     columns = source.columns
     rows = (number - columns.first for number in source.numbers)
     if not any(columns.outcome[row] or columns.kind[row] & 15 == _REQUEST or signs_in(columns, row) for row in rows):
-        raise UsageError("None of it is a request or an answer, and OTLP has spans alone.")
+        raise UsageError("None of it is a request or an answer, and a collector takes spans alone.")
     spans = _Spans(source)
     return (span for item in items if (span := spans.of(item)) is not None)
-
-
-def write(source: Source, items: Iterator[Item]) -> Iterator[bytes]:
-    """Lines of some hundred spans each."""
-    waiting: list[bytes] = []
-    size = 0
-    for span in spans_of(source, items):
-        waiting.append(dumps(_json(span)))
-        size += len(waiting[-1])
-        if len(waiting) >= BATCH or size > _LINE:
-            yield _message(waiting)
-            waiting, size = [], 0
-    if waiting:
-        yield _message(waiting)
-
-
-def _message(spans: list[bytes]) -> bytes:
-    """An `ExportTraceServiceRequest` with these spans, which are JSON already."""
-    about = {"service.name": "mcp-studio", "service.version": __version__}
-    resource, scope = {"attributes": _pairs(about)}, {"name": "mcp-studio", "version": __version__}
-    return b'{"resourceSpans":[{"resource":%b,"scopeSpans":[{"scope":%b,"spans":[%b]}]}]}\n' % (
-        dumps(resource), dumps(scope), b",".join(spans)
-    )  # fmt: skip
 
 
 # ---------------------------------------------------------------------- what a span says
@@ -206,63 +181,38 @@ def _parsed(frame: bytes) -> dict[str, Json]:
 # ---------------------------------------------------------------------- spans of entries
 
 
-class Span(NamedTuple):
-    """A span with its place among all others."""
+def _events(item: Item, end: int) -> list[Event]:
+    from opentelemetry.sdk.trace import Event
 
-    about: Description
-    begin: float
-    """Seconds since the epoch."""
-    end: float
-    attributes: Attributes
-    own: Context
-    parent: str = ""
-    """The id of the span above it, of the same trace."""
-    link: Context | None = None
-    """A span of another trace that it belongs to."""
-    findings: tuple[Finding, ...] = ()
-    state: str = ""
-    """The `tracestate` that the request carried."""
-
-
-def finding_attributes(finding: Finding) -> Attributes:
-    """What an event of a span says of what the lint found."""
-    return {
-        "mcp_studio.finding.severity": finding.severity,
-        "mcp_studio.finding.rule": finding.rule,
-        "mcp_studio.finding.message": finding.text,
-    }
+    return [
+        Event(
+            _FINDING,
+            {
+                "mcp_studio.finding.severity": one.severity,
+                "mcp_studio.finding.rule": one.rule,
+                "mcp_studio.finding.message": one.text,
+            },
+            end,
+        )
+        for one in item.extra.findings
+    ]
 
 
-def nanos(time: float) -> int:
+def _nanos(time: float) -> int:
     """A moment as OpenTelemetry has it."""
     return max(0, round(time * 1_000_000)) * 1_000
 
 
-def _json(span: Span) -> dict[str, Json]:
-    about, end = span.about, str(nanos(span.end))
-    found: dict[str, Json] = {
-        "traceId": span.own.trace, "spanId": span.own.span, "name": about.name,
-        "kind": _CLIENT if about.client else _SERVER, "startTimeUnixNano": str(nanos(span.begin)),
-        "endTimeUnixNano": end, "attributes": _pairs(span.attributes),
-    }  # fmt: skip
-    if span.parent:
-        found["parentSpanId"] = span.parent
-    if span.link is not None:
-        found["links"] = [{"traceId": span.link.trace, "spanId": span.link.span}]
-    if span.state:
-        found["traceState"] = span.state
-    if span.findings:
-        found["events"] = [
-            {"timeUnixNano": end, "name": FINDING, "attributes": _pairs(finding_attributes(one))}
-            for one in span.findings
-        ]
-    if about.failed:
-        found["status"] = {"code": _ERROR, **({"message": about.why} if about.why else {})}
-    return found
+def _context(context: Context, state: str = "") -> SpanContext:
+    from opentelemetry.trace import SpanContext, TraceState
+
+    states = TraceState.from_header([state]) if state else None
+    return SpanContext(int(context.trace, 16), int(context.span, 16), is_remote=False, trace_state=states)
 
 
 _Place = tuple[Context, str, Context | None]
-"""Where a span stands among all others: `own`, `parent` and `link` of `Span`."""
+"""Where a span stands among all others: its own ids, the id of the span above it in the same trace, and a span of
+another trace that it belongs to."""
 
 
 class _Spans:
@@ -277,7 +227,7 @@ class _Spans:
         self._begun: dict[int, Extra] = {}
         """Findings and comments on requests whose answers are still to come."""
 
-    def of(self, item: Item) -> Span | None:
+    def of(self, item: Item) -> ReadableSpan | None:
         """The span whose last chosen end an entry is: an answer, or a request whose answer was not chosen."""
         columns = self._columns
         row = item.number - columns.first
@@ -295,7 +245,7 @@ class _Spans:
         comment = "\n".join(filter(None, (begun.comment, item.extra.comment)))
         return self._request(item.link, item._replace(extra=Extra(begun.findings + item.extra.findings, comment)))
 
-    def _request(self, number: int, item: Item) -> Span:
+    def _request(self, number: int, item: Item) -> ReadableSpan:
         columns, source = self._columns, self._source
         row, link = number - columns.first, columns.link[number - columns.first]
         request, response = self._body(number), b""
@@ -304,11 +254,10 @@ class _Spans:
         ours = columns.direction_of(row) == "out"
         exchange = Exchange(item.method, item.target, ours, columns.outcome_of(row), request, response)
         about = describe(exchange, mapping(source.servers.get(item.server)), self._session(row))
-        span = self._span(about, item, number, link if response else 0)
         state = versions.of_frame(request).get("tracestate") or ""
-        return span._replace(findings=item.extra.findings, state=state)
+        return self._span(about, item, number, link if response else 0, state)
 
-    def _sign_in(self, item: Item) -> Span | None:
+    def _sign_in(self, item: Item) -> ReadableSpan | None:
         """An exchange of signing in, which is a trace of its own: it goes to another server."""
         columns, reader, redactor = self._columns, self._source.reader, self._source.redactor
         number = item.number if item.direction == "out" else asked_for(columns, item.number - columns.first)
@@ -319,11 +268,16 @@ class _Spans:
         about = _describe_sign_in(item.target, read(asked).line, read(came).line)
         return self._span(about, item, number, answer)
 
-    def _span(self, about: Description, item: Item, number: int, answer: int) -> Span:
-        columns, place = self._columns, self._place(number)
+    def _span(self, about: Description, item: Item, number: int, answer: int, state: str = "") -> ReadableSpan:
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import ReadableSpan
+        from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+        from opentelemetry.trace import Link, SpanKind, Status, StatusCode
+
+        columns, (own, parent, link) = self._columns, self._place(number)
         row = number - columns.first
         begin = columns.time[row]
-        end = max(begin, columns.time[answer - columns.first]) if answer else begin
+        end = _nanos(max(begin, columns.time[answer - columns.first]) if answer else begin)
         attributes: Attributes = {**about.attributes, "mcp_studio.server": item.server, "mcp_studio.number": number}
         if outcome := columns.outcome_of(row):
             attributes["mcp_studio.outcome"] = outcome
@@ -331,7 +285,20 @@ class _Spans:
             attributes["mcp_studio.by_hand"] = True
         if item.extra.comment:
             attributes["mcp_studio.comment"] = item.extra.comment
-        return Span(about, begin, end, attributes, *place)
+        return ReadableSpan(
+            about.name,
+            context=_context(own, state),
+            parent=_context(Context(own.trace, parent), state) if parent else None,
+            resource=Resource({"service.name": "mcp-studio", "service.version": __version__}),
+            attributes=attributes,
+            events=_events(item, end),
+            links=[Link(_context(link))] if link is not None else (),
+            kind=SpanKind.CLIENT if about.client else SpanKind.SERVER,
+            status=Status(StatusCode.ERROR, about.why or None) if about.failed else Status(),
+            start_time=_nanos(begin),
+            end_time=end,
+            instrumentation_scope=InstrumentationScope("mcp-studio", __version__),
+        )
 
     def _session(self, row: int) -> str:
         """The HTTP session that a request went in: its head stands right before it."""
@@ -362,13 +329,3 @@ class _Spans:
 
     def _hash(self, size: int, number: int) -> str:
         return blake2b(f"{self._seed} {number}".encode("utf-8", "replace"), digest_size=size).hexdigest()
-
-
-def _pairs(known: Mapping[str, Value]) -> list[Json]:
-    return [{"key": key, "value": _value(value)} for key, value in known.items()]
-
-
-def _value(value: Value) -> Json:
-    if isinstance(value, bool):
-        return {"boolValue": value}
-    return {"intValue": str(value)} if isinstance(value, int) else {"stringValue": value}

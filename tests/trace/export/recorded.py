@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+
+from opentelemetry.sdk.trace import ReadableSpan
 
 from mcp_studio.redact import Redactor
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.disk.session import Bundle
 from mcp_studio.trace.export.bundle import made_of
 from mcp_studio.trace.export.formats import export
-from mcp_studio.trace.export.item import Extra, Item
+from mcp_studio.trace.export.item import Extra, Item, Source
+from mcp_studio.trace.export.item import run as run_export
+from mcp_studio.trace.export.spans import spans_of
 from mcp_studio.trace.lint.rules import Finding
 from mcp_studio.trace.message import Recording
 from tests.support import run
@@ -62,3 +67,16 @@ def exported(
     out = io.BytesIO()
     run(export(recording, numbers, format, out, redactor or Redactor(), title="a morning"))
     return out.getvalue()
+
+
+def spans(
+    recording: Recording, numbers: list[int] | None = None, redactor: Redactor | None = None
+) -> list[ReadableSpan]:
+    """What goes to a collector."""
+    found: list[ReadableSpan] = []
+
+    def consume(source: Source, items: Iterator[Item]) -> None:
+        found.extend(spans_of(source, items))
+
+    run(run_export(recording, numbers, redactor or Redactor(), consume))
+    return found

@@ -12,7 +12,7 @@ from mcp_studio.redact import Redactor
 from mcp_studio.trace.export.formats import FORMATS
 from mcp_studio.trace.export.item import Extra, Item
 from mcp_studio.trace.lint.rules import Finding
-from tests.trace.export.recorded import exported, item, recorded
+from tests.trace.export.recorded import exported, item, recorded, spans
 
 TOLD = "hunter2/hunter2=é"
 """A secret that the redactor was told; it changes when it is escaped, quoted or encoded."""
@@ -60,6 +60,15 @@ def test_no_format_carries_a_secret(format: str) -> None:
     unpacked = whole + b"".join(decoded(whole))
     for secret in (*SECRETS, base64.b64encode(TOLD.encode()).decode(), json.dumps(TOLD)[1:-1], "hunter2"):
         assert secret.encode() not in unpacked, secret
+
+
+def test_no_span_carries_a_secret() -> None:
+    redactor = Redactor()
+    redactor.learn(TOLD)
+    text = "".join(span.to_json() for span in spans(recorded(planted()), redactor=redactor))
+    assert "redacted" in text
+    for secret in (*SECRETS, json.dumps(TOLD)[1:-1], "hunter2"):
+        assert secret not in text, secret
 
 
 def decoded(whole: bytes) -> list[bytes]:
