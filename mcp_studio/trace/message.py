@@ -251,7 +251,7 @@ class Block(NamedTuple):
 
 
 class Reader(Protocol):
-    """Reads bodies; to be used by one thread only, and closed there."""
+    """Reads bodies and findings; to be used by one thread only, and closed there."""
 
     def blocks(self, below: int) -> Iterator[Block]:
         """All bodies of entries with numbers under `below`, the newest block first."""
@@ -259,6 +259,10 @@ class Reader(Protocol):
 
     def body(self, number: int) -> bytes:
         """The body of one entry; empty where it is not kept any more."""
+        ...
+
+    def findings(self, number: int) -> tuple[Finding, ...]:
+        """What the lint says about one entry."""
         ...
 
     def close(self) -> None:

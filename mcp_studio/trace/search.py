@@ -31,11 +31,15 @@ class Slice(NamedTuple):
 def take(recording: Recording, query: Query) -> Snapshot:
     """What a query reads; on the event loop where the recording grows."""
     columns = recording.columns.snapshot()
-    comments: dict[int, str] = {}
-    if query.term is not None and query.term.comments:
-        numbers = (columns.first + row for row, flags in enumerate(columns.flags) if flags & COMMENTED)
-        comments = {number: text for number in numbers if (text := recording.comment_on(number))}
+    comments = comments_of(recording) if query.term is not None and query.term.comments else {}
     return Snapshot(columns, len(columns), comments)
+
+
+def comments_of(recording: Recording) -> dict[int, str]:
+    """The comments on all entries; on the event loop where the recording grows."""
+    columns = recording.columns
+    numbers = (number for number, flags in enumerate(columns.flags, columns.first) if flags & COMMENTED)
+    return {number: text for number in numbers if (text := recording.comment_on(number))}
 
 
 def select(recording: Recording, query: Query, above: int = 0) -> array[int]:

@@ -12,7 +12,6 @@ from itertools import accumulate
 from pathlib import Path
 
 from mcp_studio.config.model import Settings
-from mcp_studio.jsontext import Json
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.redact import Redactor
 from mcp_studio.signal import Signal
@@ -22,6 +21,7 @@ from mcp_studio.trace.disk.reader import DiskReader
 from mcp_studio.trace.disk.writer import Writer
 from mcp_studio.trace.lint.examiner import Examiner, typical
 from mcp_studio.trace.lint.ledger import Ledger
+from mcp_studio.trace.lint.rules import Finding
 from mcp_studio.trace.message import (
     UNTIMED,
     Block,
@@ -69,20 +69,20 @@ _TRIMMED = 2_000
 
 
 class LiveReader:
-    """Implements `message.Reader` over bodies in memory, and what a disk has of those before them.
+    """Implements `message.Reader` over entries in memory, and what a disk has of those before them.
 
     Args:
-        first: the number of the first body in memory.
-        bodies: they are not copied before somebody reads them.
+        first: the number of the first entry in memory.
+        entries: from that one on.
         older: reads the disk, which may have more than the trace; None where nothing is there.
     """
 
-    def __init__(self, first: int, bodies: Sequence[bytes], older: Reader | None = None) -> None:
-        self._first, self._bodies, self._older = first, bodies, older
+    def __init__(self, first: int, entries: Sequence[WireMessage], older: Reader | None = None) -> None:
+        self._first, self._entries, self._older = first, entries, older
 
     def blocks(self, below: int) -> Iterator[Block]:
         """All bodies of entries with numbers under `below`, the newest block first."""
-        stop = min(max(0, below - self._first), len(self._bodies))
+        stop = min(max(0, below - self._first), len(self._entries))
         while stop > 0:
             start = max(0, stop - _BLOCK)
             yield self._block(start, stop)
@@ -93,9 +93,16 @@ class LiveReader:
     def body(self, number: int) -> bytes:
         """The body of one entry; empty where it is not kept any more."""
         place = number - self._first
-        if 0 <= place < len(self._bodies):
-            return self._bodies[place]
+        if 0 <= place < len(self._entries):
+            return self._entries[place].body
         return b"" if self._older is None else self._older.body(number)
+
+    def findings(self, number: int) -> tuple[Finding, ...]:
+        """What the lint says about one entry."""
+        place = number - self._first
+        if 0 <= place < len(self._entries):
+            return self._entries[place].findings
+        return () if self._older is None else self._older.findings(number)
 
     def close(self) -> None:
         """No more reading."""
@@ -103,7 +110,7 @@ class LiveReader:
             self._older.close()
 
     def _block(self, start: int, stop: int) -> Block:
-        first, bodies = self._first + start, self._bodies[start:stop]
+        first, bodies = self._first + start, [entry.body for entry in self._entries[start:stop]]
         large = tuple(number for number, body in enumerate(bodies, first) if len(body) > _LARGE_HERE)
         small = [body if len(body) <= _LARGE_HERE else b"" for body in bodies]
         return Block(first, array("I", accumulate(map(len, small))), b"".join(small), large)
@@ -138,9 +145,9 @@ class Window:
         self.entries.clear()
         self.oldest, self.bytes = following, 0
 
-    def bodies(self, first: int) -> list[bytes]:
+    def since(self, first: int) -> list[WireMessage]:
         """From the entry with a number on."""
-        return [self.entries[number].body for number in range(first, self.oldest + len(self.entries))]
+        return [self.entries[number] for number in range(first, self.oldest + len(self.entries))]
 
 
 class TraceStore:
@@ -165,7 +172,7 @@ class TraceStore:
         self._writing = disk is not None
         self._timer: asyncio.TimerHandle | None = None
         self._pending = 0
-        self._maker = EntryMaker(lambda: self.columns, self._body, self._extra, self._window.entries.get)
+        self._maker = EntryMaker(lambda: self.columns, self._body, self._findings, self._window.entries.get)
         self.first_number = 1
         """The number of the oldest entry still kept."""
         self.total = 0
@@ -237,7 +244,7 @@ class TraceStore:
         if self._disk is not None:
             first = max(first, self._disk.written + 1)
             older = DiskReader(self._disk.path) if self._disk.path is not None else None
-        return LiveReader(first, self._window.bodies(first), older)
+        return LiveReader(first, self._window.since(first), older)
 
     def mark(self, number: int, on: bool) -> None:
         """Mark an entry, or no longer."""
@@ -401,9 +408,9 @@ class TraceStore:
         reader = self._opened()
         return b"" if reader is None else reader.body(number)
 
-    def _extra(self, number: int, name: str) -> Json:
+    def _findings(self, number: int) -> tuple[Finding, ...]:
         reader = self._opened()
-        return None if reader is None else reader.extra(number, name)
+        return () if reader is None else reader.findings(number)
 
     def _opened(self) -> DiskReader | None:
         if self._disk_reader is None and self._disk is not None and self._disk.path is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from opentelemetry.trace import SpanKind
 
 from mcp_studio.protocol.events import Outgoing
 from mcp_studio.redact import Redactor
@@ -14,7 +13,7 @@ from mcp_studio.trace.search import select
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.trace.tree import Node, request_of, tree, walk
 from mcp_studio.transport.base import HttpRequest, HttpResponse
-from tests.trace.export.recorded import exported, spans
+from tests.trace.export.recorded import exported
 from tests.trace.made import Made
 from tests.trace.test_server_tap import made, receive
 
@@ -110,26 +109,6 @@ def test_exchanges_of_another_server_and_answers_that_are_missing_belong_to_nobo
     made.answer(call)
     assert shape(tree(made.recording, call)) == [(0, call, "root"), (1, lone, "step")]
     assert shape(tree(made.recording, answer)) == [(0, other, "root"), (1, answer, "http")]
-
-
-def test_a_collector_gets_them_as_spans_of_a_client() -> None:
-    found = spans(signed_in())
-    named = {span.name: span for span in found}
-    assert len(found) == 3
-    token, lost = named[f"sign-in: {PURPOSE}"], named["sign-in: metadata"]
-    known = token.attributes or {}
-    assert known["http.response.status_code"] == 200 and known["url.full"] == "https://as.example/token?tenant=t"
-    assert known["server.address"] == "as.example" and known["mcp_studio.purpose"] == PURPOSE
-    assert token.kind is SpanKind.CLIENT and token.status.is_unset and not lost.status.is_ok
-    assert len(spans(signed_in(), [4])) == 1, "a request alone is one too"
-
-
-def test_no_span_has_a_secret_though_an_older_trace_may() -> None:
-    store = signed_in()
-    store[3].body = b"POST https://as.example/token?code=s3cr\nAuthorization: Bearer s3cr\n\ncode=s3cr&a=1"
-    store[0].body = b"POST https://mcp.example/\nMcp-Session-Id: s3cr"
-    text = "".join(span.to_json() for span in spans(store))
-    assert PURPOSE in text and "s3cr" not in text
 
 
 @pytest.mark.parametrize("format", ["jsonl", "bundle", "markdown"])

@@ -26,7 +26,7 @@ from mcp_studio.trace.disk.sessions import SessionInfo, delete, describe, find, 
 from mcp_studio.trace.export.bundle import open_recording
 from mcp_studio.trace.export.collector import send
 from mcp_studio.trace.export.formats import export
-from mcp_studio.trace.export.item import items
+from mcp_studio.trace.export.item import Source
 from mcp_studio.trace.export.jsonl import head_line, line_of
 from mcp_studio.trace.message import Reader, Recording
 from mcp_studio.trace.query.parser import QueryError, parse
@@ -243,7 +243,7 @@ def _follow(session: Session, query: Query, options: Options, out: Output) -> in
     """Print the newest entries, and then what comes, until the studio that writes it ends."""
     out.lines = True
     if options.flag("--jsonl"):
-        _write(head_line({}, session.path.stem, time.time(), f"mcp-studio {__version__}"), out)
+        _write(head_line({}, session.path.stem, f"mcp-studio {__version__}"), out)
     elif not out.json:
         out.data(_HEAD)
     last, running = session.total, session.info.state == "running"
@@ -261,7 +261,7 @@ def _follow(session: Session, query: Query, options: Options, out: Output) -> in
 def _print(session: Session, numbers: Sequence[int], options: Options, out: Output) -> None:
     reader = session.reader()
     if options.flag("--jsonl"):
-        for item in items(session.columns, numbers, reader.body, {}, out.redactor):
+        for item in Source(session.columns, numbers, {}, reader, out.redactor).items():
             _write(line_of(item), out)
     else:
         for number in numbers:

@@ -13,6 +13,7 @@ from typing import Any
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, loads
 from mcp_studio.trace.disk import format
+from mcp_studio.trace.lint.rules import Finding, findings_from_json
 from mcp_studio.trace.message import Block
 
 _EMPTY = Block(0, array("I"), b"")
@@ -77,6 +78,10 @@ class DiskReader:
             return loads(found[0][0]) if found and isinstance(found[0][0], str) else None
         except (JsonProblem, StudioError):
             return None
+
+    def findings(self, number: int) -> tuple[Finding, ...]:
+        """What the lint says about one entry."""
+        return findings_from_json(self.extra(number, "findings"), number)
 
     def close(self) -> None:
         """No more reading; reading once more opens it again."""

@@ -23,14 +23,14 @@ from mcp_studio.jsontext import Json
 from mcp_studio.limits import KB, MB
 from mcp_studio.record import record
 from mcp_studio.trace import message as bits
-from mcp_studio.trace.capture import Capture, findings_to_json
+from mcp_studio.trace.capture import Capture
 from mcp_studio.trace.disk.format import Batch, is_database
 from mcp_studio.trace.disk.session import Bundle, Session
 from mcp_studio.trace.disk.sessions import NAMES, find
 from mcp_studio.trace.disk.writer import SessionFile
 from mcp_studio.trace.export.item import Item
 from mcp_studio.trace.export.jsonl import BadLine, read_head, read_line
-from mcp_studio.trace.lint.rules import weight
+from mcp_studio.trace.lint.rules import findings_to_json, weight
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, Columns
 
 _BATCH = 256 * KB
@@ -60,7 +60,7 @@ class _Importer:
         columns.method.append(columns.methods.number(item.method))
         columns.target.append(columns.targets.number(item.target))
         columns.kind.append(KINDS.index(item.kind) | DIRECTIONS.index(item.direction) << 4)
-        findings, comment = item.extra
+        findings, comment = item.findings, item.comment
         flags = bits.COMMENTED * bool(comment) | weight(findings) << bits.SEVERITY
         columns.flags.append(item.flags | flags)
         columns.outcome.append(OUTCOMES.index(item.outcome) + 1 if item.outcome else 0)  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.limits import KB
 from mcp_studio.redact import Redactor
-from mcp_studio.trace.export.item import Item, Progress, Source, run
+from mcp_studio.trace.export.item import Progress, Source, run
 from mcp_studio.trace.export.spans import spans_of
 from mcp_studio.trace.message import Recording
 
@@ -61,11 +61,11 @@ async def send(
     place = address(url)
     sent = Sent(0)
 
-    def consume(source: Source, items: Iterator[Item]) -> None:
+    def consume(source: Source) -> None:
         nonlocal sent
         collector = _Collector(place, dict(headers), redactor)
         try:
-            spans = spans_of(source, items)
+            spans = spans_of(source)
             while batch := list(islice(spans, _BATCH)):
                 collector.take(batch)
         finally:

@@ -6,7 +6,7 @@ import os
 import re
 import time
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -17,8 +17,9 @@ from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.export import jsonl
-from mcp_studio.trace.export.item import Item, Progress, Source, Write, run
-from mcp_studio.trace.message import KINDS, LISTEN, Columns, Recording
+from mcp_studio.trace.export.item import Item, Progress, Source, run
+from mcp_studio.trace.message import LISTEN, Columns, Recording
+from mcp_studio.trace.statistics import Durations
 from mcp_studio.trace.tree import tree, walk
 
 _SIGNS = re.compile(r"[!-/:-@\[-`{-~]")
@@ -67,143 +68,134 @@ _LINES = 2_000
 _FAILURES = 100
 _KINDS = 200
 """Rows of the table."""
-_REQUEST = KINDS.index("request")
 _FAILED = ("tool error", "error", "lost")
 _WORDS = {"stderr": "standard error", "stray": "standard output, no protocol", "note": "note", "http": "HTTP"}
 
 
-def write_report(source: Source, items: Iterator[Item]) -> Iterator[bytes]:
+def write_report(source: Source) -> Iterator[bytes]:
     """A report; bodies that are long are cut, and of very many requests only the first are shown."""
     report = _Report(source)
-    for part in (report.overview(), report.events(items)):
-        for line in part:
-            yield f"{line}\n".encode("utf-8", "backslashreplace")
+    for line in (*report.overview(), *report.table(), *report.failures()):
+        yield f"{line}\n".encode("utf-8", "backslashreplace")
+    for line in report.events():
+        yield f"{line}\n".encode("utf-8", "backslashreplace")
 
 
 class _Report:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._columns = source.columns
-        self._requests = list(self._find_requests())
-        """The rows of the requests that were chosen, or whose answer was."""
-        self._failed = [row for row in self._requests if self._has_failed(row)]
+        self._rows = [number - source.columns.first for number in source.requests()]
+        """Of the requests."""
+        self._failed = [row for row in self._rows if self._has_failed(row)]
 
     def overview(self) -> Iterator[str]:
-        """Summary, numbers and failures."""
+        """What it is about."""
         columns, source = self._columns, self._source
         first, last = (columns.time[source.numbers[at] - columns.first] for at in (0, -1))
         yield f"# {inline(source.title) or 'A trace'}\n"
-        entries, requests, failed = len(source.numbers), len(self._requests), len(self._failed)
-        yield f"- {entries:,} entries, {requests:,} requests, {failed:,} of which failed"
+        yield f"- {len(source.numbers):,} entries, {len(self._rows):,} requests, {len(self._failed):,} of which failed"
         yield f"- from {_clock(first)} to {_clock(last)} UTC, {last - first:,.1f} s"
         for name, known in source.servers.items():
             yield f"- server {code(name)}{_about(mapping(known))}"
         yield ""
-        if self._requests:
-            yield from self._table()
-        if self._failed:
-            yield "## Failures\n"
-            for row in self._failed[:_FAILURES]:
-                yield f"- {self._name(row)}: {columns.outcome_of(row)} (entry {columns.first + row:,})"
-            if failed > _FAILURES:
-                yield f"- {failed - _FAILURES:,} more"
-            yield ""
-        yield "## What happened\n"
 
-    def _table(self) -> Iterator[str]:
+    def table(self) -> Iterator[str]:
+        """Numbers of each kind of request."""
         columns = self._columns
-        found: dict[tuple[int, int, int], list[int]] = {}
-        for row in self._requests:
-            found.setdefault((columns.server[row], columns.method[row], columns.target[row]), []).append(row)
+        found: dict[tuple[str, str, str], list[int]] = {}
+        for row in self._rows:
+            found.setdefault((columns.servers.texts[columns.server[row]], *self._texts(row)), []).append(row)
+        if not found:
+            return
         yield "## Numbers\n"
-        yield "| server | method | target | count | failed | median ms | p95 ms | longest ms | bytes back |"
-        yield "|---|---|---|---:|---:|---:|---:|---:|---:|"
-        for (server, method, target), rows in sorted(found.items(), key=lambda one: -len(one[1]))[:_KINDS]:
-            texts = columns.servers.texts[server], columns.methods.texts[method], columns.targets.texts[target]
-            yield f"| {' | '.join([*(self._code(text) for text in texts), *self._figures(rows)])} |"
+        yield "| server | method | target | count | failed | median ms | p95 ms | longest ms |"
+        yield "|---|---|---|---:|---:|---:|---:|---:|"
+        for texts, rows in sorted(found.items(), key=lambda one: -len(one[1]))[:_KINDS]:
+            took = Durations()
+            for row in rows:
+                if (ms := columns.ms(row)) is not None:
+                    took.add(ms)
+            times = (took.percentile(0.5), took.percentile(0.95), took.most if took.count else None)
+            figures = ("" if ms is None else f"{ms:,.1f}" for ms in times)
+            failed = sum(map(self._has_failed, rows))
+            yield f"| {' | '.join([*map(self._code, texts), f'{len(rows):,}', f'{failed:,}', *figures])} |"
         if len(found) > _KINDS:
             yield f"\n{len(found) - _KINDS:,} further rows are left out."
         yield ""
 
-    def _figures(self, rows: list[int]) -> Iterator[str]:
+    def failures(self) -> Iterator[str]:
+        """Requests that failed."""
         columns = self._columns
-        took = sorted(ms for row in rows if (ms := columns.ms(row)) is not None)
-        answers = (columns.link[row] - columns.first for row in rows if columns.link[row])
-        yield f"{len(rows):,}"
-        yield f"{sum(map(self._has_failed, rows)):,}"
-        for share in (0.5, 0.95, 1.0):
-            yield f"{took[min(len(took) - 1, int(share * len(took)))]:,.1f}" if took else ""
-        yield f"{sum(columns.size[answer] for answer in answers if 0 <= answer < len(columns)):,}"
+        if self._failed:
+            yield "## Failures\n"
+            for row in self._failed[:_FAILURES]:
+                yield f"- {self._name(row)}: {columns.outcome_of(row)} (entry {columns.first + row:,})"
+            if len(self._failed) > _FAILURES:
+                yield f"- {len(self._failed) - _FAILURES:,} more"
+            yield ""
 
-    def events(self, items: Iterator[Item]) -> Iterator[str]:
+    def events(self) -> Iterator[str]:
         """Each request with its answer, and what else there was."""
-        shown, lines, listing = set[int](), 0, False
-        for item in items:
-            number = item.number if item.kind == "request" else item.link if item.outcome else 0
-            if number >= max(1, self._columns.first):
-                if number not in shown and len(shown) < _SHOWN:
-                    shown.add(number)
-                    yield from self._exchange(number - self._columns.first, item)
+        source, shown, lines, listing = self._source, set[int](), 0, False
+        yield "## What happened\n"
+        for number in source.paced():
+            if request := source.request_of(number):
+                if request not in shown and len(shown) < _SHOWN:
+                    shown.add(request)
+                    yield from self._exchange(source.item(request))
                     listing = False
             elif lines < _LINES:
                 lines += 1
-                yield self._other(item) if listing else f"\n{self._other(item)}"
+                other = _other(source.item(number))
+                yield other if listing else f"\n{other}"
                 listing = True
-        if (left := len(self._requests) - len(shown)) > 0:
+        if (left := len(self._rows) - len(shown)) > 0:
             yield f"\nRequests that are not shown one by one: {left:,}."
         if lines >= _LINES:
             yield f"\nOf the other entries only the first {_LINES:,} are shown."
 
-    def _exchange(self, row: int, item: Item) -> Iterator[str]:
-        columns, number = self._columns, self._columns.first + row
-        ms, under = columns.ms(row), columns.parents.get(number) or columns.follows.get(number)
-        way = "" if columns.direction_of(row) == "out" else "the server asks: "
-        yield f"\n### {number:,}. {way}{self._name(row)}\n"
-        took = "" if ms is None else f", {ms:,.1f} ms"
+    def _exchange(self, request: Item) -> Iterator[str]:
+        answer = self._source.answer_to(request.number)
+        way = "" if request.direction == "out" else "the server asks: "
+        yield f"\n### {request.number:,}. {way}{self._name(request.number - self._columns.first)}\n"
+        took = "" if request.ms is None else f", {request.ms:,.1f} ms"
+        under = request.under or request.follows
         below = f", under entry {under:,}" if under else ""
-        yield f"{_clock(columns.time[row])}, {columns.outcome_of(row) or 'no request'}{took}{below}\n"
-        if item.extra.comment:
-            yield f"> {inline(item.extra.comment, 2_000)}\n"
-        for finding in item.extra.findings[:20]:
-            yield f"- {finding.severity} {code(finding.rule)}: {inline(finding.text, 500)}"
-        for entry in (number, columns.link[row]):
-            if entry and 0 <= entry - columns.first < len(columns):
-                body = item.body
-                if entry != item.number:
-                    body = self._source.redactor.bytes(self._source.reader.body(entry))
-                yield f"\n{block(body) if body else 'Its body is empty.'}"
-
-    def _other(self, item: Item) -> str:
-        what = _WORDS.get(item.kind, item.kind)
-        if item.target:  # what a request of signing in is for
-            what += f" ({inline(item.target)})"
-        text = item.body.split(b"\n", 1)[0][:400].decode("utf-8", "backslashreplace")
-        comment = f" · {inline(item.extra.comment)}" if item.extra.comment else ""
-        return f"- {_clock(item.time)} {code(item.server, 60)} {what}: {code(text)}{comment}"
-
-    def _find_requests(self) -> Iterator[int]:
-        columns = self._columns
-        for number in self._source.numbers:
-            row = number - columns.first
-            link = columns.link[row]
-            if columns.kind[row] & 15 == _REQUEST:
-                yield row
-            elif columns.outcome[row] and link >= columns.first and not self._source.chosen(link):
-                yield link - columns.first
+        yield f"{_clock(request.time)}, {request.outcome or 'no request'}{took}{below}\n"
+        for item in (request, self._source.item(answer)) if answer else (request,):
+            if item.comment:
+                yield f"> {inline(item.comment, 2_000)}\n"
+            for finding in item.findings[:20]:
+                yield f"- {finding.severity} {code(finding.rule)}: {inline(finding.text, 500)}"
+            yield f"\n{block(item.body) if item.body else 'Its body is empty.'}"
 
     def _has_failed(self, row: int) -> bool:
+        outcome = self._columns.outcome_of(row)
+        return outcome in _FAILED and not (outcome == "lost" and self._texts(row)[0] == LISTEN)
+
+    def _texts(self, row: int) -> tuple[str, str]:
+        """Method and target."""
         columns = self._columns
-        outcome, lasting = columns.outcome_of(row), columns.methods.texts[columns.method[row]] == LISTEN
-        return outcome in _FAILED and not (lasting and outcome == "lost")
+        return columns.methods.texts[columns.method[row]], columns.targets.texts[columns.target[row]]
 
     def _name(self, row: int) -> str:
         columns = self._columns
-        texts = columns.methods.texts[columns.method[row]], columns.targets.texts[columns.target[row]]
-        name = " ".join(self._code(text) for text in texts if text) or "a request"
+        name = " ".join(self._code(text) for text in self._texts(row) if text) or "a request"
         return f"{name} on {self._code(columns.servers.texts[columns.server[row]])}"
 
     def _code(self, text: str) -> str:
-        return code(self._source.redactor.text(text), 80)
+        return code(self._source.clean(text), 80)
+
+
+def _other(item: Item) -> str:
+    """An entry that is no request and no answer, as a line."""
+    what = _WORDS.get(item.kind, item.kind)
+    if item.target:  # what a request of signing in is for
+        what += f" ({inline(item.target)})"
+    text = item.body.split(b"\n", 1)[0][:400].decode("utf-8", "backslashreplace")
+    comment = f" · {inline(item.comment)}" if item.comment else ""
+    return f"- {_clock(item.time)} {code(item.server, 60)} {what}: {code(text)}{comment}"
 
 
 def _about(known: dict[str, Json]) -> str:
@@ -231,7 +223,7 @@ class Format(NamedTuple):
     ending: str
     """Of file names."""
     words: str
-    write: Write
+    write: Callable[[Source], Iterator[bytes]]
 
 
 FORMATS: Mapping[str, Format] = {
@@ -276,11 +268,11 @@ async def export(
         raise UsageError(f"There is no format {format!r} to export as.", hint=f"There are {', '.join(FORMATS)}.")
     write = FORMATS[format].write
 
-    def consume(source: Source, chosen: Iterator[Item]) -> None:
+    def consume(source: Source) -> None:
         if isinstance(target, Path):
-            _to_file(write(source, chosen), target, overwrite)
+            _to_file(write(source), target, overwrite)
         else:
-            _to_stream(write(source, chosen), target)
+            _to_stream(write(source), target)
 
     try:
         count = await run(recording, numbers, redactor, consume, title=title, told=told)

@@ -1,4 +1,4 @@
-"""The requests of a recording as OpenTelemetry's spans.
+"""The requests of a recording as OpenTelemetry's spans, in the words of its conventions for MCP.
 
 A request that carried a `traceparent` has the ids of that; all others get some that are the same in every export of
 the same recording, so that a collector takes nothing twice.
@@ -6,11 +6,9 @@ the same recording, so that a collector takes nothing twice.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mcp_studio import __version__
@@ -18,25 +16,21 @@ from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
 from mcp_studio.protocol import versions
 from mcp_studio.protocol.versions import Context
-from mcp_studio.trace import message as bits
-from mcp_studio.trace.export.item import Extra, Item, Source
-from mcp_studio.trace.message import KINDS, LISTEN
-from mcp_studio.trace.server_tap import read, redacted
-from mcp_studio.trace.tree import answer_to, asked_for, parent_of, signs_in
+from mcp_studio.trace.export.item import Item, Source
+from mcp_studio.trace.lint.rules import Finding
+from mcp_studio.trace.message import BY_HAND, LISTEN
+from mcp_studio.trace.tree import parent_of
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import Event, ReadableSpan
-    from opentelemetry.trace import SpanContext
+    from opentelemetry.trace import SpanContext, Status
 
 Attributes = dict[str, str | int | bool]
-_FINDING = "mcp_studio.finding"
-"""The event of a span that says what the lint found."""
 _LARGE = 1 << 20
-"""Bytes of an answer up to which it is parsed for its error."""
+"""Bytes of a message up to which it is parsed for its id or error."""
 _WORDS = 1_000
-_PLACES = 10_000
-_REQUEST, _HTTP = KINDS.index("request"), KINDS.index("http")
-_SESSION = re.compile(r"(?im)^mcp-session-id: (.+)$")
+_HIGHEST = 100
+"""Requests above one that are looked at for the trace it belongs to."""
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _TARGETS = {
     "tools/call": "gen_ai.tool.name",
@@ -48,94 +42,116 @@ _TARGETS = {
 """Method -> the attribute that its target is."""
 
 
-def spans_of(source: Source, items: Iterator[Item]) -> Iterator[ReadableSpan]:
-    """Requests as spans, also those of signing in; lines of standard error and the like have no place in it.
-
-    Needs the extra `otlp`.
+def spans_of(source: Source) -> Iterator[ReadableSpan]:
+    """A span of each request that was chosen, or whose answer was. Needs the extra `otlp`.
 
     Raises:
-        UsageError: none of what was chosen is a request or an answer.
+        UsageError: there is none.
     """
-    columns = source.columns
-    rows = (number - columns.first for number in source.numbers)
-    if not any(columns.outcome[row] or columns.kind[row] & 15 == _REQUEST or signs_in(columns, row) for row in rows):
+    requests = source.requests()
+    if not requests:
         raise UsageError("None of it is a request or an answer, and a collector takes spans alone.")
-    spans = _Spans(source)
-    return (span for item in items if (span := spans.of(item)) is not None)
+    return map(_Spans(source).span, source.paced(requests))
 
 
-# ---------------------------------------------------------------------- what a span says
+class _Spans:
+    def __init__(self, source: Source) -> None:
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+
+        self._source = source
+        self._columns = columns = source.columns
+        begin = columns.time[0] if len(columns) else 0.0
+        self._seed = f"{begin!r} {columns.first} {' '.join(columns.servers.texts[:20])}"
+        self._resource = Resource({"service.name": "mcp-studio", "service.version": __version__})
+        self._scope = InstrumentationScope("mcp-studio", __version__)
+
+    def span(self, number: int) -> ReadableSpan:
+        """The span of the request with a number."""
+        from opentelemetry.sdk.trace import ReadableSpan
+        from opentelemetry.trace import Link, SpanKind
+
+        source = self._source
+        request, link = source.item(number), source.answer_to(number)
+        answer = source.item(link) if link else None
+        own, parent, other = self._place(request)
+        state = versions.of_frame(request.body).get("tracestate") or ""
+        attributes = _attributes(request, mapping(source.servers.get(request.server)))
+        comment = "\n".join(filter(None, (request.comment, answer.comment if answer else "")))
+        if comment:
+            attributes["mcp_studio.comment"] = comment
+        status = _status(request, answer, attributes)
+        begin = _nanos(request.time)
+        end = max(begin, _nanos(answer.time)) if answer else begin
+        return ReadableSpan(
+            _name(request),
+            context=_context(own, state),
+            parent=_context(Context(own.trace, parent), state) if parent else None,
+            resource=self._resource,
+            attributes=attributes,
+            events=[_event(one, end) for one in request.findings + (answer.findings if answer else ())],
+            links=[Link(_context(other))] if other else (),
+            kind=SpanKind.CLIENT if request.direction == "out" else SpanKind.SERVER,
+            status=status,
+            start_time=begin,
+            end_time=end,
+            instrumentation_scope=self._scope,
+        )
+
+    def _place(self, request: Item) -> tuple[Context, str, Context | None]:
+        """The ids of a request, the id of the span above it in the same trace, and a span of another trace it is of."""
+        own, above = self._context_of(request.number), parent_of(self._columns, request.number)
+        parent = self._context_of(above) if above >= self._columns.first else None
+        named = self._named(request.number)
+        if named is not None and own != named:  # the server, or a person, says under which span it is
+            if parent is None or parent.trace == named.trace:
+                return Context(named.trace, own.span), named.span, None
+            return Context(parent.trace, own.span), parent.span, named
+        same = parent is not None and parent.trace == own.trace
+        return own, parent.span if parent and same else "", None if same else parent
+
+    def _context_of(self, number: int) -> Context:
+        """The ids that a request carried, or its own in the trace of what it came under."""
+        columns, root = self._columns, number
+        for _ in range(_HIGHEST):
+            row, named = root - columns.first, self._named(root)
+            ours = columns.direction_of(row) == "out" and not columns.flags[row] & BY_HAND
+            if named is not None and ours:
+                return named if root == number else Context(named.trace, self._hash(8, number))
+            above = parent_of(columns, root)
+            if above < columns.first:
+                break
+            root = above
+        return Context(self._hash(16, root), self._hash(8, number))
+
+    def _named(self, number: int) -> Context | None:
+        return versions.read(versions.of_frame(self._source.body(number)).get("traceparent"))
+
+    def _hash(self, size: int, number: int) -> str:
+        return blake2b(f"{self._seed} {number}".encode("utf-8", "replace"), digest_size=size).hexdigest()
 
 
-class Exchange(NamedTuple):
-    """A request and what became of it."""
-
-    method: str
-    target: str
-    ours: bool
-    """We asked."""
-    outcome: str
-    """See `message.OUTCOMES`."""
-    request: bytes
-    response: bytes = b""
-
-
-class Description(NamedTuple):
-    """A span as OpenTelemetry has it."""
-
-    name: str
-    client: bool
-    """`CLIENT`, else `SERVER`: the server asked us."""
-    attributes: Attributes
-    failed: bool = False
-    why: str = ""
-    """What the error says; for a failed span only, and there it may be empty."""
-
-
-def name_of(method: str, target: str) -> str:
+def _name(request: Item) -> str:
     """`{mcp.method.name} {target}` where the target is one of few: a tool or prompt, but no URI."""
-    return f"{method} {target}" if target and method in ("tools/call", "prompts/get") else method or "request"
+    named = request.target and request.method in ("tools/call", "prompts/get")
+    return f"{request.method} {request.target}" if named else request.method or "request"
 
 
-def describe(exchange: Exchange, server: Mapping[str, Json], session: str = "") -> Description:
-    """A request in the words of OpenTelemetry's conventions for MCP.
-
-    Args:
-        server: what is known of it: `transport`, `version`, `url`, see `item.servers_in`.
-        session: its id of the HTTP session.
-    """
-    found: Attributes = {"mcp.method.name": exchange.method}
-    identity = _parsed(exchange.request).get("id")
+def _attributes(request: Item, server: Mapping[str, Json]) -> Attributes:
+    found: Attributes = {"mcp.method.name": request.method, "mcp_studio.server": request.server}
+    found["mcp_studio.number"] = request.number
+    identity = _parsed(request.body).get("id")
     if isinstance(identity, (int, str)) and not isinstance(identity, bool):
         found["jsonrpc.request.id"] = str(identity)[:_WORDS]
-    if exchange.method == "tools/call":
+    if request.method == "tools/call":
         found["gen_ai.operation.name"] = "execute_tool"
-    if exchange.method in _TARGETS and exchange.target:
-        found[_TARGETS[exchange.method]] = exchange.target
-    found |= _server(server)
-    if session:
-        found["mcp.session.id"] = session
-    for side, frame in (("request", exchange.request), ("response", exchange.response)):
-        context = versions.of_frame(frame)
-        found |= {f"mcp_studio.{side}.{key}": str(text)[:_WORDS] for key, text in context.items()}
-    failed, why = _failure(exchange, found)
-    return Description(name_of(exchange.method, exchange.target), exchange.ours, found, failed, why)
-
-
-def _failure(exchange: Exchange, found: Attributes) -> tuple[bool, str]:
-    """Whether it failed, and why; puts what kind of failure it is among the attributes."""
-    outcome = exchange.outcome
-    if outcome in ("ok", "open", "") or (exchange.method == LISTEN and outcome != "error"):
-        return False, ""
-    if outcome != "error":
-        found["error.type"] = outcome.replace(" ", "_")
-        return True, "The connection ended before the answer came." if outcome == "lost" else ""
-    error = mapping(_parsed(exchange.response).get("error"))
-    code, message = error.get("code"), error.get("message")
-    found["error.type"] = "_OTHER"
-    if isinstance(code, int) and not isinstance(code, bool):
-        found["error.type"] = found["rpc.response.status_code"] = str(code)[:_WORDS]
-    return True, message[:_WORDS] if isinstance(message, str) else ""
+    if request.method in _TARGETS and request.target:
+        found[_TARGETS[request.method]] = request.target
+    if request.outcome:
+        found["mcp_studio.outcome"] = request.outcome
+    if request.flags & BY_HAND:
+        found["mcp_studio.by_hand"] = True
+    return found | _server(server)
 
 
 def _server(server: Mapping[str, Json]) -> Attributes:
@@ -146,29 +162,32 @@ def _server(server: Mapping[str, Json]) -> Attributes:
     if transport == "stdio":
         return {**found, "network.transport": "pipe"}
     protocol = "websocket" if transport == "websocket" else "http"
-    return {**found, "network.transport": "tcp", "network.protocol.name": protocol, **_host(url)}
-
-
-def _host(url: Json) -> Attributes:
+    found |= {"network.transport": "tcp", "network.protocol.name": protocol}
     try:
         parts = urlsplit(url if isinstance(url, str) else "")
         port = parts.port or _PORTS.get(parts.scheme, 0)
     except ValueError:
-        return {}
-    return {"server.address": parts.hostname, "server.port": port} if parts.hostname else {}
+        return found
+    return found | {"server.address": parts.hostname, "server.port": port} if parts.hostname else found
 
 
-def _describe_sign_in(purpose: str, asked: str, came: str) -> Description:
-    """An HTTP exchange of signing in: `asked` and `came` are the first lines of its messages, `came` may be empty."""
-    method, _, url = asked.partition(" ")
-    found: Attributes = {"http.request.method": method, "url.full": url[:_WORDS], "mcp_studio.purpose": purpose}
-    found |= _host(url)
-    status = came.partition(" ")[0]
-    failed = True
-    if status.isdecimal() and len(status) == 3:
-        found["http.response.status_code"] = int(status)
-        failed = status[0] in "45"
-    return Description(f"sign-in: {purpose}", True, found, failed, came or "There was no answer.")
+def _status(request: Item, answer: Item | None, attributes: Attributes) -> Status:
+    """Whether it failed, and why; puts what kind of failure it is among the attributes."""
+    from opentelemetry.trace import Status, StatusCode
+
+    outcome = request.outcome
+    if outcome in ("ok", "open", "") or (request.method == LISTEN and outcome != "error"):
+        return Status()
+    attributes["error.type"] = outcome.replace(" ", "_")
+    if outcome != "error":
+        why = "The connection ended before the answer came." if outcome == "lost" else None
+        return Status(StatusCode.ERROR, why)
+    error = mapping(_parsed(answer.body if answer else b"").get("error"))
+    code, message = error.get("code"), error.get("message")
+    attributes["error.type"] = "_OTHER"
+    if isinstance(code, int) and not isinstance(code, bool):
+        attributes["error.type"] = attributes["rpc.response.status_code"] = str(code)[:_WORDS]
+    return Status(StatusCode.ERROR, message[:_WORDS] if isinstance(message, str) else None)
 
 
 def _parsed(frame: bytes) -> dict[str, Json]:
@@ -178,24 +197,11 @@ def _parsed(frame: bytes) -> dict[str, Json]:
         return {}
 
 
-# ---------------------------------------------------------------------- spans of entries
-
-
-def _events(item: Item, end: int) -> list[Event]:
+def _event(finding: Finding, end: int) -> Event:
     from opentelemetry.sdk.trace import Event
 
-    return [
-        Event(
-            _FINDING,
-            {
-                "mcp_studio.finding.severity": one.severity,
-                "mcp_studio.finding.rule": one.rule,
-                "mcp_studio.finding.message": one.text,
-            },
-            end,
-        )
-        for one in item.extra.findings
-    ]
+    known = {"severity": finding.severity, "rule": finding.rule, "message": finding.text}
+    return Event("mcp_studio.finding", {f"mcp_studio.finding.{name}": text for name, text in known.items()}, end)
 
 
 def _nanos(time: float) -> int:
@@ -208,124 +214,3 @@ def _context(context: Context, state: str = "") -> SpanContext:
 
     states = TraceState.from_header([state]) if state else None
     return SpanContext(int(context.trace, 16), int(context.span, 16), is_remote=False, trace_state=states)
-
-
-_Place = tuple[Context, str, Context | None]
-"""Where a span stands among all others: its own ids, the id of the span above it in the same trace, and a span of
-another trace that it belongs to."""
-
-
-class _Spans:
-    """Makes spans of entries."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._columns = columns = source.columns
-        begin = columns.time[0] if len(columns) else 0.0
-        self._seed = f"{begin!r} {columns.first} {' '.join(columns.servers.texts[:20])}"
-        self._place = lru_cache(_PLACES)(self._find_place)
-        self._begun: dict[int, Extra] = {}
-        """Findings and comments on requests whose answers are still to come."""
-
-    def of(self, item: Item) -> ReadableSpan | None:
-        """The span whose last chosen end an entry is: an answer, or a request whose answer was not chosen."""
-        columns = self._columns
-        row = item.number - columns.first
-        if signs_in(columns, row):
-            return self._sign_in(item)
-        if columns.kind[row] & 15 == _REQUEST:
-            if not self._source.chosen(item.link):
-                return self._request(item.number, item)
-            if item.extra != Extra():
-                self._begun[item.number] = item.extra
-            return None
-        if not columns.outcome[row] or item.link < columns.first:
-            return None
-        begun = self._begun.pop(item.link, Extra())
-        comment = "\n".join(filter(None, (begun.comment, item.extra.comment)))
-        return self._request(item.link, item._replace(extra=Extra(begun.findings + item.extra.findings, comment)))
-
-    def _request(self, number: int, item: Item) -> ReadableSpan:
-        columns, source = self._columns, self._source
-        row, link = number - columns.first, columns.link[number - columns.first]
-        request, response = self._body(number), b""
-        if columns.first <= link < columns.first + len(columns):
-            response = self._body(link)
-        ours = columns.direction_of(row) == "out"
-        exchange = Exchange(item.method, item.target, ours, columns.outcome_of(row), request, response)
-        about = describe(exchange, mapping(source.servers.get(item.server)), self._session(row))
-        state = versions.of_frame(request).get("tracestate") or ""
-        return self._span(about, item, number, link if response else 0, state)
-
-    def _sign_in(self, item: Item) -> ReadableSpan | None:
-        """An exchange of signing in, which is a trace of its own: it goes to another server."""
-        columns, reader, redactor = self._columns, self._source.reader, self._source.redactor
-        number = item.number if item.direction == "out" else asked_for(columns, item.number - columns.first)
-        answer = answer_to(columns, number - columns.first) if number else 0
-        if not number or (answer != item.number and answer and self._source.chosen(answer)):
-            return None
-        asked, came = (redacted(reader.body(one), redactor) if one else b"" for one in (number, answer))
-        about = _describe_sign_in(item.target, read(asked).line, read(came).line)
-        return self._span(about, item, number, answer)
-
-    def _span(self, about: Description, item: Item, number: int, answer: int, state: str = "") -> ReadableSpan:
-        from opentelemetry.sdk.resources import Resource
-        from opentelemetry.sdk.trace import ReadableSpan
-        from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-        from opentelemetry.trace import Link, SpanKind, Status, StatusCode
-
-        columns, (own, parent, link) = self._columns, self._place(number)
-        row = number - columns.first
-        begin = columns.time[row]
-        end = _nanos(max(begin, columns.time[answer - columns.first]) if answer else begin)
-        attributes: Attributes = {**about.attributes, "mcp_studio.server": item.server, "mcp_studio.number": number}
-        if outcome := columns.outcome_of(row):
-            attributes["mcp_studio.outcome"] = outcome
-        if columns.flags[row] & bits.BY_HAND:
-            attributes["mcp_studio.by_hand"] = True
-        if item.extra.comment:
-            attributes["mcp_studio.comment"] = item.extra.comment
-        return ReadableSpan(
-            about.name,
-            context=_context(own, state),
-            parent=_context(Context(own.trace, parent), state) if parent else None,
-            resource=Resource({"service.name": "mcp-studio", "service.version": __version__}),
-            attributes=attributes,
-            events=_events(item, end),
-            links=[Link(_context(link))] if link is not None else (),
-            kind=SpanKind.CLIENT if about.client else SpanKind.SERVER,
-            status=Status(StatusCode.ERROR, about.why or None) if about.failed else Status(),
-            start_time=_nanos(begin),
-            end_time=end,
-            instrumentation_scope=InstrumentationScope("mcp-studio", __version__),
-        )
-
-    def _session(self, row: int) -> str:
-        """The HTTP session that a request went in: its head stands right before it."""
-        columns = self._columns
-        if not columns.exchange[row] or row == 0 or columns.kind[row - 1] & 15 != _HTTP:
-            return ""
-        found = _SESSION.search(self._body(columns.first + row - 1).decode("utf-8", "replace"))
-        return self._source.redactor.headers([("Mcp-Session-Id", found[1])])[0][1] if found else ""
-
-    def _body(self, number: int) -> bytes:
-        return self._source.redactor.bytes(self._source.reader.body(number))
-
-    def _find_place(self, number: int) -> _Place:
-        columns = self._columns
-        row, above = number - columns.first, parent_of(columns, number)
-        parent = self._place(above)[0] if above >= columns.first else None
-        named = versions.read(versions.of_frame(self._body(number)).get("traceparent"))
-        span = self._hash(8, number)
-        if named is None:
-            trace = parent.trace if parent else self._hash(16, number)
-            return Context(trace, span), parent.span if parent else "", None
-        same = parent is not None and parent.trace == named.trace
-        if columns.direction_of(row) == "in" or columns.flags[row] & bits.BY_HAND:
-            if parent is None or same:
-                return Context(named.trace, span), named.span, None
-            return Context(parent.trace, span), parent.span, named
-        return named, parent.span if parent and same else "", None if same else parent
-
-    def _hash(self, size: int, number: int) -> str:
-        return blake2b(f"{self._seed} {number}".encode("utf-8", "replace"), digest_size=size).hexdigest()

@@ -79,21 +79,58 @@ def test_what_the_server_asks_is_under_the_span_that_it_names() -> None:
     assert ids(asked.parent)[1] == ids(call.context)[1] and ids(asked.links[0].context)[0] == OTHER.split("-")[1]
 
 
-def test_failures_have_a_status() -> None:
-    answer = b'{"id":1,"error":{"code":-32602,"message":"no such tool"}}'
-    (span,) = spans(recorded([
-        item(1, "request", "out", b'{"id":1}', method="tools/call", link=2, outcome="error"),
-        item(2, "error", "in", answer, method="tools/call", link=1, outcome="error"),
-    ]))  # fmt: skip
-    assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, "no such tool")
-    assert (span.attributes or {})["error.type"] == "-32602"
+def called(method: str = "tools/call", target: str = "order", outcome: str = "ok", answer: bytes = b"") -> ReadableSpan:
+    """The span of one request."""
+    ends = {"method": method, "target": target, "outcome": outcome}
+    items = [item(1, "request", "out", b'{"id":2}', link=2 if answer else 0, **ends)]
+    if answer:
+        items.append(item(2, "error" if outcome == "error" else "result", "in", answer, link=1, **ends))
+    (span,) = spans(recorded(items))
+    return span
 
 
-def test_the_session_is_that_of_the_exchange() -> None:
+def test_names_have_a_target_only_where_there_are_few() -> None:
+    assert called().name == "tools/call order"
+    assert called("prompts/get", "review").name == "prompts/get review"
+    assert called("resources/read", "file:///a").name == "resources/read"
+    assert called("tools/list", "").name == "tools/list"
+
+
+def test_a_tool_call_says_what_was_called() -> None:
+    known = called().attributes or {}
+    assert known["gen_ai.operation.name"] == "execute_tool" and known["gen_ai.tool.name"] == "order"
+    assert known["jsonrpc.request.id"] == "2" and known["network.transport"] == "pipe"
+    assert (called("resources/read", "file:///a").attributes or {})["mcp.resource.uri"] == "file:///a"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "answer", "kind", "why"),
+    [
+        ("tool error", b'{"id":2,"result":{"isError":true}}', "tool_error", None),
+        ("error", b'{"id":2,"error":{"code":-32602,"message":"no such tool"}}', "-32602", "no such tool"),
+        ("error", b'{"id":2,"error":"broken"}', "_OTHER", None),
+        ("error", b"[" * 900, "_OTHER", None),
+        ("cancelled", b"", "cancelled", None),
+        ("lost", b"", "lost", "The connection ended before the answer came."),
+    ],
+)
+def test_what_failed_says_how(outcome: str, answer: bytes, kind: str, why: str | None) -> None:
+    span = called(outcome=outcome, answer=answer)
+    assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, why)
+    assert (span.attributes or {})["error.type"] == kind
+
+
+def test_a_subscription_that_ends_with_its_connection_has_not_failed() -> None:
+    span = called("subscriptions/listen", outcome="lost")
+    assert span.status.is_unset and "error.type" not in (span.attributes or {})
+
+
+def test_a_server_at_an_address_is_named() -> None:
     head = b"POST https://shop.example:8443/mcp\nMcp-Session-Id: s-77\nAccept: x"
     (span,) = spans(recorded([item(1, "http", "out", head, exchange=3), request(2, exchange=3)]))
     known = span.attributes or {}
-    assert known["mcp.session.id"] == "‹session 1›" and known["server.port"] == 8443
+    assert (known["server.address"], known["server.port"]) == ("shop.example", 8443)
+    assert known["network.protocol.name"] == "http" and "s-77" not in span.to_json()
 
 
 def test_what_has_no_spans_is_refused_in_words() -> None:

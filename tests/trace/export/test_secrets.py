@@ -10,7 +10,7 @@ import pytest
 
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.export.formats import FORMATS
-from mcp_studio.trace.export.item import Extra, Item
+from mcp_studio.trace.export.item import Item
 from mcp_studio.trace.lint.rules import Finding
 from tests.trace.export.recorded import exported, item, recorded, spans
 
@@ -40,10 +40,10 @@ def planted() -> list[Item]:
         item(1, "request", "out", b'{"id":1}', method="initialize", link=2, outcome="ok"),
         item(2, "result", "in", json.dumps(hello).encode(), **welcome),
         item(3, "http", "out", head.encode(), exchange=3, method="POST", server=f"s {TOLD}"),
-        item(4, "request", "out", json.dumps(asked).encode(), link=6, extra=Extra((), f"see {TOLD}"), **ends),
+        item(4, "request", "out", json.dumps(asked).encode(), link=6, comment=f"see {TOLD}", **ends),
         item(5, "http", "in", f"200 OK\nSet-Cookie: {NAMED}".encode(), exchange=3, server=f"s {TOLD}"),
         item(6, "error", "in", json.dumps(answer, ensure_ascii=False).encode(), link=4,
-             extra=Extra((finding,), SHAPED), **ends),
+             findings=(finding,), comment=SHAPED, **ends),
         item(7, "stderr", "in", f"TOKEN={NAMED} {TOLD} {SHAPED}".encode()),
         item(8, "stray", "in", f"\udcff {TOLD} {SHAPED}".encode("utf-8", "surrogateescape")),
         item(9, "note", "none", f"exited: api_key: {NAMED} {base64.b64encode(TOLD.encode()).decode()}".encode()),

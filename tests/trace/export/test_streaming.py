@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from mcp_studio.errors import UsageError
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.export.formats import export
-from mcp_studio.trace.export.item import Item, Source
+from mcp_studio.trace.export.item import Source
 from mcp_studio.trace.export.item import run as run_export
 from tests.support import run
 from tests.trace.export.recorded import item, morning, recorded
@@ -58,9 +57,9 @@ class Slow:
         self.thread = 0
         self.over = False
 
-    def __call__(self, source: Source, items: Iterator[Item]) -> None:
+    def __call__(self, source: Source) -> None:
         self.thread = threading.get_ident()
-        assert sum(1 for _ in items) == len(source.numbers) == 9
+        assert sum(1 for _ in source.items()) == len(source.numbers) == 9
         self.inside.set()
         assert self.go_on.wait(20)
         self.over = True
