@@ -239,15 +239,12 @@ class Columns:
 
 
 class Block(NamedTuple):
-    """The bodies of some neighbouring entries in one piece of memory."""
+    """The bodies of some neighbouring entries."""
 
     first: int
     """The number of the first of them."""
-    ends: array[int]
-    """Where each body ends in `data`; a large one, which stands elsewhere, has no bytes here."""
-    data: bytes
-    large: tuple[int, ...] = ()
-    """The numbers of those whose bodies stand elsewhere: see `Reader.body`."""
+    bodies: list[bytes]
+    """One that is large stands elsewhere, and is empty here: see `Reader.body`."""
 
 
 class Reader(Protocol):

@@ -13,7 +13,6 @@ from mcp_studio.record import record
 from mcp_studio.trace.message import (
     DIRECTIONS,
     KINDS,
-    LISTEN,
     OUTCOMES,
     Recording,
     WireMessage,
@@ -262,8 +261,7 @@ def _lost(trace: Recording, server: str, first: int, last: int) -> tuple[WireMes
     found: list[WireMessage] = []
     for row in _rows(columns.outcome, _LOST, first - columns.first, last - columns.first + 1):
         entry = trace.entry(columns.first + row) if columns.kind_of(row) == "request" else None
-        # A subscription stays open, and nobody waits for it.
-        if entry is not None and entry.server == server and entry.method != LISTEN:
+        if entry is not None and entry.server == server:
             found.append(entry)
         if len(found) == _FLIGHTS:
             break

@@ -79,7 +79,7 @@ def scan(snapshot: Snapshot, query: Query, reader: Reader, above: int = 0) -> It
     first, high, step = snapshot.columns.first, snapshot.rows, _FIRST_STEP
     bottom = max(0, above + 1 - first)
     for block in reader.blocks(first + high) if query.reads_bodies else ():
-        low, end = max(bottom, block.first - first), min(high, block.first - first + len(block.ends))
+        low, end = max(bottom, block.first - first), min(high, block.first - first + len(block.bodies))
         if end <= bottom:
             break
         if low >= end:
@@ -102,8 +102,7 @@ def scan_some(snapshot: Snapshot, query: Query, reader: Reader, numbers: Iterabl
     test = _test(query, rows)
     for number in sorted(set(numbers), reverse=True):
         if rows.columns.first <= number <= snapshot.newest:
-            body = reader.body(number) if query.reads_bodies else b""
-            rows.block = Block(number, array("I", [len(body)]), body)
+            rows.block = Block(number, [b""])
             row = number - rows.columns.first
             yield _slice(rows, range(row, row + 1), test)
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from array import array
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import accumulate
 from pathlib import Path
 
 from mcp_studio.config.model import Settings
@@ -39,8 +37,6 @@ LARGE = 1 << 20
 """Bodies with more bytes are redacted beside the event loop."""
 _BLOCK = 200
 """Entries of one block in memory."""
-_LARGE_HERE = 16 * 1024
-"""Larger bodies are not copied into a block."""
 _OVERHEAD = 200
 """Bytes that an entry costs besides its body."""
 _EVERY = 0.15
@@ -85,7 +81,7 @@ class LiveReader:
         stop = min(max(0, below - self._first), len(self._entries))
         while stop > 0:
             start = max(0, stop - _BLOCK)
-            yield self._block(start, stop)
+            yield Block(self._first + start, [entry.body for entry in self._entries[start:stop]])
             stop = start
         if self._older is not None:
             yield from self._older.blocks(min(below, self._first))
@@ -108,12 +104,6 @@ class LiveReader:
         """No more reading."""
         if self._older is not None:
             self._older.close()
-
-    def _block(self, start: int, stop: int) -> Block:
-        first, bodies = self._first + start, [entry.body for entry in self._entries[start:stop]]
-        large = tuple(number for number, body in enumerate(bodies, first) if len(body) > _LARGE_HERE)
-        small = [body if len(body) <= _LARGE_HERE else b"" for body in bodies]
-        return Block(first, array("I", accumulate(map(len, small))), b"".join(small), large)
 
 
 class Window:

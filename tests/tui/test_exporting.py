@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.trace.export.bundle import open_bundle
-from mcp_studio.trace.export.formats import exchange, marked, new_file
+from mcp_studio.trace.export.formats import exchange, marked
 from mcp_studio.trace.message import MARKED
-from mcp_studio.tui.screens.export_dialog import ExportDialog
+from mcp_studio.tui.screens.export_dialog import ExportDialog, new_file
 from tests.trace.export.recorded import morning, recorded
 from tests.trace.export.test_collector import listening
 from tests.tui.stage import Stage, on_stage, raw

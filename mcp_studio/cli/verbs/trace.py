@@ -17,10 +17,11 @@ from mcp_studio.cli.output import Output, table
 from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
+from mcp_studio.present.differences import difference_line
 from mcp_studio.present.units import plural, size
 from mcp_studio.safetext import safe
 from mcp_studio.trace import message as bits
-from mcp_studio.trace.diff import compare, shown
+from mcp_studio.trace.diff import compare
 from mcp_studio.trace.disk.session import Bundle, Session
 from mcp_studio.trace.disk.sessions import SessionInfo, delete, describe, find, sessions
 from mcp_studio.trace.export.bundle import open_recording
@@ -303,7 +304,7 @@ def _diff(recording: Recording, options: Options, out: Output) -> int:
     if len(given) != 2:
         raise UsageError("--diff takes two numbers: --diff 17,23", hint="The first column of the table has them.")
     old, new = _bodies(recording, *(_number(recording, text) for text in given))
-    lines = [out.redactor.text(shown(one, 100).line) for one in asyncio.run(compare(old, new))]
+    lines = [out.redactor.text(difference_line(one, 100)) for one in asyncio.run(compare(old, new))]
     for line in lines:
         out.data(line)
     if not lines:

@@ -12,13 +12,12 @@ from typing import IO, NamedTuple
 
 from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, pretty
-from mcp_studio.paths import file_stem
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.export import jsonl
 from mcp_studio.trace.export.item import Item, Progress, Source, run
-from mcp_studio.trace.message import LISTEN, Columns, Recording
+from mcp_studio.trace.message import Columns, Recording
 from mcp_studio.trace.statistics import Durations
 from mcp_studio.trace.tree import tree, walk
 
@@ -171,8 +170,7 @@ class _Report:
             yield f"\n{block(item.body) if item.body else 'Its body is empty.'}"
 
     def _has_failed(self, row: int) -> bool:
-        outcome = self._columns.outcome_of(row)
-        return outcome in _FAILED and not (outcome == "lost" and self._texts(row)[0] == LISTEN)
+        return self._columns.outcome_of(row) in _FAILED
 
     def _texts(self, row: int) -> tuple[str, str]:
         """Method and target."""
@@ -303,9 +301,6 @@ def _to_file(parts: Iterator[bytes], target: Path, overwrite: bool) -> None:
         draft.unlink(missing_ok=True)
 
 
-_TRIES = 1_000
-
-
 def exchange(recording: Recording, number: int) -> array[int]:
     """All that belongs to what an entry belongs to: requests and their answers, HTTP heads, notes."""
     columns = recording.columns
@@ -319,12 +314,3 @@ def exchange(recording: Recording, number: int) -> array[int]:
 def marked(columns: Columns) -> array[int]:
     """The entries that a person has marked."""
     return array("I", (number for number, flags in enumerate(columns.flags, columns.first) if flags & bits.MARKED))
-
-
-def new_file(folder: str, what: str, ending: str) -> Path:
-    """A file that is not there yet: `trace-20260728-120107-marked.jsonl`; letters, digits and dashes alone are ours."""
-    within = Path(folder.strip() or ".").expanduser()
-    plain = file_stem(what, "")
-    stem = f"trace-{time.strftime('%Y%m%d-%H%M%S')}{f'-{plain}' if plain else ''}"
-    names = (f"{stem}{'' if number == 1 else f'-{number}'}.{ending}" for number in range(1, _TRIES))
-    return next((path for name in names if not (path := within / name).exists()), within / f"{stem}.{ending}")

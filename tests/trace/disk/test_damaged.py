@@ -47,9 +47,8 @@ def look(path: Path) -> Session:
             assert (entry.number, entry.span, entry.body, entry.id, entry.findings) and entry.time >= 0
             session.comment_on(entry.number)
         for block in reader.blocks(session.total + 1):
-            assert block.ends[-1] == len(block.data)
-            for number in block.large[:5]:
-                reader.body(number)
+            for number, body in enumerate(block.bodies[:5], block.first):
+                assert reader.body(number) or not body
         session.refresh()
     return session
 

@@ -104,8 +104,7 @@ def test_bodies_are_found_in_all_blocks() -> None:
     assert reader.body(0) == reader.body(2_000) == b""
     below: list[bytes] = []
     for block in reader.blocks(1_500):
-        starts = [0, *block.ends[:-1]]
-        below = [block.data[start:end] for start, end in zip(starts, block.ends, strict=True)] + below
+        below = block.bodies + below
     assert below == bodies[:1_499]
     assert run(opened.body(opened[1_400])) == bodies[1_400]
 
