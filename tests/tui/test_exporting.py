@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.trace.export.bundle import open_bundle
+from mcp_studio.trace.export.bundle import open_file
 from mcp_studio.trace.export.formats import exchange, marked
 from mcp_studio.trace.message import MARKED
 from mcp_studio.tui.screens.export_dialog import ExportDialog, new_file
@@ -48,7 +48,7 @@ async def test_what_is_chosen_is_written_and_opens_again(tmp_path: Path, monkeyp
         (name,) = files(tmp_path)
         assert name.startswith("trace-") and name.endswith("-exchange.mcptrace")
         assert "Wrote 2 messages" in stage.toasts[-1]
-        bundle = open_bundle(tmp_path / name)
+        bundle = open_file(tmp_path / name)
         assert len(bundle) == 2 and bundle[0].method == bundle[1].method != ""
         await stage.press("m", "ctrl+e")
         await stage.shows("marked")
