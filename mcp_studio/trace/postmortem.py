@@ -151,7 +151,6 @@ def examine(
     ready: bool = True,
     message: str = "",
     time: float = 0.0,
-    reach: int = _SCANNED,
 ) -> Mortem:
     """Gather what the trace has of a connection.
 
@@ -159,11 +158,10 @@ def examine(
         first: the number of the connection's first entry.
         last: the number of its last one; 0 is the newest that there is.
         time: when it ended; 0 takes the time of its last entry.
-        reach: entries that are looked at, at most.
     """
     last = min(last or trace.total, trace.total)
     columns = trace.columns
-    numbers = list(_back(trace, server, max(first, trace.first_number, last - reach), last))
+    numbers = list(_back(trace, server, max(first, trace.first_number, last - _SCANNED), last))
     ended = time or (columns.time[numbers[0] - columns.first] if numbers else 0.0)
     stderr, stray, frames = list[int](), list[int](), list[int]()
     for number in numbers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from mcp_studio.trace import message as bits
 from mcp_studio.trace.capture import Capture, EntryMaker
 from mcp_studio.trace.disk.reader import DiskReader
 from mcp_studio.trace.disk.writer import Writer
-from mcp_studio.trace.lint.examiner import Examiner, typical
+from mcp_studio.trace.lint.examiner import examine, typical
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.lint.rules import Finding
 from mcp_studio.trace.message import (
@@ -176,24 +176,17 @@ class TraceStore:
         """The server on which the lint has found its first error or warning, or that has printed a stray line."""
         self.troubled: Signal[str] = Signal()
         """Emitted once, with a sentence, when nothing is kept on disk any more."""
-        self.examiner = Examiner(self.ledger, self.judged)
-        """Checks messages more closely when somebody looks at them."""
 
     # ------------------------------------------------------------------ reading
 
     def __len__(self) -> int:
         return self.total - self.first_number + 1
 
-    def __getitem__(self, index: int) -> WireMessage:
+    def __getitem__(self, index: int, /) -> WireMessage:
         entry = self.entry(self.first_number + index) if index >= 0 else None
         if entry is None:
             raise IndexError(index)
         return entry
-
-    def __iter__(self) -> Iterator[WireMessage]:
-        for number in range(self.first_number, self.total + 1):
-            if (entry := self.entry(number)) is not None:
-                yield entry
 
     @property
     def dropped(self) -> int:
@@ -326,7 +319,12 @@ class TraceStore:
     async def examine(self, server: str) -> None:
         """Check the newest messages of a server more closely, some of each kind; see `ledger` for what is found."""
         newest_first = (self[index] for index in range(len(self) - 1, -1, -1))
-        await self.examiner.look(typical(newest_first, server))
+        await self.look(typical(newest_first, server))
+
+    async def look(self, entries: Iterable[WireMessage]) -> None:
+        """Check these messages more closely; what is found is on them afterwards."""
+        for entry in await examine(entries, self.ledger):
+            self.judged(entry)
 
     def clear(self) -> None:
         """Forget all entries; numbers go on. What is on disk stays there."""

@@ -177,7 +177,7 @@ async def test_findings_of_old_entries_are_kept_and_added_to(tmp_path: Path) -> 
     await written(store, writer)
     old = store.entry(1)
     assert said and old is not None and old.findings == said
-    await store.examiner.look([old])
+    await store.look([old])
     assert store.columns.flags[0] >> bits.SEVERITY & 3 == 3
     await store.close(5)
     past = Session(writer.path or tmp_path)

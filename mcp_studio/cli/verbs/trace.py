@@ -406,10 +406,10 @@ def _export(recording: Recording, numbers: Sequence[int] | None, options: Option
     screen = BytesIO() if sys.stdout.isatty() else None
     target = Path(file) if file else screen or sys.stdout.buffer
     title = _name(recording)
-    written = asyncio.run(export(recording, numbers, format, target, out.redactor, title=title))
+    count = asyncio.run(export(recording, numbers, format, target, out.redactor, title=title))
     if file:
-        out.note(f"{written.entries:,} entries are in {file}")
-        return out.done({"entries": written.entries, "file": file, "format": format})
+        out.note(f"{count:,} entries are in {file}")
+        return out.done({"entries": count, "file": file, "format": format})
     if screen is not None:
         _write(screen.getvalue(), out)
     return 0

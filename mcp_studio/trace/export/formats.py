@@ -235,14 +235,6 @@ FORMATS: Mapping[str, Format] = {
 """By their names."""
 
 
-class Written(NamedTuple):
-    """What came of an export."""
-
-    entries: int
-    path: Path | None = None
-    """Where it stands; None where it went to a stream."""
-
-
 async def export(
     recording: Recording,
     numbers: Iterable[int] | None,
@@ -251,10 +243,10 @@ async def export(
     redactor: Redactor,
     *,
     title: str = "",
-    overwrite: bool = False,
     told: Progress | None = None,
-) -> Written:
-    """Write the entries with these numbers, or all, to a file or stream; those that are gone are left out.
+) -> int:
+    """Write the entries with these numbers, or all, to a new file or a stream, and say how many there were; those that
+    are gone are left out.
 
     A file appears when it is complete. Cancelling the caller leaves nothing behind. Everything goes through the
     redactor once more.
@@ -268,17 +260,16 @@ async def export(
 
     def consume(source: Source) -> None:
         if isinstance(target, Path):
-            _to_file(write(source), target, overwrite)
+            _to_file(write(source), target)
         else:
             _to_stream(write(source), target)
 
     try:
-        count = await run(recording, numbers, redactor, consume, title=title, told=told)
+        return await run(recording, numbers, redactor, consume, title=title, told=told)
     except FileExistsError:
         raise UsageError(f"{target} is there already.", hint="Name another file; nothing is overwritten.") from None
     except OSError as problem:
         raise UsageError(f"{target} cannot be written: {problem.strerror or problem}.") from None
-    return Written(count, target if isinstance(target, Path) else None)
 
 
 def _to_stream(parts: Iterator[bytes], out: IO[bytes]) -> None:
@@ -287,8 +278,8 @@ def _to_stream(parts: Iterator[bytes], out: IO[bytes]) -> None:
     out.flush()
 
 
-def _to_file(parts: Iterator[bytes], target: Path, overwrite: bool) -> None:
-    if not overwrite and target.exists():
+def _to_file(parts: Iterator[bytes], target: Path) -> None:
+    if target.exists():
         raise FileExistsError
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f".{target.name}.{os.urandom(6).hex()}")

@@ -168,9 +168,9 @@ class ExportDialog(Dialog[None], scope="export"):
         path = await asyncio.to_thread(new_file, self.place.value, what.name, FORMATS[kind].ending)
         redactor = self._app.studio.redactor
         title = f"A trace: {what.words or what.name}"
-        written = await export(self._recording, what.numbers, kind, path, redactor, title=title, told=self._told)
+        count = await export(self._recording, what.numbers, kind, path, redactor, title=title, told=self._told)
         size = (await asyncio.to_thread(path.stat)).st_size
-        return f"Wrote {units.plural(written.entries, 'message')}, {units.size(size)}, to {path}."
+        return f"Wrote {units.plural(count, 'message')}, {units.size(size)}, to {path}."
 
     async def _send(self, what: What) -> str:
         studio = self._app.studio

@@ -101,15 +101,16 @@ def test_a_stopped_export_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_is_overwritten_unless_it_is_said(tmp_path: Path) -> None:
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
     file = tmp_path / "x"
     file.write_text("mine")
     with pytest.raises(UsageError, match="is there already"):
         run(export(recorded(morning()), None, "jsonl", file, Redactor()))
     assert file.read_text() == "mine"
-    written = run(export(recorded(morning()), [8, 4, 4, 99], "jsonl", file, Redactor(), overwrite=True))
-    assert (written.entries, written.path) == (2, file) and len(file.read_text().splitlines()) == 3
-    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+    other = tmp_path / "y"
+    assert run(export(recorded(morning()), [8, 4, 4, 99], "jsonl", other, Redactor())) == 2
+    assert len(other.read_text().splitlines()) == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x", "y"]
 
 
 def test_what_cannot_be_exported_is_told_in_words(tmp_path: Path) -> None:
