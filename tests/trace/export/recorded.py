@@ -10,10 +10,10 @@ from mcp_studio.redact import Redactor
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.disk.session import Bundle
 from mcp_studio.trace.export.bundle import made_of
+from mcp_studio.trace.export.collector import spans_of
 from mcp_studio.trace.export.formats import export
 from mcp_studio.trace.export.item import Item, Source
 from mcp_studio.trace.export.item import run as run_export
-from mcp_studio.trace.export.spans import spans_of
 from mcp_studio.trace.lint.rules import Finding
 from mcp_studio.trace.message import Recording
 from tests.support import run
