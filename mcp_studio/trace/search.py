@@ -31,11 +31,15 @@ class Slice(NamedTuple):
 def take(recording: Recording, query: Query) -> Snapshot:
     """What a query reads; on the event loop where the recording grows."""
     columns = recording.columns.snapshot()
-    comments: dict[int, str] = {}
-    if query.term is not None and query.term.comments:
-        numbers = (columns.first + row for row, flags in enumerate(columns.flags) if flags & COMMENTED)
-        comments = {number: text for number in numbers if (text := recording.comment_on(number))}
+    comments = comments_of(recording) if query.term is not None and query.term.comments else {}
     return Snapshot(columns, len(columns), comments)
+
+
+def comments_of(recording: Recording) -> dict[int, str]:
+    """The comments on all entries; on the event loop where the recording grows."""
+    columns = recording.columns
+    numbers = (number for number, flags in enumerate(columns.flags, columns.first) if flags & COMMENTED)
+    return {number: text for number in numbers if (text := recording.comment_on(number))}
 
 
 def select(recording: Recording, query: Query, above: int = 0) -> array[int]:
@@ -75,7 +79,7 @@ def scan(snapshot: Snapshot, query: Query, reader: Reader, above: int = 0) -> It
     first, high, step = snapshot.columns.first, snapshot.rows, _FIRST_STEP
     bottom = max(0, above + 1 - first)
     for block in reader.blocks(first + high) if query.reads_bodies else ():
-        low, end = max(bottom, block.first - first), min(high, block.first - first + len(block.ends))
+        low, end = max(bottom, block.first - first), min(high, block.first - first + len(block.bodies))
         if end <= bottom:
             break
         if low >= end:
@@ -98,8 +102,7 @@ def scan_some(snapshot: Snapshot, query: Query, reader: Reader, numbers: Iterabl
     test = _test(query, rows)
     for number in sorted(set(numbers), reverse=True):
         if rows.columns.first <= number <= snapshot.newest:
-            body = reader.body(number) if query.reads_bodies else b""
-            rows.block = Block(number, array("I", [len(body)]), body)
+            rows.block = Block(number, [b""])
             row = number - rows.columns.first
             yield _slice(rows, range(row, row + 1), test)
 

@@ -20,7 +20,6 @@ from mcp_studio.trace.message import (
     ASKED,
     DIRECTIONS,
     KINDS,
-    LISTEN,
     OTHER,
     OUTCOMES,
     PROBE,
@@ -176,8 +175,6 @@ class Tally:
         self.last = 0.0
         """When the newest came to its end, in whole seconds since the epoch; 0 for never."""
         self.durations = Durations()
-        self.apart: Durations | None = None
-        """Where the server asked something meanwhile: a person's time may be in these, they are not in `durations`."""
         self.series = Series()
         self.wrong: deque[int] = deque(maxlen=_ERRORS)
         """Numbers of the newest entries that tell of errors; of a request without an answer its own."""
@@ -224,16 +221,13 @@ class Tally:
             return self.series.recent(now)
         return self.count / max(1.0, self.last - start) if start else 0.0
 
-    def end(self, second: int, ms: float | None, asked: bool) -> None:
-        """One came to its end; with a duration where it was answered."""
+    def end(self, second: int, ms: float | None) -> None:
+        """One came to its end; with a duration where it was answered, and no person's time may be in it."""
         self.count += 1
         if second:
             self.last = max(self.last, second)
             self.series.add(second)
-        if ms is not None and asked:
-            self.apart = self.apart or Durations()
-            self.apart.add(ms)
-        elif ms is not None:
+        if ms is not None:
             self.durations.add(ms)
 
 
@@ -387,13 +381,11 @@ class Numbers:
         at = columns.time[row]
         second = int(at) if math.isfinite(at) else 0  # it may stand otherwise in a file that somebody gave us
         self.start = self.start or second
-        ms, other = None, columns.link[row] - columns.first
-        if columns.link[row] and 0 <= other < len(columns):
-            ms = (at - columns.time[other]) * 1000
-            ms = ms if 0 < ms < LONGEST else 0.0
-        asked = ms is not None and bool(columns.flags[other] & ASKED)
+        ms = columns.ms(row)
+        if ms is not None and columns.flags[columns.link[row] - columns.first] & ASKED:
+            ms = None
         for tally in self._tallies(columns, row, side):
-            tally.end(second, ms, asked)
+            tally.end(second, ms if ms is None or ms < LONGEST else 0.0)
         server = self._server(columns, row)
         server.notices += side == _NOTICE
         server.questions += side == _THEIRS
@@ -401,10 +393,8 @@ class Numbers:
     def _given_up(self, columns: Columns, row: int, side: int) -> None:
         """A request that no answer will come to."""
         self._ended(columns, row, side)
-        # A subscription that ends with its connection ends as it should.
-        lost = columns.outcome[row] == _LOST and columns.methods.texts[columns.method[row]] != LISTEN
         for tally in self._tallies(columns, row, side):
-            if lost:
+            if columns.outcome[row] == _LOST:
                 tally.lost += 1
                 tally.wrong.append(row + columns.first)
             else:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from mcp_studio.present import connections, crashes, units
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
-from mcp_studio.trace.postmortem import Flight, Frame, Mortem
+from mcp_studio.trace.message import WireMessage
+from mcp_studio.trace.postmortem import Mortem, head_of
 from mcp_studio.tui.tracing import clock
 from mcp_studio.tui.views.glyphs import glyphs
 
@@ -30,7 +31,7 @@ def card(one: Mortem, status: Status | None, *, lines: int = 20, ago: bool = Tru
     return [
         *_first(one),
         *_state(one, status, ago and status is not None),
-        *_flights(one.flights),
+        *_flights(one),
         *_printed("Last on standard error", one.stderr[-lines:], len(one.stderr) > lines),
         *_stray(one),
         *_frames(one.frames),
@@ -81,33 +82,33 @@ def now(status: Status) -> str:
             return f"it is {'connecting' if state == 'connecting' else 'waiting to be started'}"
 
 
-def _flights(flights: Sequence[Flight]) -> list[Part]:
-    if not flights:
+def _flights(mortem: Mortem) -> list[Part]:
+    if not mortem.flights:
         return [("\nNothing was in flight\n", _HEAD)]
     parts: list[Part] = [("\nIn flight\n", _HEAD)]
-    for one in flights:
+    for one in mortem.flights:
         sign = glyphs().sent if one.direction == "out" else glyphs().received
         what = f"{safe(one.method, 80)} {safe(one.target, 200)}".rstrip()
         number = f", request {safe(one.id, 40)}" if one.id is not None else ""
-        parts += [f"  {sign} {what}", (f"  for {units.duration(one.ms)}{number}\n", "$quiet")]
+        parts += [f"  {sign} {what}", (f"  for {units.duration(mortem.waited(one))}{number}\n", "$quiet")]
     return parts
 
 
-def _printed(title: str, lines: Sequence[Frame], more: bool) -> list[Part]:
+def _printed(title: str, lines: Sequence[str], more: bool) -> list[Part]:
     if not lines:
         return [(f"\n{title}: nothing\n", _HEAD)]
     count = f", the last {len(lines)} lines" if more else ""
-    return [(f"\n{title}{count}\n", _HEAD), *(f"  {safe(line.text, _LINE)}\n" for line in lines)]
+    return [(f"\n{title}{count}\n", _HEAD), *(f"  {safe(line, _LINE)}\n" for line in lines)]
 
 
 def _stray(one: Mortem) -> list[Part]:
     if not one.stray_count:
         return []
     title = f"On standard output, besides the protocol: {units.plural(one.stray_count, 'line')}"
-    return [(f"\n{title}\n", _HEAD), *((f"  {safe(line.text, _LINE)}\n", "$text-warning") for line in one.stray)]
+    return [(f"\n{title}\n", _HEAD), *((f"  {safe(line, _LINE)}\n", "$text-warning") for line in one.stray)]
 
 
-def _frames(frames: Sequence[Frame]) -> list[Part]:
+def _frames(frames: Sequence[WireMessage]) -> list[Part]:
     if not frames:
         return []
     parts: list[Part] = [("\nLast messages\n", _HEAD)]
@@ -116,8 +117,8 @@ def _frames(frames: Sequence[Frame]) -> list[Part]:
         what = " ".join(filter(None, (safe(one.method, 60), safe(one.target, 60)))) or one.kind
         kind = "" if one.kind in ("request", "notification") else f" {one.kind}"
         parts += [f"  {clock(one.time)} {sign} {what}{kind}", (f"  {units.size(one.size)}\n", "$quiet")]
-        if one.kind != "http" and one.text:
-            head = safe(one.text, _LINE)
+        if one.kind != "http" and (text := head_of(one)):
+            head = safe(text, _LINE)
             parts.append(
                 (f"      {head if len(head) <= _HEAD_MOST else head[:_HEAD_MOST] + glyphs().more}\n", "$quiet")
             )

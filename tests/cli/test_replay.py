@@ -9,7 +9,7 @@ import pytest
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.redact import Redactor
-from mcp_studio.trace.export.bundle import open_bundle
+from mcp_studio.trace.export.bundle import open_file
 from mcp_studio.trace.export.formats import export
 from tests.cli.kit import RAW, argv, cli, raw
 from tests.studio_support import opened, stdio
@@ -70,7 +70,7 @@ def test_what_differs_is_printed_and_ends_with_1(bundle: Path, tmp_path: Path) -
 
 def changed(bundle: Path, other: Path) -> None:
     """The same as JSON lines, with another sum."""
-    run(export(open_bundle(bundle), None, "jsonl", other, Redactor()))
+    run(export(open_file(bundle), None, "jsonl", other, Redactor()))
     text, parts = other.read_text(), []
     for sum_, wrong in (('"text": "3"', '"text": "4"'), ('\\"text\\": \\"3\\"', '\\"text\\": \\"4\\"')):
         parts.append(text.count(sum_))

@@ -88,7 +88,8 @@ def test_one_call_is_a_tree_a_body_is_its_bytes_and_two_are_compared(place: Path
         ("--follow --jsonl --output x", "--output and --follow"), ("--header A:b", "--header needs --to"),
         ("--stats --limit 3", "--limit and --stats"), ("--jsonl --to http://h", "--jsonl and --to"),
         ("--export otlp --to http://h --output x", "--output and --to"), ("--limit 0", "whole number"),
-        ("--export har --to http://h", "--export otlp alone"), ("--to a:4318", "begins with http://"),
+        ("--export jsonl --to http://h", "--export otlp alone"), ("--to a:4318", "begins with http://"),
+        ("--export otlp", "--to URL"),
     ],
 )  # fmt: skip
 def test_options_that_do_not_fit_are_refused(place: Path, words: str, says: str) -> None:

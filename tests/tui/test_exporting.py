@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.trace.export.bundle import open_bundle
-from mcp_studio.trace.export.formats import exchange, marked, new_file
+from mcp_studio.trace.export.bundle import open_file
+from mcp_studio.trace.export.formats import exchange, marked
 from mcp_studio.trace.message import MARKED
-from mcp_studio.tui.screens.export_dialog import ExportDialog
+from mcp_studio.tui.screens.export_dialog import ExportDialog, new_file
 from tests.trace.export.recorded import morning, recorded
 from tests.trace.export.test_collector import listening
 from tests.tui.stage import Stage, on_stage, raw
@@ -48,7 +48,7 @@ async def test_what_is_chosen_is_written_and_opens_again(tmp_path: Path, monkeyp
         (name,) = files(tmp_path)
         assert name.startswith("trace-") and name.endswith("-exchange.mcptrace")
         assert "Wrote 2 messages" in stage.toasts[-1]
-        bundle = open_bundle(tmp_path / name)
+        bundle = open_file(tmp_path / name)
         assert len(bundle) == 2 and bundle[0].method == bundle[1].method != ""
         await stage.press("m", "ctrl+e")
         await stage.shows("marked")
@@ -71,11 +71,12 @@ async def test_a_filter_can_be_exported_and_problems_are_told(tmp_path: Path) ->
         assert isinstance(dialog, ExportDialog)
         await stage.shows("filtered", "what the filter shows")
         dialog.what.go_to_key("filtered")
-        dialog.formats.go_to_key("har")
-        dialog.place.value = str(tmp_path / "new")
-        await stage.press("enter")
-        await stage.shows("None of it went over HTTP")
         dialog.formats.go_to_key("markdown")
+        (tmp_path / "file").touch()
+        dialog.place.value = str(tmp_path / "file")
+        await stage.press("enter")
+        await stage.shows("is there already")
+        dialog.place.value = str(tmp_path / "new")
         await stage.press("enter")
         await left(stage)
         (name,) = files(tmp_path / "new")

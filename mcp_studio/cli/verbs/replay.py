@@ -18,10 +18,11 @@ from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
+from mcp_studio.present.differences import difference_line, value_text
 from mcp_studio.redact import MARK
 from mcp_studio.schema.place import get_or_none, put
 from mcp_studio.studio import Studio
-from mcp_studio.trace.diff import Difference, Ignore, path_text, shown, value_text
+from mcp_studio.trace.diff import Difference, Ignore, path_text
 from mcp_studio.trace.export.bundle import open_recording
 from mcp_studio.trace.message import Recording
 from mcp_studio.trace.query.parser import parse
@@ -144,7 +145,7 @@ def _print(result: Result, several: bool, out: Output) -> None:
     said = f"  {result.said}" if result.said else f"  {times}" if times else ""
     out.data(out.redactor.text(f"{result.verdict:<8} {where}{step.subject}{said}"))
     for one in result.differences[:_SHOWN]:
-        out.data(f"         {shown(one, _WIDE).line}")
+        out.data(f"         {difference_line(one, _WIDE)}")
     if (more := len(result.differences) - _SHOWN) > 0:
         out.data(f"         and {more:,} more differences")
     out.flush()

@@ -17,16 +17,17 @@ from mcp_studio.cli.output import Output
 from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
+from mcp_studio.present.differences import difference_line
 from mcp_studio.present.trace import entry_json, session_json, tally_json, tree_json
 from mcp_studio.present.units import plural, size
 from mcp_studio.safetext import safe
-from mcp_studio.trace.diff import compare, shown
+from mcp_studio.trace.diff import compare
 from mcp_studio.trace.disk.session import Bundle, Session
 from mcp_studio.trace.disk.sessions import SessionInfo, delete, describe, find, sessions
 from mcp_studio.trace.export.bundle import open_recording
 from mcp_studio.trace.export.collector import send
 from mcp_studio.trace.export.formats import export
-from mcp_studio.trace.export.item import items
+from mcp_studio.trace.export.item import Source
 from mcp_studio.trace.export.jsonl import head_line, line_of
 from mcp_studio.trace.message import Reader, Recording
 from mcp_studio.trace.query.parser import QueryError, parse
@@ -218,7 +219,7 @@ def _follow(session: Session, query: Query, options: Options, out: Output) -> in
     """Print the newest entries, and then what comes, until the studio that writes it ends."""
     out.lines = True
     if options.flag("--jsonl"):
-        _write(head_line({}, session.path.stem, time.time(), f"mcp-studio {__version__}"), out)
+        _write(head_line({}, session.path.stem, f"mcp-studio {__version__}"), out)
     elif not out.json:
         out.data(_HEAD)
     last, running = session.total, session.info.state == "running"
@@ -236,7 +237,7 @@ def _follow(session: Session, query: Query, options: Options, out: Output) -> in
 def _print(session: Session, numbers: Sequence[int], options: Options, out: Output) -> None:
     reader = session.reader()
     if options.flag("--jsonl"):
-        for item in items(session.columns, numbers, reader.body, {}, out.redactor):
+        for item in Source(session.columns, numbers, {}, reader, out.redactor).items():
             _write(line_of(item), out)
     else:
         for number in numbers:
@@ -277,7 +278,7 @@ def _diff(recording: Recording, options: Options, out: Output) -> int:
     if len(given) != 2:
         raise UsageError("--diff takes two numbers: --diff 17,23", hint="The first column of the table has them.")
     old, new = _bodies(recording, *(_number(recording, text) for text in given))
-    lines = [out.redactor.text(shown(one, 100).line) for one in asyncio.run(compare(old, new))]
+    lines = [out.redactor.text(difference_line(one, 100)) for one in asyncio.run(compare(old, new))]
     for line in lines:
         out.data(line)
     if not lines:
@@ -345,6 +346,8 @@ def _export(recording: Recording, numbers: Sequence[int] | None, options: Option
     format = options.value("--export") or ("otlp" if to else "jsonl")
     if to and format != "otlp":
         raise UsageError("--to names a collector, and that takes --export otlp alone.")
+    if format == "otlp" and not to:
+        raise UsageError("Spans go to a collector.", hint="--to URL")
     if not (to or file) and (out.json or (format == "bundle" and sys.stdout.isatty())):
         raise UsageError("This needs a file.", hint="--output FILE")
     if (limit := options.count("--limit", _MOST)) is not None:
@@ -361,10 +364,10 @@ def _export(recording: Recording, numbers: Sequence[int] | None, options: Option
     out.flush()
     screen = BytesIO() if sys.stdout.isatty() else None
     target = Path(file) if file else screen or sys.stdout.buffer
-    written = asyncio.run(export(recording, numbers, format, target, out.redactor, title=_name(recording)))
+    count = asyncio.run(export(recording, numbers, format, target, out.redactor, title=_name(recording)))
     if file:
-        out.note(f"{written.entries:,} entries are in {file}")
-        return out.done({"entries": written.entries, "file": file, "format": format})
+        out.note(f"{count:,} entries are in {file}")
+        return out.done({"entries": count, "file": file, "format": format})
     if screen is not None:
         _write(screen.getvalue(), out)
     return 0

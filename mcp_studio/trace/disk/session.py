@@ -199,7 +199,7 @@ class Session:
         self._comments: dict[int, str] = {}
         self._reader = DiskReader(path)
         self._worker = ThreadPoolExecutor(1, "session")
-        self._maker = EntryMaker(lambda: self.columns, self._reader.body, self._reader.extra)
+        self._maker = EntryMaker(lambda: self.columns, self._reader.body, self._reader.findings)
 
     def close(self) -> None:
         """Wait for what is being written, and let the file go; any number of times."""

@@ -12,7 +12,7 @@ import stat
 import zlib
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from tempfile import mkdtemp
@@ -23,14 +23,14 @@ from mcp_studio.jsontext import Json
 from mcp_studio.limits import KB, MB
 from mcp_studio.record import record
 from mcp_studio.trace import message as bits
-from mcp_studio.trace.capture import Capture, findings_to_json
-from mcp_studio.trace.disk.format import Batch, is_database
+from mcp_studio.trace.capture import Capture
+from mcp_studio.trace.disk.format import ENDING, Batch
 from mcp_studio.trace.disk.session import Bundle, Session
 from mcp_studio.trace.disk.sessions import NAMES, find
 from mcp_studio.trace.disk.writer import SessionFile
 from mcp_studio.trace.export.item import Item
 from mcp_studio.trace.export.jsonl import BadLine, read_head, read_line
-from mcp_studio.trace.lint.rules import weight
+from mcp_studio.trace.lint.rules import findings_to_json, weight
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, Columns
 
 _BATCH = 256 * KB
@@ -60,7 +60,7 @@ class _Importer:
         columns.method.append(columns.methods.number(item.method))
         columns.target.append(columns.targets.number(item.target))
         columns.kind.append(KINDS.index(item.kind) | DIRECTIONS.index(item.direction) << 4)
-        findings, comment = item.extra
+        findings, comment = item.findings, item.comment
         flags = bits.COMMENTED * bool(comment) | weight(findings) << bits.SEVERITY
         columns.flags.append(item.flags | flags)
         columns.outcome.append(OUTCOMES.index(item.outcome) + 1 if item.outcome else 0)  # type: ignore[arg-type]
@@ -136,7 +136,7 @@ def made_of(items: Iterable[Item], head: Mapping[str, Json] | None = None, probl
         raise
 
 
-_GZIP = b"\x1f\x8b"
+_GZIP, _SQLITE = b"\x1f\x8b", b"SQLite format 3\0"
 
 
 @record(frozen=True)
@@ -155,34 +155,42 @@ _HEAD = 1024 * KB
 """Bytes of the first line."""
 
 
-def open_bundle(path: Path, *, bounds: Bounds = BOUNDS) -> Bundle:
-    """The recording in a bundle or JSONL file; may take long, so it is for a thread where a person waits.
+def open_file(path: Path, clean: Callable[[str], str] = str, *, bounds: Bounds = BOUNDS) -> Session:
+    """The recording in a session's file, a bundle or a JSONL file; may take long, so it is for a thread where a person
+    waits.
 
-    A file that ends too early is opened as far as it goes: see `Bundle.problem`.
+    A file that ends too early is opened as far as it goes: see `Session.problem`.
+
+    Args:
+        clean: takes secrets out of comments that are added.
 
     Raises:
         UsageError: there is no such file, it is none of ours, or a line in it cannot be used.
-        LimitExceeded: there is more in it than `bounds` allow.
+        StudioError: it cannot be read, or there is more in it than `bounds` allow.
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise UsageError(f"{path} is no file that can be opened.")
+        if path.suffix == ENDING:  # it may be the running session: closing it here would take away SQLite's locks on it
+            return Session(path, clean)
         with path.open("rb") as file:
-            packed = file.read(2) == _GZIP
+            begin = file.read(len(_SQLITE))
             file.seek(0)
-            if packed:
+            if begin.startswith(_GZIP):
                 with gzip.GzipFile(fileobj=file) as stream:
                     return read(stream, path.name, bounds)
-            return read(file, path.name, bounds)
+            if begin != _SQLITE:
+                return read(file, path.name, bounds)
     except OSError as problem:
         raise UsageError(f"{path} cannot be read: {problem.strerror or problem}.") from None
+    return Session(path, clean)
 
 
 def read(stream: IO[bytes] | gzip.GzipFile, place: str, bounds: Bounds = BOUNDS) -> Bundle:
     """The same from a stream of lines; `place` is what it is called in errors.
 
     Raises:
-        StudioError: as `open_bundle`.
+        StudioError: as `open_file`.
     """
     problems: list[str] = []
     lines = _lines(stream, place, bounds, problems)
@@ -248,11 +256,8 @@ def open_recording(name: str, folder: Path) -> Session:
         StudioError: there is none, or it cannot be read.
     """
     path = Path(name).expanduser()
-    try:
-        if name not in NAMES and path.is_file():
-            return Session(path) if is_database(path) else open_bundle(path)
-    except OSError as problem:
-        raise UsageError(f"{name} cannot be read: {problem.strerror or problem}.") from None
+    if name not in NAMES and path.is_file():
+        return open_file(path)
     if path.is_dir():
         raise UsageError(f"{name} is a folder.", hint="Name a file in it, or a session.")
     if path.suffix or len(path.parts) > 1:

@@ -1,7 +1,4 @@
-"""What a recording can be exported as: a report, HTTP archives, spans, and the lines of bundles; and writing it.
-
-What HAR has no place for begins with an underscore. Each frame of an event stream stands in the answer as an event.
-"""
+"""What a recording can be exported as: a report for people, and the lines of bundles; and writing it."""
 
 from __future__ import annotations
 
@@ -9,24 +6,19 @@ import os
 import re
 import time
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
 
-from mcp_studio import __version__
 from mcp_studio.errors import LimitExceeded, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping, pretty
-from mcp_studio.limits import MB
-from mcp_studio.paths import file_stem
+from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, pretty
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.trace import message as bits
-from mcp_studio.trace.export import jsonl, spans
-from mcp_studio.trace.export.item import Item, Progress, Source, Write, run
-from mcp_studio.trace.message import DIRECTIONS, KINDS, LISTEN, Columns, Recording
-from mcp_studio.trace.server_tap import HttpEntry, read, redacted
+from mcp_studio.trace.export import jsonl
+from mcp_studio.trace.export.item import Item, Progress, Source, run
+from mcp_studio.trace.message import Columns, Recording
+from mcp_studio.trace.statistics import Durations
 from mcp_studio.trace.tree import tree, walk
 
 _SIGNS = re.compile(r"[!-/:-@\[-`{-~]")
@@ -75,143 +67,133 @@ _LINES = 2_000
 _FAILURES = 100
 _KINDS = 200
 """Rows of the table."""
-_REQUEST = KINDS.index("request")
 _FAILED = ("tool error", "error", "lost")
 _WORDS = {"stderr": "standard error", "stray": "standard output, no protocol", "note": "note", "http": "HTTP"}
 
 
-def write_report(source: Source, items: Iterator[Item]) -> Iterator[bytes]:
+def write_report(source: Source) -> Iterator[bytes]:
     """A report; bodies that are long are cut, and of very many requests only the first are shown."""
     report = _Report(source)
-    for part in (report.overview(), report.events(items)):
-        for line in part:
-            yield f"{line}\n".encode("utf-8", "backslashreplace")
+    for line in (*report.overview(), *report.table(), *report.failures()):
+        yield f"{line}\n".encode("utf-8", "backslashreplace")
+    for line in report.events():
+        yield f"{line}\n".encode("utf-8", "backslashreplace")
 
 
 class _Report:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._columns = source.columns
-        self._requests = list(self._find_requests())
-        """The rows of the requests that were chosen, or whose answer was."""
-        self._failed = [row for row in self._requests if self._has_failed(row)]
+        self._rows = [number - source.columns.first for number in source.requests()]
+        """Of the requests."""
+        self._failed = [row for row in self._rows if self._has_failed(row)]
 
     def overview(self) -> Iterator[str]:
-        """Summary, numbers and failures."""
+        """What it is about."""
         columns, source = self._columns, self._source
         first, last = (columns.time[source.numbers[at] - columns.first] for at in (0, -1))
         yield f"# {inline(source.title) or 'A trace'}\n"
-        entries, requests, failed = len(source.numbers), len(self._requests), len(self._failed)
-        yield f"- {entries:,} entries, {requests:,} requests, {failed:,} of which failed"
+        yield f"- {len(source.numbers):,} entries, {len(self._rows):,} requests, {len(self._failed):,} of which failed"
         yield f"- from {_clock(first)} to {_clock(last)} UTC, {last - first:,.1f} s"
         for name, known in source.servers.items():
             yield f"- server {code(name)}{_about(mapping(known))}"
         yield ""
-        if self._requests:
-            yield from self._table()
-        if self._failed:
-            yield "## Failures\n"
-            for row in self._failed[:_FAILURES]:
-                yield f"- {self._name(row)}: {columns.outcome_of(row)} (entry {columns.first + row:,})"
-            if failed > _FAILURES:
-                yield f"- {failed - _FAILURES:,} more"
-            yield ""
-        yield "## What happened\n"
 
-    def _table(self) -> Iterator[str]:
+    def table(self) -> Iterator[str]:
+        """Numbers of each kind of request."""
         columns = self._columns
-        found: dict[tuple[int, int, int], list[int]] = {}
-        for row in self._requests:
-            found.setdefault((columns.server[row], columns.method[row], columns.target[row]), []).append(row)
+        found: dict[tuple[str, str, str], list[int]] = {}
+        for row in self._rows:
+            found.setdefault((columns.servers.texts[columns.server[row]], *self._texts(row)), []).append(row)
+        if not found:
+            return
         yield "## Numbers\n"
-        yield "| server | method | target | count | failed | median ms | p95 ms | longest ms | bytes back |"
-        yield "|---|---|---|---:|---:|---:|---:|---:|---:|"
-        for (server, method, target), rows in sorted(found.items(), key=lambda one: -len(one[1]))[:_KINDS]:
-            texts = columns.servers.texts[server], columns.methods.texts[method], columns.targets.texts[target]
-            yield f"| {' | '.join([*(self._code(text) for text in texts), *self._figures(rows)])} |"
+        yield "| server | method | target | count | failed | median ms | p95 ms | longest ms |"
+        yield "|---|---|---|---:|---:|---:|---:|---:|"
+        for texts, rows in sorted(found.items(), key=lambda one: -len(one[1]))[:_KINDS]:
+            took = Durations()
+            for row in rows:
+                if (ms := columns.ms(row)) is not None:
+                    took.add(ms)
+            times = (took.percentile(0.5), took.percentile(0.95), took.most if took.count else None)
+            figures = ("" if ms is None else f"{ms:,.1f}" for ms in times)
+            failed = sum(map(self._has_failed, rows))
+            yield f"| {' | '.join([*map(self._code, texts), f'{len(rows):,}', f'{failed:,}', *figures])} |"
         if len(found) > _KINDS:
             yield f"\n{len(found) - _KINDS:,} further rows are left out."
         yield ""
 
-    def _figures(self, rows: list[int]) -> Iterator[str]:
+    def failures(self) -> Iterator[str]:
+        """Requests that failed."""
         columns = self._columns
-        took = sorted(ms for row in rows if (ms := columns.ms(row)) is not None)
-        answers = (columns.link[row] - columns.first for row in rows if columns.link[row])
-        yield f"{len(rows):,}"
-        yield f"{sum(map(self._has_failed, rows)):,}"
-        for share in (0.5, 0.95, 1.0):
-            yield f"{took[min(len(took) - 1, int(share * len(took)))]:,.1f}" if took else ""
-        yield f"{sum(columns.size[answer] for answer in answers if 0 <= answer < len(columns)):,}"
+        if self._failed:
+            yield "## Failures\n"
+            for row in self._failed[:_FAILURES]:
+                yield f"- {self._name(row)}: {columns.outcome_of(row)} (entry {columns.first + row:,})"
+            if len(self._failed) > _FAILURES:
+                yield f"- {len(self._failed) - _FAILURES:,} more"
+            yield ""
 
-    def events(self, items: Iterator[Item]) -> Iterator[str]:
+    def events(self) -> Iterator[str]:
         """Each request with its answer, and what else there was."""
-        shown, lines, listing = set[int](), 0, False
-        for item in items:
-            number = item.number if item.kind == "request" else item.link if item.outcome else 0
-            if number >= max(1, self._columns.first):
-                if number not in shown and len(shown) < _SHOWN:
-                    shown.add(number)
-                    yield from self._exchange(number - self._columns.first, item)
+        source, shown, lines, listing = self._source, set[int](), 0, False
+        yield "## What happened\n"
+        for number in source.paced():
+            if request := source.request_of(number):
+                if request not in shown and len(shown) < _SHOWN:
+                    shown.add(request)
+                    yield from self._exchange(source.item(request))
                     listing = False
             elif lines < _LINES:
                 lines += 1
-                yield self._other(item) if listing else f"\n{self._other(item)}"
+                other = _other(source.item(number))
+                yield other if listing else f"\n{other}"
                 listing = True
-        if (left := len(self._requests) - len(shown)) > 0:
+        if (left := len(self._rows) - len(shown)) > 0:
             yield f"\nRequests that are not shown one by one: {left:,}."
         if lines >= _LINES:
             yield f"\nOf the other entries only the first {_LINES:,} are shown."
 
-    def _exchange(self, row: int, item: Item) -> Iterator[str]:
-        columns, number = self._columns, self._columns.first + row
-        ms, under = columns.ms(row), columns.parents.get(number) or columns.follows.get(number)
-        way = "" if columns.direction_of(row) == "out" else "the server asks: "
-        yield f"\n### {number:,}. {way}{self._name(row)}\n"
-        took = "" if ms is None else f", {ms:,.1f} ms"
+    def _exchange(self, request: Item) -> Iterator[str]:
+        answer = self._source.answer_to(request.number)
+        way = "" if request.direction == "out" else "the server asks: "
+        yield f"\n### {request.number:,}. {way}{self._name(request.number - self._columns.first)}\n"
+        took = "" if request.ms is None else f", {request.ms:,.1f} ms"
+        under = request.under or request.follows
         below = f", under entry {under:,}" if under else ""
-        yield f"{_clock(columns.time[row])}, {columns.outcome_of(row) or 'no request'}{took}{below}\n"
-        if item.extra.comment:
-            yield f"> {inline(item.extra.comment, 2_000)}\n"
-        for finding in item.extra.findings[:20]:
-            yield f"- {finding.severity} {code(finding.rule)}: {inline(finding.text, 500)}"
-        for entry in (number, columns.link[row]):
-            if entry and 0 <= entry - columns.first < len(columns):
-                body = item.body
-                if entry != item.number:
-                    body = self._source.redactor.bytes(self._source.reader.body(entry))
-                yield f"\n{block(body) if body else 'Its body is empty.'}"
-
-    def _other(self, item: Item) -> str:
-        what = _WORDS.get(item.kind, item.kind)
-        if item.target:  # what a request of signing in is for
-            what += f" ({inline(item.target)})"
-        text = item.body.split(b"\n", 1)[0][:400].decode("utf-8", "backslashreplace")
-        comment = f" · {inline(item.extra.comment)}" if item.extra.comment else ""
-        return f"- {_clock(item.time)} {code(item.server, 60)} {what}: {code(text)}{comment}"
-
-    def _find_requests(self) -> Iterator[int]:
-        columns = self._columns
-        for number in self._source.numbers:
-            row = number - columns.first
-            link = columns.link[row]
-            if columns.kind[row] & 15 == _REQUEST:
-                yield row
-            elif columns.outcome[row] and link >= columns.first and not self._source.chosen(link):
-                yield link - columns.first
+        yield f"{_clock(request.time)}, {request.outcome or 'no request'}{took}{below}\n"
+        for item in (request, self._source.item(answer)) if answer else (request,):
+            if item.comment:
+                yield f"> {inline(item.comment, 2_000)}\n"
+            for finding in item.findings[:20]:
+                yield f"- {finding.severity} {code(finding.rule)}: {inline(finding.text, 500)}"
+            yield f"\n{block(item.body) if item.body else 'Its body is empty.'}"
 
     def _has_failed(self, row: int) -> bool:
+        return self._columns.outcome_of(row) in _FAILED
+
+    def _texts(self, row: int) -> tuple[str, str]:
+        """Method and target."""
         columns = self._columns
-        outcome, lasting = columns.outcome_of(row), columns.methods.texts[columns.method[row]] == LISTEN
-        return outcome in _FAILED and not (lasting and outcome == "lost")
+        return columns.methods.texts[columns.method[row]], columns.targets.texts[columns.target[row]]
 
     def _name(self, row: int) -> str:
         columns = self._columns
-        texts = columns.methods.texts[columns.method[row]], columns.targets.texts[columns.target[row]]
-        name = " ".join(self._code(text) for text in texts if text) or "a request"
+        name = " ".join(self._code(text) for text in self._texts(row) if text) or "a request"
         return f"{name} on {self._code(columns.servers.texts[columns.server[row]])}"
 
     def _code(self, text: str) -> str:
-        return code(self._source.redactor.text(text), 80)
+        return code(self._source.clean(text), 80)
+
+
+def _other(item: Item) -> str:
+    """An entry that is no request and no answer, as a line."""
+    what = _WORDS.get(item.kind, item.kind)
+    if item.target:  # what a request of signing in is for
+        what += f" ({inline(item.target)})"
+    text = item.body.split(b"\n", 1)[0][:400].decode("utf-8", "backslashreplace")
+    comment = f" · {inline(item.comment)}" if item.comment else ""
+    return f"- {_clock(item.time)} {code(item.server, 60)} {what}: {code(text)}{comment}"
 
 
 def _about(known: dict[str, Json]) -> str:
@@ -229,155 +211,6 @@ def _clock(seconds: float) -> str:
         return "at no time"
 
 
-_HEAD_OUT = KINDS.index("http") | DIRECTIONS.index("out") << 4
-_HEAD_IN = KINDS.index("http") | DIRECTIONS.index("in") << 4
-_OUT = DIRECTIONS.index("out")
-_CONTENT = 16 * MB
-"""Bytes of one answer that are written: the stream of a connection may hold very many."""
-_EVENTS = "text/event-stream"
-
-
-def write_har(source: Source, items: Iterator[Item]) -> Iterator[bytes]:
-    """One HAR entry for each exchange that something chosen is of.
-
-    Raises:
-        UsageError: nothing that was chosen went over HTTP.
-    """
-    columns = source.columns
-    if not any(columns.exchange[number - columns.first] for number in source.numbers):
-        raise UsageError("None of it went over HTTP, and HAR has HTTP exchanges alone.")
-    exchanges, done = _exchanges(columns), set[int]()
-    creator = dumps({"name": "mcp-studio", "version": __version__})
-    comment = dumps(source.title or "A trace of mcp-studio")
-    yield b'{"log":{"version":"1.2","creator":%b,"comment":%b,"entries":[' % (creator, comment)
-    separator = b"\n"
-    for item in items:
-        rows = exchanges.get(item.number - columns.first)
-        if rows is not None and rows[0] not in done:
-            done.add(rows[0])
-            yield separator + dumps(_har_entry(source, rows))
-            separator = b",\n"
-    yield b"\n]}}\n"
-
-
-def _exchanges(columns: Columns) -> dict[int, list[int]]:
-    """For each row of an exchange all rows of it, the head of its request first."""
-    found: dict[int, list[int]] = {}
-    newest: dict[tuple[int, int], list[int]] = {}
-    for row in range(len(columns)):
-        if columns.exchange[row]:
-            key = columns.server[row], columns.exchange[row]
-            if columns.kind[row] == _HEAD_OUT:
-                newest[key] = []  # each connection counts its exchanges from 1
-            if (rows := newest.get(key)) is not None:
-                rows.append(row)
-                found[row] = rows
-    return found
-
-
-def _har_entry(source: Source, rows: list[int]) -> Json:
-    """One exchange."""
-    columns, head = source.columns, rows[0]
-    sent = [row for row in rows if columns.kind[row] != _HEAD_OUT and columns.kind[row] >> 4 == _OUT]
-    came = [row for row in rows if columns.kind[row] != _HEAD_IN and columns.kind[row] >> 4 != _OUT]
-    answered = next((row for row in rows if columns.kind[row] == _HEAD_IN), None)
-    begin, last = columns.time[head], columns.time[rows[-1]]
-    waited = _ms(begin, columns.time[answered] if answered is not None else last)
-    received = _ms(columns.time[answered], last) if answered is not None else 0.0
-    request = _head(source, head)
-    response = _head(source, answered) if answered is not None else HttpEntry("", [], b"")
-    posted = b"".join(_body(source, row) for row in sent) + request.body
-    purpose = columns.targets.texts[columns.target[head]]
-    return {
-        "startedDateTime": datetime.fromtimestamp(begin, UTC).isoformat(timespec="milliseconds"),
-        "time": round(waited + received, 3),
-        "request": _request(request, posted, bool(sent or request.body)),
-        "response": _response(response, *_content(source, came, response)),
-        "cache": {},
-        "timings": {"send": 0, "wait": waited, "receive": received},
-        "_server": source.redactor.text(columns.servers.texts[columns.server[head]]),
-        "_numbers": [columns.first + row for row in rows[:1_000]],
-        **({"_purpose": source.redactor.text(purpose)} if purpose else {}),
-    }
-
-
-def _content(source: Source, rows: list[int], response: HttpEntry) -> tuple[str, int, str]:
-    """The body of an answer as text, its size, and what is to be said of it."""
-    events = _EVENTS in response.header("content-type").lower()
-    parts = [response.body] if response.body else []
-    size = kept = len(response.body)
-    for row in rows:
-        size += source.columns.size[row]
-        if kept <= _CONTENT:
-            body = _body(source, row)
-            kept += len(body)
-            parts.append(b"data: %b\n\n" % body if events else body)
-    text, note = _text((b"" if events else b"\n").join(parts))
-    return text, size, f"The first {kept:,} bytes of it." if kept > _CONTENT else note
-
-
-def _head(source: Source, row: int) -> HttpEntry:
-    text = redacted(source.reader.body(source.columns.first + row), source.redactor)
-    head = read(text.decode("utf-8", "replace").encode())
-    return head._replace(headers=[line for line in head.headers if line[0]])
-
-
-def _body(source: Source, row: int) -> bytes:
-    return source.redactor.bytes(source.reader.body(source.columns.first + row))
-
-
-def _request(head: HttpEntry, body: bytes, posted: bool) -> Json:
-    method, _, url = head.line.partition(" ")
-    text, note = _text(body)
-    known: dict[str, Json] = {
-        "method": method, "url": url, "httpVersion": "HTTP/1.1", "cookies": [], "headers": _pairs(head.headers),
-        "queryString": _pairs(_query(url)), "headersSize": -1, "bodySize": len(body),
-    }  # fmt: skip
-    if posted:
-        data: dict[str, Json] = {"mimeType": head.header("content-type") or "application/json", "text": text}
-        known["postData"] = {**data, "comment": note} if note else data
-    return known
-
-
-def _response(head: HttpEntry, text: str, size: int, note: str) -> Json:
-    status, _, words = head.line.partition(" ")
-    known = status.isdecimal() and len(status) == 3
-    content: dict[str, Json] = {"size": size, "mimeType": head.header("content-type") or "x-unknown"}
-    if text:
-        content["text"] = text
-    if note:
-        content["comment"] = note
-    made: dict[str, Json] = {
-        "status": int(status) if known else 0, "statusText": words if known else "", "httpVersion": "HTTP/1.1",
-        "cookies": [], "headers": _pairs(head.headers), "content": content, "redirectURL": head.header("location"),
-        "headersSize": -1, "bodySize": size,
-    }  # fmt: skip
-    return made if known else {**made, "_error": head.line or "There was no answer."}
-
-
-def _pairs(pairs: Iterable[tuple[str, str]]) -> Json:
-    return [{"name": name, "value": value} for name, value in pairs]
-
-
-def _query(url: str) -> list[tuple[str, str]]:
-    try:
-        return parse_qsl(urlsplit(url).query, keep_blank_values=True, max_num_fields=500)
-    except ValueError:
-        return []
-
-
-def _text(body: bytes) -> tuple[str, str]:
-    """Bytes as text, and what is to be said of that."""
-    try:
-        return body.decode(), ""
-    except UnicodeDecodeError:
-        return body.decode("utf-8", "backslashreplace"), "Bytes that are no UTF-8 are written as \\x.."
-
-
-def _ms(begin: float, end: float) -> float:
-    return round(max(0.0, end - begin) * 1000, 3)
-
-
 _BUFFER = 1 << 20
 
 
@@ -388,7 +221,7 @@ class Format(NamedTuple):
     ending: str
     """Of file names."""
     words: str
-    write: Write
+    write: Callable[[Source], Iterator[bytes]]
 
 
 FORMATS: Mapping[str, Format] = {
@@ -396,20 +229,10 @@ FORMATS: Mapping[str, Format] = {
     for one in (
         Format("bundle", "mcptrace", "everything, compressed: opens anywhere, and can be played", jsonl.write_bundle),
         Format("jsonl", "jsonl", "everything, one JSON object on each line", jsonl.write),
-        Format("otlp", "otlp.jsonl", "requests as OpenTelemetry spans, as a collector takes them", spans.write),
-        Format("har", "har", "HTTP exchanges, for what reads HTTP archives", write_har),
         Format("markdown", "md", "a report for people: numbers, failures, each request shortly", write_report),
     )
 }
 """By their names."""
-
-
-class Written(NamedTuple):
-    """What came of an export."""
-
-    entries: int
-    path: Path | None = None
-    """Where it stands; None where it went to a stream."""
 
 
 async def export(
@@ -420,10 +243,10 @@ async def export(
     redactor: Redactor,
     *,
     title: str = "",
-    overwrite: bool = False,
     told: Progress | None = None,
-) -> Written:
-    """Write the entries with these numbers, or all, to a file or stream; those that are gone are left out.
+) -> int:
+    """Write the entries with these numbers, or all, to a new file or a stream, and say how many there were; those that
+    are gone are left out.
 
     A file appears when it is complete. Cancelling the caller leaves nothing behind. Everything goes through the
     redactor once more.
@@ -435,19 +258,18 @@ async def export(
         raise UsageError(f"There is no format {format!r} to export as.", hint=f"There are {', '.join(FORMATS)}.")
     write = FORMATS[format].write
 
-    def consume(source: Source, chosen: Iterator[Item]) -> None:
+    def consume(source: Source) -> None:
         if isinstance(target, Path):
-            _to_file(write(source, chosen), target, overwrite)
+            _to_file(write(source), target)
         else:
-            _to_stream(write(source, chosen), target)
+            _to_stream(write(source), target)
 
     try:
-        count = await run(recording, numbers, redactor, consume, title=title, told=told)
+        return await run(recording, numbers, redactor, consume, title=title, told=told)
     except FileExistsError:
         raise UsageError(f"{target} is there already.", hint="Name another file; nothing is overwritten.") from None
     except OSError as problem:
         raise UsageError(f"{target} cannot be written: {problem.strerror or problem}.") from None
-    return Written(count, target if isinstance(target, Path) else None)
 
 
 def _to_stream(parts: Iterator[bytes], out: IO[bytes]) -> None:
@@ -456,8 +278,8 @@ def _to_stream(parts: Iterator[bytes], out: IO[bytes]) -> None:
     out.flush()
 
 
-def _to_file(parts: Iterator[bytes], target: Path, overwrite: bool) -> None:
-    if not overwrite and target.exists():
+def _to_file(parts: Iterator[bytes], target: Path) -> None:
+    if target.exists():
         raise FileExistsError
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
@@ -468,9 +290,6 @@ def _to_file(parts: Iterator[bytes], target: Path, overwrite: bool) -> None:
         os.replace(draft, target)
     finally:
         draft.unlink(missing_ok=True)
-
-
-_TRIES = 1_000
 
 
 def exchange(recording: Recording, number: int) -> array[int]:
@@ -486,12 +305,3 @@ def exchange(recording: Recording, number: int) -> array[int]:
 def marked(columns: Columns) -> array[int]:
     """The entries that a person has marked."""
     return array("I", (number for number, flags in enumerate(columns.flags, columns.first) if flags & bits.MARKED))
-
-
-def new_file(folder: str, what: str, ending: str) -> Path:
-    """A file that is not there yet: `trace-20260728-120107-marked.jsonl`; letters, digits and dashes alone are ours."""
-    within = Path(folder.strip() or ".").expanduser()
-    plain = file_stem(what, "")
-    stem = f"trace-{time.strftime('%Y%m%d-%H%M%S')}{f'-{plain}' if plain else ''}"
-    names = (f"{stem}{'' if number == 1 else f'-{number}'}.{ending}" for number in range(1, _TRIES))
-    return next((path for name in names if not (path := within / name).exists()), within / f"{stem}.{ending}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from mcp_studio.jsontext import Json
 
@@ -47,6 +47,22 @@ def weight(findings: tuple[Finding, ...]) -> int:
 def worst(findings: tuple[Finding, ...]) -> Severity | None:
     """The worst severity; None without findings."""
     return SEVERITIES[-weight(findings)] if findings else None
+
+
+def findings_to_json(findings: tuple[Finding, ...]) -> Json:
+    """What the lint says about an entry, to be stored beside it."""
+    return [[one.severity, one.rule, one.text, one.section, one.pointer] for one in findings]
+
+
+def findings_from_json(value: Json, number: int) -> tuple[Finding, ...]:
+    """The findings of the entry with this number, as `findings_to_json` gave them; without what is none."""
+    found: list[Finding] = []
+    for item in cast("list[Json]", value) if isinstance(value, list) else []:
+        parts = cast("list[Json]", item) if isinstance(item, list) else []
+        texts = [part for part in parts if isinstance(part, str)]
+        if len(texts) == len(parts) == 5 and texts[0] in SEVERITIES:
+            found.append(Finding(texts[0], texts[1], texts[2], texts[3], texts[4], number))
+    return tuple(found)
 
 
 class Rule(NamedTuple):

@@ -43,18 +43,16 @@ class Rows:
     def __init__(self, snapshot: Snapshot, reader: Reader) -> None:
         self.columns = snapshot.columns
         self.comments = snapshot.comments
-        self.block = Block(0, array("I"), b"")
+        self.block = Block(0, [])
         self._reader = reader
 
     def body(self, row: int) -> bytes:
         """The body of a row; empty where the block has none."""
         block, number = self.block, self.columns.first + row
         place = number - block.first
-        if not 0 <= place < len(block.ends):
+        if not 0 <= place < len(block.bodies):
             return b""
-        if number in block.large:
-            return self._reader.body(number)
-        return block.data[block.ends[place - 1] if place else 0 : block.ends[place]]
+        return block.bodies[place] or self._reader.body(number)
 
     def named(self, column: NameColumn, test: TextTest) -> frozenset[int]:
         """The numbers of the names that are meant; each name is tested once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
@@ -13,10 +14,11 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from mcp_studio.errors import StudioError
+from mcp_studio.paths import file_stem
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.export.collector import PATH, send
-from mcp_studio.trace.export.formats import FORMATS, exchange, export, marked, new_file
+from mcp_studio.trace.export.formats import FORMATS, exchange, export, marked
 from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.line import Line, fit
@@ -166,9 +168,9 @@ class ExportDialog(Dialog[None], scope="export"):
         path = await asyncio.to_thread(new_file, self.place.value, what.name, FORMATS[kind].ending)
         redactor = self._app.studio.redactor
         title = f"A trace: {what.words or what.name}"
-        written = await export(self._recording, what.numbers, kind, path, redactor, title=title, told=self._told)
+        count = await export(self._recording, what.numbers, kind, path, redactor, title=title, told=self._told)
         size = (await asyncio.to_thread(path.stat)).st_size
-        return f"Wrote {units.plural(written.entries, 'message')}, {units.size(size)}, to {path}."
+        return f"Wrote {units.plural(count, 'message')}, {units.size(size)}, to {path}."
 
     async def _send(self, what: What) -> str:
         studio = self._app.studio
@@ -234,3 +236,15 @@ def _here() -> str:
         return str(Path.cwd())
     except OSError:
         return str(Path.home())  # the folder we were started in is gone
+
+
+_TRIES = 1_000
+
+
+def new_file(folder: str, what: str, ending: str) -> Path:
+    """A file that is not there yet: `trace-20260728-120107-marked.jsonl`; letters, digits and dashes alone are ours."""
+    within = Path(folder.strip() or ".").expanduser()
+    plain = file_stem(what, "")
+    stem = f"trace-{time.strftime('%Y%m%d-%H%M%S')}{f'-{plain}' if plain else ''}"
+    names = (f"{stem}{'' if number == 1 else f'-{number}'}.{ending}" for number in range(1, _TRIES))
+    return next((path for name in names if not (path := within / name).exists()), within / f"{stem}.{ending}")

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
-from mcp_studio.trace.disk.format import is_database
-from mcp_studio.trace.disk.session import Session
-from mcp_studio.trace.export.bundle import open_bundle
+from mcp_studio.trace.disk.session import Bundle, Session
+from mcp_studio.trace.export.bundle import open_file as read_file
 from mcp_studio.trace.message import Recording
 from mcp_studio.tui.screens.sessions import Chosen, SessionsDialog, when
 
@@ -121,18 +120,13 @@ def open_file(path: Path, clean: Callable[[str], str]) -> Open:
     Raises:
         StudioError: it is neither, or cannot be read.
     """
-    try:
-        recorded = is_database(path)
-    except OSError as problem:
-        raise StudioError(f"{path} cannot be opened: {problem.strerror or problem}.") from None
-    if not recorded:
-        bundle = open_bundle(path)
-        made, by = bundle.head.get("made"), bundle.head.get("by")
+    session = read_file(path, clean)
+    if isinstance(session, Bundle):
+        made, by = session.head.get("made"), session.head.get("by")
         # Times further away than some thousand years cannot be shown everywhere.
         since = f"made {when(float(made))}" if isinstance(made, (int, float)) and 0 <= made < 1e11 else ""
         by_whom = f"by {by}" if isinstance(by, str) else ""
-        return Open(path, bundle, "File", " ".join(filter(None, (path.name, since, by_whom))))
-    session = Session(path, clean)
+        return Open(path, session, "File", " ".join(filter(None, (path.name, since, by_whom))))
     info = session.info
     ended = f"–{when(info.ended)[-5:]}" if info.ended and info.ended - info.began > 60 else ""
     how = ", crashed" if info.state == "crashed" else ""

@@ -15,8 +15,8 @@ from mcp_studio.call.replay.runner import VERDICTS, Replayer, ReplayOptions, Res
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.present import units
+from mcp_studio.present.differences import difference_line
 from mcp_studio.safetext import safe
-from mcp_studio.trace.diff import shown
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.screens.row_diff import RowDiff, Side
 from mcp_studio.tui.views.glyphs import glyphs
@@ -163,7 +163,7 @@ class ReplayDialog(Dialog[None], scope="replay"):
             self._note.update("")
             return
         width = max(20, (self._note.size.width or 80) // 3)
-        lines = [shown(one, width).line for one in result.differences[:_LINES]]
+        lines = [difference_line(one, width) for one in result.differences[:_LINES]]
         more = len(result.differences) - _LINES
         lines += [f"and {units.plural(more, 'more difference')}"] if more > 0 else []
         lines += [safe(result.said, 500)] if result.said else []
@@ -200,7 +200,7 @@ class ReplayDialog(Dialog[None], scope="replay"):
     @staticmethod
     def _brief(result: Result) -> str:
         """The first difference, or why there is no answer."""
-        return safe(result.said, 200) or (shown(result.differences[0], 40).line if result.differences else "")
+        return safe(result.said, 200) or (difference_line(result.differences[0], 40) if result.differences else "")
 
     # What the person does
 

@@ -13,8 +13,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.present import units
+from mcp_studio.present.differences import difference_line
 from mcp_studio.safetext import safe
-from mcp_studio.trace.diff import Difference, Ignore, diff, shown, value_of
+from mcp_studio.trace.diff import Difference, Ignore, diff, value_of
 from mcp_studio.tui.diff_rows import DiffRow, Fold, diff_rows, folded
 from mcp_studio.tui.panels.pane import Tab
 from mcp_studio.tui.panels.tab_line import tab_line
@@ -214,7 +215,7 @@ class RowDiff(Dialog[None], scope="difference"):
     def action_copy(self) -> None:
         """Copy the differences."""
         known = self._compared.get(self._part)
-        lines = [shown(one, 200).line for one in known.differences] if known else []
+        lines = [difference_line(one, 200) for one in known.differences] if known else []
         cast("StudioApp", self.app).copy("\n".join(lines) or "no difference")
 
     def action_close(self) -> None:

@@ -71,8 +71,6 @@ def _facts(row: StatRow, view: View, width: int) -> list[list[Piece]]:
     sizes = f"{describe.size(tally.bytes_in)} in{dot}{describe.size(tally.bytes_out)} out"
     more = [units.plural(tally.notices, "notification")] if tally.notices else []
     more += [f"{units.plural(tally.questions, 'request')} of the server"] if tally.questions else []
-    if tally.apart is not None:
-        more.append(f"{tally.apart.count:,} asked a person and are not among the times (p50 {brief(_half(tally))})")
     lines.append([(cut(dot.join((sizes, *more)), width), "dim")])
     return lines
 
@@ -81,10 +79,6 @@ def outcomes(tally: Tally) -> list[str]:
     """What did not go well, in words."""
     named = ((tally.failed, "failed"), (tally.refused, "refused"), (tally.lost, "lost"), (tally.cancelled, "cancelled"))
     return [f"{count:,} {word}" for count, word in named if count]
-
-
-def _half(tally: Tally) -> float | None:
-    return tally.apart.percentile(0.5) if tally.apart else None
 
 
 def _error(group: ErrorGroup, width: int) -> list[Piece]:

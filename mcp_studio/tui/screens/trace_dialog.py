@@ -75,7 +75,7 @@ class TraceDialog(Replaying, Dialog[None], scope="trace detail"):
     async def _look_closer(self, entry: WireMessage) -> None:
         """Check the exchange against the model of its version, and show what that finds."""
         if isinstance(self._recording, TraceStore):
-            await self._recording.examiner.look(tracing.messages_of(self._recording, entry))
+            await self._recording.look(tracing.messages_of(self._recording, entry))
             self._again()
 
     def on_resize(self, event: Resize) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -61,9 +60,8 @@ def test_many_small_batches_become_large_blocks_and_stay_the_same_entries(tmp_pa
     found: list[bytes] = []
     reader = session.reader()
     for block in reader.blocks(count + 1):
-        ends = [0, *block.ends]
-        assert block.first + len(block.ends) - 1 + len(found) == count
-        found += reversed([block.data[a:b] for a, b in pairwise(ends)])
+        assert block.first + len(block.bodies) - 1 + len(found) == count
+        found += reversed(block.bodies)
     assert found[::-1] == bodies(1, count)
     assert [reader.body(n) for n in (1, 700, count)] == [body(1), body(700), body(count)]
     assert reader.body(0) == reader.body(count + 1) == b""
@@ -77,8 +75,8 @@ def test_blocks_end_below_the_number_that_is_given(tmp_path: Path) -> None:
     assert path
     reader = Session(path).reader()
     (block,) = reader.blocks(60)
-    assert (block.first, len(block.ends), block.ends[-1]) == (1, 59, len(block.data))
-    assert block.data.endswith(body(59)) and list(reader.blocks(1)) == []
+    assert (block.first, len(block.bodies)) == (1, 59)
+    assert block.bodies[-1] == body(59) and list(reader.blocks(1)) == []
 
 
 def test_large_bodies_stand_once_compressed_and_are_read_when_looked_at(tmp_path: Path) -> None:
@@ -92,7 +90,7 @@ def test_large_bodies_stand_once_compressed_and_are_read_when_looked_at(tmp_path
     session = Session(writer.path)
     reader = session.reader()
     (block,) = reader.blocks(7)
-    assert block.data == b"ab" and block.large == (2, 4, 6)
+    assert block.bodies == [b"a", b"", b"b", b"", b"", b""]
     assert reader.body(2) == reader.body(4) == reader.body(6) == large
     assert reader.body(5) == b"" and reader.body(3) == b"b"
     assert run(session.body(session[1])) == large
@@ -191,9 +189,9 @@ def test_whatever_is_handed_over_comes_back(steps: list[tuple[list[bytes], list[
             assert session.problem == "" and list(session.columns.flags) == flags
             assert list(session.columns.size) == [len(one) for one in written]
             blocks = list(reader.blocks(len(written) + 1))
-            assert b"".join(block.data for block in reversed(blocks)) == b"".join(
-                one for one in written if len(one) <= LARGE
-            )
+            assert [body for block in reversed(blocks) for body in block.bodies] == [
+                one if len(one) <= LARGE else b"" for one in written
+            ]
             for number in range(1, len(written) + 1, 37):
                 assert reader.body(number) == written[number - 1]
 

@@ -181,8 +181,8 @@ def test_a_killed_process_loses_only_what_was_not_handed_over(tmp_path: Path) ->
         session = Session(info.path)
         assert session.problem == "" and session.total == len(session) >= int(whole[-1])
         reader = session.reader()
-        joined = b"".join(block.data for block in reversed(list(reader.blocks(session.total + 1))))
-        assert joined == b"".join(bodies(1, session.total))
+        blocks = reversed(list(reader.blocks(session.total + 1)))
+        assert [body for block in blocks for body in block.bodies] == list(bodies(1, session.total))
         reader.close()
         session.close()
         later = write(folder, batch(1, bodies(1, 2)))  # the next one tidies up

@@ -14,7 +14,7 @@ import pytest
 from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.disk.session import Bundle
-from mcp_studio.trace.export.bundle import Bounds, open_bundle, read
+from mcp_studio.trace.export.bundle import Bounds, open_file, read
 from mcp_studio.trace.export.jsonl import BadLine, line_of, read_line
 from mcp_studio.trace.tree import tree, walk
 from tests.support import run
@@ -65,8 +65,8 @@ def test_a_line_that_another_program_has_written_anew_is_read() -> None:
 def test_a_recording_comes_back_as_it_was(format: str, tmp_path: Path) -> None:
     path = tmp_path / "x.mcptrace"
     path.write_bytes(exported(recorded(morning()), format))
-    opened = open_bundle(path)
-    assert opened.problem == "" and opened.head["title"] == "a morning"
+    opened = open_file(path)
+    assert isinstance(opened, Bundle) and opened.problem == "" and opened.head["title"] == "a morning"
     assert (opened.first_number, opened.total, len(opened)) == (1, 9, 9)
     call, answer = opened.entry(4), opened.entry(8)
     assert call and answer and call.span is answer.span and call.span
@@ -104,8 +104,7 @@ def test_bodies_are_found_in_all_blocks() -> None:
     assert reader.body(0) == reader.body(2_000) == b""
     below: list[bytes] = []
     for block in reader.blocks(1_500):
-        starts = [0, *block.ends[:-1]]
-        below = [block.data[start:end] for start, end in zip(starts, block.ends, strict=True)] + below
+        below = block.bodies + below
     assert below == bodies[:1_499]
     assert run(opened.body(opened[1_400])) == bodies[1_400]
 
@@ -138,7 +137,7 @@ def test_what_is_no_recording_is_refused_in_words(content: bytes, says: str, tmp
     path = tmp_path / "x.mcptrace"
     path.write_bytes(content)
     with pytest.raises(UsageError) as caught:
-        open_bundle(path)
+        open_file(path)
     assert says in caught.value.message
 
 
@@ -146,7 +145,7 @@ def test_a_file_that_is_not_there_is_told_in_words(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "none", tmp_path, tmp_path / "pipe", Path("/dev/zero")):
         with pytest.raises(UsageError, match=r"cannot be read|can be opened"):
-            open_bundle(path)
+            open_file(path)
 
 
 @pytest.mark.parametrize("format", ["jsonl", "bundle"])
@@ -154,7 +153,7 @@ def test_a_file_that_broke_off_is_opened_as_far_as_it_goes(format: str, tmp_path
     whole = exported(recorded([item(n, "note", "none", b"%032x" % (n * 7**30)) for n in range(1, 2_001)]), format)
     path = tmp_path / "x"
     path.write_bytes(whole[: len(whole) * 2 // 3])
-    opened = open_bundle(path)
+    opened = open_file(path)
     assert 500 < len(opened) < 2_000
     assert opened.problem == "x ends too early: what came before that is shown."
 
@@ -170,7 +169,7 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "bomb.mcptrace"
     path.write_bytes(gzip.compress(HEAD + b'{"n":1,"text":"' + b"\0" * 20_000_000, 9))
     with pytest.raises(LimitExceeded, match="too large"):
-        open_bundle(path, bounds=Bounds(line=1_000_000))
+        open_file(path, bounds=Bounds(line=1_000_000))
 
 
 def test_links_of_a_hostile_file_lead_nowhere() -> None:

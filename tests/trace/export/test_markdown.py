@@ -8,7 +8,6 @@ import pytest
 
 from mcp_studio.trace.export import formats
 from mcp_studio.trace.export.formats import block, code, inline
-from mcp_studio.trace.export.item import Extra
 from mcp_studio.trace.lint.rules import Finding
 from tests.trace.export.recorded import exported, item, morning, recorded
 
@@ -69,14 +68,14 @@ def test_foreign_text_breaks_nothing() -> None:
         item(1, "request", "out", HOSTILE.encode(), method=HOSTILE, target=HOSTILE, server=HOSTILE, link=2,
              outcome="error"),
         item(2, "error", "in", b'{"a":"' + b"`" * 40 + b'\\n```"}', server=HOSTILE, link=1, outcome="error",
-             extra=Extra((finding,), HOSTILE)),
+             findings=(finding,), comment=HOSTILE),
         item(3, "stray", "in", HOSTILE.encode(), server=HOSTILE),
     ]  # fmt: skip
     text = exported(recorded(items), "markdown").decode()
     assert "\x1b" not in text and "\u202e" not in text
     for line in outside_fences(text):
         assert line[:1] in ("", "#", "-", ">", "|", "1") or line.startswith(("---", "|"))
-        plain = re.sub("(`+).*?\\1", "", line)
+        plain = re.sub("(`+).*?\\1", "", re.sub(r"\\.", "", line))
         assert "<script" not in plain and "](http" not in plain and "**" not in plain
     rows = [line for line in text.split("\n") if line.startswith("|")]
     assert len({row.count("|") for row in rows}) == 1
