@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from mcp_studio import __version__
 from mcp_studio.auth import discovery
+from mcp_studio.auth.discovery import check_url
 from mcp_studio.auth.model import AuthExchange, AuthFailed
 from mcp_studio.config.model import ServerConfig, Tls
 from mcp_studio.errors import LimitExceeded, StudioError
@@ -27,7 +28,6 @@ from mcp_studio.transport.base import HeaderList, Headers, HttpRequest, HttpResp
 from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable, network_failure, no_such_host
 from mcp_studio.transport.http_response import Breather, Decoder
 from mcp_studio.transport.lines import size_text
-from mcp_studio.urls import judge
 
 if TYPE_CHECKING:
     import httpcore2
@@ -55,18 +55,6 @@ def nearness(address: str) -> int:
     if found.is_loopback or found.is_unspecified:
         return LOOPBACK
     return PUBLIC if found.is_global and not found.is_multicast else PRIVATE
-
-
-def check_url(url: str, what: str, server: str) -> None:
-    """Check the looks of an address that a request (`what`) is for; `server` is the MCP server's address.
-
-    Raises:
-        AuthFailed: it is no https address, or one that hides where it leads.
-    """
-    if refusal := judge(url).refusal:
-        raise AuthFailed(f"Nothing is sent for this ({what}). {refusal}", hint="It should be an https:// URL.")
-    # In its query may be secrets, which are not quoted.
-    discovery.check_url(url.partition("?")[0], server, f"The address ({what})")
 
 
 def check_address(address: str, host: str, what: str, reach: int) -> None:
@@ -365,7 +353,7 @@ class Fetcher:
         )
 
     async def _once(self, purpose: str, method: str, url: str, headers: HeaderList, body: bytes) -> Fetched:
-        check_url(url, purpose, self.config.url)
+        check_url(url, self.config.url, f"The address ({purpose})")
         lines = _lines(url, method, headers, body)
         clean = tuple(self.redactor.headers(lines))
         kind = next((value.partition(";")[0] for name, value in lines if name.lower() == "content-type"), "")

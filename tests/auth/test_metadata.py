@@ -99,7 +99,7 @@ BAD_RESOURCE: dict[str, tuple[dict[str, Json], str]] = {
     "no server in it": ({"authorization_servers": []}, "is []"),
     "text for a list": ({"authorization_servers": ISSUER}, ISSUER),
     "numbers in it": ({"authorization_servers": [1, 2]}, "[1, 2]"),
-    "an issuer without TLS": ({"authorization_servers": ["http://as.example"]}, "without TLS"),
+    "an issuer without TLS": ({"authorization_servers": ["http://as.example"]}, "Only https"),
     "an issuer with a query": ({"authorization_servers": ["https://as.example/?x"]}, "query"),
     "an issuer with a fragment": ({"authorization_servers": ["https://as.example/#x"]}, "fragment"),
     "two bad issuers": ({"authorization_servers": ["http://as.example", "ftp://x/"]}, "authorization_servers"),
@@ -154,7 +154,7 @@ def test_a_slash_too_many_is_said_and_can_be_agreed_to() -> None:
 BAD_ISSUER: dict[str, tuple[dict[str, Json], str]] = {
     "no token endpoint": ({"token_endpoint": ...}, "token_endpoint in .* is missing"),
     "a token endpoint that is null": ({"token_endpoint": None}, "token_endpoint in .* is null"),
-    "without TLS": ({"token_endpoint": "http://as.example/token"}, "without TLS"),
+    "without TLS": ({"token_endpoint": "http://as.example/token"}, "Only https"),
     "with a password": ({"token_endpoint": "https://a:b@as.example/token"}, "user name"),
     "iss flag as text": ({"authorization_response_iss_parameter_supported": "true"}, "iss_parameter"),
     "document flag as number": ({"client_id_metadata_document_supported": 1}, "client_id_metadata"),
@@ -225,7 +225,7 @@ def test_a_server_without_metadata_is_assumed_to_have_three_endpoints() -> None:
     found = IssuerMetadata.assumed("https://h/a/mcp")
     assert (found.issuer, found.place, found.for_code()) == ("https://h", "", "https://h/authorize")
     assert (found.token_endpoint, found.registration_endpoint) == ("https://h/token", "https://h/register")
-    with pytest.raises(AuthFailed, match="without TLS"):
+    with pytest.raises(AuthFailed, match="Only https"):
         IssuerMetadata.assumed("http://h/mcp")
 
 
