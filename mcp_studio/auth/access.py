@@ -50,8 +50,6 @@ class Holder:
         self.resource = resource
         self.account = account
         self.grant: Grant | None = None
-        self.turn = asyncio.Lock()
-        """For whoever gets a new token, one at a time; nobody holds it during a request to the server."""
         self.note: Callable[[str], None] = lambda text: None
         self.unsaved = ""
         """Why the grant is here alone, as a sentence: it could not be stored; empty where it was."""
@@ -70,12 +68,13 @@ class Holder:
             VaultRefused: it is there and cannot be read.
         """
         if self.grant is None and self.store.has_grant(self.resource, self.account):
-            async with self.turn:
-                if self.grant is None:
-                    self.grant = await self.store.load(self.resource, self.account)
-                    if self.grant is None and self.store.problem:
-                        self.note(self.store.problem)
+            await self.together("load", self._load)
         return self.grant
+
+    async def _load(self) -> None:
+        self.grant = await self.store.load(self.resource, self.account)
+        if self.grant is None and self.store.problem:
+            self.note(self.store.problem)
 
     def put(self, grant: Grant | None, unsaved: str = "") -> None:
         """What signing in brought, or that there is nothing any more."""
@@ -124,14 +123,13 @@ class Holder:
             await asyncio.wait(self._tasks.values(), timeout=seconds)
 
     async def _renew(self, config: ServerConfig, fetcher: Fetcher, sent: str, *, force: bool) -> Grant | None:
-        async with self.turn:
+        async with self.store.lock(self.resource, self.account):
             if self.grant is not None and self.grant.access_token != sent:
                 return self.grant
-            async with self.store.lock(self.resource, self.account):
-                found = await self._newest()
-                if found is None or (found.access_token != sent and not expiring(found) and not force):
-                    return found
-                return await self._refreshed(config, fetcher, found)
+            found = await self._newest()
+            if found is None or (found.access_token != sent and not expiring(found) and not force):
+                return found
+            return await self._refreshed(config, fetcher, found)
 
     async def _newest(self) -> Grant | None:
         """What the vault has; what we have where it cannot be read, or could not be stored."""
@@ -317,12 +315,11 @@ class Access:
             )
 
         async def alone() -> None:
-            async with self._holder.turn:
-                if self._holder.grant is None or self._holder.grant.access_token == sent:
-                    run = begin()
-                    await run.run()
-                    if run.error is not None:
-                        raise run.error
+            if self._holder.grant is None or self._holder.grant.access_token == sent:
+                run = begin()
+                await run.run()
+                if run.error is not None:
+                    raise run.error
 
         if self._config.auth.alone:
             await self._holder.together(f"{sent} for {' '.join(scopes)}", alone)

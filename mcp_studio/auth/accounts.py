@@ -170,9 +170,8 @@ class Accounts:
         if grant is None:
             await self.forget(config)
             raise SignInNeeded(f"Nobody is signed in to {config.name}.")
-        async with holder.turn:
-            fetcher = self.fetcher(config, tap)
-            told = await tokens.revoke(fetcher, holder.grant or grant)
+        async with holder.store.lock(holder.resource, holder.account):
+            told = await tokens.revoke(self.fetcher(config, tap), holder.grant or grant)
         await self.forget(config)
         return f"{told} They were forgotten here."
 
@@ -186,7 +185,7 @@ class Accounts:
         """
         holder, store = self._holder(config), self.store(config)
         issuer = holder.grant.issuer if holder.grant else store.issuer(holder.resource, holder.account)
-        async with holder.turn, store.lock(holder.resource, holder.account):
+        async with store.lock(holder.resource, holder.account):
             holder.put(None)
             there = await store.remove(holder.resource, holder.account)
             if not client:

@@ -6,12 +6,12 @@ import base64
 import hashlib
 import hmac
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from mcp_studio.auth import discovery
-from mcp_studio.auth.model import ERRORS, UNKNOWN_ERROR, AuthFailed, quoted
+from mcp_studio.auth.model import AuthFailed, quoted, refusal
 from mcp_studio.errors import SignInNeeded, UsageError
 from mcp_studio.record import record
 
@@ -130,7 +130,7 @@ def judge(query: str, expected: Expected) -> str:
     values = dict(pairs)
     _check_issuer(values.get("iss"), expected)
     if "error" in values:
-        raise _refused(values)
+        raise refusal("The authorization server gave no permission", values)
     if not values.get("code"):
         raise AuthFailed(
             "The redirect brought neither a code nor an error.",
@@ -155,16 +155,6 @@ def _check_issuer(iss: str | None, expected: Expected) -> None:
             hint="iss has to be exactly the issuer of its metadata (RFC 9207 2.4). The code was not used: another "
             "server may be trying to get it.",
         )
-
-
-def _refused(values: Mapping[str, str]) -> AuthFailed:
-    error, reason = values["error"][:60], values.get("error_description")
-    because = f": {quoted(reason)}" if reason else ""
-    return AuthFailed(
-        f"The authorization server gave no permission ({error or 'without an error code'}){because}.",
-        hint=ERRORS.get(error, UNKNOWN_ERROR),
-        error=error,
-    )
 
 
 def query_of(text: str, redirect_uri: str) -> str:

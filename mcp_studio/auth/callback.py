@@ -54,7 +54,7 @@ _PATIENCE = 5.0
 """Seconds that one connection may take."""
 _OPEN = 32
 """Connections open at a time; the oldest makes room for a new one."""
-_LINE = re.compile(rb"([A-Z]{1,20}) ([\x21-\x7e]+) HTTP/1\.[01]\Z")
+_LINE = re.compile(rb"GET ([\x21-\x7e]+) HTTP/1\.[01]\Z")
 _NOTES = 3
 """Redirects of somebody else that are noted."""
 
@@ -187,22 +187,15 @@ class Redirects:
             writer.close()
 
     def _answer(self, head: bytes) -> bytes:
-        """The response to one request; only the last case has to do with the flow."""
+        """The response to one request: a GET of our path, for our host and no other name that leads here."""
         line, *lines = head[:-4].split(b"\r\n")
         found = _LINE.match(line)
-        if found is None:
-            return page(400, "Not understood", "This is no request that is expected here.")
         headers = [(name.strip().lower(), value.strip()) for name, _, value in (one.partition(b":") for one in lines)]
         hosts = [value.decode("latin-1").lower() for name, value in headers if name == b"host"]
         port = urlsplit(self.uri).port
-        if hosts not in ([f"{own}:{port}"] for own in ("127.0.0.1", "localhost", "[::1]")):
-            # A page elsewhere whose name was made to lead here (DNS rebinding).
-            return page(421, "Wrong host", "This address is not served here.")
-        path, _, query = found[2].decode("ascii").partition("?")
-        if path != PATH:
+        path, _, query = found[1].decode("ascii").partition("?") if found else ("", "", "")
+        if path != PATH or hosts not in ([f"{own}:{port}"] for own in ("127.0.0.1", "localhost", "[::1]")):
             return page(404, "Nothing here", "mcp-studio waits here for the end of a sign-in, at another address.")
-        if found[1] != b"GET":
-            return page(405, "Not this way", "Only GET is answered here.")
         return self._receive(query.partition("#")[0])
 
     def _receive(self, query: str) -> bytes:

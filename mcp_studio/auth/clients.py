@@ -21,7 +21,7 @@ from mcp_studio.auth import discovery
 from mcp_studio.auth.discovery import is_loopback
 from mcp_studio.auth.fetch import Fetcher, json_of
 from mcp_studio.auth.metadata import IssuerMetadata
-from mcp_studio.auth.model import AuthFailed, Client, quoted
+from mcp_studio.auth.model import AuthFailed, Client, quoted, refusal
 from mcp_studio.config.model import Auth
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, dumps, items_of, mapping
@@ -126,6 +126,7 @@ def client_assertion(client: Client, key: str, algorithm: str) -> str:
         ConfigError: there is no such key, or it does not sign that way.
     """
     import jwt
+    from cryptography.exceptions import UnsupportedAlgorithm
 
     now = int(time.time())
     payload: dict[str, Any] = {
@@ -137,27 +138,13 @@ def client_assertion(client: Client, key: str, algorithm: str) -> str:
         "jti": secrets.token_urlsafe(16),
     }
     try:
-        return jwt.encode(payload, _key(read_secret(key, "key")), algorithm=algorithm)
-    except (jwt.PyJWTError, TypeError, ValueError, NotImplementedError):
+        return jwt.encode(payload, read_secret(key, "key"), algorithm=algorithm)
+    except (jwt.PyJWTError, UnsupportedAlgorithm, TypeError, ValueError, NotImplementedError):
         raise ConfigError(
-            f"The private key does not sign with {algorithm}.",
-            key="algorithm",
-            hint="Set `algorithm` to one that fits the key (RS256 for RSA, ES256 for P-256), or use another key.",
-        ) from None
-
-
-def _key(text: str) -> Any:
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-    try:
-        return load_pem_private_key(text.encode(), None)
-    except (TypeError, ValueError, UnsupportedAlgorithm):  # a TypeError where it is encrypted
-        raise ConfigError(
-            "The private key cannot be read: it is no private key in PEM, or it is encrypted.",
+            f"The private key does not sign with {algorithm}: it is none in PEM, encrypted, or of another kind.",
             key="key",
-            hint="It begins with -----BEGIN PRIVATE KEY-----. Decrypt it (openssl pkcs8 -topk8 -nocrypt -in FILE) and "
-            "keep it in the keyring: ${keyring:NAME}.",
+            hint="It begins with -----BEGIN PRIVATE KEY-----, and `algorithm` has to fit it: RS256 for RSA, ES256 for "
+            "P-256. Decrypt it (openssl pkcs8 -topk8 -nocrypt -in FILE) and keep it in the keyring: ${keyring:NAME}.",
         ) from None
 
 
@@ -199,7 +186,6 @@ def choose(
     known: Client | None = None,
     redirect_uri: str = "",
     asked: Sequence[str] = (),
-    now: float | None = None,
 ) -> Client | None:
     """The first client that can be used without registering one.
 
@@ -218,23 +204,25 @@ def choose(
         return Client(metadata.issuer, auth.client_id, auth.client_secret, shown, "configured", redirect_uri)
     if metadata.reads_documents and is_document_url(document):
         return Client(metadata.issuer, document, "", "none", "document", redirect_uri)
-    if known and known.issuer == metadata.issuer and usable(known, redirect_uri, asked, now):
+    if known and known.issuer == metadata.issuer and usable(known, redirect_uri, asked):
         return known
     return None
 
 
-def usable(client: Client, redirect_uri: str, asked: Sequence[str], now: float | None = None) -> bool:
+def usable(client: Client, redirect_uri: str, asked: Sequence[str]) -> bool:
     """Whether a client that was registered or typed before may be used for this redirect and these scopes."""
-    if client.secret_expires and client.secret_expires <= (time.time() if now is None else now) + 30:
+    if client.secret_expires and client.secret_expires <= time.time() + 30:
         return False
     if client.how != "registered":
         return True
+    # Whether another port will do (RFC 8252 7.3) would show in the browser alone.
+    if client.redirect_uri != redirect_uri:
+        return False
     held = mapping(client.registration).get("scope")
     if not held or not isinstance(held, str):
-        return same_redirect(client.redirect_uri, redirect_uri)
+        return True
     # It may ask for these alone (RFC 7591 2). What was asked for then and left out would be left out again.
-    less = discovery.missing((*discovery.parse(held), *client.asked, discovery.OFFLINE), asked)
-    return same_redirect(client.redirect_uri, redirect_uri) and not less
+    return not discovery.missing((*discovery.parse(held), *client.asked, discovery.OFFLINE), asked)
 
 
 def is_document_url(url: str) -> bool:
@@ -271,7 +259,7 @@ def registration_request(metadata: IssuerMetadata, redirect_uri: str, scopes: Se
     return asked
 
 
-def client_from(raw: Json, *, asked: dict[str, Json], metadata: IssuerMetadata, now: float | None = None) -> Client:
+def client_from(raw: Json, *, asked: dict[str, Json], metadata: IssuerMetadata) -> Client:
     """The client that a registration made (RFC 7591 3.2.1). Placeholders, null and "", are as good as nothing.
 
     Raises:
@@ -298,7 +286,7 @@ def client_from(raw: Json, *, asked: dict[str, Json], metadata: IssuerMetadata, 
         method=_method(answer, asked, metadata, secret),
         how="registered",
         redirect_uri=redirect_uri,
-        secret_expires=_expires(answer, time.time() if now is None else now) if secret else 0.0,
+        secret_expires=_expires(answer) if secret else 0.0,
         # The rest of the answer may have a megabyte, and keyrings hold little.
         registration={"scope": scope[: 2 * discovery.LONGEST_SCOPES]} if isinstance(scope, str) else {},
     )
@@ -349,8 +337,8 @@ def _method(answer: dict[str, Json], asked: dict[str, Json], metadata: IssuerMet
     return str(came)
 
 
-def _expires(answer: dict[str, Json], now: float) -> float:
-    value = answer.get("client_secret_expires_at", 0)
+def _expires(answer: dict[str, Json]) -> float:
+    value, now = answer.get("client_secret_expires_at", 0), time.time()
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if number and (value == 0 or now < value < 1e12):
         return float(value)
@@ -390,13 +378,12 @@ async def register(fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str, 
         raw = json_of(answer.body)
     if 200 <= answer.status < 300 and isinstance(raw, dict):
         return replace(client_from(raw, asked=asked, metadata=issuer), asked=tuple(wanted))
-    error, reason = (mapping(raw).get(name) for name in ("error", "error_description"))
-    code = fetcher.redactor.text(error[:80]) if isinstance(error, str) else ""
-    because = f": {quoted(fetcher.redactor.text(reason))}" if isinstance(reason, str) and reason else ""
-    known = "" if issuer.place else " Nothing says that this server signs people in by OAuth: it may want a key."
-    raise AuthFailed(
-        f"The registration endpoint {url} did not register a client (status {answer.status}"
-        f"{', ' if code else ''}{code}){because}.{known}",
-        hint=_HINT,
-        error=code,
+    problem = refusal(
+        f"The registration endpoint {url} did not register a client (status {answer.status})",
+        mapping(raw),
+        fetcher.redactor.text,
     )
+    problem.hint = _HINT
+    if not issuer.place:
+        problem.message += " Nothing says that this server signs people in by OAuth: it may want a key."
+    raise problem

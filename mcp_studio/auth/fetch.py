@@ -203,19 +203,13 @@ def shown(headers: Headers, body: str, clean: Callable[[str], str] = str) -> str
     return f"{lines}\n\n{clean(body)}" if body else lines
 
 
-def body_of(data: bytes, *, most: int, values: int) -> Json:
-    """The JSON of an answer; a byte order mark before it is overlooked (RFC 8259 8.1), as files of Windows have one.
-
-    Raises:
-        JsonProblem, LimitExceeded: as `jsontext.loads`.
-    """
-    return loads(data.removeprefix(BOM_UTF8), most=most, values=values)
-
-
 def json_of(body: bytes) -> Json:
-    """The JSON of a small answer; None where it is none."""
+    """The JSON of a small answer; None where it is none.
+
+    A byte order mark before it is overlooked (RFC 8259 8.1), as files of Windows have one.
+    """
     try:
-        return body_of(body, most=64, values=10_000)
+        return loads(body.removeprefix(BOM_UTF8), most=64, values=50_000)
     except (JsonProblem, LimitExceeded):
         return None
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -396,8 +396,7 @@ class SignIn:
             redirects.paste(self._redirect_url)  # another address leaves it waiting
             if not await self._store.take_pending(pending):
                 raise AuthFailed("This redirect was used before.", hint="Sign in again.")
-            async with self._forgetting_unknown(pending.client):
-                found = await code
+            found = await code
             step.detail = f"{issuer.issuer} gave it."
         if pending.dpop_key:
             required = pending.dpop_use == "must"
@@ -495,15 +494,11 @@ class SignIn:
             StudioError: as `Fetcher.send`; or a new client cannot be stored.
         """
         auth = self._config.auth
-        # Where its port is taken, whether another one will do (RFC 8252 7.3) would show in the browser alone.
-        moved = (
-            known and known.how == "registered" and known.redirect_uri != redirect_uri and issuer.registration_endpoint
-        )
         client = clients.choose(
             issuer,
             auth,
             document=auth.client_metadata_url or self._accounts.document,
-            known=None if moved else known,
+            known=known,
             redirect_uri=redirect_uri,
             asked=asked,
         )
@@ -570,30 +565,20 @@ class SignIn:
         # Step by step a person opens it.
         opening = asyncio.create_task(asyncio.sleep(0, False) if self.step_by_step else self.open_page())
         try:
-            async with self._forgetting_unknown(pending.client):
-                return await self._ask("browser", "Nobody came back from the browser", code)
+            return await self._ask("browser", "Nobody came back from the browser", code)
         except BaseException:
             if known and not self._aside:
                 # Nobody came back: the page may have said that it does not know us any more.
-                with suppress(StudioError, OSError):
-                    await asyncio.shield(self._store.remove_client(issuer.issuer, pending.account))
+                await asyncio.shield(self._forget(pending.client))
             raise
         finally:
             opening.cancel()
             self._redirects = self._pending = None
 
-    @asynccontextmanager
-    async def _forgetting_unknown(self, client: Client) -> AsyncGenerator[None]:
-        """Where an authorization server does not know the client any more: forget it, and say how there is another."""
-        try:
-            yield
-        except AuthFailed as problem:
-            unknown = problem.error in ("invalid_client", "unauthorized_client")
-            if unknown and client.how in ("registered", "typed"):
-                with suppress(StudioError, OSError):
-                    await self._store.remove_client(client.issuer, self._config.auth.whose)
-                problem.hint += " The client was forgotten: sign in again, and another one is registered."
-            raise
+    async def _forget(self, client: Client) -> None:
+        """Forget a client that its authorization server may not know any more."""
+        with suppress(StudioError, OSError):
+            await self._store.remove_client(client.issuer, self._config.auth.whose)
 
     async def _redeem(self, issuer: IssuerMetadata, pending: Pending, code: str) -> Grant:
         client = pending.client
@@ -606,7 +591,7 @@ class SignIn:
             code_verifier=pending.verifier,
         )
         with self._running("token") as step:
-            async with self._forgetting_unknown(client):
+            try:
                 got = await tokens.redeem(
                     self._fetcher,
                     issuer.token_endpoint,
@@ -616,6 +601,11 @@ class SignIn:
                     asked=pending.scopes,
                     dpop=self._dpop,
                 )
+            except AuthFailed as problem:
+                if problem.error in ("invalid_client", "unauthorized_client"):
+                    await self._forget(client)
+                    problem.hint += " The client was forgotten: sign in again, and another one is registered."
+                raise
             step.detail = tokens.about(got, pending.audience)
         return await self._stored(issuer, client, got, pending.audience)
 

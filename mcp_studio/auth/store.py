@@ -9,10 +9,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import threading
+import time
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict, field
 from pathlib import Path
+from typing import Any, Literal
 
 from mcp_studio.auth.model import (
     Account,
@@ -47,12 +50,16 @@ class Entries:
 
     grants: dict[Key, Account] = field(default_factory=dict[Key, Account])
     """By resource and account."""
-    clients: set[Key] = field(default_factory=set[Key])
-    """Issuer and account."""
+    clients: dict[Key, None] = field(default_factory=dict[Key, None])
+    """Of issuers and accounts."""
     problem: str = ""
     """Why the file cannot be used, as a sentence."""
     newer: bool = False
     """A newer version has written it, which knows more of it."""
+
+    def of(self, kind: Literal["grant", "client"]) -> dict[Key, Any]:
+        """Those of one kind."""
+        return self.grants if kind == "grant" else self.clients
 
 
 def _read_entries(file: Path) -> Entries:
@@ -71,7 +78,7 @@ def _read_entries(file: Path) -> Entries:
             account = from_json(Account, mapping(one))
             found.grants[account.resource, account.account] = account
     for one in map(mapping, items_of(raw.get("clients"))):
-        found.clients.add((str(one.get("issuer")), str(one.get("account"))))
+        found.clients[str(one.get("issuer")), str(one.get("account"))] = None
     return found
 
 
@@ -102,6 +109,7 @@ class GrantStore:
         self._memory = Entries()
         self._vault: Vault | None = None
         self._guard = threading.Lock()
+        self._turns: dict[Key, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.lasting = not memory
         """Whether what is stored is there after this process."""
         self.problem = ""
@@ -171,14 +179,20 @@ class GrantStore:
 
     async def remove(self, resource: str, account: str) -> bool:
         """Forget a grant; False where there was none."""
+        return await self._remove("grant", resource, account)
 
+    async def remove_client(self, issuer: str, account: str) -> bool:
+        """Forget who we are at an authorization server; False where that was not known."""
+        return await self._remove("client", issuer, account)
+
+    async def _remove(self, kind: Literal["grant", "client"], where: str, account: str) -> bool:
         def remove() -> None:
             with self._changing() as entries:
                 # What cannot be deleted stays in the list: it is still there.
-                self._ready().delete(_name("grant", resource, account))
-                entries.grants.pop((resource, account), None)
+                self._ready().delete(_name(kind, where, account))
+                entries.of(kind).pop((where, account), None)
 
-        known = self.has_grant(resource, account)
+        known = (where, account) in self._entries().of(kind)
         if known:
             await beside(remove)
         return known
@@ -196,22 +210,9 @@ class GrantStore:
         def save() -> None:
             with self._changing() as entries:
                 self._put(_name("client", client.issuer, account), client)
-                entries.clients.add((client.issuer, account))
+                entries.clients[client.issuer, account] = None
 
         await beside(save)
-
-    async def remove_client(self, issuer: str, account: str) -> bool:
-        """Forget who we are; False where that was not known."""
-
-        def remove() -> None:
-            with self._changing() as entries:
-                self._ready().delete(_name("client", issuer, account))
-                entries.clients.discard((issuer, account))
-
-        known = (issuer, account) in self._entries().clients
-        if known:
-            await beside(remove)
-        return known
 
     async def save_pending(self, pending: Pending) -> None:
         """Store a sign-in that goes on later, in place of an earlier one of this server."""
@@ -239,21 +240,25 @@ class GrantStore:
         Raises:
             StudioError: somebody else holds it for too long.
         """
-        file = self._locks / f"{_digest(resource, account)}.lock"
-        end = asyncio.get_running_loop().time() + _PATIENCE
-        with ExitStack() as held:
-            while self.lasting:  # else nobody else has it, and there may be no folder that can be written
-                try:
-                    # Tried again and again: a thread that waits for it could not be called back.
-                    held.enter_context(file_lock(file, f"the sign-in at {resource}", 0))
-                    break
-                except LockHeld:
-                    if asyncio.get_running_loop().time() > end:
-                        raise
-                except OSError as problem:
-                    raise StudioError(f"The sign-in at {resource} cannot be locked: {problem.strerror}.") from None
-                await asyncio.sleep(0.05)
-            yield
+        async with self._turns[resource, account]:
+            with ExitStack() as held:
+                if self.lasting:  # else no other process has it, and there may be no folder that can be written
+                    await self._lock_out(held, resource, account)
+                yield
+
+    async def _lock_out(self, held: ExitStack, resource: str, account: str) -> None:
+        """Lock out other processes, tried again and again: a thread that waits for it could not be called back."""
+        file, end = self._locks / f"{_digest(resource, account)}.lock", time.monotonic() + _PATIENCE
+        while True:
+            try:
+                held.enter_context(file_lock(file, f"the sign-in at {resource}", 0))
+                return
+            except LockHeld:
+                if time.monotonic() > end:
+                    raise
+            except OSError as problem:
+                raise StudioError(f"The sign-in at {resource} cannot be locked: {problem.strerror}.") from None
+            await asyncio.sleep(0.05)
 
     def _entries(self) -> Entries:
         return _read_entries(self._file) if self.lasting else self._memory

@@ -90,28 +90,28 @@ async def test_a_wrong_redirect_is_told_so_and_the_right_one_still_comes_through
 
 
 @pytest.mark.parametrize(
-    ("status", "target", "extra"),
+    ("target", "extra"),
     [
-        (404, "/favicon.ico", {}),
-        (404, "/", {}),
-        (404, f"/callback/?{GOOD}", {}),
-        (405, f"/callback?{GOOD}", {"method": "HEAD"}),
-        (405, f"/callback?{GOOD}", {"method": "POST"}),
-        (421, f"/callback?{GOOD}", {"host": "evil.example"}),
-        (421, f"/callback?{GOOD}", {"host": "127.0.0.1"}),
-        (421, f"/callback?{GOOD}", {"more": "Host: evil.example\r\n"}),
-        (404, f"http://evil.example/callback?{GOOD}", {}),
+        ("/favicon.ico", {}),
+        ("/", {}),
+        (f"/callback/?{GOOD}", {}),
+        (f"/callback?{GOOD}", {"method": "HEAD"}),
+        (f"/callback?{GOOD}", {"method": "POST"}),
+        (f"/callback?{GOOD}", {"host": "evil.example"}),
+        (f"/callback?{GOOD}", {"host": "127.0.0.1"}),
+        (f"/callback?{GOOD}", {"more": "Host: evil.example\r\n"}),
+        (f"http://evil.example/callback?{GOOD}", {}),
     ],
 )
-async def test_what_is_no_redirect_never_reaches_the_flow(status: int, target: str, extra: dict[str, str]) -> None:
+async def test_what_is_no_redirect_never_reaches_the_flow(target: str, extra: dict[str, str]) -> None:
     async with listening() as listener:
-        assert (await get(listener, target, **extra)).startswith(f"HTTP/1.1 {status} ")
+        assert (await get(listener, target, **extra)).startswith("HTTP/1.1 404 ")
         assert not listener.code.done()
 
 
 async def test_junk_is_cut_off_or_answered() -> None:
     async with listening() as listener:
-        assert (await raw(listener.port, b"\x16\x03\x01\x02\x00\r\n\r\n")).startswith(b"HTTP/1.1 400 ")
+        assert (await raw(listener.port, b"\x16\x03\x01\x02\x00\r\n\r\n")).startswith(b"HTTP/1.1 404 ")
         assert await raw(listener.port, b"GET /" + b"x" * 200_000) == b""
         assert not listener.code.done()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +19,7 @@ from tests.auth.test_metadata import ANY_JSON
 ISSUER = "https://as.example"
 REDIRECT = "http://127.0.0.1:7338/callback"
 DOCUMENT = "https://studio.example/client.json"
-NOW = 1_800_000_000.0
+NOW = time.time()
 SECRET = "the-client-secret"
 
 
@@ -38,7 +40,7 @@ def registered(**changes: object) -> Client:
 
 def how(found: IssuerMetadata, **given: object) -> str:
     auth = Auth(client_id=str(given.pop("client_id", "")))
-    client = clients.choose(found, auth, redirect_uri=REDIRECT, now=NOW, **given)  # type: ignore[arg-type]
+    client = clients.choose(found, auth, redirect_uri=REDIRECT, **given)  # type: ignore[arg-type]
     return client.how if client else ""
 
 
@@ -74,8 +76,13 @@ def test_a_client_that_is_of_no_use_is_registered_anew(known: Client) -> None:
     assert how(metadata(), known=known) == ""
 
 
-def test_the_port_of_a_redirect_on_this_machine_does_not_count() -> None:
-    assert how(metadata(), known=registered(redirect_uri="http://127.0.0.1:9999/callback")) == "registered"
+def test_a_client_of_another_redirect_is_registered_anew() -> None:
+    """Whether another port will do would show in the browser alone."""
+    assert how(metadata(), known=registered(redirect_uri="http://127.0.0.1:9999/callback")) == ""
+
+
+def test_the_port_of_a_redirect_on_this_machine_does_not_count_in_an_answer() -> None:
+    assert clients.same_redirect(REDIRECT, "http://127.0.0.1:9999/callback")
     assert not clients.same_redirect("https://a.example/cb", "https://a.example:8443/cb")
 
 
@@ -152,7 +159,7 @@ def test_registration_that_wants_keys_is_refused() -> None:
 
 def read(answer: Json, **changes: Json) -> Client:
     found = metadata(**changes)
-    return clients.client_from(answer, asked=clients.registration_request(found, REDIRECT), metadata=found, now=NOW)
+    return clients.client_from(answer, asked=clients.registration_request(found, REDIRECT), metadata=found)
 
 
 GOOD: dict[str, Json] = {"client_id": "new", "client_secret": SECRET}
@@ -197,7 +204,7 @@ def test_the_method_is_what_both_sides_said_last(answer: Json, offered: Json, me
 
 def test_a_secret_that_nobody_announced_is_used_as_rfc_8414_has_it() -> None:
     found = IssuerMetadata.assumed("https://mcp.example/mcp")
-    client = clients.client_from(GOOD, asked=clients.registration_request(found, REDIRECT), metadata=found, now=NOW)
+    client = clients.client_from(GOOD, asked=clients.registration_request(found, REDIRECT), metadata=found)
     assert client.method == "client_secret_basic"
 
 
