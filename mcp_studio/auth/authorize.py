@@ -8,12 +8,12 @@ import hmac
 import secrets
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from mcp_studio.auth import discovery
 from mcp_studio.auth.model import AuthFailed, quoted, refusal
 from mcp_studio.errors import SignInNeeded, UsageError
-from mcp_studio.record import record
 
 METHOD = "S256"
 """The only method that is used (RFC 7636 4.2)."""
@@ -87,23 +87,21 @@ class NotOurs(SignInNeeded):
     """A redirect that belongs to no flow that waits, or to another one: to be turned away, while waiting goes on."""
 
 
-@record()
-class Expected:
-    """What the redirect of one flow has to look like; `judge` accepts one only."""
+class Expected(NamedTuple):
+    """What the redirect of one flow has to look like."""
 
     state: str
     issuer: str
     """The authorization server that was asked."""
     sends_issuer: bool = False
     """Whether it says that its redirects name it (RFC 9207 3)."""
-    used: bool = False
 
 
 def judge(query: str, expected: Expected) -> str:
     """The code that a redirect brings. `query` is what followed the `?`.
 
     Raises:
-        NotOurs: it has nothing to do with this flow: no or another `state`, or the flow has its redirect already.
+        NotOurs: it has nothing to do with this flow: no or another `state`.
         AuthFailed: it is of this flow, and brings no code that may be used; the flow is over.
     """
     pairs: list[tuple[str, str]] = []
@@ -118,9 +116,6 @@ def judge(query: str, expected: Expected) -> str:
             hint="The authorization server has to send `state` back exactly as it got it (RFC 6749 4.1.2), after a ? "
             "and not after a #.",
         )
-    if expected.used:
-        raise NotOurs("A second redirect came for a sign-in that had its redirect already.", hint="Sign in again.")
-    expected.used = True
     for name in _ONCE:
         if sum(found == name for found, _ in pairs) > 1:
             raise AuthFailed(

@@ -153,14 +153,13 @@ class Redirects:
         """Judge a redirect, and tell who waits."""
         if self._expected is None or self._code is None:
             raise NotOurs("A redirect came before anybody was sent to the browser.", hint="Go back to the terminal.")
+        if self._code.done():
+            raise NotOurs("A second redirect came for a sign-in that had its redirect already.", hint="Sign in again.")
         try:
-            code = authorize.judge(query, self._expected)
+            self._code.set_result(authorize.judge(query, self._expected))
         except AuthFailed as problem:
-            if not self._code.done():
-                self._code.set_exception(problem)
+            self._code.set_exception(problem)
             raise
-        if not self._code.done():
-            self._code.set_result(code)
 
     # The listener.
 

@@ -26,8 +26,6 @@ from mcp_studio.config.model import Auth
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, dumps, items_of, mapping
 
-METHODS = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
-"""How we can show ourselves at a token endpoint."""
 CLIENT_ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 LIFE = 300
 """Seconds that an assertion of ours can be used."""
@@ -46,11 +44,6 @@ def method_for(metadata: IssuerMetadata, secret: str, wanted: str = "") -> str:
         AuthFailed: in no way that the authorization server takes.
     """
     if wanted:
-        if wanted not in METHODS or (wanted.startswith("client_secret") and not secret):
-            raise AuthFailed(
-                f"A client {'with' if secret else 'without'} a secret cannot show itself by {quoted(wanted)}.",
-                hint=f"`method` can be {', '.join(METHODS)}; the second and third need client_secret.",
-            )
         return wanted
     if not secret:
         return "none"
@@ -202,7 +195,7 @@ def choose(
     if auth.client_id:
         shown = method_for(metadata, auth.client_secret, auth.method)
         return Client(metadata.issuer, auth.client_id, auth.client_secret, shown, "configured", redirect_uri)
-    if metadata.reads_documents and is_document_url(document):
+    if metadata.reads_documents and document:
         return Client(metadata.issuer, document, "", "none", "document", redirect_uri)
     if known and known.issuer == metadata.issuer and usable(known, redirect_uri, asked):
         return known
@@ -223,15 +216,6 @@ def usable(client: Client, redirect_uri: str, asked: Sequence[str]) -> bool:
         return True
     # It may ask for these alone (RFC 7591 2). What was asked for then and left out would be left out again.
     return not discovery.missing((*discovery.parse(held), *client.asked, discovery.OFFLINE), asked)
-
-
-def is_document_url(url: str) -> bool:
-    """Whether a URL can be a client id: https, with a path (draft-ietf-oauth-client-id-metadata-document 3)."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return parts.scheme == "https" and bool(parts.hostname) and parts.path not in ("", "/") and not parts.fragment
 
 
 def registration_request(metadata: IssuerMetadata, redirect_uri: str, scopes: Sequence[str] = ()) -> dict[str, Json]:

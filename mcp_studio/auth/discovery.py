@@ -18,8 +18,6 @@ from mcp_studio.urls import judge
 
 LONGEST_CHALLENGE = 16_384
 """Characters of the header that are read."""
-MOST_PARAMETERS = 64
-"""Challenges, and parameters of one, that are read."""
 
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _SCHEME = re.compile(_TOKEN)
@@ -49,11 +47,8 @@ class Challenge(NamedTuple):
                 at = param.end()
                 if not found:
                     found.append(("", {}))
-                if len(found[-1][1]) < MOST_PARAMETERS:
-                    found[-1][1].setdefault(param[1].lower(), _value(param))
+                found[-1][1].setdefault(param[1].lower(), _value(param))
             elif scheme := _SCHEME.match(text, at):
-                if len(found) >= MOST_PARAMETERS:
-                    break
                 at = _end(_TOKEN68, text, scheme.end())  # as in `Negotiate abc==`
                 found.append((scheme[0].lower(), {}))
             else:

@@ -8,11 +8,11 @@ import re
 import ssl
 import time
 from codecs import BOM_UTF8
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, suppress
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
-from urllib.parse import parse_qsl, urljoin, urlsplit
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import SplitResult, parse_qsl, urljoin, urlsplit
 
 from mcp_studio import __version__
 from mcp_studio.auth import discovery
@@ -101,8 +101,8 @@ class Network:
             self._addresses[host] = await http_client.look_up(host)
         return self._addresses[host]
 
-    async def pool(self, url: str, what: str) -> httpcore2.AsyncConnectionPool:
-        """A pool for one request.
+    async def pool(self, url: str, what: str) -> tuple[httpcore2.AsyncConnectionPool, list[str]]:
+        """A pool for one request, and the addresses to try, one after the other.
 
         Raises:
             AuthFailed: nothing may be sent there.
@@ -121,9 +121,9 @@ class Network:
         reach = await self.reach()
         for address in addresses:
             check_address(address, host, what, reach)
-        return await asyncio.to_thread(self._pool, url, route, addresses)
+        return await asyncio.to_thread(self._pool, url, route), [host] if route else addresses
 
-    def _pool(self, url: str, route: http_client.Route | None, addresses: list[str]) -> httpcore2.AsyncConnectionPool:
+    def _pool(self, url: str, route: http_client.Route | None) -> httpcore2.AsyncConnectionPool:
         import httpcore2
 
         parts = urlsplit(url)
@@ -133,7 +133,6 @@ class Network:
         return httpcore2.AsyncConnectionPool(
             ssl_context=self._context(trust) if parts.scheme == "https" else http_client.plain(),
             proxy=_proxy(route, lambda: self._context(others)) if route else None,
-            network_backend=None if route else _pinned(addresses),
         )
 
     def _context(self, trust: Tls) -> ssl.SSLContext:
@@ -150,35 +149,8 @@ def _proxy(route: http_client.Route, context: Callable[[], ssl.SSLContext]) -> h
     return httpcore2.Proxy(url, auth=made.raw_auth, headers=made.headers.raw, ssl_context=made.ssl_context)
 
 
-def _pinned(addresses: list[str]) -> httpcore2.AsyncNetworkBackend:
-    """A network that connects to these addresses, whatever the host is called."""
-    import httpcore2
-
-    inner = cast("httpcore2.AsyncNetworkBackend", httpcore2.AnyIOBackend())
-
-    class Pinned(httpcore2.AsyncNetworkBackend):
-        async def connect_tcp(
-            self,
-            host: str,
-            port: int,
-            timeout: float | None = None,
-            local_address: str | None = None,
-            socket_options: Iterable[Any] | None = None,
-        ) -> httpcore2.AsyncNetworkStream:
-            failure: Exception = httpcore2.ConnectError(f"{host} has no address")
-            for address in addresses:
-                try:
-                    return await inner.connect_tcp(address, port, timeout, local_address, socket_options)
-                except httpcore2.NetworkError as problem:
-                    failure = problem
-            raise failure
-
-    return Pinned()
-
-
 _SHOWN = 64 * 1024
 """Characters of a body that are shown."""
-_BEYOND = 4 * 1024
 _SECRET = frozenset(
     "access_token refresh_token id_token client_secret registration_access_token assertion client_assertion"
     " subject_token code_verifier token device_secret".split()
@@ -196,11 +168,10 @@ _FIELDS = re.compile(rb"\s*+[\w.~%+*\[\]-]{1,80}+=[^\s&=<>\"']*+(?:&[\w.~%+*\[\]
 def shown(headers: Headers, body: str, clean: Callable[[str], str] = str) -> str:
     """Headers and body as one text. `clean` takes secrets out of the body, which takes its time."""
     lines = "\n".join(f"{name}: {value}" for name, value in headers)
-    if len(body) > _SHOWN + _BEYOND:
-        # What the cut leaves of a secret cannot be recognized: it goes with the end.
-        begin = clean(body[: _SHOWN + _BEYOND])[:-_BEYOND]
-        return f"{lines}\n\n{begin}\n… {len(body) - _SHOWN:,} characters more"
-    return f"{lines}\n\n{clean(body)}" if body else lines
+    body = clean(body)
+    if len(body) > _SHOWN:
+        body = f"{body[:_SHOWN]}\n… {len(body) - _SHOWN:,} characters more"
+    return f"{lines}\n\n{body}" if body else lines
 
 
 def json_of(body: bytes) -> Json:
@@ -396,12 +367,10 @@ class Fetcher:
         place, came = parts.netloc, ""
         problems = (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError, httpcore2.ProxyError)
         raw = [(name.encode("ascii"), value.encode()) for name, value in lines]
-        whole = httpcore2.URL(url)
-        # What follows a semicolon of the path is lost in `URL`.
-        whole.target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}".encode("ascii")
         try:
-            async with asyncio.timeout(seconds), await self._network.pool(url, purpose) as pool:
-                async with pool.stream(method, whole, headers=raw, content=body) as response:
+            async with asyncio.timeout(seconds):
+                pool, addresses = await self._network.pool(url, purpose)
+                async with pool, _answered(pool, addresses, method, parts, raw, body) as response:
                     came = f"began its answer, with status {response.status}, and did not end it"
                     return await self._read(response, url, purpose)
         except TimeoutError:
@@ -432,6 +401,39 @@ class Fetcher:
             message = f"The {purpose} cannot be read. {problem.message}"
             raise HttpFailure(message, hint=problem.hint, status=response.status) from None
         return fetched._replace(body=bytes(whole))
+
+
+@asynccontextmanager
+async def _answered(
+    pool: httpcore2.AsyncConnectionPool,
+    addresses: list[str],
+    method: str,
+    url: SplitResult,
+    headers: list[tuple[bytes, bytes]],
+    body: bytes,
+) -> AsyncGenerator[httpcore2.Response]:
+    """The head of the answer, from the first of the addresses that takes a connection, whatever the host is called."""
+    import httpcore2
+
+    # What follows a semicolon of the path is lost in a URL of httpcore2.
+    target = f"{url.path or '/'}{'?' if url.query else ''}{url.query}"
+    failure: Exception = httpcore2.ConnectError(f"{url.hostname} has no address")
+    for address in addresses:
+        place = httpcore2.URL(scheme=url.scheme, host=address, port=url.port, target=target)
+        extensions = {"sni_hostname": url.hostname}
+        try:
+            response = await pool.handle_async_request(
+                httpcore2.Request(method, place, headers=headers, content=body, extensions=extensions)
+            )
+        except httpcore2.ConnectError as problem:
+            failure = problem
+            continue
+        try:
+            yield response
+        finally:
+            await response.aclose()
+        return
+    raise failure
 
 
 def _failure(problem: BaseException, place: str, purpose: str) -> StudioError:

@@ -180,7 +180,6 @@ ERRORS: Mapping[str, str] = {
     "invalid_dpop_proof": "It does not accept the proof for the key (RFC 9449); a clock may be wrong.",
     "use_dpop_nonce": "It wants a nonce in the proof (RFC 9449 8), and gave none, or did not accept the one it gave.",
     "temporarily_unavailable": "Try again later.",
-    "server_error": "It failed; try again later.",
 }
 """What an authorization server means by the code of an error."""
 UNKNOWN_ERROR = "What that means only it can say; the exchange shows what was sent."

@@ -121,9 +121,9 @@ def test_what_is_only_of_use_is_left_out_and_noted() -> None:
     assert "list of strings" in found.notes["scopes_supported"]
     assert "http://no.example" in found.notes["authorization_servers"]
     found = resource(scopes_supported=["a", 1, "a", "b"])
-    assert found.scopes == ("a", "b") and "3 of 4" in found.notes["scopes_supported"]
+    assert found.scopes == ("a", "b")
     found = resource(scopes_supported=[f"s{n}" for n in range(5000)])
-    assert found.scopes is not None and len(found.scopes) == 200 and "5,000" in found.notes["scopes_supported"]
+    assert found.scopes is not None and len(found.scopes) == 200
 
 
 def test_the_configured_authorization_server_has_to_be_named() -> None:

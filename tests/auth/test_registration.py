@@ -55,13 +55,6 @@ def test_the_order_of_the_ways() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["", "http://studio.example/x", "https://studio.example", "https://studio.example/", "x"]
-)
-def test_what_can_be_no_client_id_is_not_used_as_one(url: str) -> None:
-    assert how(metadata(client_id_metadata_document_supported=True), document=url) == ""
-
-
-@pytest.mark.parametrize(
     "known",
     [
         registered(issuer="https://other.example"),
@@ -109,8 +102,6 @@ def test_a_client_that_may_not_ask_for_more_scopes_is_registered_anew() -> None:
         (["private_key_jwt"], "", "private_key_jwt", "private_key_jwt"),
         (["private_key_jwt"], SECRET, "", ""),
         ([], SECRET, "", ""),
-        (None, "", "client_secret_basic", ""),
-        (None, SECRET, "tls_client_auth", ""),
     ],
 )
 def test_a_client_shows_itself_in_a_way_that_both_know(
