@@ -76,10 +76,6 @@ class Holder:
         if self.grant is None and self.store.problem:
             self.note(self.store.problem)
 
-    def put(self, grant: Grant | None, unsaved: str = "") -> None:
-        """What signing in brought, or that there is nothing any more."""
-        self.grant, self.unsaved = grant, unsaved
-
     async def dpop(self, grant: Grant) -> Dpop | None:
         """The key that a token is bound to, with the nonces that servers want; None for a token without one."""
         if not grant.dpop_key:
@@ -172,20 +168,15 @@ class Holder:
 
 _NONCES = 2
 """Times that one request is sent anew with another nonce."""
-_JUST = 60.0
-"""Seconds for which a token is a new one, in what is told."""
 
 
 class SignInRequest(NamedTuple):
     """A request that cannot go on until a person has signed in."""
 
-    server: str
     reason: str
     """What the server said to it, as a sentence; quotes foreign text."""
     scopes: tuple[str, ...]
     """All that would be asked for: what there is already and what is missing."""
-    challenge: str
-    """The `WWW-Authenticate` header."""
     sign_in: Callable[..., SignIn]
     """Makes the sign-in, not started; takes `step_by_step=True`."""
 
@@ -282,14 +273,10 @@ class Access:
 
     def _rejected(self, refused: Refused, grant: Grant | None) -> str:
         """That the server does not accept a token, in its words."""
-        new = grant is not None and time.time() - grant.obtained < _JUST
-        which = "the token that it was just given" if new else "the sign-in any more"
-        found = Challenge.find(_challenge(refused))
+        found, other = Challenge.find(_challenge(refused)), meant_for(_token(refused), grant.audience) if grant else ""
         said = found.get("error_description")
-        words = [found.get("error")[:80], quoted(said) if said else ""]
-        other = meant_for(_token(refused), grant.audience) if grant else ""
-        words.append(f"it is meant for {other}" if other else "")
-        return f"{self._place} does not accept {which}: {', '.join(filter(None, words))}".removesuffix(": ") + "."
+        words = [found.get("error")[:80], quoted(said) if said else "", f"it is meant for {other}" if other else ""]
+        return f"{self._place} does not accept the token: {', '.join(filter(None, words))}".removesuffix(": ") + "."
 
     async def _forbidden(self, refused: Refused, grant: Grant | None) -> bool:
         """A token that is good, and not for this (RFC 6750 3.1): the union of what it has and what is missing."""
@@ -324,7 +311,7 @@ class Access:
         if self._config.auth.alone:
             await self._holder.together(f"{sent} for {' '.join(scopes)}", alone)
         else:
-            request = SignInRequest(self._config.name, reason, scopes, header, begin)
+            request = SignInRequest(reason, scopes, begin)
             if self._ask is None or not await self._ask(request):
                 raise self._needed(refused, reason)
         grant = await self._holder.current()

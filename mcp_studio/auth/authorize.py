@@ -15,9 +15,6 @@ from mcp_studio.auth import discovery
 from mcp_studio.auth.model import AuthFailed, quoted, refusal
 from mcp_studio.errors import SignInNeeded, UsageError
 
-METHOD = "S256"
-"""The only method that is used (RFC 7636 4.2)."""
-
 
 def chance() -> str:
     """256 bits of chance in 43 characters: a verifier (RFC 7636 4.1), or a state (RFC 6749 10.12)."""
@@ -60,7 +57,7 @@ def authorization_url(
         "redirect_uri": redirect_uri,
         "state": state,
         "code_challenge": challenge,
-        "code_challenge_method": METHOD,
+        "code_challenge_method": "S256",  # the only one that is used (RFC 7636 4.2)
         "scope": " ".join(scopes),
         "resource": resource,
         # Without it a refresh token is not given out (OpenID Connect Core 11).
@@ -136,20 +133,14 @@ def judge(query: str, expected: Expected) -> str:
 
 def _check_issuer(iss: str | None, expected: Expected) -> None:
     """The four cases of the specification 2026-07-28 (basic/authorization, authorization response validation)."""
-    if iss is None and expected.sends_issuer:
-        raise AuthFailed(
-            "The redirect does not say which authorization server it comes from, though this one says that its "
-            "redirects do.",
-            hint=f"It has to carry iss={expected.issuer} (RFC 9207 2), as its metadata has "
-            "authorization_response_iss_parameter_supported.",
-        )
-    if iss is not None and iss != expected.issuer:
-        raise AuthFailed(
-            f"The redirect comes from the authorization server {quoted(iss)}; the one that was asked is "
-            f"{quoted(expected.issuer)}.",
-            hint="iss has to be exactly the issuer of its metadata (RFC 9207 2.4). The code was not used: another "
-            "server may be trying to get it.",
-        )
+    if iss == expected.issuer or (iss is None and not expected.sends_issuer):
+        return
+    raise AuthFailed(
+        f"The redirect comes from {quoted(iss or 'nobody it names')}; the authorization server that was asked is "
+        f"{quoted(expected.issuer)}.",
+        hint="iss has to be there, exactly the issuer of its metadata (RFC 9207 2.4). The code was not used: another "
+        "server may be trying to get it.",
+    )
 
 
 def query_of(text: str, redirect_uri: str) -> str:

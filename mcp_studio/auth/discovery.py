@@ -20,12 +20,14 @@ LONGEST_CHALLENGE = 16_384
 """Characters of the header that are read."""
 
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
-_SCHEME = re.compile(_TOKEN)
-# Nothing is tried twice (possessive quantifiers), so that reading is linear whatever is sent. A value without quotes
-# may be more than a token, and a quote may never be closed: what was meant is clear in either case.
-_PARAM = re.compile(rf'({_TOKEN})[ \t]*+=[ \t]*+(?:"((?:[^"\\]|\\.)*+)"?|([^\s,"]++))', re.DOTALL)
-_TOKEN68 = re.compile(r"[ \t]++([0-9A-Za-z\-._~+/]++=*+)[ \t]*+(?=,|$)")
-_BETWEEN = re.compile(r"[\s,]*+")
+# A parameter; or a scheme, with what follows it as in `Negotiate abc==`. Nothing is tried twice (possessive
+# quantifiers), so that reading is linear whatever is sent. A value without quotes may be more than a token, and a quote
+# may never be closed: what was meant is clear in either case.
+_PART = re.compile(
+    rf'({_TOKEN})[ \t]*+=[ \t]*+(?:"((?:[^"\\]|\\.)*+)"?|([^\s,"]++))'
+    rf"|({_TOKEN})(?:[ \t]++[0-9A-Za-z\-._~+/]++=*+[ \t]*+(?=,|$))?",
+    re.DOTALL,
+)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -41,18 +43,14 @@ class Challenge(NamedTuple):
     def parse(text: str) -> tuple[Challenge, ...]:
         """All challenges of a header, or of several whose values are joined by commas; never raises."""
         found: list[tuple[str, dict[str, str]]] = []
-        text, at = text[:LONGEST_CHALLENGE], 0
-        while (at := _end(_BETWEEN, text, at)) < len(text):
-            if param := _PARAM.match(text, at):
-                at = param.end()
-                if not found:
-                    found.append(("", {}))
-                found[-1][1].setdefault(param[1].lower(), _value(param))
-            elif scheme := _SCHEME.match(text, at):
-                at = _end(_TOKEN68, text, scheme.end())  # as in `Negotiate abc==`
-                found.append((scheme[0].lower(), {}))
-            else:
-                at += 1
+        for part in _PART.finditer(text[:LONGEST_CHALLENGE]):
+            name, quoted_value, value, scheme = part.groups()
+            if scheme:
+                found.append((scheme.lower(), {}))
+                continue
+            found = found or [("", {})]
+            value = _ESCAPED.sub(r"\1", quoted_value) if value is None else value
+            found[-1][1].setdefault(name.lower(), value)
         return tuple(Challenge(*one) for one in found)
 
     @staticmethod
@@ -77,15 +75,6 @@ class Challenge(NamedTuple):
         (RFC 6750 3), `error` and `error_description` why it was refused, `algs` how DPoP proofs are signed (RFC 9449).
         """
         return self.params.get(name, "")
-
-
-def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    found = pattern.match(text, at)
-    return found.end() if found else at
-
-
-def _value(param: re.Match[str]) -> str:
-    return param[3] if param[3] is not None else _ESCAPED.sub(r"\1", param[2])
 
 
 _SHOULD = (

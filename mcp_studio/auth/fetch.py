@@ -25,7 +25,7 @@ from mcp_studio.limits import Limits
 from mcp_studio.redact import MARK, Redactor
 from mcp_studio.transport import http_client
 from mcp_studio.transport.base import HeaderList, Headers, HttpRequest, HttpResponse, Tap
-from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable, network_failure, no_such_host
+from mcp_studio.transport.http_errors import HttpUnreachable, network_failure, no_such_host
 from mcp_studio.transport.http_response import Breather, Decoder
 from mcp_studio.transport.lines import size_text
 
@@ -77,11 +77,9 @@ class Network:
     """Connections on behalf of one MCP server. A name is resolved once, and what was checked is connected to: a name
     that means something else a moment later (DNS rebinding) leads nowhere."""
 
-    def __init__(self, config: ServerConfig, seconds: float) -> None:
-        """`seconds` are for looking up a name."""
+    def __init__(self, config: ServerConfig) -> None:
         self._config = config
         self._host = urlsplit(config.url).hostname or ""
-        self._seconds = seconds
         self._addresses: dict[str, list[str]] = {}
 
     async def reach(self) -> int:
@@ -91,9 +89,8 @@ class Network:
         if http_client.route_to(self._config.url):
             return PUBLIC  # names may mean something else to the proxy, or nothing here
         try:
-            async with asyncio.timeout(self._seconds):
-                return min(nearness(address) for address in await self._resolve(self._host))
-        except (OSError, ValueError):  # no answer in time, no such host
+            return min(nearness(address) for address in await self._resolve(self._host))
+        except (OSError, ValueError):  # no such host
             return PUBLIC
 
     async def _resolve(self, host: str) -> list[str]:
@@ -223,7 +220,8 @@ def _texts(value: Json) -> Iterator[str]:
 FIRST = 1 << 20
 """The number of the first exchange of signing in; those of the HTTP transport count from 1."""
 _numbers = itertools.count(FIRST)
-_REDIRECTS = 3
+_REDIRECTS = 4
+"""Answers to one request, redirects among them."""
 
 
 class Fetched(NamedTuple):
@@ -263,7 +261,7 @@ class Fetcher:
         self._limits = limits
         self._tap = tap
         self.redactor = redactor
-        self._network = Network(config, limits.sign_in_request)
+        self._network = Network(config)
         self._gate = gate
         self._record = record
 
@@ -294,27 +292,24 @@ class Fetcher:
         """
         for secret in secrets:
             self.redactor.learn(secret, f"requests about {self.config.name}")
-        seen = {url}
-        while True:
+        for _ in range(_REDIRECTS):
             fetched = await self._once(purpose, method, url, headers or [], body)
             if not follow or fetched.status not in (301, 302, 303, 307, 308):
                 return fetched
-            url = self._onward(fetched, purpose, method, seen)
-            seen.add(url)
+            url = self._onward(fetched, purpose, method)
+        raise AuthFailed(f"The {purpose} ({self.redactor.url(url)}) is redirected too often, and not followed further.")
 
-    def _onward(self, fetched: Fetched, purpose: str, method: str, seen: set[str]) -> str:
+    def _onward(self, fetched: Fetched, purpose: str, method: str) -> str:
         """Where a redirect leads, if it may be followed."""
         here, onward = fetched.url, ""
         with suppress(ValueError, AuthFailed):
             onward = urljoin(here, fetched.header("location")).partition("#")[0]
-            allowed = method == "GET" and onward not in seen and len(seen) <= _REDIRECTS
-            if allowed and discovery.same_origin(onward, here):
+            if method == "GET" and discovery.same_origin(onward, here):
                 return onward
         place = self.redactor.url(onward)[:300] or "nowhere"
         raise AuthFailed(
             f"The {purpose} ({self.redactor.url(here)}) is redirected to {place}, which is not followed.",
-            hint=f"Only a GET is followed, on its own origin, at most {_REDIRECTS} times and not in a circle. "
-            "The answer should come from the address that was asked.",
+            hint="Only a GET is followed, on its own origin. The answer should come from the address that was asked.",
         )
 
     async def _once(self, purpose: str, method: str, url: str, headers: HeaderList, body: bytes) -> Fetched:
@@ -389,17 +384,13 @@ class Fetcher:
         if fetched.media_type == "text/event-stream":
             return fetched  # it may never end, and says nothing about signing in
         breathe, whole = Breather(), bytearray()
-        try:
-            content = Decoder(fetched.header("content-encoding"))
-            async for raw in response.aiter_stream():
-                for piece in content.feed(raw):
-                    await breathe()
-                    whole += piece
-                    if len(whole) > bound:
-                        raise LimitExceeded(f"The {purpose} is larger than {size_text(bound)}.", limit="metadata")
-        except HttpFailure as problem:
-            message = f"The {purpose} cannot be read. {problem.message}"
-            raise HttpFailure(message, hint=problem.hint, status=response.status) from None
+        content = Decoder(fetched.header("content-encoding"))
+        async for raw in response.aiter_stream():
+            for piece in content.feed(raw):
+                await breathe()
+                whole += piece
+                if len(whole) > bound:
+                    raise LimitExceeded(f"The {purpose} is larger than {size_text(bound)}.", limit="metadata")
         return fetched._replace(body=bytes(whole))
 
 

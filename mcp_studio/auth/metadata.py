@@ -163,8 +163,6 @@ class ResourceMetadata(Fields):
         good: list[str] = []
         for one in self.texts(name) or ():
             try:
-                if "?" in one:
-                    raise AuthFailed(f"{quoted(one)} has a query.", hint="An issuer has none (RFC 8414 2).")
                 good.append(check_url(one, self.server, f"An entry of {name} in {self.what}"))
             except AuthFailed as problem:
                 self.notes[name] = f"{problem.message} {problem.hint}"

@@ -216,11 +216,8 @@ class SignIn:
         if self.state != "client":
             raise UsageError("No client id is asked for.")
         client_id, secret = client_id.strip(), secret.strip()
-        both = client_id + secret
-        if not (client_id and both.isascii() and both.isprintable() and len(both) <= clients.LONGEST):
-            raise UsageError(
-                "That is no client id, or no secret of one.", hint="They consist of printable ASCII characters."
-            )
+        if not client_id or len(client_id + secret) > clients.LONGEST:
+            raise UsageError("That is no client id.")
         self._reply((client_id, secret))
 
     def paste(self, redirect_url: str) -> None:
@@ -360,14 +357,13 @@ class SignIn:
         if binding != "no":
             self._dpop = await asyncio.to_thread(Dpop.make, required=binding == "must")
             self._accounts.redactor.learn(self._dpop.pem, f"keys for {self._resource}")
-        chosen = discovery.select(
+        asked = discovery.select(
             Challenge.find(header).get("scope"),
             resource.scopes if resource else None,
-            configured=auth.scopes,
+            configured=(*auth.scopes, *self._scopes),
             offered=issuer.scopes,
             renewable=not auth.alone,
         )
-        asked = discovery.union(chosen, self._scopes)
         audience = resource.resource if resource else ""
         if not auth.alone:
             return await self._with_person(audience, issuer, asked)
@@ -481,7 +477,7 @@ class SignIn:
                 code = await self._permission(pending, issuer, redirects, known)
                 step.detail = f"{issuer.issuer} gave it."
         finally:
-            await redirects.close()
+            redirects.close()
         return await self._redeem(issuer, pending, code)
 
     async def _client(

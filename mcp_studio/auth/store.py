@@ -158,10 +158,7 @@ class GrantStore:
         if not self.has_grant(resource, account):
             self.problem = self._entries().problem
             return None
-        grant = await beside(self._get, Grant, _name("grant", resource, account))
-        if grant and (grant.resource, grant.account) != (resource, account):
-            self.problem, grant = "What is kept of this sign-in belongs to another server.", None
-        return grant
+        return await beside(self._get, Grant, _name("grant", resource, account))
 
     async def save(self, grant: Grant, server: str) -> None:
         """Store a grant, in place of the one that was there.
@@ -201,8 +198,7 @@ class GrantStore:
         """Who we are at an authorization server, where it was registered or typed."""
         if (issuer, account) not in self._entries().clients:
             return None
-        client = await beside(self._get, Client, _name("client", issuer, account))
-        return client if client and client.issuer == issuer else None
+        return await beside(self._get, Client, _name("client", issuer, account))
 
     async def save_client(self, client: Client, account: str) -> None:
         """Store who we are."""
@@ -221,8 +217,7 @@ class GrantStore:
     async def pending(self, resource: str, account: str) -> Pending | None:
         """The sign-in that was set aside not long ago."""
         found = await beside(self._get, Pending, _name("pending", resource, account))
-        there = found and not found.expired and (found.resource, found.account) == (resource, account)
-        return found if there else None
+        return found if found and not found.expired else None
 
     async def take_pending(self, pending: Pending) -> bool:
         """Use it up; False where somebody has."""
@@ -320,7 +315,6 @@ def _name(kind: str, where: str, account: str) -> str:
 
 
 TRUSTED_FILE = "authorization-servers.json"
-_MOST_TRUSTED = 1_000
 _FIELDS = ("resource", "account", "client_id", "issuer")
 ClientKey = tuple[str, str, str]
 """Resource, account and client id."""
@@ -331,8 +325,6 @@ class Trusted:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._here: dict[ClientKey, str] = {}
-        """What could not be written holds for this process."""
 
     def issuer(self, key: ClientKey) -> str:
         """The authorization server that got this client's credentials before; empty where none did."""
@@ -355,17 +347,13 @@ class Trusted:
         try:
             entries = items_of(mapping(loads(self._file.read_bytes(), most=8)).get("servers"))
         except (OSError, JsonProblem):
-            return self._here
+            return {}
         for one in entries:
             resource, account, client_id, issuer = (str(mapping(one).get(name, "")) for name in _FIELDS)
             known[resource, account, client_id] = issuer
-        return {**known, **self._here}
+        return known
 
     def _write(self, known: dict[ClientKey, str]) -> None:
-        newest = list(known.items())[-_MOST_TRUSTED:]
-        servers: list[Json] = [dict(zip(_FIELDS, (*key, issuer), strict=True)) for key, issuer in newest]
-        try:
+        servers: list[Json] = [dict(zip(_FIELDS, (*key, issuer), strict=True)) for key, issuer in known.items()]
+        with suppress(OSError):
             write_atomically(self._file, pretty({"version": 1, "servers": servers}).encode() + b"\n")
-            self._here = {}
-        except OSError:
-            self._here = known

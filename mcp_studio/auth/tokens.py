@@ -10,7 +10,6 @@ RFC 6749 4.1.3, 4.4.2, 5, 6; RFC 7009 2.1; RFC 7523 2.1; RFC 8693 2.1; RFC 8707 
 from __future__ import annotations
 
 import asyncio
-import math
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -171,9 +170,9 @@ def _expires(answer: dict[str, Json], notes: dict[str, str]) -> float:
     if value is None or value == "":
         return 0.0
     try:
-        number = math.nan if isinstance(value, bool) else float(value)  # some write it as a string
+        number = 0.0 if isinstance(value, bool) else float(value)  # some write it as a string
     except (TypeError, ValueError, OverflowError):
-        number = math.nan
+        number = 0.0
     if number > 0:
         return min(number, float(LATEST))
     notes["expires_in"] = f"expires_in is {quoted(value)}; it has to be a number of seconds (RFC 6749 5.1)."

@@ -116,7 +116,6 @@ async def test_what_is_damaged_counts_as_absent_and_says_why(tmp_path: Path) -> 
         "[]",
         '{"version": 99, "kind": "Grant"}',
         encode(CLIENT),
-        encode(replace(GRANT, account="x")),
     ):
         vault.secrets[name] = text
         assert await made.load(GRANT.resource, "work") is None and made.problem
