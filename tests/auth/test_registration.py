@@ -166,7 +166,7 @@ def test_a_registration_is_read() -> None:
     assert client.registration == {"scope": "a b"}, "what is needed later: a keyring has no room for more"
 
 
-@pytest.mark.parametrize("value", [NOW - 1, "soon", -1, 10**400, True])
+@pytest.mark.parametrize("value", [1, "soon", -1, True, None])
 def test_an_expiry_that_makes_no_sense_is_none(value: Json) -> None:
     assert read({**GOOD, "client_secret_expires_at": value}).secret_expires == 0
 
