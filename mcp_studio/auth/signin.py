@@ -562,19 +562,21 @@ class SignIn:
         opening = asyncio.create_task(asyncio.sleep(0, False) if self.step_by_step else self.open_page())
         try:
             return await self._ask("browser", "Nobody came back from the browser", code)
-        except BaseException:
+        except BaseException as problem:
             if known and not self._aside:
                 # Nobody came back: the page may have said that it does not know us any more.
-                await asyncio.shield(self._forget(pending.client))
+                await asyncio.shield(self._forget(pending.client, problem))
             raise
         finally:
             opening.cancel()
             self._redirects = self._pending = None
 
-    async def _forget(self, client: Client) -> None:
+    async def _forget(self, client: Client, problem: BaseException) -> None:
         """Forget a client that its authorization server may not know any more."""
         with suppress(StudioError, OSError):
-            await self._store.remove_client(client.issuer, self._config.auth.whose)
+            gone = await self._store.remove_client(client.issuer, self._config.auth.whose)
+            if gone and isinstance(problem, AuthFailed):
+                problem.hint += " The client was forgotten: sign in again, and another one is registered."
 
     async def _redeem(self, issuer: IssuerMetadata, pending: Pending, code: str) -> Grant:
         client = pending.client
@@ -599,8 +601,7 @@ class SignIn:
                 )
             except AuthFailed as problem:
                 if problem.error in ("invalid_client", "unauthorized_client"):
-                    await self._forget(client)
-                    problem.hint += " The client was forgotten: sign in again, and another one is registered."
+                    await self._forget(client, problem)
                 raise
             step.detail = tokens.about(got, pending.audience)
         return await self._stored(issuer, client, got, pending.audience)

@@ -13,34 +13,30 @@ from mcp_studio.errors import ConfigError
 from mcp_studio.paths import Paths, write_atomically
 from mcp_studio.record import record
 from mcp_studio.vault.base import AskPassphrase, Drawer, MemoryVault, Vault, VaultDamaged, VaultRefused
-from mcp_studio.vault.file import FileVault, file_in
+from mcp_studio.vault.file import FileVault, Keys, file_in
 from mcp_studio.vault.oskeyring import KeyringVault
 
 _GOOD = re.compile(r"\w[\w.@ -]{0,98}[\w.@-]|\w")
 
-_memory: dict[Drawer, MemoryVault] = {}
+_memory: dict[tuple[Path, Drawer], MemoryVault] = {}
+_keys: Keys = {}
 
 
 def open_vault(keeping: Keeping, state: Path, drawer: Drawer = "tokens") -> Vault:
     """The vault of a kind. Looking for a keyring blocks: in a coroutine it belongs into a thread (`beside`).
 
     Args:
-        state: the state folder, for the encrypted file.
+        state: the state folder, for the encrypted file; what is kept in memory belongs to it too.
         drawer: `secrets` is for what `${keyring:NAME}` may name.
 
     Raises:
         VaultRefused: there is no keyring that can be used: why, and how to get one.
     """
     if keeping == "memory":
-        return _memory.setdefault(drawer, MemoryVault())
+        return _memory.setdefault((state, drawer), MemoryVault())
     if keeping == "file":
-        return FileVault(file_in(state), drawer, lambda new: _store.ask(new) if _store.ask else "")
+        return FileVault(file_in(state), drawer, lambda new: _store.ask(new) if _store.ask else "", _keys)
     return KeyringVault(drawer)
-
-
-def forget_memory() -> None:
-    """Empty what is kept in memory."""
-    _memory.clear()
 
 
 @record()

@@ -19,7 +19,6 @@ from mcp_studio.paths import Paths
 from mcp_studio.vault import oskeyring
 from mcp_studio.vault.base import VaultRefused
 from mcp_studio.vault.file import FileVault
-from mcp_studio.vault.keyring import forget_memory
 from tests.cli.kit import Done, ends_at
 from tests.servers import auth_manners_wire as wire
 from tests.servers.auth_manners import back
@@ -259,7 +258,6 @@ def test_what_is_kept_in_memory_is_said_to_end(world: World, cli: Cli) -> None:
     assert done.code == 0 and "ends with this command" in done.err
     configured(world)
     file.write_text(file.read_text().replace('"file"', '"memory"'))
-    forget_memory()
     refused = cli("auth", "login", "mine")
     assert refused.code != 0 and "memory" in refused.err and refused.out == "", "nothing can be finished later"
 
