@@ -68,11 +68,6 @@ def _float(text: str) -> float:
     return value if value - value == 0.0 else ExactFloat(text)
 
 
-_AS_SQUARE = bytes.maketrans(b"{}", b"[]")
-_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-_ROUNDS = 20
-
-
 def _decoder(exact: bool) -> json.JSONDecoder:
     return json.JSONDecoder(
         parse_constant=_constant, parse_int=_integer if exact else None, parse_float=ExactFloat if exact else _float
@@ -112,19 +107,9 @@ def loads(data: bytes | str, *, exact: bool = False, most: int = DEFAULT.depth, 
         if not exact and "digits" in str(problem):
             return loads(text, exact=True, most=most)
         raise JsonProblem(str(problem)) from None
-    if text.count("[") + text.count("{") > most and not _is_flat(text) and depth(value, most) > most:
+    if text.count("[") + text.count("{") > most and depth(value, most) > most:
         raise _too_deep(most)
     return value
-
-
-def _is_flat(text: str) -> bool:
-    """Whether the brackets of a text cancel out in a few rounds, as in ten thousand tools: a walk over all values takes
-    a third of reading them. Brackets inside strings may hide some levels, up to the thousand that are ever read.
-    """
-    left = text.encode("ascii", "replace").translate(_AS_SQUARE, _NO_BRACKETS)
-    for _ in range(_ROUNDS):
-        left = left.replace(b"[]", b"")
-    return not left
 
 
 def _too_deep(most: int) -> LimitExceeded:

@@ -76,8 +76,8 @@ def judge(url: str) -> Page:
 def _wrong_host(shown: str, network: str, netloc: str) -> str:
     """Why a host cannot be trusted to be the one that it looks like."""
     if "[" in netloc:
-        whole = re.match(_BRACKETS, netloc) and "%" not in network and isinstance(_address(network), IPv6Address)
-        return "" if whole or _mapped(network) else "The host is no address of the network that browsers agree on."
+        whole = re.match(_BRACKETS, netloc) and ":" in network and "%" not in network and _address(network)
+        return "" if whole else "The host is no address of the network that browsers agree on."
     if "%" in network:
         return "The name of the host is escaped with %, which hides what it is."
     if not re.match(_HOST, network) or any(len(label) > _LABEL for label in network.split(".")) or len(network) > _NAME:
@@ -102,10 +102,9 @@ def _warnings(shown: str, network: str, port: int | None, local: bool) -> tuple[
     address = _address(network)
     if local:
         found.append("The page is on this machine.")
-    elif address is not None and not address.is_global:
-        found.append("The host is a bare address, and one of a private network.")
     elif address is not None:
-        found.append("The host is a bare address, not a name.")
+        where = "" if address.is_global else ", and one of a private network"
+        found.append(f"The host is a bare address{where}.")
     if port not in (None, 80, 443) and not local:
         found.append(f"It uses the unusual port {port}.")
     return tuple(found)
@@ -136,10 +135,6 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
     except ValueError:
         return None
     return found.ipv4_mapped or found if isinstance(found, IPv6Address) else found
-
-
-def _mapped(host: str) -> bool:
-    return "%" not in host and ":" in host and isinstance(_address(host), IPv4Address)
 
 
 def _mixed(scripts: set[str]) -> bool:

@@ -30,8 +30,8 @@ from mcp_studio.auth.model import (
     secrets,
 )
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping, pretty
-from mcp_studio.paths import write_atomically
+from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
+from mcp_studio.paths import read_object, write_object
 from mcp_studio.record import record
 from mcp_studio.vault.base import LockHeld, Vault, beside, file_lock
 
@@ -84,8 +84,8 @@ def _read_entries(file: Path) -> Entries:
 
 def _write_entries(file: Path, entries: Entries) -> None:
     clients = [{"issuer": issuer, "account": account} for issuer, account in sorted(entries.clients)]
-    raw: Json = {"version": VERSION, "sign_ins": [asdict(one) for one in _sorted(entries)], "clients": clients}
-    write_atomically(file, pretty(raw).encode() + b"\n")
+    sign_ins = [asdict(one) for one in _sorted(entries)]
+    write_object(file, {"version": VERSION, "sign_ins": sign_ins, "clients": clients})
 
 
 def _sorted(entries: Entries) -> list[Account]:
@@ -344,11 +344,7 @@ class Trusted:
 
     def _known(self) -> dict[ClientKey, str]:
         known: dict[ClientKey, str] = {}
-        try:
-            entries = items_of(mapping(loads(self._file.read_bytes(), most=8)).get("servers"))
-        except (OSError, JsonProblem):
-            return {}
-        for one in entries:
+        for one in items_of(read_object(self._file).get("servers")):
             resource, account, client_id, issuer = (str(mapping(one).get(name, "")) for name in _FIELDS)
             known[resource, account, client_id] = issuer
         return known
@@ -356,4 +352,4 @@ class Trusted:
     def _write(self, known: dict[ClientKey, str]) -> None:
         servers: list[Json] = [dict(zip(_FIELDS, (*key, issuer), strict=True)) for key, issuer in known.items()]
         with suppress(OSError):
-            write_atomically(self._file, pretty({"version": 1, "servers": servers}).encode() + b"\n")
+            write_object(self._file, {"version": 1, "servers": servers})
