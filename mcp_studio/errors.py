@@ -25,6 +25,11 @@ class HttpAnswer(NamedTuple):
     body: str = ""
     """Its beginning, as text."""
 
+    @property
+    def refused(self) -> bool:
+        """Whether it says that nothing was done: the request was turned away."""
+        return 300 <= self.status < 500 or self.status == 503
+
 
 class StudioError(Exception):
     """A failure told in plain words: what happened and where, and what to do about it.
