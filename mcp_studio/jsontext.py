@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import re
 from collections.abc import Callable
@@ -72,7 +71,6 @@ def _float(text: str) -> float:
 _AS_SQUARE = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _ROUNDS = 20
-_MUCH = 1 << 20
 
 
 def _decoder(exact: bool) -> json.JSONDecoder:
@@ -102,10 +100,6 @@ def loads(data: bytes | str, *, exact: bool = False, most: int = DEFAULT.depth, 
         raise LimitExceeded(f"The JSON has more than {values:,} values.", limit="values")
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     decoder = _EXACT if exact else _PLAIN
-    # The collector would walk again and again over all that has been read: more than half of the time of 50 MB.
-    paused = len(text) > _MUCH and gc.isenabled()
-    if paused:
-        gc.disable()
     try:
         value = decoder.decode(text)
     except RecursionError:
@@ -118,9 +112,6 @@ def loads(data: bytes | str, *, exact: bool = False, most: int = DEFAULT.depth, 
         if not exact and "digits" in str(problem):
             return loads(text, exact=True, most=most)
         raise JsonProblem(str(problem)) from None
-    finally:
-        if paused:
-            gc.enable()
     if text.count("[") + text.count("{") > most and not _is_flat(text) and depth(value, most) > most:
         raise _too_deep(most)
     return value

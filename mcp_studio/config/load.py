@@ -6,7 +6,6 @@ Loading never fails: what is wrong is a `Problem` beside what loaded.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import time
 import tomllib
@@ -23,8 +22,8 @@ from mcp_studio.config.servers import read_server
 from mcp_studio.config.settings import load_answers, read_settings
 from mcp_studio.config.table import Table, loads_lenient
 from mcp_studio.errors import ConfigError, LimitExceeded
-from mcp_studio.jsontext import JsonProblem
-from mcp_studio.paths import Paths, write_atomically
+from mcp_studio.jsontext import JsonProblem, mapping
+from mcp_studio.paths import Paths, read_object, write_object
 from mcp_studio.record import record
 from mcp_studio.vault import keyring
 
@@ -60,21 +59,16 @@ class TrustStore:
             ConfigError: it cannot be written.
         """
         known = {**self._read(), digest: {"file": file, "time": int(time.time())}}
-        text = json.dumps({"version": VERSION, "agreed": known}, indent=2) + "\n"
         try:
-            write_atomically(self._file, text.encode())
+            write_object(self._file, {"version": VERSION, "agreed": known})
         except OSError as problem:
             raise ConfigError(f"Cannot be written: {problem.strerror or problem}.", file=str(self._file)) from None
         self._known = known
 
     def _read(self) -> dict[str, Any]:
         # A damaged or newer store means asking again, which is always safe.
-        try:
-            stored = json.loads(self._file.read_bytes())
-        except (OSError, ValueError, RecursionError):
-            return {}
-        good = isinstance(stored, dict) and stored.get("version") == VERSION and isinstance(stored.get("agreed"), dict)
-        return stored["agreed"] if good else {}
+        stored = read_object(self._file)
+        return mapping(stored.get("agreed")) if stored.get("version") == VERSION else {}
 
 
 PROJECT_FILE = ".mcp-studio.toml"
