@@ -9,21 +9,18 @@ import hashlib
 import json
 import os
 import time
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
-from mcp_studio.config import table
 from mcp_studio.config.expand import Lookup, expanded, folder_of
 from mcp_studio.config.importers import read_document
 from mcp_studio.config.model import Config, Origin, Problem, ServerConfig, Settings, Source, Untrusted
 from mcp_studio.config.servers import read_server
 from mcp_studio.config.settings import load_answers, read_settings
-from mcp_studio.config.table import Table, loads_lenient
-from mcp_studio.errors import ConfigError, LimitExceeded
-from mcp_studio.jsontext import JsonProblem
+from mcp_studio.config.table import Document, Table, read_file
+from mcp_studio.errors import ConfigError
 from mcp_studio.paths import Paths, write_atomically
 from mcp_studio.record import record
 from mcp_studio.vault import keyring
@@ -78,8 +75,6 @@ class TrustStore:
 
 
 PROJECT_FILE = ".mcp-studio.toml"
-LARGEST = 8 * 1024 * 1024
-"""Bytes of a configuration file; a larger one is none."""
 
 
 @record()
@@ -135,15 +130,13 @@ def _read(paths: Paths, cwd: Path, files: Sequence[Path], trusted: TrustStore | 
     done = _Loading()
     if files:
         aside = _Loading()
-        if (content := _content(paths.config_file, aside)) is not None:
-            done.settings = Settings(secrets=_parsed(paths.config_file, content, "user", aside)[0].secrets)
+        _add(aside, paths.config_file, "user")
+        done.settings = Settings(secrets=aside.settings.secrets)
         for file in files:
-            if (content := _content(file, done, required=True)) is not None:
-                _add(done, *_parsed(file, content, "file", done))
-                done.named = str(file.absolute()) if file.is_file() and file.suffix != ".json" else done.named
+            _add(done, file, "file", required=True)
+            done.named = str(file.absolute()) if file.is_file() and file.suffix != ".json" else done.named
     else:
-        if (content := _content(paths.config_file, done)) is not None:
-            _add(done, *_parsed(paths.config_file, content, "user", done))
+        _add(done, paths.config_file, "user")
         _project(cwd.absolute() / PROJECT_FILE, trusted or TrustStore(paths.trust_file), done)
     if answers := load_answers(paths.answers_file, done.problems):
         done.files.append(str(paths.answers_file))
@@ -151,67 +144,37 @@ def _read(paths: Paths, cwd: Path, files: Sequence[Path], trusted: TrustStore | 
     return done
 
 
+def _add(done: _Loading, file: Path, origin: Origin, *, required: bool = False) -> None:
+    if document := read_file(file, done.problems, required=required):
+        done.files.append(str(file))
+        done.settings, servers = _parsed(document, Source(origin, str(file)), done)
+        done.servers.update(servers)
+
+
 def _project(file: Path, trusted: TrustStore, done: _Loading) -> None:
-    content = _content(file, done)
-    if content is None:
+    document = read_file(file, done.problems)
+    if document is None:
         return
-    agreed = trusted.agreed(digest(file, content))
-    settings, servers = _parsed(file, content, "project", done)
-    if agreed:
+    done.files.append(str(file))
+    settings, servers = _parsed(document, Source("project", str(file)), done)
+    known = digest(file, document.content)
+    if trusted.agreed(known):
         # The question that was agreed to names servers: no other program comes from there, and no other place for
         # what the person keeps.
         own = done.settings
-        _add(done, replace(settings, editor=own.editor, browser=own.browser, secrets=own.secrets), servers)
+        done.settings = replace(settings, editor=own.editor, browser=own.browser, secrets=own.secrets)
+        done.servers.update(servers)
     else:
-        done.untrusted.append(Untrusted(str(file), digest(file, content), tuple(servers.values())))
+        done.untrusted.append(Untrusted(str(file), known, tuple(servers.values())))
 
 
-def _content(file: Path, done: _Loading, *, required: bool = False) -> bytes | None:
-    try:
-        if not required and not file.is_file():
-            raise FileNotFoundError  # a pipe would be waited for; only a person may name one
-        if file.stat().st_size > LARGEST:
-            raise OSError("it is larger than 8 MB")
-        content = file.read_bytes()
-    except FileNotFoundError:
-        if required:
-            done.problems.append(Problem(str(file), "", "There is no such file."))
-        return None
-    except OSError as problem:
-        done.problems.append(Problem(str(file), "", f"It cannot be read: {problem.strerror or problem}."))
-        return None
-    done.files.append(str(file))
-    return content
-
-
-def _parsed(file: Path, content: bytes, origin: Origin, done: _Loading) -> tuple[Settings, dict[str, ServerConfig]]:
-    source = Source(origin, str(file))
-    try:
-        text = content.decode("utf-8-sig")
-        if file.suffix == ".toml" or (file.suffix != ".json" and not text.lstrip().startswith(("{", "//", "/*"))):
-            return _own(table.read(text), source, done)
-        return done.settings, read_document(loads_lenient(text), source, done.problems)
-    except UnicodeDecodeError:
-        done.problems.append(Problem(source.file, "", "It is not UTF-8 text."))
-    except tomllib.TOMLDecodeError as problem:
-        done.problems.append(Problem(source.file, "", f"It is not valid TOML: {problem}."))
-    except RecursionError:
-        done.problems.append(Problem(source.file, "", "It is nested too deeply."))
-    except (JsonProblem, LimitExceeded) as problem:
-        done.problems.append(Problem(source.file, "", f"It is not valid JSON: {problem}."))
-    return done.settings, {}
-
-
-def _own(values: Mapping[str, Any], source: Source, done: _Loading) -> tuple[Settings, dict[str, ServerConfig]]:
-    settings = read_settings(values, source.file, done.problems, done.settings)
-    entries = Table(values.get("servers", {}), source.file, "servers", done.problems)
+def _parsed(document: Document, source: Source, done: _Loading) -> tuple[Settings, dict[str, ServerConfig]]:
+    if not document.is_toml:
+        return done.settings, read_document(document.values, source, done.problems)
+    settings = read_settings(document.values, source.file, done.problems, done.settings)
+    entries = Table(document.values.get("servers", {}), source.file, "servers", done.problems)
     servers = {name: read_server(name, entries.take(name), source, done.problems) for name in entries.keys()}
     return settings, {name: server for name, server in servers.items() if server}
-
-
-def _add(done: _Loading, settings: Settings, servers: Mapping[str, ServerConfig]) -> None:
-    done.settings = settings
-    done.servers.update(servers)
 
 
 def expand_all(

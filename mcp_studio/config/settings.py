@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -22,11 +21,9 @@ from mcp_studio.config.model import (
     Verdict,
 )
 from mcp_studio.config.servers import is_metadata_url
-from mcp_studio.config.table import LONGEST, Table, kind_of
-from mcp_studio.errors import ConfigError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
+from mcp_studio.config.table import LONGEST, Table, kind_of, read_file
+from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import Limits
-from mcp_studio.paths import write_atomically
 
 ACTIONS: tuple[RuleAction, ...] = get_args(RuleAction)
 KINDS: tuple[RuleKind, ...] = get_args(RuleKind)
@@ -44,58 +41,18 @@ def read_answers(table: Table) -> list[AnswerRule]:
     return [rule for rule in rules if rule]
 
 
-def load_answers(file: Path, problems: list[Problem]) -> tuple[AnswerRule, ...]:
-    """The rules of a TOML or JSON file; a file that is not there has none.
-
-    JSON may also be one value alone: it is what every form is answered with.
-    """
-    try:
-        text = file.read_text("utf-8")
-    except FileNotFoundError:
+def load_answers(file: Path, problems: list[Problem], *, required: bool = False) -> tuple[AnswerRule, ...]:
+    """The rules of a TOML or JSON file; JSON may also be one value alone: it is what every form is answered with."""
+    document = read_file(file, problems, required=required)
+    if document is None:
         return ()
-    except (OSError, UnicodeDecodeError) as problem:
-        problems.append(Problem(str(file), "", f"cannot be read: {getattr(problem, 'strerror', None) or problem}."))
-        return ()
-    is_json = _json(file, text)
-    try:
-        values = loads(text.encode(), exact=True) if text.lstrip()[:1] in ("{", "[") and is_json else None
-        document: Any = values if values is not None else tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, JsonProblem) as problem:
-        problems.append(Problem(str(file), "", f"is no valid {'JSON' if is_json else 'TOML'}: {problem}."))
-        return ()
-    if isinstance(document, list):
-        document = {"answer": document}
-    if is_json and isinstance(document, dict) and not isinstance(document.get("answer"), list):
-        return (AnswerRule("accept", kind="elicitation", content=document, source=file.name),)
-    table = Table(document, str(file), "", problems)
+    values = {"answer": document.values} if isinstance(document.values, list) else document.values
+    if not document.is_toml and isinstance(values, dict) and not isinstance(values.get("answer"), list):
+        return (AnswerRule("accept", kind="elicitation", content=values, source=file.name),)
+    table = Table(values, str(file), "", problems)
     rules = read_answers(table)
     table.refuse_rest()
     return tuple(rules)
-
-
-def append_answer(file: Path, rule: AnswerRule) -> None:
-    """Add a rule at the top of a file, so that it is found before older ones; comments and other rules stay.
-
-    Raises:
-        ConfigError: the file cannot be read or written, or is no valid TOML.
-    """
-    import tomlkit
-    from tomlkit.exceptions import ConvertError
-
-    try:
-        before = file.read_text("utf-8") if file.exists() else ""
-        tomllib.loads(before)
-        added = tomlkit.dumps({"answer": [to_table(rule)]})
-        text = f"{added}\n{before}" if before else added
-        tomllib.loads(text)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, text.encode())
-    except tomllib.TOMLDecodeError as problem:
-        raise ConfigError(f"{file} is no valid TOML: {problem}.", hint="Mend the file, then make the rule.") from None
-    except ConvertError:
-        raise ConfigError("The answer has a null in it, which TOML cannot say.", hint="Answer it by hand.") from None
-    except (OSError, UnicodeDecodeError) as problem:
-        raise ConfigError(f"The rule could not be written to {file}: {problem}.") from None
 
 
 def to_table(rule: AnswerRule) -> dict[str, Any]:
@@ -127,11 +84,6 @@ def _rule(table: Table, number: int) -> AnswerRule | None:
     if len(table.problems) == before and not action:
         table.problem("action", f"is missing: one of {', '.join(ACTIONS)}.")
     return rule if len(table.problems) == before else None
-
-
-def _json(file: Path, text: str) -> bool:
-    """Whether a file is JSON: by its name, or, as a pipe has none, for it begins as no TOML does."""
-    return file.suffix.lower() == ".json" or text.lstrip().startswith("{")
 
 
 def _sorted(value: Any) -> Any:

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.config.model import AnswerRule, RuleAction
-from mcp_studio.config.settings import append_answer
+from mcp_studio.config.save import append_answer
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json
 from mcp_studio.present import questions as asking_words
