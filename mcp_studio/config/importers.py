@@ -10,12 +10,12 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from mcp_studio.config.expand import effective, folder_of
 from mcp_studio.config.model import Auth, Kind, Problem, ServerConfig, Source
 from mcp_studio.config.secrets import secret_values
-from mcp_studio.config.servers import check_target, is_metadata_url, read_server
+from mcp_studio.config.servers import check_target, is_metadata_url, read_server, wrong_address
 from mcp_studio.config.table import Table, loads_lenient
 from mcp_studio.errors import ConfigError, LimitExceeded, UsageError
 from mcp_studio.jsontext import Json, JsonProblem
@@ -218,25 +218,20 @@ REMOTE: tuple[Kind, ...] = ("http", "sse", "websocket")
 def from_url(
     url: str, headers: Mapping[str, str] | Sequence[tuple[str, str]] = (), transport: str = ""
 ) -> ServerConfig:
-    """A server at a URL; `${NAME}` in header values is replaced. `transport` is one of `REMOTE`, or empty.
+    """A server at a URL; `${NAME}` in header values is replaced.
 
     Raises:
         UsageError: it is no URL of http, https, ws or wss.
         ConfigError: a header names an environment variable that is not set.
     """
-    if not re.match(r"(?:https?|wss?)://[^\s/]", url):
-        raise UsageError(f"`{url}` is no URL of a server.", hint="It begins with http://, https://, ws:// or wss://.")
-    kind = next((kind for kind in REMOTE if kind == transport), "")
-    if transport and not kind:
-        raise UsageError(
-            f"`{transport}` is no transport of a server at a URL.", hint=f"It is one of {', '.join(REMOTE)}."
-        )
-    if kind and (kind == "websocket") != url.startswith("ws"):
-        begin = "ws:// or wss://" if kind == "websocket" else "http:// or https://"
-        raise UsageError(f"The transport {kind} needs a URL that begins with {begin}.")
+    if wrong := wrong_address(url):
+        raise UsageError(f"There is no URL of a server: `{url}` {wrong}.")
+    if transport and (transport == "websocket") != url.startswith("ws"):
+        begin = "ws:// or wss://" if transport == "websocket" else "http:// or https://"
+        raise UsageError(f"The transport {transport} needs a URL that begins with {begin}.")
     # Only headers may have references: a URL from a shell is meant as it stands.
     given = effective(ServerConfig(NAME, headers=dict(headers)))
-    server = replace(given, url=url, transport=kind, written=None)
+    server = replace(given, url=url, transport=cast("Kind", transport), written=None)
     return replace(server, secrets=tuple(dict.fromkeys((*given.secrets, *secret_values(server)))))
 
 

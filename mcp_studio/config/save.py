@@ -254,11 +254,9 @@ def _changed(content: bytes, change: Callable[[str], str], file: Path) -> bytes:
         text = change(content.decode("utf-8-sig"))
         tomllib.loads(text)
         return text.encode()
-    except UnicodeDecodeError:
-        raise ConfigError("It is not UTF-8 text.", file=str(file)) from None
-    except UnicodeEncodeError:
-        wrong = "What is to be written has a lone surrogate in it (half of a character, or bytes that are not UTF-8)."
-        raise ConfigError(wrong, file=str(file), hint="Write it anew. The file is unchanged.") from None
+    except UnicodeError:
+        wrong = "It is not UTF-8 text, or what is to be written has a lone surrogate in it."
+        raise ConfigError(wrong, file=str(file), hint="The file is unchanged.") from None
     except (TOMLKitError, tomllib.TOMLDecodeError) as problem:
         hint = "Correct it by hand first."
         raise ConfigError(f"It cannot be changed: {problem}.", file=str(file), hint=hint) from None

@@ -20,13 +20,14 @@ from mcp_studio.config.model import (
     Settings,
     Verdict,
 )
-from mcp_studio.config.servers import is_metadata_url
+from mcp_studio.config.servers import changed, is_metadata_url
 from mcp_studio.config.table import LONGEST, Table, kind_of, read_file
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import Limits
 
 ACTIONS: tuple[RuleAction, ...] = get_args(RuleAction)
 KINDS: tuple[RuleKind, ...] = get_args(RuleKind)
+_RULE_TEXTS = ("server", "kind", "tool", "message", "schema", "action")
 _LONGEST = 600.0
 
 
@@ -57,31 +58,16 @@ def load_answers(file: Path, problems: list[Problem], *, required: bool = False)
 
 def to_table(rule: AnswerRule) -> dict[str, Any]:
     """The rule as it is written, without what is the default anyway."""
-    bare = AnswerRule("ask")
-    table: dict[str, Any] = {}
-    for key in ("server", "kind", "tool", "message", "schema", "action", "content", "wait"):
-        value = getattr(rule, key)
-        if key == "action" or value != getattr(bare, key):
-            table[key] = value
-    return table
+    return {"action": rule.action} | changed(rule, AnswerRule("ask"), (*_RULE_TEXTS, "content", "wait"))
 
 
 def _rule(table: Table, number: int) -> AnswerRule | None:
     before = len(table.problems)
-    action: RuleAction | Literal[""] = table.take_word("action", "", ACTIONS)
-    rule = AnswerRule(
-        action or "ask",
-        server=table.take_text("server", "*"),
-        kind=table.take_word("kind", "any", KINDS),
-        tool=table.take_text("tool", "*"),
-        message=table.take_text("message", "*"),
-        schema=table.take_text("schema"),
-        content=table.take_json("content"),
-        wait=min(table.take_seconds("wait") or 0.0, _LONGEST),
-        source=f"rule {number} of {Path(table.file).name}",
-    )
+    rule = AnswerRule("ask", source=f"rule {number} of {Path(table.file).name}")
+    rule = table.take_fields(rule, _RULE_TEXTS, {"action": ACTIONS, "kind": KINDS})
+    rule = replace(rule, content=table.take_json("content"), wait=min(table.take_seconds("wait") or 0.0, _LONGEST))
     table.refuse_rest()
-    if len(table.problems) == before and not action:
+    if len(table.problems) == before and "action" not in table.keys():
         table.problem("action", f"is missing: one of {', '.join(ACTIONS)}.")
     return rule if len(table.problems) == before else None
 

@@ -6,6 +6,7 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -121,6 +122,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 W = TypeVar("W", bound=str)
+R = TypeVar("R")
 LONGEST = 1e9
 """Seconds that are as good as endless: a number may have more digits than a float takes."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -185,14 +187,11 @@ class Table:
         """True or false."""
         return self._typed(key, bool, default)
 
-    def take_integer(self, key: str, default: int = 0, smallest: int | None = None, largest: int | None = None) -> int:
+    def take_integer(self, key: str, default: int, smallest: int) -> int:
         """A whole number."""
         value = self._typed(key, int, default)
-        if smallest is not None and value < smallest:
+        if value < smallest:
             self.problem(key, f"must be at least {smallest}, not {value}.")
-            return default
-        if largest is not None and value > largest:
-            self.problem(key, f"must be at most {largest}, not {value}.")
             return default
         return value
 
@@ -236,15 +235,35 @@ class Table:
         value = self.take(key)
         return Table({} if value is None else value, self.file, self._at(key), self.problems)
 
-    def rows(self, key: str) -> list[Table]:
-        """The tables of a list under a key, such as `[[policy]]`."""
+    def rows(self, key: str, short: str = "") -> list[Table]:
+        """The tables of a list under a key, such as `[[policy]]`; a string among them stands for a table that has it
+        under the key `short`.
+        """
         given = self.take(key)
         if given is not None and not isinstance(given, list):
             self.problem(key, f"must be written as [[{key}]] tables, not {kind_of(given)}.")
             return []
-        return [
-            Table(values, self.file, f"{self._at(key)}[{at}]", self.problems) for at, values in enumerate(given or ())
-        ]
+        tables = ({short: one} if short and isinstance(one, str) else one for one in given or ())
+        return [Table(one, self.file, f"{self._at(key)}[{at}]", self.problems) for at, one in enumerate(tables)]
+
+    def take_fields(self, record: R, names: Iterable[str], words: Mapping[str, Sequence[str]]) -> R:
+        """The record with what is said of these fields, each taken as what its default is.
+
+        Args:
+            words: for fields that are one of a few words, these words.
+        """
+        found: dict[str, Any] = {}
+        for name in names:
+            default = getattr(record, name)
+            if name in words:
+                found[name] = self.take_word(name, default, words[name])
+            elif isinstance(default, Mapping):
+                found[name] = self.take_pairs(name)
+            elif isinstance(default, tuple):
+                found[name] = self.take_texts(name)
+            else:
+                found[name] = self._typed(name, type(default), default)
+        return cast("R", replace(cast("Any", record), **found))
 
     def refuse_rest(self, known: Iterable[str] = ()) -> None:
         """Note every key that nobody asked for, with the nearest valid one."""
