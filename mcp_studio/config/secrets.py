@@ -103,7 +103,6 @@ def offers(server: ServerConfig, taken: Iterable[str] = ()) -> tuple[Offer, ...]
         taken: names that are in use already: another is suggested.
     """
     entry = server.written or server
-    used = set(taken)
     names: dict[str, str] = {}
     found: list[Offer] = []
     for key, text, span in _spans(entry):
@@ -111,8 +110,7 @@ def offers(server: ServerConfig, taken: Iterable[str] = ()) -> tuple[Offer, ...]
             continue
         value = text[span.start : span.end]
         if value not in names:
-            names[value] = _free(_suggested(entry.name, key, span.word), used)
-            used.add(names[value])
+            names[value] = _free(_suggested(entry.name, key, span.word), {*taken, *names.values()})
         found.append(Offer(key, span.start, span.end, value, names[value]))
     return tuple(found)
 

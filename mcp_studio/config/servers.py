@@ -32,7 +32,6 @@ NEEDED: dict[str, tuple[str, ...]] = {
 """What each grant without a person cannot do without."""
 _AUTH_WORDS = {"kind": AUTH_KINDS, "method": METHODS, "redirect_host": HOSTS, "algorithm": ALGORITHMS}
 _INLINE = r"-----BEGIN |eyJ[\w-]*\.[\w-]*\.[\w-]*\Z|\s*\{"
-_SCOPE = r"[!#-\[\]-~]+\Z"
 _HTTPS = r"https://[^\s/?#@]+(?:[/?][^\s#]*)?\Z|\$\{"
 _LOOPBACK = r"http://(?:127(?:\.\d+){3}|localhost|\[::1\])(?::\d+)?(?:[/?][^\s#]*)?\Z"
 
@@ -71,13 +70,8 @@ def _wrong(auth: Auth) -> Iterator[tuple[str, str, str]]:
             yield key, f"`{url}` is no https:// address.", "http:// is for this machine: 127.0.0.1, localhost."
     if (url := auth.client_metadata_url) and not is_metadata_url(url):
         yield "client_metadata_url", f"`{url}` is no https:// address with a path.", ""
-    for number, scope in enumerate(auth.scopes):
-        if not (re.match(_SCOPE, scope) or "${" in scope):
-            yield f"scopes[{number}]", f"`{scope}` is no scope.", "Write one scope per item."
     if not 0 <= auth.redirect_port <= 65_535:
         yield "redirect_port", f"must be from 0 to 65535, not {auth.redirect_port}.", ""
-    if not auth.account.isprintable():
-        yield "account", "has characters in it that cannot be seen.", ""
 
 
 _OF_ONE_KIND = {"assertion": "workload", "key": "private_key_jwt"}
@@ -135,18 +129,10 @@ def read_roots(table: Table) -> tuple[Root, ...]:
     return tuple(roots)
 
 
-def roots_table(roots: tuple[Root, ...]) -> list[Any]:
-    """Roots as they are written."""
-    return [{"uri": root.uri, "name": root.name} if root.name else root.uri for root in roots]
-
-
 ERAS: tuple[Era, ...] = get_args(Era)
 KINDS: tuple[Kind, ...] = get_args(Kind)
-KEYS = (
-    *("command", "args", "env", "inherit_env", "cwd", "url", "headers", "transport", "era", "enabled", "trust"),
-    *("group", "priority", "timeouts", "protocol_version", "capabilities", "client_info", "roots", "log_level"),
-    *("auth", "tls"),
-)
+_OURS = ("name", "secrets", "source", "keep_session", "written")
+KEYS = tuple(item.name for item in fields(ServerConfig) if item.name not in _OURS)
 """The keys of a `[servers.NAME]` table."""
 _PLAIN = [key for key in KEYS if key not in ("capabilities", "client_info", "roots", "timeouts", "auth", "tls")]
 _WORDS = {"transport": KINDS, "era": ERAS, "protocol_version": VERSIONS, "log_level": LOG_LEVELS}
@@ -219,7 +205,7 @@ def to_table(server: ServerConfig) -> dict[str, Any]:
         if key in table:
             table[key] = changed(table[key], getattr(_BARE, key), names)
     if entry.roots:
-        table["roots"] = roots_table(entry.roots)
+        table["roots"] = [{"uri": root.uri, "name": root.name} if root.name else root.uri for root in entry.roots]
     return {key: value for key, value in table.items() if value != {}}
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from mcp_studio.config.model import (
     AnswerRule,
@@ -188,15 +188,12 @@ def _policy(table: Table) -> list[PolicyRule]:
     rules: list[PolicyRule] = []
     for row in table.rows("policy"):
         before = len(table.problems)
-        tools = row.take_text("tools")
-        verdict: Verdict | Literal[""] = row.take_word("verdict", "", _VERDICTS)
+        rule = PolicyRule(row.take_text("tools"), row.take_word("verdict", "ask", _VERDICTS))
         row.refuse_rest()
-        if len(table.problems) > before:
-            continue
-        if tools and verdict:
-            rules.append(PolicyRule(tools, verdict))
-        else:
+        if len(table.problems) == before and not (rule.tools and "verdict" in row.keys()):
             row.problem("", "needs `tools` (a pattern such as `*.delete_*`) and `verdict`.")
+        if len(table.problems) == before:
+            rules.append(rule)
     return rules
 
 

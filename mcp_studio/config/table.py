@@ -84,7 +84,6 @@ def read_file(file: Path, problems: list[Problem], *, required: bool = False) ->
 _JSONC_PARTS = re.compile(
     r'("(?:[^"\\]|\\.)*(?:"|\Z))|(//[^\n]*|/\*.*?(?:\*/|\Z))|(,)(?=(?:\s|//[^\n]*\n|(?>/\*.*?\*/))*[}\]])', re.DOTALL
 )
-_FENCE = re.compile(r"```[^`\n]*+\n")
 
 
 def loads_lenient(text: str, *, exact: bool = False) -> Json:
@@ -98,14 +97,6 @@ def loads_lenient(text: str, *, exact: bool = False) -> Json:
         LimitExceeded: it is nested too deeply.
     """
     return loads(_JSONC_PARTS.sub(_blank, text.removeprefix("\ufeff")), exact=exact)
-
-
-def unfenced(text: str) -> str:
-    """What stands between the fences of a block of Markdown; the text itself where it is no such block."""
-    # No search for the end: one that looks ahead at every place takes hours in a megabyte of blank lines.
-    begun = _FENCE.match(text)
-    closed = begun is not None and len(text) >= begun.end() + 3 and text.endswith("```")
-    return text[begun.end() : -3].rstrip() if begun and closed else text
 
 
 def _blank(part: re.Match[str]) -> str:
