@@ -160,8 +160,7 @@ def test_bounds_of_both_spellings_are_understood() -> None:
         ({"$ref": "#/$defs/range"}, "object {from, to}"),
         ({}, "any JSON"),
         ({"type": "array"}, "list"),
-        ({"type": "array", "prefixItems": [{"type": "number"}, {}]}, "[number, any]"),
-        ({"type": "array", "items": [{"type": "number"}] * 9}, "[number, number, number, number, number, number, …]"),
+        ({"type": "array", "prefixItems": [{"type": "number"}, {}]}, "list"),
         ({"type": "object", "additionalProperties": {"type": "integer"}}, "object {name: integer}"),
         ({"type": "object"}, "object"),
         ({"properties": {"x" * 200: {}}}, "object {" + "x" * 51 + "…"),
@@ -321,7 +320,7 @@ def test_template_variables_are_fields() -> None:
     form = template_fields("db://{table}/rows{/path*}{?limit,table}")
     assert [(type(f), f.name, f.required) for f in form.fields] == [
         (Text, "table", True),
-        (Union, "path", True),
+        (JsonField, "path", True),
         (Text, "limit", False),
     ]
     assert template_fields("db://{broken").problems
