@@ -10,7 +10,7 @@ from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.record import record
 from mcp_studio.schema.check import Judge, equal, is_any_type
 from mcp_studio.schema.field import Field, Option, Scalar, Union, Variant
-from mcp_studio.schema.keywords import TYPE_WORDS, Schema, implied, kinds_of, listed, spell, types
+from mcp_studio.schema.keywords import TYPE_WORDS, Schema, implied, kinds_of, listed, required_names, spell, types
 from mcp_studio.schema.resolve import Resolver
 
 if TYPE_CHECKING:
@@ -203,6 +203,8 @@ def union(builder: Builder, base: dict[str, Any], schema: Schema) -> Field | Non
     ways = found.ways(schema)
     if found.too_many:
         return builder.plain({**base, "remark": _TOO_MANY}, _without(schema))
+    if found.needs:
+        base = {**base, "remark": base.get("remark") or found.needs}
     if len(ways) < 2:
         return None if not ways or ways[0].schema is schema else _only(builder, base, ways[0].schema)
     if all((kinds := kinds_of(way.schema)) and kinds <= _SIMPLE for way in ways):
@@ -240,6 +242,7 @@ class _Finder:
     def __init__(self, builder: Builder) -> None:
         self._resolver = builder.resolver
         self.too_many = False
+        self.needs = ""
 
     def ways(self, schema: Schema, name: str = "", seen: frozenset[int] = frozenset()) -> list[Alternative]:
         """Each alternative with what is said besides them."""
@@ -251,6 +254,8 @@ class _Finder:
             return self.ways(rest, name, seen)
         flat = [self._resolver.flat(branch) for branch in group]
         if all(branch.keys() <= _RESTRICTS for branch in flat):
+            needed = [" and ".join(sorted(required_names(branch))[:8]) for branch in flat[:8]]
+            self.needs = f"It needs {', or '.join(needed)}." if all(needed) else self.needs
             return self.ways(rest, name, seen | {id(group)})
         rest = {word: item for word, item in rest.items() if word not in _OF_THE_WHOLE}
         ways: list[Alternative] = []

@@ -314,10 +314,10 @@ def test_unions_in_unions_are_one() -> None:
     assert labels(field) == ["text", "list", "object"] and field.nullable
 
 
-def test_alternatives_that_only_ask_for_properties_are_no_choice() -> None:
+def test_alternatives_that_only_ask_for_properties_are_a_remark() -> None:
     schema = {"properties": {"a": {}, "b": {}}, "oneOf": [{"required": ["a"]}, {"required": ["b", "c"]}]}
     root = build(schema).root
-    assert isinstance(root, Object) and names(root) == ["a", "b", "c"]
+    assert isinstance(root, Object) and root.remark == "It needs a, or b and c."
 
 
 def test_impossible_alternatives_are_none() -> None:
