@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.search.matcher import name_parts
 from mcp_studio.search.method import BY_MEANING, Answer, Query, Scored, SearchProblem, order
+from mcp_studio.search.names import name_parts
 from mcp_studio.search.tokens import is_dense
 
 NAME = "auto"

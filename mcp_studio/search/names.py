@@ -1,23 +1,238 @@
-"""Search by names: what is typed stands in names, addresses and texts; names that are similar where that is too few."""
+"""Matching of typed text, letter by letter: every word must stand somewhere, and names count before the rest.
+
+One `Matcher` serves every place where somebody types to find something: the filter of the catalog, the palette and
+other lists, and the search by names, which is a `Method`: `Substring`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from mcp_studio.catalog.listing import KINDS, Ref
 from mcp_studio.search.fields import fields
 from mcp_studio.search.index_file import Arrays, Redact, packed, unpacked
-from mcp_studio.search.matcher import (
-    LONGEST_NAME,
-    LONGEST_TEXT,
-    MOST_WORDS,
-    Matcher,
-    Row,
-    addresses,
-    name_parts,
-    row,
-)
-from mcp_studio.search.method import BY_LETTERS, BY_LIKENESS, Answer, Document, Query, Scope, Scored
+from mcp_studio.search.method import BY_LETTERS, BY_LIKENESS, LONGEST, Answer, Document, Query, Scope, Scored
+from mcp_studio.search.tokens import stem
+
+LONGEST_NAME = 200
+"""Characters of a name that are compared."""
+LONGEST_TEXT = 480
+"""Characters of everything else: title, server, address, tags, names of arguments, the description's beginning."""
+MOST_WORDS = 12
+"""Words of a question that count."""
+_FLAT = "mcp__"
+_MOST_DIVIDERS = 4
+_MOST_INITIALS = 5
+_SHORTEST = 3
+"""Fewer letters stand inside of nearly every name."""
+# What a word is worth where it stands.
+WHOLE, _BEGINS_BY_PART, _BEGINS, _PART, _FORM, _PART_BEGINS, _INITIALS, _INITIALS_BEGIN, _INSIDE = (
+    24, 22, 20, 17, 10, 15, 13, 12, 9,
+)  # fmt: skip
+_SERVER, _SHORT_INSIDE, _TITLED, _ELSEWHERE = 8, 7, 6, 3
+
+_NAME, _END, _DIVIDER, _LETTERS, _LAST = "\x1f", "\x1e", "\x1d", "\x1c", "\x1b"
+"""Divide a row's head; no folded text has them."""
+Span = tuple[int, int]
+_CONTROL = re.compile("[\x00-\x1f\x7f]+")
+_NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_FOREIGN_PART = re.compile(r"[^\W\d_]+|\d+")
+
+
+def fold(text: str) -> str:
+    """A text without case and control characters, words one space apart; wide letters are plain ones."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(_CONTROL.sub(" ", text).lower().split())
+
+
+def name_parts(name: str) -> list[str]:
+    """The parts of an identifier, folded: `getFile_contents` has three."""
+    if name.isascii():
+        return [part.lower() for part in _NAME_PART.findall(name)]
+    return [fold(part) for part in _FOREIGN_PART.findall(unicodedata.normalize("NFKC", name))]
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a question that are looked for."""
+    return [word for word in dict.fromkeys(text[:LONGEST].split()) if fold(word)][:MOST_WORDS]
+
+
+def addresses(text: str) -> Iterator[tuple[str, str]]:
+    """The servers and beginnings of names that an address may mean: `server.name` or `mcp__server__name`."""
+    divider, rest = ("__", text[len(_FLAT) :]) if text.startswith(_FLAT) else (".", text)
+    at = -1
+    for _ in range(_MOST_DIVIDERS):
+        if (at := rest.find(divider, at + 1)) < 0:
+            return
+        if at:
+            yield rest[:at], rest[at + len(divider) :]
+
+
+class Row(NamedTuple):
+    """What is compared of one thing, folded."""
+
+    head: str
+    """`NAME name END DIVIDER part … LETTERS INITIALS LAST`."""
+    title: str = ""
+    rest: str = ""
+    server: str = ""
+
+    @property
+    def parts(self) -> list[str]:
+        """The parts of the name."""
+        return self.head[self.head.index(_END) + 2 : self.head.index(_LETTERS)].split(_DIVIDER)
+
+    @property
+    def length(self) -> int:
+        """Of the name."""
+        return self.head.index(_END) - 1
+
+
+def row(name: str, rest: str = "", *, title: str = "", server: str = "") -> Row:
+    """What is compared of one thing; `rest` are other texts in which words may stand."""
+    name = name[:LONGEST_NAME]
+    parts = name_parts(name)
+    initials = "".join(part[0] for part in parts if part.isascii()).upper()
+    head = f"{_NAME}{fold(name)}{_END}{_DIVIDER}{_DIVIDER.join(parts)}{_LETTERS}{initials}{_LAST}"
+    return Row(head, fold(title[:LONGEST_NAME]), fold(rest)[:LONGEST_TEXT], fold(server[:LONGEST_NAME]))
+
+
+class _Word:
+    """One word of a question, in all the ways in which it may stand in a row."""
+
+    def __init__(self, text: str, addressed: bool = True) -> None:
+        self.plain = fold(text)
+        own = name_parts(text)
+        self.parts = "".join(_DIVIDER + part for part in own) if len(own) > 1 else ""
+        """Its own parts: `list_b` is found in `listBooks`."""
+        short = 1 < len(text) <= _MOST_INITIALS and text.isascii() and text.isalpha()
+        self.initials = _LETTERS + text.upper() if short else ""
+        form = stem(self.plain)
+        self.form = "" if form == self.plain else form
+        self.form_begins = _DIVIDER + self.form.rstrip("i")
+        self.addresses = [(fold(server), _Word(name, False)) for server, name in addresses(text) if addressed]
+
+    def grade(self, row: Row) -> int:
+        """How well it stands in a row; 0 where it does not."""
+        grade = self._grade(row)
+        for server, name in self.addresses:
+            if row.server == server:
+                grade = max(grade, name.grade(row) if name.plain else _SERVER)
+        return grade
+
+    def _grade(self, row: Row) -> int:
+        head, plain = row.head, self.plain
+        if plain in head:
+            return self._grade_in_name(head, plain)
+        if self.parts and self.parts in head:
+            return _BEGINS if _END + self.parts in head else _PART_BEGINS
+        if self.initials and self.initials in head:
+            return _INITIALS if self.initials + _LAST in head else _INITIALS_BEGIN
+        if self.form and self.form_begins in head and any(stem(part) == self.form for part in row.parts):
+            return _FORM
+        if plain in row.server:
+            return _SERVER
+        if plain in row.title:
+            return _TITLED
+        return _ELSEWHERE if plain in row.rest else 0
+
+    def _grade_in_name(self, head: str, plain: str) -> int:
+        ends_part = any(_DIVIDER + plain + end in head for end in (_DIVIDER, _LETTERS))
+        if _NAME + plain in head:
+            return WHOLE if _NAME + plain + _END in head else _BEGINS_BY_PART if ends_part else _BEGINS
+        if _DIVIDER + plain in head:
+            return _PART if ends_part else _PART_BEGINS
+        if self.initials and self.initials in head:
+            return _INITIALS_BEGIN
+        return _SHORT_INSIDE if len(plain) < _SHORTEST and plain.isascii() else _INSIDE
+
+    def spans(self, name: str) -> list[Span]:
+        """Where it stands in a name: itself, its parts, parts by their initials, or another form."""
+        if place := spot(name, self.plain):
+            return [place]
+        if len(self.parts) > 1 and all(places := [spot(name, part) for part in self.parts[1:].split(_DIVIDER)]):
+            return [place for place in places if place]
+        parts = name_parts(name)
+        named = [part for part in parts if part.isascii()]
+        if len(self.plain) > 1 and "".join(part[0] for part in named).startswith(self.plain):
+            found = named[: len(self.plain)]
+        else:
+            found = [part for part in parts if self.form and stem(part) == self.form]
+        return [place for part in found if (place := spot(name, part))]
+
+
+class Match(NamedTuple):
+    """How a row has what is typed."""
+
+    score: float
+    """The more the better: above 1 where the name and the server have all of it."""
+    titled: bool
+    """The name, the server or the title have all of it."""
+
+
+class Matches(NamedTuple):
+    """Which rows have what was typed."""
+
+    places: Sequence[int]
+    """The best first: names that are it, begin with it, have it; then titles, then the rest as it was listed."""
+    scores: Sequence[float]
+    named: bool
+    """There is a row that has all of it in its name, title or server."""
+
+
+class Matcher:
+    """What somebody typed, to be looked for in rows; without a word it fits all of them."""
+
+    def __init__(self, text: str) -> None:
+        self.words = words_of(text)
+        self._words = sorted(map(_Word, self.words), key=lambda word: -len(word.plain))
+        """The longest first: it leaves the fewest rows for the others."""
+        parts = name_parts(text[:LONGEST_NAME])
+        self._joined, self._parted = "".join(parts), len(parts) > 1
+
+    def match(self, row: Row) -> Match | None:
+        """How a row has it; None where a word stands nowhere in it."""
+        grades: list[int] = []
+        for word in self._words:
+            if not (grade := word.grade(row)):
+                return None
+            grades.append(grade)
+        if not grades:
+            return Match(0.0, True)
+        least, share = min(grades), sum(grades) / len(grades) / WHOLE
+        if self._parted and (whole := "".join(row.parts)).startswith(self._joined):
+            share = 1.0 if whole == self._joined else max(share, _BEGINS_BY_PART / WHOLE)
+        in_name = least >= _SERVER and max(grades) >= _INSIDE
+        return Match(1 + share if in_name else share, least >= _TITLED)
+
+    def ranked(self, rows: Sequence[Row]) -> Matches:
+        """The places of the rows that have it, the best first; equal names the shorter first, then as they came."""
+        if not self._words:
+            return Matches(range(len(rows)), [0.0] * len(rows), True)
+        found = {place: match for place, row in enumerate(rows) if (match := self.match(row))}
+        places = sorted(
+            found, key=lambda place: (-found[place].score, rows[place].length if found[place].score > 1 else 0, place)
+        )
+        titled = any(match.titled for match in found.values())
+        return Matches(places, [found[place].score for place in places], titled)
+
+    def pieces(self, name: str) -> tuple[str, ...]:
+        """The pieces of a name that have it, to be marked, as they stand there."""
+        return tuple(
+            dict.fromkeys(name[start:end] for word in map(_Word, self.words) for start, end in word.spans(name))
+        )
+
+
+def spot(text: str, folded: str) -> Span | None:
+    """Where a folded word stands in a text first: begin and end; None also where folding changes lengths."""
+    lowered = text.lower()
+    at = lowered.find(folded) if folded and len(lowered) == len(text) else -1
+    return (at, at + len(folded)) if at >= 0 else None
+
 
 _LONGEST_ARGUMENTS = 120
 ENOUGH = 5
@@ -93,8 +308,8 @@ class Substring:
         return sorted((ref for ref in refs if ref in self._rows and scope.has(ref)), key=lambda ref: (*ref[1:], ref[0]))
 
 
-_SHORTEST, _LONGEST = 3, 40
-"""Letters of what was typed that similar names are looked for with."""
+_LONGEST = 40
+"""Letters of what was typed that similar names are looked for with, at most; and no fewer than `_SHORTEST`."""
 _MOST_SIMILAR = 200
 _LIKE = 75.0
 """Of 100: a letter or two may be wrong, swapped or missing."""

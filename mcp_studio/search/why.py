@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from mcp_studio.search.fields import Fields, fields
-from mcp_studio.search.matcher import Matcher, addresses, fold, spot
 from mcp_studio.search.method import Document, Query, Reason
+from mcp_studio.search.names import Matcher, addresses, fold, spot
 from mcp_studio.search.tokens import matching
 
 MOST = 3

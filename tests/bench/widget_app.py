@@ -26,7 +26,7 @@ from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import Redactor
-from mcp_studio.search.matcher import Matcher
+from mcp_studio.search.names import Matcher
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui.driver import StudioDriver
 from mcp_studio.tui.panels.narrowing import NameFilter

@@ -9,9 +9,8 @@ import pytest
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.search import auto
 from mcp_studio.search.bm25 import Bm25
-from mcp_studio.search.matcher import Matcher, row
 from mcp_studio.search.method import Answer, Document, Query, Scored
-from mcp_studio.search.names import Substring
+from mcp_studio.search.names import Matcher, Substring, row
 from tests.search.index_kit import Make, document, names
 
 TOOLS = [

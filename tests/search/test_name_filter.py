@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mcp_studio.catalog.listing import Entry, EntryKind, Ref
 from mcp_studio.protocol.views import ResourceView, ToolView
-from mcp_studio.search.matcher import Matcher
+from mcp_studio.search.names import Matcher
 from mcp_studio.tui.panels.narrowing import NameFilter
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from textual.widget import Widget
 
-from mcp_studio.search.matcher import Matcher
+from mcp_studio.search.names import Matcher
 from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.panels.pane import Pane
 from mcp_studio.tui.views.virtual_list import VirtualList

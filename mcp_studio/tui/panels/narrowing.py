@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref
-from mcp_studio.search import matcher
-from mcp_studio.search.matcher import LONGEST_NAME, LONGEST_TEXT, Matcher, Matches, row
+from mcp_studio.search import names
+from mcp_studio.search.names import LONGEST_NAME, LONGEST_TEXT, Matcher, Matches, row
 from mcp_studio.tui.panels.catalog_rows import Row
 from mcp_studio.tui.views.glyphs import glyphs
 
@@ -40,7 +40,7 @@ class NameFilter:
         self._entries = entries
         self._read = {id(entry): known[id(entry)] for entry in entries if id(entry) in known}
         self._unread = [entry for entry in entries if id(entry) not in known]
-        self._rows: list[matcher.Row] | None = None
+        self._rows: list[names.Row] | None = None
 
     def read(self, most: int) -> bool:
         """Read so many rows ahead of the first question, which reads the rest; whether there are more."""

@@ -13,7 +13,7 @@ from textual.message import Message
 
 from mcp_studio.present import connections
 from mcp_studio.safetext import safe
-from mcp_studio.search.matcher import Matcher, Row, row
+from mcp_studio.search.names import Matcher, Row, row
 from mcp_studio.session.state import Status
 from mcp_studio.tui.bindings import key_for, refuse
 from mcp_studio.tui.panels.filtered_pane import FilteredPane

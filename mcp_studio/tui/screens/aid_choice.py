@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from textual.content import Content
 
 from mcp_studio.safetext import safe
-from mcp_studio.search.matcher import row
+from mcp_studio.search.names import row
 from mcp_studio.tui.aids.offered import Aid
 from mcp_studio.tui.screens.choice import SearchDialog
 from mcp_studio.tui.views.line import Line, mark_matches, spread

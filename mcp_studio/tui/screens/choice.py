@@ -9,7 +9,7 @@ from textual.events import Key
 from textual.widget import Widget
 from textual.widgets import Input
 
-from mcp_studio.search.matcher import Matcher, Row
+from mcp_studio.search.names import Matcher, Row
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.views.virtual_list import VirtualList
 

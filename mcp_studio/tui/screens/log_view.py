@@ -13,7 +13,7 @@ from textual.widgets import Static
 from mcp_studio.errors import StudioError
 from mcp_studio.protocol.versions import LOG_LEVELS
 from mcp_studio.safetext import safe
-from mcp_studio.search.matcher import Matcher
+from mcp_studio.search.names import Matcher
 from mcp_studio.tui import late_trace
 from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.screens.choose import Choose

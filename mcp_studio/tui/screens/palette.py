@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from textual.content import Content
 
-from mcp_studio.search.matcher import row
+from mcp_studio.search.names import row
 from mcp_studio.tui.actions import PANES, Action, scoped, spell_all
 from mcp_studio.tui.screens.choice import SearchDialog
 from mcp_studio.tui.views.line import Line, mark_matches, spread

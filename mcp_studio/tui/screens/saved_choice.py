@@ -10,7 +10,7 @@ from textual.content import Content
 from mcp_studio.call.saved import Loaded, SavedCall
 from mcp_studio.config.model import Problem
 from mcp_studio.safetext import safe
-from mcp_studio.search import matcher
+from mcp_studio.search import names
 from mcp_studio.tui.panels.history import saved_line
 from mcp_studio.tui.screens.choice import SearchDialog
 from mcp_studio.tui.views.glyphs import glyphs
@@ -32,7 +32,7 @@ class SavedChoice(SearchDialog[Any], scope="saved"):
 
     def __init__(self, loaded: Loaded) -> None:
         rows = [*loaded.calls, *loaded.failed]
-        super().__init__(rows, (matcher.row(_title(row), _words(row)) for row in rows))
+        super().__init__(rows, (names.row(_title(row), _words(row)) for row in rows))
         self.choices = VirtualList(self._draw, key=_name, empty="Nothing has these words.")
 
     def heading(self) -> Content:

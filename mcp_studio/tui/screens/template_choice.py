@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from mcp_studio.search.matcher import row
+from mcp_studio.search.names import row
 from mcp_studio.tui.by_hand import Template
 from mcp_studio.tui.screens.choice import SearchDialog
 from mcp_studio.tui.views.line import Line, mark_matches, spread
