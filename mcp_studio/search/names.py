@@ -30,9 +30,9 @@ _SHORTEST = 3
 """Fewer letters stand inside of nearly every name."""
 # What a word is worth where it stands.
 WHOLE, _BEGINS_BY_PART, _BEGINS, _PART, _FORM, _PART_BEGINS, _INITIALS, _INITIALS_BEGIN, _INSIDE = (
-    24, 22, 20, 17, 10, 15, 13, 12, 9,
+    24, 22, 20, 17, 10, 15, 13, 12, 10,
 )  # fmt: skip
-_SERVER, _SHORT_INSIDE, _TITLED, _ELSEWHERE = 8, 7, 6, 3
+_SHORT_INSIDE, _SERVER, _TITLED, _ELSEWHERE = 9, 8, 6, 3
 
 _NAME, _END, _DIVIDER, _LETTERS, _LAST = "\x1f", "\x1e", "\x1d", "\x1c", "\x1b"
 """Divide a row's head; no folded text has them."""
@@ -206,7 +206,7 @@ class Matcher:
         least, share = min(grades), sum(grades) / len(grades) / WHOLE
         if self._parted and (whole := "".join(row.parts)).startswith(self._joined):
             share = 1.0 if whole == self._joined else max(share, _BEGINS_BY_PART / WHOLE)
-        in_name = least >= _SERVER and max(grades) >= _INSIDE
+        in_name = max(grades) >= _INSIDE and all(grade >= _INSIDE or grade == _SERVER for grade in grades)
         return Match(1 + share if in_name else share, least >= _TITLED)
 
     def ranked(self, rows: Sequence[Row]) -> Matches:
