@@ -235,7 +235,7 @@ class Studio:
         """The index over everything that servers offer; made, and imported, when somebody first searches."""
         settings = self.config.settings
         return import_module("mcp_studio.search.index").SearchIndex(
-            self.catalog, tags=self._tags, servers=self.manager.names, usage=self.usage, cache=self.paths.cache,
+            self.catalog, tags=self._tags, usage=self.usage, cache=self.paths.cache,
             semantic=settings.search_semantic, cjk=settings.search_cjk, redact=self.redactor.bytes,
         )  # fmt: skip
 

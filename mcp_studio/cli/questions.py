@@ -176,9 +176,7 @@ def _refused(request: InputRequest) -> InputNeeded:
 
 def _rules(file: Path) -> tuple[AnswerRule, ...]:
     problems: list[Problem] = []
-    if not file.exists():
-        raise ConfigError(f"--answer: there is no file {file}.")
-    rules = load_answers(file, problems)
+    rules = load_answers(file, problems, required=True)
     if problems:
         raise ConfigError(f"--answer: {problems[0]}", hint="Nothing was sent.")
     return rules

@@ -25,7 +25,8 @@ RuleAction = Literal["accept", "decline", "cancel", "ask"]
 RuleKind = Literal["any", "elicitation", "url", "sampling"]
 
 
-class AnswerRule(NamedTuple):
+@record(frozen=True)
+class AnswerRule:
     """One `[[answer]]` table: which questions of servers it is for, and how they are answered."""
 
     action: RuleAction

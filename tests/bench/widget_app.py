@@ -26,10 +26,10 @@ from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import Redactor
-from mcp_studio.search.names import NameFilter, words_of
-from mcp_studio.search.why import pieces_of
+from mcp_studio.search.names import Matcher
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui.driver import StudioDriver
+from mcp_studio.tui.panels.narrowing import NameFilter
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.line import Line, mark_matches
 from mcp_studio.tui.views.text_view import TextView
@@ -95,7 +95,7 @@ class Bench(App[None]):
         """One tool."""
         return [
             (" r ", "ok"),
-            *mark_matches(tool[0], pieces_of(tool[0], self.words), "strong"),
+            *mark_matches(tool[0], self.matcher.pieces(tool[0]), "strong"),
             ("  " + tool[1], "dim"),
         ]
 
@@ -182,7 +182,7 @@ class Bench(App[None]):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter as one types."""
-        self.words = words_of(event.value)
+        self.matcher = Matcher(event.value)
         for view in self.query(VirtualList):
             hits = self.letters.find(event.value)
             view.set_rows([self.tools[place] for place in hits.places], keep=False)

@@ -106,7 +106,7 @@ def test_a_value_that_does_not_fit_is_not_sent_and_said(tmp_path: Path) -> None:
     assert done.code == 6 and "fits but was not used" in done.err and "name" in done.err
 
 
-@pytest.mark.parametrize(("text", "says"), [(None, "there is no file"), ("[[answer]]\n", "is missing")])
+@pytest.mark.parametrize(("text", "says"), [(None, "There is no such file"), ("[[answer]]\n", "is missing")])
 def test_a_wrong_file_of_rules_is_a_usage_error_before_anything_is_sent(
     tmp_path: Path, text: str | None, says: str
 ) -> None:

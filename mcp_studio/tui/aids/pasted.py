@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mcp_studio.config.table import loads_lenient, unfenced
+from mcp_studio.call.copying.paste import unfenced
+from mcp_studio.config.table import loads_lenient
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads
 from mcp_studio.record import record

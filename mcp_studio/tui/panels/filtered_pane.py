@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 from textual.widget import Widget
 
+from mcp_studio.search.names import Matcher
 from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.panels.pane import Pane
-from mcp_studio.tui.views.matcher import words_of
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 
 class FilteredPane(Pane):
-    """A subclass gives the list, fills it with what has all of the `words`, and composes the filter above it."""
+    """A subclass gives the list, fills it with what has all that is typed, and composes the filter above it."""
 
     list: VirtualList[Any]
     typed: ClassVar[frozenset[str]] = frozenset(("open", "filter"))
@@ -24,8 +24,8 @@ class FilteredPane(Pane):
         super().__init__(id=id)
         self.filter = FilterLine()
         self.filter.display = False
-        self.words: tuple[str, ...] = ()
-        """What each row that is shown has; empty where there is no filter."""
+        self.matcher = Matcher("")
+        """What each row that is shown has; without words where there is no filter."""
         self._home: Hashable = None
         self._high: int | None = None
 
@@ -43,7 +43,7 @@ class FilteredPane(Pane):
 
     async def action_filter(self) -> None:
         """Start typing a filter."""
-        if not self.words:
+        if not self.matcher.words:
             self._home = self.home()
         self._show_line(True)
         await self.filter.open()
@@ -67,8 +67,8 @@ class FilteredPane(Pane):
     def on_filter_line_changed(self, event: FilterLine.Changed) -> None:
         """Show only what has all the words."""
         event.stop()
-        self.words = words_of(event.text)
-        self.fill(keep=not self.words)
+        self.matcher = Matcher(event.text)
+        self.fill(keep=not self.matcher.words)
 
     def on_filter_line_left(self, event: FilterLine.Left) -> None:
         """Back to the list; esc goes to where the filter began."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
-from mcp_studio.search.names import NameFilter, name_of, words_of
-from mcp_studio.search.why import pieces_of
+from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref
+from mcp_studio.search import names
+from mcp_studio.search.names import LONGEST_NAME, LONGEST_TEXT, Matcher, Matches, row
 from mcp_studio.tui.panels.catalog_rows import Row
 from mcp_studio.tui.views.glyphs import glyphs
 
@@ -27,6 +27,45 @@ class Also(NamedTuple):
     """The best first: what is found, and the pieces of its name that did it."""
 
 
+class NameFilter:
+    """Narrows a list that is shown, at once, whatever an index knows by then; duplicates are rows as well.
+
+    Args:
+        entries: the rows, in their order.
+        before: what it has read is not read again.
+    """
+
+    def __init__(self, entries: Sequence[Entry], before: NameFilter | None = None) -> None:
+        known = before._read if before is not None else {}
+        self._entries = entries
+        self._read = {id(entry): known[id(entry)] for entry in entries if id(entry) in known}
+        self._unread = [entry for entry in entries if id(entry) not in known]
+        self._rows: list[names.Row] | None = None
+
+    def read(self, most: int) -> bool:
+        """Read so many rows ahead of the first question, which reads the rest; whether there are more."""
+        now, self._unread = self._unread[:most], self._unread[most:]
+        for entry in now:
+            view, address = entry.view, f"{entry.ref.server[:LONGEST_NAME]}.{entry.ref.name[:LONGEST_NAME]}"
+            rest = f"{address} {view.name} {view.description[:LONGEST_TEXT]}"
+            self._read[id(entry)] = entry, row(name_of(entry), rest, title=view.title, server=entry.ref.server)
+        return bool(self._unread)
+
+    def find(self, text: str) -> Matches:
+        """The rows that have what is typed."""
+        if self._rows is None:
+            self.read(len(self._unread))
+            self._rows = [self._read[id(entry)][1] for entry in self._entries]
+        return Matcher(text).ranked(self._rows)
+
+
+def name_of(entry: Entry) -> str:
+    """What an entry is called in a list; foreign, unsanitized."""
+    if entry.ref.kind in ("tool", "prompt"):
+        return entry.ref.name
+    return entry.view.title or entry.view.name or entry.ref.name
+
+
 class Narrowing:
     """Rows of each kind that a text leaves."""
 
@@ -35,7 +74,7 @@ class Narrowing:
         self.also = Also()
         self._named: tuple[Sequence[Row], Mapping[Ref, Sequence[Row]]] = (), {}
         """The rows that were asked for last, by what they are."""
-        self._words: list[str] = []
+        self._matcher = Matcher("")
         self.count = 0
         """Rows that have all the words."""
         self.enough = True
@@ -49,7 +88,7 @@ class Narrowing:
 
     def rows(self, lists: Mapping[EntryKind, Sequence[Row]], kind: EntryKind, text: str) -> list[Row]:
         """The rows of a kind that have all the words, the best first; below them what the index found."""
-        rows, self._words = lists[kind], words_of(text)
+        rows, self._matcher = lists[kind], Matcher(text)
         found = self._of(kind, rows).find(text)
         kept = [rows[place] for place in found.places]
         self.count, self.enough = len(kept), found.named
@@ -71,7 +110,7 @@ class Narrowing:
         """The pieces of a row's name that are marked."""
         if not self.enough and (pieces := self.also.pieces.get(row.entry.ref)):
             return pieces
-        return pieces_of(name_of(row.entry), self._words)
+        return self._matcher.pieces(name_of(row.entry))
 
     def _below(self, rows: Sequence[Row], known: set[Ref], kind: EntryKind, text: str) -> list[Row]:
         """What the index found besides; that of the text before until it has answered, or the list would flicker."""

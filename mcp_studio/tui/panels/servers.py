@@ -13,6 +13,7 @@ from textual.message import Message
 
 from mcp_studio.present import connections
 from mcp_studio.safetext import safe
+from mcp_studio.search.names import Matcher, Row, row
 from mcp_studio.session.state import Status
 from mcp_studio.tui.bindings import key_for, refuse
 from mcp_studio.tui.panels.filtered_pane import FilteredPane
@@ -119,8 +120,8 @@ class ServersPanel(FilteredPane, scope="servers"):
 
     def go_to(self, name: str) -> None:
         """Put the cursor on a server, also on one that a filter hides."""
-        if not self.list.go_to_key((name, 0)) and self.words:
-            self.words = ()
+        if not self.list.go_to_key((name, 0)) and self.matcher.words:
+            self.matcher = Matcher("")
             self.fill()
             self.list.go_to_key((name, 0))
             self.run_worker(self.end_filter())
@@ -146,8 +147,8 @@ class ServersPanel(FilteredPane, scope="servers"):
 
     def fill(self, *, keep: bool = True) -> None:
         """Show the servers that have all words of the filter."""
-        shown = [server for server in self._servers if all(word in self._text(server) for word in self.words)]
-        self.show_note(Content(f"{len(shown):,} of {len(self._servers):,}") if self.words else None)
+        shown = [server for server in self._servers if self.matcher.match(self._text(server))]
+        self.show_note(Content(f"{len(shown):,} of {len(self._servers):,}") if self.matcher.words else None)
         self.list.empty = NONE if self._servers and not shown else EMPTY
         width = max(12, self.list.row_width - 3)
         rows: list[_Row] = []
@@ -165,10 +166,10 @@ class ServersPanel(FilteredPane, scope="servers"):
                 rows += [_Row(server, line, number) for number, line in enumerate(lines, 1)]
         self.list.set_rows(rows, keep=keep)
 
-    def _text(self, server: Server) -> str:
-        """Name, transport, address and state, as they are compared with words."""
+    def _text(self, server: Server) -> Row:
+        """Name, transport, address and state, as they are compared with what is typed."""
         state = f"{self._words(server)} {connections.state_words(server.status)}"
-        return f"{server.status.server} {server.kind} {server.address} {state}".casefold()
+        return row(server.status.server, f"{server.kind} {server.address} {state}")
 
     def _draw_row(self, row: _Row, width: int, selected: bool) -> Line:
         if row.reason:
@@ -186,7 +187,7 @@ class ServersPanel(FilteredPane, scope="servers"):
         kind = f"{_SHORT.get(row.server.kind, row.server.kind):<5} " if longest + len("stdio ") <= room else ""
         least = 6 if room - len(kind) >= 6 else min(6, longest)
         names = max(least, min(longest, room - len(kind)))
-        left = [sign, *mark_matches(fit(safe(status.server), names, more=signs.more), self.words)]
+        left = [sign, *mark_matches(fit(safe(status.server), names, more=signs.more), self.matcher.words)]
         state: list[Piece] = [(f" {kind}", "dim"), (words, _LOOKS[tone] if tone != "ok" else "")]
         return spread([*left, *state, *warned], [], width)
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from textual.content import Content
 
 from mcp_studio.safetext import safe
+from mcp_studio.search.names import row
 from mcp_studio.tui.aids.offered import Aid
 from mcp_studio.tui.screens.choice import SearchDialog
 from mcp_studio.tui.views.line import Line, mark_matches, spread
-from mcp_studio.tui.views.matcher import Matcher
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 
@@ -24,7 +24,7 @@ class AidChoice(SearchDialog[Aid]):
     placeholder = "What should help?"
 
     def __init__(self, name: str, found: Sequence[Aid], keys: Mapping[str, str]) -> None:
-        super().__init__(found, Matcher((aid.title, f"{aid.note} {aid.refused}") for aid in found))
+        super().__init__(found, (row(aid.title, f"{aid.note} {aid.refused}") for aid in found))
         self._name = name
         self._keys = keys
         self.choices = VirtualList(self._draw, empty="Nothing has these words.")

@@ -9,8 +9,8 @@ from textual.events import Key
 from textual.widget import Widget
 from textual.widgets import Input
 
+from mcp_studio.search.names import Matcher, Row
 from mcp_studio.tui.screens.dialog import Dialog
-from mcp_studio.tui.views.matcher import Matcher, words_of
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 T = TypeVar("T")
@@ -55,16 +55,17 @@ class SearchDialog(ChoiceDialog[T]):
 
     placeholder: ClassVar[str] = ""
 
-    def __init__(self, rows: Sequence[T], matcher: Matcher) -> None:
+    def __init__(self, rows: Sequence[T], texts: Iterable[Row]) -> None:
         super().__init__()
         self._rows = rows
-        self._matcher = matcher
+        self._texts = list(texts)
+        self._matcher = Matcher("")
         self._input = Input(placeholder=self.placeholder, compact=True)
 
     @property
     def words(self) -> tuple[str, ...]:
         """What is typed, as words to be marked."""
-        return tuple(words_of(self._input.value))
+        return tuple(self._matcher.words)
 
     def body(self) -> Iterable[Widget]:
         """An input above a list."""
@@ -78,7 +79,8 @@ class SearchDialog(ChoiceDialog[T]):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show what matches."""
         event.stop()
-        self.choices.set_rows([self._rows[index] for index in self._matcher.find(event.value)], keep=False)
+        self._matcher = Matcher(event.value)
+        self.choices.set_rows([self._rows[at] for at in self._matcher.ranked(self._texts).places], keep=False)
 
     def on_key(self, event: Key) -> None:
         """The arrows move in the list while the input has the focus."""

@@ -13,13 +13,13 @@ from textual.widgets import Static
 from mcp_studio.errors import StudioError
 from mcp_studio.protocol.versions import LOG_LEVELS
 from mcp_studio.safetext import safe
+from mcp_studio.search.names import Matcher
 from mcp_studio.tui import late_trace
 from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.screens.log_rows import LogRow, LogSource, draw, whole
 from mcp_studio.tui.views.line import Line
-from mcp_studio.tui.views.matcher import words_of
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class LogView(Dialog[None], scope="log"):
     def on_filter_line_changed(self, event: FilterLine.Changed) -> None:
         """Show only what has all the words."""
         event.stop()
-        self._words = words_of(event.text)
+        self._words = Matcher(event.text).words
         self._poll()
 
     def on_filter_line_left(self, event: FilterLine.Left) -> None:

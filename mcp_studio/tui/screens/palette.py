@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from textual.content import Content
 
+from mcp_studio.search.names import row
 from mcp_studio.tui.actions import PANES, Action, scoped, spell_all
 from mcp_studio.tui.screens.choice import SearchDialog
 from mcp_studio.tui.views.line import Line, mark_matches, spread
-from mcp_studio.tui.views.matcher import Matcher
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 _PLACES = {"app": "", "main": "", **{name: name for name in PANES}}
@@ -23,7 +23,7 @@ class Palette(SearchDialog[Action]):
     def __init__(self, keys: Mapping[str, str]) -> None:
         self._keys = keys
         actions = [a for a in scoped("main", *PANES, "app") if a.id != "commands"]
-        super().__init__(actions, Matcher((f"{a.title} {a.scope}", a.id) for a in actions))
+        super().__init__(actions, (row(f"{a.title} {a.scope}", a.id) for a in actions))
         self.choices = VirtualList(self._draw, key=lambda action: action.id, empty="No command has these words.")
 
     def heading(self) -> Content:

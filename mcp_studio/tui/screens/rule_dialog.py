@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from textual.content import Content
@@ -11,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.config.model import AnswerRule, RuleAction
-from mcp_studio.config.settings import append_answer
+from mcp_studio.config.save import append_answer
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json
 from mcp_studio.present import questions as asking_words
@@ -114,7 +115,8 @@ class RuleDialog(Dialog[AnswerRule], scope="rule"):
         made = self._made(self._values(value), tool=value.get("for") == _TOOL)
         wait = value.get("wait")
         action = next((known for known in _ACTIONS if known == value.get("action")), made.action)
-        return made._replace(
+        return replace(
+            made,
             action=action,
             content=made.content if action == "accept" else None,
             wait=float(wait) if isinstance(wait, (int, float)) and not isinstance(wait, bool) else 0.0,

@@ -10,11 +10,11 @@ from textual.content import Content
 from mcp_studio.call.saved import Loaded, SavedCall
 from mcp_studio.config.model import Problem
 from mcp_studio.safetext import safe
+from mcp_studio.search import names
 from mcp_studio.tui.panels.history import saved_line
 from mcp_studio.tui.screens.choice import SearchDialog
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, cut
-from mcp_studio.tui.views.matcher import Matcher
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 
@@ -32,7 +32,7 @@ class SavedChoice(SearchDialog[Any], scope="saved"):
 
     def __init__(self, loaded: Loaded) -> None:
         rows = [*loaded.calls, *loaded.failed]
-        super().__init__(rows, Matcher((_title(row), _words(row)) for row in rows))
+        super().__init__(rows, (names.row(_title(row), _words(row)) for row in rows))
         self.choices = VirtualList(self._draw, key=_name, empty="Nothing has these words.")
 
     def heading(self) -> Content:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from textual.content import Content
 
+from mcp_studio.search.names import row
 from mcp_studio.tui.by_hand import Template
 from mcp_studio.tui.screens.choice import SearchDialog
 from mcp_studio.tui.views.line import Line, mark_matches, spread
-from mcp_studio.tui.views.matcher import Matcher
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 
@@ -17,7 +17,7 @@ class TemplateChoice(SearchDialog[Template]):
     placeholder = "A method, or what is to be wrong"
 
     def __init__(self, templates: list[Template]) -> None:
-        super().__init__(templates, Matcher((f"{one.name} {one.kind}", one.name) for one in templates))
+        super().__init__(templates, (row(f"{one.name} {one.kind}", one.name) for one in templates))
         self.choices = VirtualList(self._draw, empty="Nothing has these words.")
 
     def heading(self) -> Content:
