@@ -105,12 +105,10 @@ def _tell(studio: Studio, kind: EntryKind, out: Output) -> None:
         doubts = [f"{ref.name}: {doubt}" for ref, doubt in doubts_of(listing.entries).items()]
         if len(doubts) > _DOUBTS:
             doubts[_DOUBTS:] = [f"{len(doubts) - _DOUBTS:,} more are listed twice or look like others"]
-        changes = Counter(change.kind for change in listing.changes)
-        counts = ", ".join(f"{count:,} {what}" for what, count in changes.items())
+        counts = ", ".join(f"{count:,} {what}" for what, count in Counter(one.kind for one in listing.changes).items())
         seen = f"± {counts} since they were looked at last in the studio" if counts else ""
-        for problem in (listing.error, listing.capped, *listing.problems, *doubts, seen):
-            if problem:
-                out.warn(f"{name}, {kind}s: {problem}")
+        for problem in filter(None, (listing.error, listing.capped, *listing.problems, *doubts, seen)):
+            out.warn(f"{name}, {kind}s: {problem}")
 
 
 def _json(entry: Entry, doubts: Mapping[Ref, str]) -> Json:
@@ -157,8 +155,7 @@ def _history(config: Config, names: list[str], out: Output) -> int:
     """Calls that have ended, newest first; `names` are of servers, or of what was called."""
     history = History(Paths.default().state / "history.jsonl", config.settings.history)
     found = [past for past in asyncio.run(history.all()) if not names or {*names} & {*_names(past)}]
-    off = "" if history.keep else "; it is switched off: [history] keep = 0"
-    empty = f"no calls are remembered{f' of {names[0]}' if names else ''}{off}"
+    empty = f"no calls are remembered{f' of {names[0]}' if names else ''}"
     return out.listing([_row(past) for past in found], {"history": [_past(past) for past in found]}, empty=empty)
 
 

@@ -49,8 +49,6 @@ _OF_SESSIONS = {"--limit", "--config", "--json", "--quiet"}
 """Options of the list of sessions; the others are about one."""
 _QUOTED = ("stderr", "stray", "note", "invalid")
 """Kinds of entries whose text says what they are about."""
-_RELATIONS = {"root": "", "round": "next round", "retry": "again"}
-"""What relations are called, where that is not their own name."""
 
 
 def run(options: Options, out: Output) -> int:
@@ -124,12 +122,7 @@ def _open(name: str, out: Output) -> Session:
     Raises:
         StudioError: there is none, or it cannot be read.
     """
-    try:
-        recording = open_recording(name, _folder())
-    except UsageError as error:
-        if ":" in name and not Path(name).exists():
-            error.hint = f"The first word says which session: mcp-studio trace last {name}"
-        raise
+    recording = open_recording(name, _folder())
     if recording.problem:
         out.warn(recording.problem)
     return recording
@@ -301,7 +294,7 @@ def _show_tree(recording: Recording, number: int, out: Output) -> int:
 
 
 def _tree_lines(entry: dict[str, Json], reader: Reader, indent: str = "") -> Iterator[str]:
-    relation = _RELATIONS.get(entry["relation"], entry["relation"])
+    relation = "" if entry["relation"] == "root" else entry["relation"]
     what = " ".join(filter(None, (relation, entry["method"] or entry["kind"], _target(entry, reader))))
     took = "" if entry["ms"] is None else f"{entry['ms']:.1f} ms"
     start = f"{entry['number']:>8}  {entry['after_ms']:>9.1f}  {took:>11}  {entry['status'] or '':<10}"
@@ -349,9 +342,6 @@ def _export(recording: Recording, numbers: Sequence[int] | None, options: Option
         raise UsageError("This needs a file.", hint="--output FILE")
     if (limit := options.count("--limit", _MOST)) is not None:
         numbers = array("Q", _all(recording, numbers)[-limit:])
-    if numbers is not None and not numbers and options.flag("--jsonl"):
-        out.note("no such entry")
-        return out.done()
     try:
         targets.learn(targets.configuration(options, Paths.default(), None), out)
     except ConfigError as error:
