@@ -221,6 +221,12 @@ def select(config: Config, names: Sequence[str]) -> Config:
     return replace(config, servers=servers)
 
 
+def target_text(server: ServerConfig) -> str:
+    """The address or command of a server as it was written; what is secret in it is for the redactor."""
+    written = server.written or server
+    return written.url or " ".join((written.command, *written.args))
+
+
 def server_option(options: Options) -> str:
     """The value of `--server`, for verbs that are about one."""
     names = options.values("--server")

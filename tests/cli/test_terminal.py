@@ -175,7 +175,7 @@ def test_a_page_is_shown_whole_and_opened_only_by_the_person(terminal: Start) ->
     screen = terminal("call", "page", "--", *python_server("raw_asks"))
     screen.until("Open it")
     assert "https://bank.example/authorize?id=7" in screen.text() and "The page is at bank.example" in screen.text()
-    screen.press(b"m\n")
+    screen.press(b"\n")
     assert finish(screen) == 0
     assert '"action": "accept"' in screen.text()
 

@@ -143,6 +143,8 @@ async def _complete(studio: Studio, plan: Plan, out: Output) -> int:
         out.warn(f"{ref.server} declares no completions, so it was not asked")
     for value in found.values:
         out.data(value)
+    if found.count:
+        out.note(f"{found.count} values")
     return out.done({"values": list(found.values), "total": found.total, "hasMore": found.has_more})
 
 

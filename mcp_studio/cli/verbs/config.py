@@ -14,6 +14,7 @@ from mcp_studio.call.saved import folders
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
+from mcp_studio.cli.targets import target_text
 from mcp_studio.cli.terminal import EndOfInput, can_ask, confirm, typed
 from mcp_studio.config.expand import uses
 from mcp_studio.config.importers import foreign_files, from_command, parse_paste, suggest_name
@@ -125,11 +126,9 @@ def _masked(server: ServerConfig, out: Output) -> Json:
 
 
 def _line(server: ServerConfig) -> str:
-    written = server.written or server
-    target = written.url or " ".join((written.command, *written.args))
     state = "" if server.enabled else "  (disabled)"
     insecure = "  (INSECURE: any certificate is accepted)" if server.tls.insecure else ""
-    return f"{server.name}  {target}{state}{insecure}"
+    return f"{server.name}  {target_text(server)}{state}{insecure}"
 
 
 def _add(words: list[str], options: Options, out: Output) -> int:

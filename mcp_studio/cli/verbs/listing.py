@@ -16,7 +16,7 @@ from mcp_studio.cli.engine import connect_all, execute, ready
 from mcp_studio.cli.grammar import LIST_KINDS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, entry_rows, problem_of
-from mcp_studio.cli.targets import configured, only, select
+from mcp_studio.cli.targets import configured, only, select, target_text
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import StudioError, UsageError
@@ -122,12 +122,13 @@ def _json(entry: Entry, doubts: Mapping[Ref, str]) -> Json:
 
 def _servers(config: Config, out: Output) -> int:
     servers = config.servers.values()
-    rows = [(server.name, server.kind, _state(server), _target(server, out)) for server in servers]
+    targets = {server.name: out.redactor.text(target_text(server)) for server in servers}
+    rows = [(server.name, server.kind, _state(server), targets[server.name]) for server in servers]
     facts: list[Json] = [
         {
             "name": server.name,
             "transport": server.kind,
-            "target": _target(server, out),
+            "target": targets[server.name],
             "enabled": server.enabled,
             "era": server.era,
             "insecure": server.tls.insecure,
@@ -141,14 +142,6 @@ def _servers(config: Config, out: Output) -> int:
 def _state(server: ServerConfig) -> str:
     marks = ("" if server.enabled else "disabled", "INSECURE: any certificate" if server.tls.insecure else "")
     return ", ".join(filter(None, marks))
-
-
-def _target(server: ServerConfig, out: Output) -> str:
-    """The address as it was written, without the secrets that stand in it."""
-    written = server.written or server
-    if written.url:
-        return out.redactor.url(written.url)
-    return out.redactor.text(" ".join((written.command, *written.args)))
 
 
 def _history(config: Config, names: list[str], out: Output) -> int:

@@ -41,12 +41,12 @@ def run(options: Options, out: Output) -> int:
     if offline:  # also those that are disabled: nothing is started
         servers = {name: replace(server, enabled=False) for name, server in chosen.servers.items()}
         chosen = replace(chosen, servers=servers)
-    kinds = [kind for kind in KINDS if kind in options.values("--kind")] or None
+    kinds: list[EntryKind] = [kind for kind in KINDS if kind in options.values("--kind")]
 
     async def body(studio: Studio) -> int:
         if not offline:
             await _listed(studio, kinds, out)
-        asked = studio.search(text, method=method, kinds=kinds, limit=limit, once=True)
+        asked = studio.search(text, method=method, kinds=kinds or None, limit=limit, once=True)
         return _end(await (meant(asked, studio, out, options.seconds()) if method in MEANT else asked), method, out)
 
     return execute(chosen, out, body, answers=not offline, connects=not offline)
@@ -89,7 +89,7 @@ _LINES = ("name", "title", "server", "tag")
 """Fields that are short: what matched is told, not what stands round it."""
 
 
-async def _listed(studio: Studio, kinds: Sequence[EntryKind] | None, out: Output) -> None:
+async def _listed(studio: Studio, kinds: Sequence[EntryKind], out: Output) -> None:
     """Wait for all servers; of those that cannot be reached what is remembered is searched, and that is told.
 
     A list that failed, or is not whole, is told too.
@@ -160,7 +160,7 @@ def said(reason: Reason, shown: str = "") -> str:
 def _summary(found: Found) -> str:
     shown = f"{len(found.hits):,} of {found.total:,}" if len(found.hits) < found.total else f"{found.total:,}"
     how = "used last and most first" if found.method == "used" else f"found by {found.method}"
-    return f"{shown}, {how}, of {found.of:,} in {found.ms:.0f} ms. {found.note}".rstrip()
+    return f"{shown}, {how}, among {found.of:,} in {found.ms:.0f} ms. {found.note}".rstrip()
 
 
 def _json(found: Found) -> dict[str, Json]:

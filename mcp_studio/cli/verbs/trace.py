@@ -191,15 +191,12 @@ def _all(recording: Recording, numbers: Sequence[int] | None) -> Sequence[int]:
 def _table(recording: Recording, numbers: Sequence[int] | None, options: Options, out: Output) -> int:
     found = _all(recording, numbers)
     chosen = found[-(options.count("--limit", _MOST) or _ROWS) :]
-    entries = [entry_json(recording, number) for number in chosen]
     if out.json:
+        entries: Json = [entry_json(recording, number) for number in chosen]
         return out.done({"session": _name(recording), "found": len(found), "entries": entries})
-    reader = recording.reader()
-    if entries:
+    if chosen:
         out.data(_HEAD)
-    for entry in entries:
-        out.data(_line(entry, reader))
-    reader.close()
+    _print(recording, chosen, options, out)
     if len(chosen) < len(found):
         out.note(f"the newest {len(chosen):,} of {len(found):,}; --limit N shows more")
     elif not chosen:
@@ -226,14 +223,14 @@ def _follow(session: Session, query: Query, options: Options, out: Output) -> in
     return 0
 
 
-def _print(session: Session, numbers: Sequence[int], options: Options, out: Output) -> None:
-    reader = session.reader()
+def _print(recording: Recording, numbers: Sequence[int], options: Options, out: Output) -> None:
+    reader = recording.reader()
     if options.flag("--jsonl"):
-        for item in items(session.columns, numbers, reader.body, {}, out.redactor):
+        for item in items(recording.columns, numbers, reader.body, {}, out.redactor):
             _write(line_of(item), out)
     else:
         for number in numbers:
-            entry = entry_json(session, number)
+            entry = entry_json(recording, number)
             out.line(_line(entry, reader), entry)
     reader.close()
     out.flush()
