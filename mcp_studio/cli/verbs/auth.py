@@ -107,6 +107,9 @@ def _login(config: Config, server: ServerConfig, out: Output) -> int:
     if options.flag("--step") and not can_ask():
         raise UsageError("--step needs a terminal: it waits before each request.")
     server = _adjusted(server, out)
+    if options.flag("--register") and (server.auth.client_id or server.auth.alone):
+        hint = "Register one there by hand, and name it: --client-id ID, or client_id in its auth table."
+        raise UsageError(f"The client of {server.name} is named, and not registered by us.", hint=hint)
     if (seconds := options.seconds()) is not None:
         limits = replace(config.settings.limits, sign_in=seconds)
         config = replace(config, settings=replace(config.settings, limits=limits))
