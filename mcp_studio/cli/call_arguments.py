@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,8 +17,7 @@ from mcp_studio.call.saved import Folders, SavedCall, Where, folders, schema_of,
 from mcp_studio.call.saved_arguments import fill, made, missing
 from mcp_studio.call.secrets import secret_places
 from mcp_studio.catalog.catalog import suggestion
-from mcp_studio.catalog.listing import EntryKind, Ref, salvage
-from mcp_studio.catalog.remembered import Memories
+from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.cli.arguments import gather, given_bytes, refuse_wrong, with_pairs
 from mcp_studio.cli.engine import connect_all, connected
 from mcp_studio.cli.options import Options
@@ -93,11 +91,7 @@ def _plan_named(options: Options, config: Config, option: str, what: str) -> Pla
     pairs = _pairs_of(words)
     if server:
         return Plan(select(config, [server]), server, name, pairs, named)
-    chosen = select(config, ())
-    known = _holders(chosen, name, ("tool",) if what == "tool" else ("prompt", "template"))
-    if known:  # the others need not be started
-        chosen = select(chosen, known)
-    return Plan(chosen, known[0] if len(known) == 1 else "", name, pairs, named)
+    return Plan(select(config, ()), "", name, pairs, named)
 
 
 def _plan_read(options: Options, config: Config) -> Plan:
@@ -134,17 +128,6 @@ def _split(config: Config, text: str, named: bool) -> tuple[str, str]:
     return sole, text
 
 
-def _holders(config: Config, name: str, kinds: Sequence[EntryKind]) -> list[str]:
-    """The servers that had something of this name and kind when they were listed last."""
-    memories = Memories(Paths.default().state / "servers")
-    found: list[str] = []
-    for server in config.servers.values():
-        listed = memories.recall(server).listings
-        if any(entry.ref.name == name for kind in kinds for entry in salvage(server.name, kind, listed.get(kind, []))):
-            found.append(server.name)
-    return found
-
-
 async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) -> Ref:
     """What is meant, at the one server that has it, which is connected and listed then.
 
@@ -155,24 +138,28 @@ async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) ->
     if plan.server:
         await connected(studio, plan.server, out)
         return _of_one(studio, plan, out, kinds)
-    failed = await connect_all(studio, out)
+    for name, error in (await connect_all(studio, out)).items():
+        out.warn(f"{name} could not be asked: {error.message}")
+    ref = listed(studio, plan.name, *kinds)
+    out.server = ref.server
+    return ref
+
+
+def listed(studio: Studio, name: str, *kinds: EntryKind) -> Ref:
+    """What the one server lists that has something of this name.
+
+    Raises:
+        UsageError: no server has it, or several have; the nearest are named.
+    """
     entries = [entry.ref for kind in kinds for entry in studio.catalog.entries(kind) if not entry.remembered]
-    found = list(dict.fromkeys(ref for ref in entries if ref.name == plan.name))
+    found = list(dict.fromkeys(ref for ref in entries if ref.name == name))
     if len(found) > 1:
-        hint = f"Say which: mcp-studio {out.options.verb} {shlex.quote(str(found[0]))}"
-        raise UsageError(f"Several servers have the {kinds[0]}: {', '.join(map(str, found))}.", hint=hint)
-    for name, error in failed.items():
-        (out.note if found else out.warn)(f"{name} could not be asked: {error.message}")
+        several = f"Several servers have the {kinds[0]}: {', '.join(map(str, found))}."
+        raise UsageError(several, hint=f"Say which: --server {found[0].server}")
     if not found:
-        raise _nowhere(plan, kinds[0], entries)
-    out.server = found[0].server
+        near = suggestion(name, [str(ref) if "." in name else ref.name for ref in entries])
+        raise UsageError(f"No server has the {kinds[0]} `{name}`.{near}")
     return found[0]
-
-
-def _nowhere(plan: Plan, kind: EntryKind, known: list[Ref]) -> UsageError:
-    """No server has it: the nearest that there is."""
-    near = suggestion(plan.name, [str(ref) if "." in plan.name else ref.name for ref in known])
-    return UsageError(f"No server has the {kind} `{plan.name}`.{near}")
 
 
 def _of_one(studio: Studio, plan: Plan, out: Output, kinds: tuple[EntryKind, ...]) -> Ref:
@@ -184,20 +171,6 @@ def _of_one(studio: Studio, plan: Plan, out: Output, kinds: tuple[EntryKind, ...
         out.warn(f"{plan.server} does not list a {kinds[0]} {plan.name}.")
         return refs[0]
     raise studio.catalog.missing(refs[0])
-
-
-def owner(studio: Studio, uri: str, verb: str) -> str:
-    """The server that lists this resource or template.
-
-    Raises:
-        UsageError: none does, or several do.
-    """
-    entries = (*studio.catalog.entries("resource"), *studio.catalog.entries("template"))
-    owners = list(dict.fromkeys(entry.ref.server for entry in entries if entry.ref.name == uri))
-    if len(owners) == 1:
-        return owners[0]
-    what = f"{' and '.join(owners)} have" if owners else "No server lists"
-    raise UsageError(f"{what} {uri}.", hint=f"Name the server: mcp-studio {verb} SERVER URI")
 
 
 class Intent(NamedTuple):
@@ -277,8 +250,7 @@ async def _last(studio: Studio, ref: Ref, out: Output) -> dict[str, Json]:
     """The arguments of the newest call; says what of them was not kept."""
     found = await studio.memory.history.of(ref)
     if not found:
-        off = "" if studio.memory.history.keep else " The history is switched off: [history] keep = 0."
-        raise UsageError(f"No earlier call of {ref} is remembered.{off}")
+        raise UsageError(f"No earlier call of {ref} is remembered.")
     if found[0].loss:
         out.warn(found[0].loss)
     return _object(found[0].arguments, ref)
@@ -303,7 +275,6 @@ def _example(form: Form, ref: Ref, out: Output) -> dict[str, Json]:
 
 
 _VERBS = {"tool": "call", "prompt": "get", "resource": "read"}
-_NAMES = {"call": "--tool", "get": "--prompt"}
 
 
 def _take_pasted(options: Options, config: Config) -> None:
@@ -322,17 +293,14 @@ def _take_pasted(options: Options, config: Config) -> None:
     verb = _VERBS.get(found.kind, options.verb)
     if verb != options.verb:
         raise UsageError(f"--from {file}: it is a call of a {found.kind}.", hint=f"mcp-studio {verb} --from {file}")
-    words, option = options.words, _NAMES.get(options.verb, "")
+    words = options.words
     pairs_from = next((place for place, word in enumerate(words) if "=" in word), len(words))
-    if found.name and not pairs_from and not options.flag(option):
+    if found.name and not pairs_from and not (options.flag("--tool") or options.flag("--prompt")):
         at_url = next((name for name, server in config.servers.items() if found.url and server.url == found.url), "")
         server = found.server if found.server in config.servers else at_url
-        if server and not options.flag("--server"):
-            options.given["--server"] = [server]
-        if option:
-            options.given[option] = [found.name]
-        else:
-            words, pairs_from = [found.name, *words], 1
+        if server:
+            options.given.setdefault("--server", [server])
+        words, pairs_from = [found.name, *words], 1
     options.words = [*words[:pairs_from], *found.pairs, *words[pairs_from:]]
     if found.arguments:
         options.given["--args"] = [dumps(dict(found.arguments)).decode()]
@@ -389,9 +357,8 @@ def _values(saved: SavedCall, pairs: tuple[str, ...]) -> dict[str, Json]:
     known = [one.name for one in saved.variables]
     given = [pair.partition("=")[0].removesuffix(":") for pair in pairs]
     if unknown := [name for name in given if name not in known]:
-        hint = f"Its variables: {', '.join(known)}." if known else "It has none."
-        error = f"{saved.name} has no variable `{unknown[0]}`."
-        raise UsageError(error, hint=f"{hint} --set {unknown[0]}=… sets an argument.")
+        hint = f"Its variables: {', '.join(known) or 'none'}. --set {unknown[0]}=… sets an argument."
+        raise UsageError(f"{saved.name} has no variable `{unknown[0]}`.", hint=hint)
     form = build(schema_of(tuple(one for one in saved.variables if one.name in given)))
     values = with_pairs(form, {}, pairs)
     refuse_wrong(quick(form, values), values, saved.name)

@@ -63,8 +63,6 @@ class Verb(NamedTuple):
     """Options that `--help connection` tells of: those of a verb with servers."""
     words: tuple[str, ...] = ()
     """What its first word can be, for completion."""
-    servers: int = 0
-    """From which word on it takes names of servers; 0 for nowhere."""
     apart: tuple[tuple[str, str], ...] = ()
     """Options that do not go together."""
 
@@ -291,7 +289,6 @@ VERBS: dict[str, Verb] = {
     "doctor": Verb(
         "connect, and say what was done, how long it took, what failed and what to try",
         "doctor [SERVER…] [options] [-- COMMAND ARGS…]",
-        servers=1,
     ),
     "auth": Verb(
         "sign in to servers at a URL: login, status, token, refresh, logout, forget",
@@ -318,7 +315,6 @@ VERBS: dict[str, Verb] = {
         ),
         (*TARGET, *REMOTE, TIMEOUT, JSON, QUIET),
         words=("login", "status", "token", "refresh", "logout", "forget"),
-        servers=2,
     ),
     "config": Verb(
         "show and change the configuration",

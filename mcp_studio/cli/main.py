@@ -97,15 +97,13 @@ def _keys(changed: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
 
 def _mock(options: Options) -> int:
     """Serve a recording as the server in it."""
+    from mcp_studio.cli.targets import server_option
     from mcp_studio.paths import Paths
     from mcp_studio.servers.mock.start import run as serve
 
     if len(options.words) != 1:
-        what = f"`{options.words[1]}` is too much." if options.words else "Which recording?"
-        raise UsageError(what, hint="mcp-studio mock SESSION|FILE")
-    names = options.values("--server")
-    if len(names) > 1:
-        raise UsageError("A mock is of one server.", hint="Start one for each.")
+        raise UsageError("Which recording?", hint="mcp-studio mock SESSION|FILE")
+    server = server_option(options)
     # Without a number any free port is taken.
     port = (options.count("--http", 65_535, least=0) or 0) if options.flag("--http") else None
     match options.value("--latency"):
@@ -115,9 +113,7 @@ def _mock(options: Options) -> int:
             seconds = 0.0
         case _:
             seconds = (options.count("--latency", 3_600_000, least=0) or 0) / 1000
-    return serve(
-        options.words[0], Paths.default().state / "trace", "".join(names), port, seconds, options.flag("--quiet")
-    )
+    return serve(options.words[0], Paths.default().state / "trace", server, port, seconds, options.flag("--quiet"))
 
 
 def _server_names() -> Iterable[str]:

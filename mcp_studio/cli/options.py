@@ -135,7 +135,10 @@ def parse(argv: Sequence[str]) -> Options:
     if not name and (later := next((word for word in rest if word in VERBS), "")):
         raise UsageError(f"The verb comes first: mcp-studio {later} …", hint="Options stand behind it.")
     if wrong := next((word for word in rest if word.startswith("-") and word != "-"), ""):
-        raise _no_such_option(name, wrong.partition("=")[0])
+        known_here = [option.name for option in (*verb.options, *verb.shared)]
+        what = f"`{name}` has no option" if name else "There is no option"
+        wrong = wrong.partition("=")[0]
+        raise UsageError(f"{what} {wrong}.", hint=_nearest(wrong, known_here))
     if not name and rest and "://" not in rest[0]:
         hint = _nearest(rest[0], VERBS) or "`mcp-studio --help` shows all verbs."
         raise UsageError(f"There is no verb `{rest[0]}`.", hint=hint)
@@ -155,18 +158,6 @@ def _check(verb: Verb, options: Options) -> None:
             raise UsageError(f"{option.name} needs {' or '.join(option.needs)}.")
         if option.value == "SECONDS":
             options.seconds(option.name)
-
-
-def _no_such_option(verb: str, name: str) -> UsageError:
-    """An option that does not belong here: where it does."""
-    what = f"`{verb}` has no option {name}." if verb else f"There is no option {name}."
-    takers = [one for one, takes in VERBS.items() if one and takes.option(name)]
-    if not takers:
-        here = VERBS[verb]
-        return UsageError(what, hint=_nearest(name, [option.name for option in (*here.options, *here.shared)]))
-    whose = ", ".join(f"`{one}`" for one in takers)
-    whose = whose if len(takers) < 8 else "verbs with a server (mcp-studio --help connection)"
-    return UsageError(what, hint=f"It is an option of {whose}.")
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
@@ -241,8 +232,4 @@ def candidates(words: Sequence[str], servers: Callable[[], Iterable[str]]) -> li
             found += [*filter(None, VERBS), "--version"]
         elif len(before) == 1:
             found += verb.words
-        elif before == ["config", "secrets"]:
-            found += ["list", "set", "remove"]
-        if before and 0 < verb.servers <= len(before) and not last.startswith("-"):
-            found += servers()
     return [word for word in found if word.startswith(last)]

@@ -68,9 +68,6 @@ def entry_rows(entries: Sequence[Entry], indent: str = "") -> list[str]:
 _KINDS = {1: "failure", 2: "usage", 3: "sign_in_needed", 4: "unreachable", 5: "tool_error", 6: "input_needed"}
 """Exit code -> `error.kind` of the envelope."""
 INTERRUPTED = 130
-_LINES = 1_000
-_CHARACTERS = 256 * 1024
-"""What of a result a terminal is given at once."""
 
 
 class Output:
@@ -126,18 +123,6 @@ class Output:
         if not rows:
             self.note(empty)
         return self.done(facts)
-
-    def long_data(self, text: str) -> None:
-        """Print the text of a result; a terminal gets the beginning of a long one, and how to get all of it."""
-        lines = text.split("\n")
-        beginning = "\n".join(lines[:_LINES])[:_CHARACTERS]
-        if self.json or not sys.stdout.isatty() or beginning == text:
-            self.data(text)
-            return
-        self.data(beginning)
-        self.flush()
-        size = f"{len(lines):,} lines ({len(text) / 1024:,.0f} KB)"
-        self.warn(f"this is the beginning of {size}: -o FILE writes all of it, and a pipe gets all of it")
 
     def line(self, text: str, value: dict[str, Json]) -> None:
         """Print one line at once: the text, or the object with `--json`."""

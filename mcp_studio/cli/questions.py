@@ -283,12 +283,9 @@ async def _visit(request: InputRequest, inbox: Inbox, lines: Lines) -> None:
     if page.refusal:
         say(f"  {page.refusal} It is not opened.")
         raise Left("decline")
-    choice = ""
-    while choice not in ("o", "m", "d", "c"):
-        choice = (await lines.answer("Open it? [o]pen, [m]yself, [d]ecline, [c]ancel: ")).strip().lower()[:1]
-    if choice in ("d", "c"):
-        raise Left("decline" if choice == "d" else "cancel")
-    if choice == "o" and not await open_page(page.url):
+    say("Without a yes you open it yourself. :decline says no to the server, :cancel gives up.")
+    answer = await lines.answer("Open it? [y/N] ")
+    if answer.strip().lower() in ("y", "yes") and not await open_page(page.url):
         say("  There is no browser to open it with; open the address above yourself.")
     inbox.page_opened(request)
     if request.retries:

@@ -64,8 +64,6 @@ def _root(text: str) -> Root:
 def _reached(server: ServerConfig, options: Options) -> ServerConfig:
     """The same for how a server at a URL is reached: certificates and headers."""
     files = (("ca", "--ca"), ("cert", "--cert"), ("key", "--cert-key"))
-    if empty := next((name for _, name in files if options.flag(name) and not options.value(name)), ""):
-        raise UsageError(f"{empty} needs the name of a file.")
     given = {key: str(Path(file).expanduser().absolute()) for key, name in files if (file := options.value(name))}
     if "cert" in given:
         given.setdefault("key", "")
@@ -223,6 +221,12 @@ def select(config: Config, names: Sequence[str]) -> Config:
     return replace(config, servers=servers)
 
 
+def target_text(server: ServerConfig) -> str:
+    """The address or command of a server as it was written; what is secret in it is for the redactor."""
+    written = server.written or server
+    return written.url or " ".join((written.command, *written.args))
+
+
 def server_option(options: Options) -> str:
     """The value of `--server`, for verbs that are about one."""
     names = options.values("--server")
@@ -271,6 +275,4 @@ def _nothing(config: Config) -> UsageError | ConfigError:
     if config.servers:
         return UsageError("All configured servers are disabled.", hint="Name one: --server NAME")
     hint = "Give one with --url URL or -- COMMAND ARGS…, or add one: mcp-studio config add …"
-    if config.untrusted:
-        hint = f"{config.untrusted[0].file} has some: mcp-studio config trust"
     return UsageError("No servers are configured.", hint=hint)

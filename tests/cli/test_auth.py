@@ -360,7 +360,7 @@ def test_status_knows_every_kind_of_server(world: World, cli: Cli) -> None:
     done = cli("auth", "status")
     assert done.code == 0 and "program" not in done.out and "x-secret" not in done.out
     rows = {line.split()[0]: line for line in done.out.splitlines()[1:]}
-    assert rows["mine"].split()[1] == "no" and "by a header of its entry" in rows["keyed"]
+    assert rows["mine"].split()[1] == "no" and "by credentials that stand in its entry" in rows["keyed"]
     assert not Path(Paths.default().state / "secrets").exists()
 
 

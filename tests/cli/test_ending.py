@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 from mcp_studio.call.call import Denied, Rejected
+from mcp_studio.cli.engine import end
 from mcp_studio.cli.options import parse
-from mcp_studio.cli.outcome import end
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
 

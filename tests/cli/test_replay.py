@@ -114,10 +114,10 @@ def test_wrong_words_of_replay_are_told(bundle: Path, words: tuple[str, ...], sa
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "Which recording?"), (("a", "b"), "`b` is too much"), (("{bundle}", "--server", "t"), "no server `t`"),
+        ((), "Which recording?"), (("a", "b"), "Which recording?"), (("{bundle}", "--server", "t"), "no server `t`"),
         (("{bundle}", "--http", "x"), "`x` is no whole number"),
         (("{bundle}", "--latency", "soon"), "`soon` is no whole number"),
-        (("nix",), "There is no session `nix`"), (("{bundle}", "--server", "a", "--server", "b"), "of one server"),
+        (("nix",), "There is no session `nix`"), (("{bundle}", "--server", "a", "--server", "b"), "about one server"),
     ],
 )  # fmt: skip
 def test_wrong_words_of_mock_are_told(bundle: Path, words: tuple[str, ...], said: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -176,7 +175,7 @@ def test_a_page_is_shown_whole_and_opened_only_by_the_person(terminal: Start) ->
     screen = terminal("call", "page", "--", *python_server("raw_asks"))
     screen.until("Open it")
     assert "https://bank.example/authorize?id=7" in screen.text() and "The page is at bank.example" in screen.text()
-    screen.press(b"m\n")
+    screen.press(b"\n")
     assert finish(screen) == 0
     assert '"action": "accept"' in screen.text()
 
@@ -197,18 +196,3 @@ def test_a_model_is_answered_for_by_hand(terminal: Start) -> None:
     screen.press(b".\n")
     assert finish(screen) == 0
     assert '"text": "four"' in screen.text()
-
-
-@pytest.mark.parametrize(
-    ("line", "count", "seen", "unseen"),
-    [("row %d", 3_000, "row 999", "row 1000"), ("x" * 3_000 + " %d", 300, "xxx 80", "xxx 99")],
-)
-def test_a_terminal_gets_the_beginning_of_a_long_result(
-    terminal: Start, tmp_path: Path, line: str, count: int, seen: str, unseen: str
-) -> None:
-    (tmp_path / "args").write_text(json.dumps({"text": "\n".join(line % number for number in range(count))}))
-    screen = terminal("call", "echo", "--args", f"@{tmp_path / 'args'}", "--", *RAW)
-    assert finish(screen) == 0
-    said = b"".join(data for _, data in screen.chunks).decode()
-    assert f"this is the beginning of {count:,} lines" in said and "-o FILE writes all" in said
-    assert seen in said and unseen not in said

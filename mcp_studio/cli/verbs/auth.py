@@ -15,7 +15,7 @@ from mcp_studio.cli.engine import execute
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.sign_in import SignInController, no_browser
+from mcp_studio.cli.sign_in import SignInController, no_browser, why_nobody
 from mcp_studio.cli.targets import configured, select, with_secrets
 from mcp_studio.cli.terminal import Lines, can_ask, typed
 from mcp_studio.config.expand import see_to
@@ -92,13 +92,9 @@ def _refuse_own(server: ServerConfig) -> None:
     Raises:
         UsageError: it is one.
     """
-    if server.auth.kind == "none":
-        raise UsageError(f'{server.name} is never signed in to: its entry says `kind = "none"`.')
     if not server.signs_in:
-        raise UsageError(
-            f"{server.name} is sent credentials that stand in its entry; there is no signing in to it.",
-            hint=f"Take them out, or say in [servers.{server.name}.auth] which kind of sign-in to use all the same.",
-        )
+        hint = f"Its entry can say otherwise: [servers.{server.name}.auth]"
+        raise UsageError(f"Nobody signs in to {server.name}: {why_nobody(server)}.", hint=hint)
 
 
 def _alone(config: Config, server: ServerConfig) -> Config:
@@ -221,7 +217,7 @@ async def _overview(config: Config, out: Output) -> int:
             key = (_resource(server), server.auth.whose)
             shown.add(key)
             account = known.get(key) if server.signs_in else None
-            rows.append(_row(server.name, account, _why_nobody(server) or "no"))
+            rows.append(_row(server.name, account, why_nobody(server) or "no"))
             found.append(_facts(server, account))
     for key, account in known.items():
         if key not in shown:
@@ -256,7 +252,7 @@ async def _details(config: Config, servers: list[ServerConfig], out: Output) -> 
     for server in servers:
         account = await known.account(server) if server.signs_in else None
         found.append(_with_claims(account) if account else _facts(server, None))
-        why = _why_nobody(server)
+        why = why_nobody(server)
         if not why and not (account and usable(account)):
             missing.append(server)
         if found[1:]:
@@ -277,19 +273,10 @@ async def _details(config: Config, servers: list[ServerConfig], out: Output) -> 
     return out.done(result)
 
 
-def _why_nobody(server: ServerConfig) -> str:
-    """Why no person signs in to a server; empty where one does."""
-    if server.signs_in and server.auth.alone:
-        return f"by itself ({server.auth.kind})"
-    if server.signs_in:
-        return ""
-    return 'never (kind = "none")' if server.auth.kind == "none" else "by a header of its entry"
-
-
 def _facts(server: ServerConfig, account: Account | None) -> dict[str, Json]:
     if account is not None:
         return as_json(account)
-    how = _why_nobody(server) or None
+    how = why_nobody(server) or None
     return {"server": server.name, "resource": _resource(server), "signedIn": False, "how": how}
 
 

@@ -15,10 +15,9 @@ from mcp_studio.call.copying.subject import subject_of
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, past_of_load
 from mcp_studio.catalog.listing import Ref, doubts_of
 from mcp_studio.cli.arguments import expanded, refuse_wrong, template_form, texts
-from mcp_studio.cli.call_arguments import Intent, Plan, form_of, intent_of, located, owner, plan_of
-from mcp_studio.cli.engine import Narration, connected, execute, outcome_of
+from mcp_studio.cli.call_arguments import Intent, Plan, form_of, intent_of, located, plan_of
+from mcp_studio.cli.engine import Narration, connected, end, execute, outcome_of
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.outcome import end
 from mcp_studio.cli.output import Output, problem_of
 from mcp_studio.cli.targets import configured
 from mcp_studio.errors import StudioError, UsageError
@@ -33,7 +32,6 @@ from mcp_studio.studio import Studio
 
 _TOLD = 1.0
 """Seconds between two lines about how far it is."""
-_SHOWN = 10
 
 Work = Callable[[Studio, Plan, Output], Awaitable[int]]
 
@@ -65,8 +63,6 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
     out.problem = problem_of(found[0], doubts) if found else ""
     if out.problem:
         out.warn(f"{ref}: {out.problem}")
-    if found and found[0].change:
-        out.note("the studio shows how it differs from what you saw last, and takes it as seen")
     view = found[0].view if found else None
     form = form_of(studio, ref)
     intent = await intent_of(studio, plan, out, form, ref)
@@ -99,9 +95,9 @@ async def _get(studio: Studio, plan: Plan, out: Output) -> int:
 
 async def _read(studio: Studio, plan: Plan, out: Output) -> int:
     options, form = out.options, template_form(plan.name)
-    for name in plan.config.servers:
-        await connected(studio, name, out)
-    server = out.server = plan.server or owner(studio, plan.name, "read")
+    if plan.server:
+        await connected(studio, plan.server, out)
+    server = plan.server or (await located(studio, plan, out, "resource", "template")).server
     if form is None:
         if plan.pairs or options.value("--args") or options.flag("--last"):
             raise UsageError(f"{plan.name} is no URI template: it takes no values.")
@@ -266,12 +262,7 @@ def _ended(load: Load, out: Output, interrupted: bool) -> int:
 def _text(load: Load, figures: dict[str, Json]) -> str:
     """The figures as lines."""
     lines = [f"{load.done:,} calls, {load.at_once:,} at once, in {load.seconds:.2f} s: {load.rate:,.1f} a second", ""]
-    lines += [f"  {name:<12}{count:>12,}" for name, count in load.outcomes.most_common()]
-    lines.append(f"  {'bytes':<12}{load.bytes:>12,}")
+    lines += [f"  {name:<12}{count:>12,}" for name, count in [*load.outcomes.most_common(), ("bytes", load.bytes)]]
     if load.durations.count:
         lines += ["", *(f"  {name:<12}{ms:>12,.2f} ms" for name, ms in figures["ms"].items())]
-    if load.errors:
-        lines += ["", *(f"  {count:>8,}x  {text}" for count, text in load.errors[:_SHOWN])]
-    if len(load.errors) > _SHOWN:
-        lines.append(f"  and {len(load.errors) - _SHOWN:,} more")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *(f"  {count:>8,}x  {text}" for count, text in load.errors)]).rstrip()

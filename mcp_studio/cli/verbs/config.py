@@ -14,6 +14,7 @@ from mcp_studio.call.saved import folders
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
+from mcp_studio.cli.targets import target_text
 from mcp_studio.cli.terminal import EndOfInput, can_ask, confirm, typed
 from mcp_studio.config.expand import uses
 from mcp_studio.config.importers import foreign_files, from_command, parse_paste, suggest_name
@@ -34,6 +35,7 @@ from mcp_studio.vault.base import VaultRefused
 
 _COUNTS = {"add": (0, 1), "remove": (1, 1), "set": (2, 2), "import": (0, 1), "secrets": (0, 2)}
 """How many words an action takes, at least and at most; none where it is not named here."""
+_HELP = "mcp-studio config --help"
 
 Keys = Callable[[Mapping[str, str]], Sequence[tuple[str, str, str, str]]]
 """Gives the keys of the studio, with the person's own: id, keys, what they do, where."""
@@ -47,7 +49,7 @@ def run(options: Options, out: Output, keys: Keys) -> int:
         raise UsageError(f"`config` knows no `{word}`.", hint=nearest(word, known))
     least, most = _COUNTS.get(word, (0, 0))
     if not least <= len(words) <= most:
-        raise _wrong_words("Words are missing." if len(words) < least else "There are too many words.", word)
+        raise UsageError("Words are missing." if len(words) < least else "There are too many words.", hint=_HELP)
     if word == "keys":
         return _keys(keys(_loaded(options, out).settings.keys), out)
     verbs: dict[str, Callable[[list[str], Options, Output], int]] = {
@@ -55,12 +57,6 @@ def run(options: Options, out: Output, keys: Keys) -> int:
         "secrets": _secrets,
     }  # fmt: skip
     return verbs[word](words, options, out)
-
-
-def _wrong_words(message: str, word: str) -> UsageError:
-    """An error with the lines of the help that are about an action."""
-    usage = [line for line in VERBS["config"].usage.split("\n") if line.removeprefix("config ").startswith(word)]
-    return UsageError(message, hint="\n".join(f"mcp-studio {line}" for line in usage))
 
 
 def _file(options: Options) -> Path:
@@ -130,23 +126,21 @@ def _masked(server: ServerConfig, out: Output) -> Json:
 
 
 def _line(server: ServerConfig) -> str:
-    written = server.written or server
-    target = written.url or " ".join((written.command, *written.args))
     state = "" if server.enabled else "  (disabled)"
     insecure = "  (INSECURE: any certificate is accepted)" if server.tls.insecure else ""
-    return f"{server.name}  {target}{state}{insecure}"
+    return f"{server.name}  {target_text(server)}{state}{insecure}"
 
 
 def _add(words: list[str], options: Options, out: Output) -> int:
     if options.command is not None:
         if words:
-            raise _wrong_words(f"`{words[0]}` is neither an option nor part of the command.", "add")
+            raise UsageError(f"`{words[0]}` is neither an option nor part of the command.", hint=_HELP)
         server = from_command(options.command)
         servers = [replace(server, name=suggest_name(server), secrets=())]
     elif words:
         servers = parse_paste(sys.stdin.read() if words == ["-"] else words[0])
     else:
-        raise _wrong_words("What is to be added?", "add")
+        raise UsageError("What is to be added?", hint=_HELP)
     if name := options.value("--name"):
         if len(servers) > 1:
             raise UsageError("--name names one server, but there are several.")
@@ -289,7 +283,7 @@ def _secrets(words: list[str], options: Options, out: Output) -> int:
     if options.value("--from-env") and word != "set":
         raise UsageError("--from-env is for `config secrets set`.")
     if len(names) != (0 if word == "list" else 1):
-        raise _wrong_words("It is one name, and no value." if names else "Which name?", "secrets")
+        raise UsageError("It is one name, and no value." if names else "Which name?", hint=_HELP)
     config = written(Paths.default(), Path.cwd(), files=_files(options))
     if word == "list":
         return _list_secrets(config, out)
@@ -317,11 +311,11 @@ def _list_secrets(config: Config, out: Output) -> int:
     known, used = keyring.names(), _uses(config)
     names = sorted({*known, *used})
     present: dict[str, bool] = {}
-    kind, place = "", ""
+    place = ""
     try:
         if names:
             vault = keyring.named()
-            kind, place = vault.kind, vault.place
+            place = vault.place
             present = {name: vault.get(name) is not None for name in names}
     except VaultRefused as problem:
         out.warn(f"{problem.message} {problem.hint}".strip())
@@ -330,8 +324,6 @@ def _list_secrets(config: Config, out: Output) -> int:
     for name in names:
         there, before, users = present.get(name), known.get(name), used.get(name, [])
         where = place if there else "not known" if there is None else "MISSING"
-        if before and before != kind:
-            where += f" (kept in: {before})"
         rows.append((name, where, ", ".join(use["where"] for use in users) or "not used"))
         at = place if there else None
         result.append({"name": name, "present": there, "place": at, "kept": before, "used": users})

@@ -6,18 +6,17 @@ import os
 import sys
 import time
 from contextlib import suppress
-from dataclasses import fields
 
 from mcp_studio import __version__
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
+from mcp_studio.cli.sign_in import why_nobody
 from mcp_studio.cli.targets import configured, only, select
 from mcp_studio.config.model import KIND_NAMES, Config, ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json, items_of, mapping
-from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.paths import Paths
 from mcp_studio.present import accounts, crashes, servers
 from mcp_studio.present import http as answers
@@ -27,7 +26,6 @@ from mcp_studio.session.connection import Deadline
 from mcp_studio.session.sign_in import command
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
-from mcp_studio.trace.disk.sessions import in_words
 from mcp_studio.transport.guard import child_environment
 from mcp_studio.transport.http_client import route_to
 from mcp_studio.vault.keyring import place_in_words
@@ -50,20 +48,10 @@ def run(options: Options, out: Output) -> int:
 
 
 def _surroundings(config: Config, out: Output) -> None:
-    folder, settings = Paths.default().state / "trace", config.settings
-    kept = in_words(folder, settings.record, settings.record_bytes, settings.record_age)
-    limits = {field.name: getattr(settings.limits, field.name) for field in fields(Limits) if field.name != "leave"}
-    changed = [f"{name} = {value:g}" for name, value in limits.items() if value != getattr(DEFAULT, name)]
     out.data(f"mcp-studio {__version__}, Python {sys.version.split()[0]} ({sys.executable})")
     out.data(f"configuration  {', '.join(config.files) or f'none ({Paths.default().config_file})'}")
-    out.data(f"sessions       {kept} ({folder})")
-    out.data(f"limits         {', '.join(changed) or 'none is changed'}")
     if any(server.url for server in config.servers.values()):
-        out.data(f"sign-ins       {place_in_words(settings.secrets, Paths.default().state)}")
-    for problem in config.problems:
-        out.data(f"✗ left out     {problem}")
-    for question in config.untrusted:
-        out.data(f"✗ not in use   {question.file}: nobody has agreed to it; mcp-studio config trust")
+        out.data(f"sign-ins       {place_in_words(config.settings.secrets, Paths.default().state)}")
     out.data("")
 
 
@@ -154,9 +142,8 @@ async def add_remote(report: Report, studio: Studio) -> None:
     if server.signs_in:
         report.facts["signIn"] = await _add_sign_in(report, studio)
     else:
-        never = server.auth.kind == "none"
-        report.facts |= {"signIn": None, "credentials": "none" if never else "in its entry"}
-        report.row("signed in", "never: kind = none" if never else "by credentials that stand in its entry")
+        report.facts |= {"signIn": None, "credentials": "none" if server.auth.kind == "none" else "in its entry"}
+        report.row("signed in", why_nobody(server))
 
 
 async def _add_sign_in(report: Report, studio: Studio) -> Json:

@@ -16,7 +16,7 @@ from mcp_studio.cli.engine import connect_all, execute, ready
 from mcp_studio.cli.grammar import LIST_KINDS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, entry_rows, problem_of
-from mcp_studio.cli.targets import configured, only, select
+from mcp_studio.cli.targets import configured, only, select, target_text
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import StudioError, UsageError
@@ -105,12 +105,10 @@ def _tell(studio: Studio, kind: EntryKind, out: Output) -> None:
         doubts = [f"{ref.name}: {doubt}" for ref, doubt in doubts_of(listing.entries).items()]
         if len(doubts) > _DOUBTS:
             doubts[_DOUBTS:] = [f"{len(doubts) - _DOUBTS:,} more are listed twice or look like others"]
-        changes = Counter(change.kind for change in listing.changes)
-        counts = ", ".join(f"{count:,} {what}" for what, count in changes.items())
+        counts = ", ".join(f"{count:,} {what}" for what, count in Counter(one.kind for one in listing.changes).items())
         seen = f"± {counts} since they were looked at last in the studio" if counts else ""
-        for problem in (listing.error, listing.capped, *listing.problems, *doubts, seen):
-            if problem:
-                out.warn(f"{name}, {kind}s: {problem}")
+        for problem in filter(None, (listing.error, listing.capped, *listing.problems, *doubts, seen)):
+            out.warn(f"{name}, {kind}s: {problem}")
 
 
 def _json(entry: Entry, doubts: Mapping[Ref, str]) -> Json:
@@ -124,12 +122,13 @@ def _json(entry: Entry, doubts: Mapping[Ref, str]) -> Json:
 
 def _servers(config: Config, out: Output) -> int:
     servers = config.servers.values()
-    rows = [(server.name, server.kind, _state(server), _target(server, out)) for server in servers]
+    targets = {server.name: out.redactor.text(target_text(server)) for server in servers}
+    rows = [(server.name, server.kind, _state(server), targets[server.name]) for server in servers]
     facts: list[Json] = [
         {
             "name": server.name,
             "transport": server.kind,
-            "target": _target(server, out),
+            "target": targets[server.name],
             "enabled": server.enabled,
             "era": server.era,
             "insecure": server.tls.insecure,
@@ -145,20 +144,11 @@ def _state(server: ServerConfig) -> str:
     return ", ".join(filter(None, marks))
 
 
-def _target(server: ServerConfig, out: Output) -> str:
-    """The address as it was written, without the secrets that stand in it."""
-    written = server.written or server
-    if written.url:
-        return out.redactor.url(written.url)
-    return out.redactor.text(" ".join((written.command, *written.args)))
-
-
 def _history(config: Config, names: list[str], out: Output) -> int:
     """Calls that have ended, newest first; `names` are of servers, or of what was called."""
     history = History(Paths.default().state / "history.jsonl", config.settings.history)
     found = [past for past in asyncio.run(history.all()) if not names or {*names} & {*_names(past)}]
-    off = "" if history.keep else "; it is switched off: [history] keep = 0"
-    empty = f"no calls are remembered{f' of {names[0]}' if names else ''}{off}"
+    empty = f"no calls are remembered{f' of {names[0]}' if names else ''}"
     return out.listing([_row(past) for past in found], {"history": [_past(past) for past in found]}, empty=empty)
 
 

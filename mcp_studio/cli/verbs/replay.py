@@ -76,8 +76,6 @@ class Secrets:
         return cast("dict[str, Json]", value)
 
 
-_SHOWN = 20
-"""Differences of one request that are printed; all of them with `--json`."""
 _LARGE = 20_000
 _WIDE = 60
 
@@ -144,10 +142,8 @@ def _print(result: Result, several: bool, out: Output) -> None:
     times = " → ".join(f"{ms:.0f} ms" for ms in (step.ms, result.ms) if ms is not None)
     said = f"  {result.said}" if result.said else f"  {times}" if times else ""
     out.data(out.redactor.text(f"{result.verdict:<8} {where}{step.subject}{said}"))
-    for one in result.differences[:_SHOWN]:
+    for one in result.differences:
         out.data(f"         {difference_line(one, _WIDE)}")
-    if (more := len(result.differences) - _SHOWN) > 0:
-        out.data(f"         and {more:,} more differences")
     out.flush()
 
 

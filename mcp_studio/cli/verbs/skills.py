@@ -5,9 +5,8 @@ from __future__ import annotations
 from mcp_studio.call.call import Succeeded
 from mcp_studio.call.skills import SkillReading
 from mcp_studio.catalog.skills import Skill, offered
-from mcp_studio.cli.engine import connected, execute
+from mcp_studio.cli.engine import connected, end, execute
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.outcome import end
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select, server_and_words
 from mcp_studio.errors import StudioError, UsageError

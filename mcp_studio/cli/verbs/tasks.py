@@ -8,10 +8,9 @@ from collections.abc import Callable
 
 from mcp_studio.call.call import CallOutcome, Cancelled, TimedOut
 from mcp_studio.call.sending import outcome_of_task
-from mcp_studio.cli.engine import Narration, connected, execute
+from mcp_studio.cli.engine import Narration, connected, end, execute
 from mcp_studio.cli.grammar import TASK_ACTIONS
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.outcome import end
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select, server_and_words
 from mcp_studio.errors import StudioError, UsageError

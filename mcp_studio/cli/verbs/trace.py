@@ -50,8 +50,6 @@ _OF_SESSIONS = {"--limit", "--config", "--json", "--quiet"}
 """Options of the list of sessions; the others are about one."""
 _QUOTED = ("stderr", "stray", "note", "invalid")
 """Kinds of entries whose text says what they are about."""
-_RELATIONS = {"root": "", "round": "next round", "retry": "again"}
-"""What relations are called, where that is not their own name."""
 
 
 def run(options: Options, out: Output) -> int:
@@ -125,12 +123,7 @@ def _open(name: str, out: Output) -> Session:
     Raises:
         StudioError: there is none, or it cannot be read.
     """
-    try:
-        recording = open_recording(name, _folder())
-    except UsageError as error:
-        if ":" in name and not Path(name).exists():
-            error.hint = f"The first word says which session: mcp-studio trace last {name}"
-        raise
+    recording = open_recording(name, _folder())
     if recording.problem:
         out.warn(recording.problem)
     return recording
@@ -199,15 +192,12 @@ def _all(recording: Recording, numbers: Sequence[int] | None) -> Sequence[int]:
 def _table(recording: Recording, numbers: Sequence[int] | None, options: Options, out: Output) -> int:
     found = _all(recording, numbers)
     chosen = found[-(options.count("--limit", _MOST) or _ROWS) :]
-    entries = [entry_json(recording, number) for number in chosen]
     if out.json:
+        entries: Json = [entry_json(recording, number) for number in chosen]
         return out.done({"session": _name(recording), "found": len(found), "entries": entries})
-    reader = recording.reader()
-    if entries:
+    if chosen:
         out.data(_HEAD)
-    for entry in entries:
-        out.data(_line(entry, reader))
-    reader.close()
+    _print(recording, chosen, options, out)
     if len(chosen) < len(found):
         out.note(f"the newest {len(chosen):,} of {len(found):,}; --limit N shows more")
     elif not chosen:
@@ -234,14 +224,14 @@ def _follow(session: Session, query: Query, options: Options, out: Output) -> in
     return 0
 
 
-def _print(session: Session, numbers: Sequence[int], options: Options, out: Output) -> None:
-    reader = session.reader()
+def _print(recording: Recording, numbers: Sequence[int], options: Options, out: Output) -> None:
+    reader = recording.reader()
     if options.flag("--jsonl"):
-        for item in Source(session.columns, numbers, {}, reader, out.redactor).items():
+        for item in Source(recording.columns, numbers, {}, reader, out.redactor).items():
             _write(line_of(item), out)
     else:
         for number in numbers:
-            entry = entry_json(session, number)
+            entry = entry_json(recording, number)
             out.line(_line(entry, reader), entry)
     reader.close()
     out.flush()
@@ -302,7 +292,7 @@ def _show_tree(recording: Recording, number: int, out: Output) -> int:
 
 
 def _tree_lines(entry: dict[str, Json], reader: Reader, indent: str = "") -> Iterator[str]:
-    relation = _RELATIONS.get(entry["relation"], entry["relation"])
+    relation = "" if entry["relation"] == "root" else entry["relation"]
     what = " ".join(filter(None, (relation, entry["method"] or entry["kind"], _target(entry, reader))))
     took = "" if entry["ms"] is None else f"{entry['ms']:.1f} ms"
     start = f"{entry['number']:>8}  {entry['after_ms']:>9.1f}  {took:>11}  {entry['status'] or '':<10}"
@@ -352,9 +342,6 @@ def _export(recording: Recording, numbers: Sequence[int] | None, options: Option
         raise UsageError("This needs a file.", hint="--output FILE")
     if (limit := options.count("--limit", _MOST)) is not None:
         numbers = array("Q", _all(recording, numbers)[-limit:])
-    if numbers is not None and not numbers and options.flag("--jsonl"):
-        out.note("no such entry")
-        return out.done()
     try:
         targets.learn(targets.configuration(options, Paths.default(), None), out)
     except ConfigError as error:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from mcp_studio.call.call import Rejected, Succeeded
-from mcp_studio.cli.call_arguments import owner
+from mcp_studio.cli.call_arguments import listed
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -52,7 +52,7 @@ async def _watch(studio: Studio, server: str, uris: list[str], out: Output, leas
             ends.callback(studio.logs.added.connect(partial(_print_log, out, rank_of(least))))
         for name in names:
             await connected(studio, name, out)
-        targets = [(server or owner(studio, uri, "watch"), uri) for uri in uris]
+        targets = [(server or listed(studio, uri, "resource").server, uri) for uri in uris]
         if not targets:
             what = "changes of lists and log messages" if least else "changes of lists"
             out.note(f"{what} of {', '.join(names)}; Ctrl-C ends")
