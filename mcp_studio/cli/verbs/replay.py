@@ -15,7 +15,7 @@ from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, only, select, server_option
 from mcp_studio.config.expand import Expander
 from mcp_studio.config.model import Config
-from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.errors import ConfigError, StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
 from mcp_studio.present.differences import difference_line, value_text
@@ -50,8 +50,7 @@ class Secrets:
     """What stands in the places where a recording has no secret, as `--set` gives it.
 
     Raises:
-        UsageError: an option is not of the form FIELD=VALUE.
-        ConfigError: it names a variable that is not set, or a secret that is not kept.
+        UsageError: an option is not of the form FIELD=VALUE, or names a variable or secret that is not there.
     """
 
     def __init__(self, studio: Studio, pairs: Sequence[str]) -> None:
@@ -60,7 +59,10 @@ class Secrets:
             name, sign, value = pair.partition("=")
             if not sign or not name:
                 raise UsageError(f"--set: `{pair}` is not of the form FIELD=VALUE.")
-            self._known[name] = secret = Expander(os.environ, lookup).text(value, "--set")
+            try:
+                self._known[name] = secret = Expander(os.environ, lookup).text(value)
+            except ConfigError as problem:
+                raise UsageError(f"--set {name}: {problem.message}", hint=problem.hint) from None
             studio.manager.learn(secret)
 
     async def fill(self, step: Step, recorded: Recorded) -> dict[str, Json] | None:
