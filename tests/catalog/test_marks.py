@@ -126,7 +126,7 @@ async def test_somebody_who_looks_all_the_time_costs_one_reading() -> None:
     async with opened(server("--ttl", "0")) as studio:
         for _ in range(50):
             studio.manager.look("s", "tool")
-        await studio.complete(Ref("prompt", "s", "visit"), "country", "f", {})
+        await studio.caller.complete(Ref("prompt", "s", "visit"), "country", "f", {})
         asked = [e for e in studio.trace if e.method == "tools/list" and e.kind == "request"]
         assert len(asked) == 1
 

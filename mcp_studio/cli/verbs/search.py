@@ -20,7 +20,7 @@ from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.search import auto
 from mcp_studio.search.engine import MEANT, OWN
-from mcp_studio.search.method import Found, Hit, Reason, SearchProblem
+from mcp_studio.search.method import Found, Hit, Reason, Scope, SearchProblem
 from mcp_studio.search.model import available
 from mcp_studio.search.plugins import entry_points
 from mcp_studio.search.regex import compiled
@@ -64,7 +64,8 @@ def run(options: Options, out: Output) -> int:
 async def _search(studio: Studio, wanted: Wanted, out: Output) -> int:
     if not out.options.flag("--offline"):
         await _listed(studio, wanted.kinds, out)
-    asked = studio.search(wanted.text, method=wanted.method, kinds=wanted.kinds or None, limit=wanted.limit, once=True)
+    scope = Scope(kinds=frozenset(wanted.kinds) or None)
+    asked = studio.index.ask(wanted.text, method=wanted.method, scope=scope, limit=wanted.limit, once=True)
     found = await (meant(asked, studio, out, out.options.seconds()) if wanted.method in MEANT else asked)
     result = _json(found)
     if not found.hits:
@@ -155,7 +156,8 @@ async def _nothing(studio: Studio, wanted: Wanted, found: Found, out: Output) ->
     why = f"Nothing was found for `{safe(wanted.text, 100)}` among {_count(found.of)}. {found.note}".rstrip()
     if wanted.method in ("auto", "semantic"):
         return StudioError(why, hint="" if found.note else "--method semantic finds what means the same.")
-    near = await studio.search(wanted.text, method="substring", kinds=wanted.kinds or None, limit=_NEAR)
+    scope = Scope(kinds=frozenset(wanted.kinds) or None)
+    near = await studio.index.ask(wanted.text, method="substring", scope=scope, limit=_NEAR)
     if near.hits:
         return StudioError(why, hint=f"Near it: {', '.join(str(hit.ref) for hit in near.hits)}")
     return StudioError(why, hint="--method auto looks for words, their forms, and names that are similar.")

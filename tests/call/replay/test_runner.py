@@ -34,7 +34,7 @@ async def made(studio: Studio, server: str) -> None:
         await studio.call_tool(Ref("tool", server, tool), arguments, approved=True).wait()
     await studio.read_resource(server, "raw://note").wait()
     await studio.get_prompt(Ref("prompt", server, "greet"), {"who": "Bob"}).wait()
-    await studio.complete(Ref("prompt", server, "greet"), "who", "A", {})
+    await studio.caller.complete(Ref("prompt", server, "greet"), "who", "A", {})
     disconnect()
 
 
