@@ -184,14 +184,14 @@ class Redactor:
         self._guard = threading.Lock()
         self._sessions: dict[str, int] = {}
         given = tuple(names)
-        plain = [re.escape(name) for name in given if re.fullmatch(r"[\w.-]+", name)]
-        patterns = [name.removeprefix("(?i)") for name in given if not re.fullmatch(r"[\w.-]+", name)]
-        parts = [rf"^(?:{'|'.join(plain)})$"] * bool(plain) + [f"(?:{pattern})" for pattern in patterns]
+        plain = [name for name in given if re.fullmatch(r"[\w.-]+", name)]
+        patterns = [name.removeprefix("(?i)") for name in given if name not in plain]
+        parts = [f"^{re.escape(name)}$" for name in plain] + [f"(?:{pattern})" for pattern in patterns]
         self._names = re.compile("|".join(parts), re.IGNORECASE) if parts else None
-        anchors = b"|".join(re.escape(name.lower().encode()) for name in given if re.fullmatch(r"[\w.-]+", name))
-        # A regular expression gives no anchor: then the last letter of every name is one.
-        further = b"|".join(part for part in (anchors, rb'\w(?=(?:\\*")?\s?[:=])' * bool(patterns)) if part)
-        self._anchor = re.compile(_ANCHOR.pattern + b"|" + further) if further else _ANCHOR
+        anchors = [_ANCHOR.pattern, *(re.escape(name.lower().encode()) for name in plain)]
+        if patterns:  # they give no anchor: then the last letter of every name is one
+            anchors.append(rb'\w(?=(?:\\*")?\s?[:=])')
+        self._anchor = re.compile(b"|".join(anchors))
 
     def learn(self, secret: str, series: str = "") -> None:
         """Redact this value from now on, also as base64, URL-quoted and JSON-escaped; too short ones are ignored.
@@ -232,8 +232,6 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """The same text with secrets replaced."""
-        if not text:
-            return text
         data = text.encode("utf-8", "surrogatepass")
         clean = self.bytes(data)
         return text if clean is data else clean.decode("utf-8", "surrogatepass")
@@ -328,17 +326,13 @@ class Redactor:
         tail = _AFTER.match(data, end)
         if tail is None:
             return None
-        name_end = tail.end()
-        quoted = _QUOTED.match(data, name_end)
-        bare = None if quoted else _BARE.match(data, name_end)
-        if not (quoted or bare):
-            return None
         head = _BEFORE.search(data[max(0, start - _REACH) : start])
-        name = data[start - len(head[0] if head else b"") : name_end]
+        name = data[start - len(head[0] if head else b"") : tail.end()]
         if not self.is_secret(name.decode("ascii", "replace")):
             return None
-        if quoted:
+        if quoted := _QUOTED.match(data, tail.end()):
             return _quoted_value(data, quoted.end(), len(quoted[1]))
+        bare = _BARE.match(data, tail.end())
         return _span(bare, bare.lastindex or 0) if bare else None
 
 

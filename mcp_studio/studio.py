@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncGenerator, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcp_studio import __version__
 from mcp_studio.call.call import Call
@@ -17,11 +16,9 @@ from mcp_studio.call.caller import Caller
 from mcp_studio.call.drafts import Memory
 from mcp_studio.call.skills import SkillReading
 from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.catalog.listing import KINDS, EntryKind, Page, Ref, fetch_page
-from mcp_studio.catalog.refresh import asker
+from mcp_studio.catalog.listing import KINDS, Ref
 from mcp_studio.catalog.remembered import Memories
 from mcp_studio.config.model import Config, ServerConfig, Timeouts
-from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
@@ -37,12 +34,12 @@ from mcp_studio.session.task_manager import TaskManager
 from mcp_studio.session.tasks import TaskFile
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.store import TraceStore, disk_for
+from mcp_studio.transport.base import Tasks
 
 if TYPE_CHECKING:
     from mcp_studio.auth.accounts import Accounts, Browser
     from mcp_studio.search.index import SearchIndex
 
-log = logging.getLogger(__name__)
 _SERVERS = Timeouts()
 CLIENT_INFO: dict[str, Json] = {"name": "mcp-studio", "title": "mcp-studio", "version": __version__}
 
@@ -57,7 +54,9 @@ class Studio:
         self.config = config
         self.paths = paths
         self.limits = settings.limits
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._background = Tasks(lambda *_: None)
+        self.spawn = self._background.spawn
+        """Starts a task that belongs to the studio, which gives it a moment to end by itself when it closes."""
         self._bare: list[RawConnection] = []
         self.redactor = Redactor(settings.redact)
         self.trace = TraceStore(self.redactor, settings.limits, disk_for(paths.state / "trace", settings, origin))
@@ -107,13 +106,6 @@ class Studio:
         finally:
             await studio.close()
 
-    def spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Start a task that belongs to the studio; its failure is logged."""
-        task = asyncio.get_running_loop().create_task(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._reap)
-        return task
-
     async def close(self) -> None:
         """Close servers, write what has to be written, end all tasks; any number of times."""
         self.trace.flush()
@@ -130,7 +122,7 @@ class Studio:
             finally:
                 await self.checker.close()
                 await self.signing.settle(self.limits.close)
-                await self._end_tasks()
+                await self._background.end(0.5, grace=0.5)
                 await self.trace.close()
 
     # ------------------------------------------------------------------ calls
@@ -178,14 +170,6 @@ class Studio:
             StudioError: it is not connected, or has no such skill or file.
         """
         return await self.caller.skills.load(server, which, file, partial(self.read_resource, fresh=True))
-
-    async def list_page(self, server: str, kind: EntryKind, cursor: str | None = None) -> Page:
-        """One page of a list from the wire, past the catalog; `cursor` is what the page before it named.
-
-        Raises:
-            StudioError: not connected, no answer, or one without the list.
-        """
-        return await fetch_page(kind, asker(self.manager.connection(server)), cursor)
 
     # ------------------------------------------------------------------ search
 
@@ -255,15 +239,3 @@ class Studio:
         await self.manager.replace(server)
         for one in watched:
             self.subscriptions.watch(server.name, one.uri, template=one.template)
-
-    async def _end_tasks(self) -> None:
-        """What still runs gets a moment to come to its end: memories being written, calls that were lost."""
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=0.5)
-        for task in tuple(self._tasks):
-            task.cancel()
-
-    def _reap(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) and not isinstance(error, StudioError):
-            log.error("a task of the studio failed", exc_info=error)

@@ -217,11 +217,9 @@ class LogView(Dialog[None], scope="log"):
         return self._studio.manager.levels.of(self._studio.manager.config(name))
 
     def _ask(self, name: str, level: str) -> None:
-        manager = self._studio.manager
-
         async def tell() -> None:
             try:
-                self._app.say(await manager.levels.set(manager.supervisor(name), level))
+                self._app.say(await self._studio.manager.levels.set(self._studio.manager.supervisor(name), level))
             except StudioError as error:
                 self._app.fail(error)
 
