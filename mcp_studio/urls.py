@@ -95,7 +95,7 @@ def _warnings(shown: str, network: str, port: int | None, local: bool) -> tuple[
         found.append("The name of the host has other letters than a-z; look at both forms.")
     elif "xn--" in network:
         found.append("The name of the host stands for other letters than a-z, which cannot be shown.")
-    if any(_mixed(_scripts(label)) for label in shown.split(".")):
+    if any(_mixed(label) for label in shown.split(".")):
         found.append("The name of the host mixes letters of several scripts, as forged names do.")
     if len(shown) > _LONG:
         found.append("The name of the host is very long; where it leads stands at its end.")
@@ -120,12 +120,9 @@ def _both_forms(host: str) -> tuple[str, str]:
     try:
         if not host.isascii():
             network = idna.encode(host, uts46=True).decode("ascii")
-    except UnicodeError:
-        return host, ""
-    try:
         return (idna.decode(network) if "xn--" in network else host), network
     except UnicodeError:
-        return host, network
+        return host, host if host.isascii() else ""
 
 
 def _address(host: str) -> IPv4Address | IPv6Address | None:
@@ -137,10 +134,7 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
     return found.ipv4_mapped or found if isinstance(found, IPv6Address) else found
 
 
-def _mixed(scripts: set[str]) -> bool:
+def _mixed(label: str) -> bool:
+    # The first word of a letter's name is its script.
+    scripts = {unicodedata.name(letter, "?").split()[0] for letter in label if letter.isalpha()}
     return len(scripts) > 1 and not any(scripts <= known for known in _TOGETHER)
-
-
-def _scripts(label: str) -> set[str]:
-    """The scripts of its letters, by the first word of their names."""
-    return {unicodedata.name(letter, "?").split()[0] for letter in label if letter.isalpha()}

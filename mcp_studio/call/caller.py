@@ -204,6 +204,30 @@ class Caller:
         call = Call(ref, method, params, timeouts=timeouts, fresh=fresh)
         return self._begin(call, self._read(call) if method == "resources/read" else self._plain(call))
 
+    async def complete(self, ref: Ref, argument: str, value: str, known: Mapping[str, str]) -> Completion:
+        """Ask for the values of an argument of a prompt, or of a variable of a template.
+
+        Args:
+            known: the other arguments so far; sent as context in versions that know it (since 2025-06-18).
+
+        Raises:
+            StudioError: not connected, no answer, a refusal, or an answer without values.
+        """
+        status = self.manager.status(ref.server)
+        connection = self.manager.connection(ref.server)
+        if "completions" not in (status.capabilities or {}):
+            return Completion(declared=False)
+        subject = {"type": "ref/prompt", "name": ref.name}
+        if ref.kind == "template":
+            subject = {"type": "ref/resource", "uri": ref.name}
+        params: dict[str, Json] = {"ref": subject, "argument": {"name": argument, "value": value}}
+        if known and at_least(status.version, "2025-06-18"):
+            params["context"] = {"arguments": dict(known)}
+        event = (await connection.request("completion/complete", params)).event
+        if not isinstance(event, Answered):
+            raise ProtocolError(f"The server refused completion/complete: {event.said}.")
+        return completion_of(event.result)
+
     def _begin(self, call: Call, work: Coroutine[Any, Any, None]) -> Call:
         self._running[id(call)] = call
         task = self._spawn(work)
@@ -411,33 +435,6 @@ class Completion:
         if self.total is not None and self.total > len(self.values):
             return f"{len(self.values)} of {self.total:,}"
         return f"{len(self.values)} and more" if self.has_more else ""
-
-
-async def complete(
-    manager: ConnectionManager, ref: Ref, argument: str, value: str, known: Mapping[str, str]
-) -> Completion:
-    """Ask for the values of an argument of a prompt, or of a variable of a template.
-
-    Args:
-        known: the other arguments so far; sent as context in versions that know it (since 2025-06-18).
-
-    Raises:
-        StudioError: not connected, no answer, a refusal, or an answer without values.
-    """
-    status = manager.status(ref.server)
-    connection = manager.connection(ref.server)
-    if "completions" not in (status.capabilities or {}):
-        return Completion(declared=False)
-    subject = {"type": "ref/prompt", "name": ref.name}
-    if ref.kind == "template":
-        subject = {"type": "ref/resource", "uri": ref.name}
-    params: dict[str, Json] = {"ref": subject, "argument": {"name": argument, "value": value}}
-    if known and at_least(status.version, "2025-06-18"):
-        params["context"] = {"arguments": dict(known)}
-    event = (await connection.request("completion/complete", params)).event
-    if not isinstance(event, Answered):
-        raise ProtocolError(f"The server refused completion/complete: {event.said}.")
-    return completion_of(event.result)
 
 
 def completion_of(result: Json) -> Completion:

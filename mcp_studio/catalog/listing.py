@@ -278,11 +278,6 @@ class Fetched:
         return narrowest(self.hints)
 
 
-async def fetch_page(kind: EntryKind, ask: Ask, cursor: str | None = None) -> Page:
-    """Ask for one page of a list; see `page_of`."""
-    return await page_of(*METHODS[kind][:2], ask, cursor)
-
-
 async def page_of(method: str, key: str, ask: Ask, cursor: str | None = None) -> Page:
     """Ask for one page (specification, server/utilities/pagination); a cursor is opaque and sent as it came.
 

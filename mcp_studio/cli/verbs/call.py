@@ -138,7 +138,7 @@ async def _complete(studio: Studio, plan: Plan, out: Output) -> int:
     ref = await located(studio, plan, out, "prompt", "template")
     argument, _, start = plan.pairs[0].partition("=")
     known = dict((name, value) for name, _, value in (pair.partition("=") for pair in plan.pairs[1:]))
-    found = await studio.complete(ref, argument, start, known)
+    found = await studio.caller.complete(ref, argument, start, known)
     if not found.declared:
         out.warn(f"{ref.server} declares no completions, so it was not asked")
     for value in found.values:
@@ -183,7 +183,7 @@ async def _wrong(studio: Studio, form: Form, arguments: dict[str, Json]) -> tupl
     if isinstance(schema, dict) and (
         schema.keys() & _RULES or any(_hides_more(form.field(name)) for name in arguments)
     ):
-        return (*found, *await studio.check(schema, arguments))
+        return (*found, *await studio.checker.check(schema, arguments))
     return found
 
 

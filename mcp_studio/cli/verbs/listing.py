@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from mcp_studio.call.history import History, Past
 from mcp_studio.call.saved import SavedCall, schema_of
 from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref, doubts_of, problems_of, salvage
+from mcp_studio.catalog.refresh import list_page
 from mcp_studio.cli.call_arguments import saved_folders
 from mcp_studio.cli.engine import connect_all, execute, ready
 from mcp_studio.cli.grammar import LIST_KINDS
@@ -58,7 +59,7 @@ def run(options: Options, out: Output) -> int:
 async def _page(studio: Studio, server: str, kind: EntryKind, cursor: str | None, out: Output) -> int:
     """One page, as it comes."""
     await ready(studio, server, out)
-    page = await studio.list_page(server, kind, cursor)
+    page = await list_page(studio.manager.connection(server), kind, cursor)
     entries = salvage(server, kind, page.items)
     for row in entry_rows(entries):
         out.data(row)

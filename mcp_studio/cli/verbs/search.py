@@ -17,7 +17,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.search.engine import MEANT
-from mcp_studio.search.method import Found, Hit, Reason
+from mcp_studio.search.method import Found, Hit, Reason, Scope
 from mcp_studio.studio import Studio
 
 MOST = 1_000
@@ -46,7 +46,8 @@ def run(options: Options, out: Output) -> int:
     async def body(studio: Studio) -> int:
         if not offline:
             await _listed(studio, kinds, out)
-        asked = studio.search(text, method=method, kinds=kinds or None, limit=limit, once=True)
+        scope = Scope(kinds=frozenset(kinds) or None)
+        asked = studio.index.ask(text, method=method, scope=scope, limit=limit, once=True)
         return _end(await (meant(asked, studio, out, options.seconds()) if method in MEANT else asked), method, out)
 
     return execute(chosen, out, body, answers=not offline, connects=not offline)

@@ -39,7 +39,7 @@ async def _listed(studio: Studio, server: str, out: Output) -> int:
     for name in studio.manager.names():
         status = await connected(studio, name, out)
         if server or offered(status.capabilities):
-            found += await studio.skills(name)
+            found += await studio.caller.skills.listed(name)
             if error := studio.catalog.skills.of(name).error:
                 out.warn(f"{name}: {error}")
     return out.listing([_row(one) for one in found], [_json(one) for one in found], empty="No server lists skills.")

@@ -191,7 +191,7 @@ class Calling:
     async def problems(self, opened: Opened) -> tuple[SchemaProblem, ...]:
         """What the fields know to be wrong with a value, and what only its whole schema knows."""
         known = opened.problems()
-        whole = await self._studio.check(opened.schema, opened.value) if opened.schema is not None else ()
+        whole = await self._studio.checker.check(opened.schema, opened.value) if opened.schema is not None else ()
         return (*known, *(problem for problem in whole if problem.pointer not in {one.pointer for one in known}))
 
     async def connected(self, name: str) -> bool:

@@ -36,7 +36,7 @@ class Completing:
         if ref.server not in self._studio.manager.names() or self._studio.manager.status(ref.server).state != "ready":
             return Offer()
         try:
-            found = await self._studio.complete(ref, argument, value, known)
+            found = await self._studio.caller.complete(ref, argument, value, known)
         except Unreachable:
             return Offer()  # the state of the server says it
         except StudioError as error:

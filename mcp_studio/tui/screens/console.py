@@ -283,5 +283,5 @@ class Console(Dialog[None], scope="console"):
 
     def _end_bare(self) -> None:
         if self._bare is not None:
-            self._studio.spawn(self._studio.close_raw(self._bare))
+            self._studio.spawn(self._bare.close())
             self._bare = None

@@ -91,7 +91,7 @@ class ExampleDialog(Dialog[Example], scope="example"):
         schema = self._opened.schema
         problems: tuple[SchemaProblem, ...] = ()
         if schema is not None:
-            problems = await self._studio.check(schema, example.value)
+            problems = await self._studio.checker.check(schema, example.value)
         if example is self._example:
             sign, look, words = _verdict(example, problems, checked=schema is not None)
             self._verdict.update(Content.assemble((f"{sign} ", look), safe(words, 400)))

@@ -37,7 +37,7 @@ class LiveCheck:
         self._screen.run_worker(self._check(opened, value), group="live-check", exclusive=True)
 
     async def _check(self, opened: Opened, value: Json) -> None:
-        problems = await self._screen.studio.check(opened.schema, value)
+        problems = await self._screen.studio.checker.check(opened.schema, value)
         if any(not problem.pointer and problem.message.startswith("unchecked") for problem in problems):
             self._left = opened.key  # it was given up, and would be again
         elif self._screen.calling.opened is opened and opened.value is value and not self._screen.call.unreadable():

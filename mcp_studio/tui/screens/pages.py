@@ -11,6 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.catalog.listing import METHODS, EntryKind, Page
+from mcp_studio.catalog.refresh import list_page
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import dumps
 from mcp_studio.present import units
@@ -96,7 +97,7 @@ class Pages(Dialog[None], scope="pages"):
 
     async def _ask(self, cursor: str | None) -> None:
         try:
-            page = await self._studio.list_page(self._server, self._kind, cursor)
+            page = await list_page(self._studio.manager.connection(self._server), self._kind, cursor)
             raw = await asyncio.to_thread(dumps, page.raw)
         except StudioError as error:
             told = Content.assemble((safe(error.message, 600), "$state-failed"))

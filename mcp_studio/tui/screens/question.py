@@ -76,7 +76,7 @@ class Question(AskedDialog, scope="question"):
     async def _accept(self) -> None:
         problems = self._form.unreadable or self._form.problems
         if not problems:
-            problems = await self.asking.studio.check(self.request.schema, self._form.value)
+            problems = await self.asking.studio.checker.check(self.request.schema, self._form.value)
         wrong = errors(problems)
         if wrong:
             self._form.show_problems(problems)
