@@ -64,6 +64,8 @@ def _root(text: str) -> Root:
 def _reached(server: ServerConfig, options: Options) -> ServerConfig:
     """The same for how a server at a URL is reached: certificates and headers."""
     files = (("ca", "--ca"), ("cert", "--cert"), ("key", "--cert-key"))
+    if empty := next((name for _, name in files if options.flag(name) and not options.value(name)), ""):
+        raise UsageError(f"{empty} needs the name of a file.")
     given = {key: str(Path(file).expanduser().absolute()) for key, name in files if (file := options.value(name))}
     if "cert" in given:
         given.setdefault("key", "")

@@ -55,6 +55,7 @@ def test_programs_of_a_file_are_left_as_they_are(tmp_path: Path) -> None:
         (("--insecure", "--", "program"), "--insecure is for servers at a URL."),
         (("--ca", "x", "--", "program"), "--ca is for servers at a URL."),
         (("--url", URL, "--cert-key", "k.pem"), "--cert FILE is missing"),
+        (("--url", URL, "--ca", ""), "--ca needs the name of a file"),
         (("--url", URL, "--ca"), "--ca: expected one argument"),
         (("--url", URL, "--insecure=yes"), "--insecure: ignored explicit argument"),
     ],
