@@ -15,6 +15,6 @@ def __getattr__(name: str) -> object:
     """`Studio` is imported when it is first asked for (PEP 562), so that `--version` stays instant."""
     if name != "Studio":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from mcp_studio.studio import Studio
+    from importlib import import_module
 
-    return Studio
+    return import_module("mcp_studio.studio").Studio

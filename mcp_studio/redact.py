@@ -122,8 +122,6 @@ _BEHIND = 16
 """How far an anchor looks back."""
 _ASSIGNS = (b"=", b"%3d", b"\\u003d")
 
-Headers = Iterable[tuple[str, str]]
-
 _ANCHOR = re.compile(
     rb"k(?:(?<!progresstok)en|ey|ia[0-9a-z]{16}|-[\w-]{16})|c(?:ret|redential|ookie|lient_?assertion)|w(?:or)?d|z(?:ation|a[\w-]{20})"
     rb"|b(?:earer |asic )|phrase|verifier|g(?:h[pousr]_|ithub_pat_|lpat-)|xox[a-z]-|yj[\w-]{9}|://|-----begin"
@@ -236,7 +234,7 @@ class Redactor:
         clean = self.bytes(data)
         return text if clean is data else clean.decode("utf-8", "surrogatepass")
 
-    def headers(self, headers: Headers) -> tuple[tuple[str, str], ...]:
+    def headers(self, headers: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         """Header lines with secret values replaced, sessions by names; what else of one can be read stays readable."""
         return tuple((name, self._header(name, value)) for name, value in headers)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from mcp_studio.call.call import (
     CallOutcome,
     Cancelled,
@@ -16,7 +14,7 @@ from mcp_studio.call.call import (
     ToolFailed,
 )
 from mcp_studio.errors import ConnectionLost, InputNeeded, LimitExceeded, StudioError
-from mcp_studio.jsontext import Json, JsonProblem, loads, printable
+from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
 from mcp_studio.present.blocks import result_text, structured_text
 from mcp_studio.present.connections import Tone, hint
 from mcp_studio.present.units import duration, seconds, size
@@ -140,25 +138,25 @@ def questions(entry: WireMessage | None) -> list[str]:
     result = _part(entry, "result")
     asked = result.get("inputRequests")
     found: list[str] = []
-    for key, request in list(_mapping(asked).items())[:_MOST]:
-        body = _mapping(request)
-        said = _mapping(body.get("params")).get("message")
+    for key, request in list(mapping(asked).items())[:_MOST]:
+        body = mapping(request)
+        said = mapping(body.get("params")).get("message")
         quote = f': "{safe(said, 80)}"' if isinstance(said, str) else ""
         found.append(f"{safe(key, 40)} = {safe(body.get('method', 'nothing'), 60)}{quote}")
     if not found and result.get("resultType") == "input_required":
         found.append("nothing; to be asked again with its state")
     error = _part(entry, "error")
-    if "elicitations" in _mapping(error.get("data")):
+    if "elicitations" in mapping(error.get("data")):
         found.append("pages to be opened first")
     return found
 
 
 def answers(entry: WireMessage | None) -> list[str]:
     """What a request brings of that, one line each."""
-    given = _mapping(_part(entry, "params").get("inputResponses"))
+    given = mapping(_part(entry, "params").get("inputResponses"))
     found: list[str] = []
     for key, answer in list(given.items())[:_MOST]:
-        known = _mapping(answer)
+        known = mapping(answer)
         what = known.get("action")
         if not isinstance(what, str):
             what = next((name for name in ("roots", "content", "role") if name in known), "a result")
@@ -171,10 +169,6 @@ def _part(entry: WireMessage | None, key: str) -> dict[str, Json]:
     if entry is None or entry.size > _READ:
         return {}
     try:
-        return _mapping(_mapping(loads(entry.body)).get(key))
+        return mapping(mapping(loads(entry.body)).get(key))
     except (JsonProblem, LimitExceeded):
         return {}
-
-
-def _mapping(value: Json) -> dict[str, Json]:
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}

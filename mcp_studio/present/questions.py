@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import re
 import time
-from typing import cast
 
 from mcp_studio.config.model import AnswerRule
 from mcp_studio.config.settings import to_table
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.urls import judge
@@ -43,14 +42,6 @@ def request_words(request: InputRequest) -> str:
     return f"{who} {_REQUESTS[request.kind]}"
 
 
-def age(seconds: float) -> str:
-    """Whole seconds, minutes or hours: `0 s`, `12 s`, `3 min`, `2 h`."""
-    seconds = max(0.0, seconds)
-    if seconds < 60:
-        return f"{math.floor(seconds)} s"
-    return f"{seconds // 60:.0f} min" if seconds < 3_600 else f"{seconds // 3_600:.0f} h"
-
-
 def left(request: InputRequest, now: float | None = None) -> str:
     """The time that is left to answer: `14:48 left`; empty where there is no end."""
     if not request.until:
@@ -73,11 +64,10 @@ def asks(request: InputRequest) -> str:
 
 
 def _last_words(params: dict[str, Json]) -> str:
-    messages = params.get("messages")
-    for message in reversed(cast("list[Json]", messages) if isinstance(messages, list) else []):
-        content = message.get("content") if isinstance(message, dict) else None
+    for message in reversed(items_of(params.get("messages"))):
+        content = mapping(message).get("content")
         for block in content if isinstance(content, list) else [content]:
-            text = block.get("text") if isinstance(block, dict) else None
+            text = mapping(block).get("text")
             if isinstance(text, str) and text.strip():
                 return text.strip()
     return ""

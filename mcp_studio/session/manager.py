@@ -101,6 +101,10 @@ class ConnectionManager:
         """
         return self.supervisor(name).config
 
+    def log_level(self, name: str) -> str:
+        """The level of log messages that a server is asked for; empty where that is left to it."""
+        return self.levels.of(self.config(name))
+
     def status(self, name: str) -> Status:
         """The status of a server (see `config` for errors)."""
         return self.supervisor(name).status

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from mcp_studio.call.call import Call
 from mcp_studio.present import questions
-from mcp_studio.present.questions import age
+from mcp_studio.present.units import seconds
 from mcp_studio.record import record
 from mcp_studio.safetext import safe
 from mcp_studio.session.connection import RunningRequest
@@ -86,7 +86,7 @@ def _section(title: str, found: list[Row], more: int = 0) -> Iterator[Row]:
 def _questions(studio: Studio, now: float) -> Iterator[Row]:
     for request in studio.inbox.pending:
         kind = questions.KINDS[request.kind]
-        old = age(now - request.asked)
+        old = seconds(now - request.asked)
         words = questions.asks(request)
         title = f"{kind} opened" if request.opened else kind
         waits = f"; {request.subject} waits for it." if request.subject else "."
@@ -133,10 +133,10 @@ def _call_row(call: Call, paused: bool, now: float) -> Row:
 def _task_row(studio: Studio, task: Task) -> Row:
     """A task that goes on though no call waits for it."""
     sign, look = task_words.sign(task)
-    since, heard = time.time() - task.started, f" · heard {age(time.time() - task.seen)} ago" if task.seen else ""
+    times = _times(task.started, task.seen, time.time())
     return Row(
         "call", ("task", *task.key), f"{safe(task.subject, 80)} in the background", task_words.words(task),
-        age(since) + heard, sign, look, f"{task.subject}\ntask {task.id}: {task.status}\n{task.message}", task.id, task,
+        times, sign, look, f"{task.subject}\ntask {task.id}: {task.status}\n{task.message}", task.id, task,
         lambda: studio.tasks.cancel_soon(*task.key),
     )  # fmt: skip
 
@@ -158,14 +158,14 @@ def _request_row(one: RunningRequest, now: float) -> Row:
 
 
 def _times(started: float, last: float, now: float) -> str:
-    since = f" · heard {age(now - last)} ago" if last and now - last >= 1 else ""
-    return age(now - started) + since
+    since = f" · heard {seconds(now - last)} ago" if last and now - last >= 1 else ""
+    return seconds(now - started) + since
 
 
 def _pages(studio: Studio, now: float) -> Iterator[Row]:
     for page in studio.inbox.pages:
         yield Row(
-            "page", ("page", page.number), safe(page.server, 40), questions.asks(page), age(now - page.asked),
+            "page", ("page", page.number), safe(page.server, 40), questions.asks(page), seconds(now - page.asked),
             glyphs().off, "dim", f"{page.server} has not said yet that this page is done.\n{page.url}", page.url, page,
         )  # fmt: skip
 

@@ -138,9 +138,7 @@ async def test_a_modern_server_hears_the_level_with_every_request() -> None:
     async with opened(changing("--modern", log_level="error")) as studio:
         assert {level for method, _, level in await heard(studio) if method == "tools/call"} == {"error"}
         assert "Every request" in await set_level(studio, "debug")
-        assert (await heard(studio))[-1][2] == "debug" and studio.manager.levels.of(
-            studio.manager.config("s")
-        ) == "debug"
+        assert (await heard(studio))[-1][2] == "debug" and studio.manager.log_level("s") == "debug"
         await set_level(studio, "")
         assert (await heard(studio))[-1][2] is None
 

@@ -129,7 +129,7 @@ def copy(view: Any) -> None:
 def text_of(outcome: CallOutcome) -> str:
     """The content blocks in order; what is no text is described."""
     if isinstance(outcome, Rejected):
-        data = "" if outcome.data is None else f"\n\n{blocks.describe_json(outcome.data)}"
+        data = "" if outcome.data is None else f"\n\n{safe(outcome.data, 4_000)}"
         return f"{outcome.code} {outcome.message}{data}"
     found: Sequence[blocks.Block] = blocks.blocks_of(raw_of(outcome))
     return "\n\n".join(_block(block) for block in found)

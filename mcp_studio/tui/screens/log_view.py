@@ -103,7 +103,7 @@ class LogView(Dialog[None], scope="log"):
         if (self._words or self._least) and any(self._studio.logs.count(name) for name in names):
             keys = self._app.spell("log-least"), self._app.spell("log-filter")
             return f"No message has this level and all these words; {keys[0]} and {keys[1]} choose others."
-        asked = [f"{name} from {level} on" for name in names if (level := self._level(name))]
+        asked = [f"{name} from {level} on" for name in names if (level := self._studio.manager.log_level(name))]
         now = f"Asked for: {', '.join(asked)}." if asked else "No level is asked for."
         return f"No log messages.\n\n{now} Servers send them during calls, some only once a level was asked for."
 
@@ -210,11 +210,8 @@ class LogView(Dialog[None], scope="log"):
             self._app.say(f"Choose a server first ({self._app.spell('log-server')}).", "warning")
             return
         options = [("", "leave it to the server"), *((level, f"{level} and worse") for level in LOG_LEVELS)]
-        now = self._level(name)
+        now = self._studio.manager.log_level(name)
         self._choose(f"Ask {name} for", options, now, lambda level: self._ask(name, level))
-
-    def _level(self, name: str) -> str:
-        return self._studio.manager.levels.of(self._studio.manager.config(name))
 
     def _ask(self, name: str, level: str) -> None:
         async def tell() -> None:

@@ -134,7 +134,7 @@ class ServerDetails(Dialog[None], scope="details"):
         studio, name = self._studio, self._name
         lines = [f"  {watched.line(one)}\n" for one in studio.subscriptions.of(name)]
         lines += [f"  listening for {watched.stream_line(one)}\n" for one in studio.subscriptions.streams(name)]
-        if (level := studio.manager.levels.of(studio.manager.config(name))) or studio.logs.count(name):
+        if (level := studio.manager.log_level(name)) or studio.logs.count(name):
             asked = f"from {level} on is asked for" if level else "no level is asked for"
             lines.append(f"  {units.plural(studio.logs.count(name), 'log message')}, {asked}\n")
         return [("\nTells by itself\n", "b $accent"), *lines] if lines else []
