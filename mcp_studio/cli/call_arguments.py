@@ -23,7 +23,7 @@ from mcp_studio.cli.engine import connect_all, connected
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
-from mcp_studio.cli.targets import only, problem_of, select, server_option
+from mcp_studio.cli.targets import select, server_option
 from mcp_studio.cli.terminal import EndOfInput, agrees, can_ask, say
 from mcp_studio.config.model import Config
 from mcp_studio.errors import InputNeeded, StudioError, UsageError
@@ -107,7 +107,7 @@ def _plan_read(options: Options, config: Config) -> Plan:
     if not words:
         raise UsageError("Which resource?", hint="mcp-studio read [SERVER] URI")
     chosen = select(config, [server] if server else [])
-    return Plan(chosen, server or only(chosen), words[0], _pairs_of(words[1:]))
+    return Plan(chosen, server or chosen.only, words[0], _pairs_of(words[1:]))
 
 
 def _pairs_of(words: Sequence[str]) -> tuple[str, ...]:
@@ -120,10 +120,10 @@ def _pairs_of(words: Sequence[str]) -> tuple[str, ...]:
 
 def _split(config: Config, text: str, named: bool) -> tuple[str, str]:
     """Server and name of `SERVER.NAME`, which divides at the first dot behind a server; empty where it names none."""
-    sole = only(config)
+    sole = config.only
     heads = () if named else (text[: dot.start()] for dot in re.finditer(r"\.(?=.)", text))
     for head in heads:
-        if head in config.servers or (not sole and problem_of(config, head)):
+        if head in config.servers or (not sole and config.problem_of(head)):
             return head, text[len(head) + 1 :]
     return sole, text
 

@@ -20,7 +20,6 @@ from mcp_studio.session.sign_in import command, wants
 
 if TYPE_CHECKING:
     from mcp_studio.auth.signin import SignIn
-    from mcp_studio.config.model import ServerConfig
     from mcp_studio.studio import Studio
 
 _MARKS = {"done": "✓", "failed": "✗", "skipped": "–"}
@@ -29,13 +28,6 @@ _LONGEST = 16_384
 """Characters of the page's address."""
 _CANCELLING = 2.0
 """Seconds for a sign-in to come to its end once it is cancelled."""
-
-
-def why_nobody(server: ServerConfig) -> str:
-    """Why no person signs in to a server; empty where one does."""
-    if server.signs_in:
-        return f"by itself ({server.auth.kind})" if server.auth.alone else ""
-    return 'never (kind = "none")' if server.auth.kind == "none" else "by credentials that stand in its entry"
 
 
 async def no_browser(_: str) -> bool:

@@ -251,24 +251,14 @@ def server_and_words(config: Config, options: Options, words: Sequence[str], mos
         server = rest.pop(0)
     if len(rest) > most:
         raise UsageError(f"`{rest[most]}` is too much.")
-    return server or only(config), rest
-
-
-def only(config: Config) -> str:
-    """The one server that can be meant without naming it; empty where there is none, or several."""
-    names = list(config.servers) if len(config.servers) == 1 else [s.name for s in config.servers.values() if s.enabled]
-    return names[0] if len(names) == 1 else ""
+    return server or config.only, rest
 
 
 def _unknown(config: Config, name: str) -> UsageError | ConfigError:
-    if problem := problem_of(config, name):
+    if problem := config.problem_of(name):
         return ConfigError(f"The server `{name}` cannot be used: {problem}", file=problem.file, key=problem.key)
     hint = nearest(name, config.servers) or "`mcp-studio list servers` shows the configured servers."
     return UsageError(f"There is no server `{name}`.", hint=hint)
-
-
-def problem_of(config: Config, name: str) -> Problem | None:
-    return next((one for one in config.problems if name in one.key.split(".")[1:2]), None)
 
 
 def _nothing(config: Config) -> UsageError | ConfigError:

@@ -48,6 +48,13 @@ def command(config: ServerConfig, challenge: str = "") -> str:
     return f"mcp-studio auth login {shlex.quote(config.name)}{file}{scope}"
 
 
+def why_nobody(config: ServerConfig) -> str:
+    """Why no person signs in to a server; empty where one does."""
+    if config.signs_in:
+        return f"by itself ({config.auth.kind})" if config.auth.alone else ""
+    return 'never (kind = "none")' if config.auth.kind == "none" else "by credentials that stand in its entry"
+
+
 def add_hint(error: StudioError, config: ServerConfig) -> None:
     """Have an error say what helps, such as the command that signs in; one that says more stays as it is."""
     challenge = str(getattr(error, "challenge", ""))

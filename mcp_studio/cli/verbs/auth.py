@@ -15,7 +15,7 @@ from mcp_studio.cli.engine import execute
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.sign_in import SignInController, no_browser, why_nobody
+from mcp_studio.cli.sign_in import SignInController, no_browser
 from mcp_studio.cli.targets import configured, select, with_secrets
 from mcp_studio.cli.terminal import Lines, can_ask, typed
 from mcp_studio.config.expand import see_to
@@ -26,7 +26,7 @@ from mcp_studio.jsontext import Json, pretty
 from mcp_studio.paths import Paths
 from mcp_studio.present.accounts import account_rows, as_json, claim_rows, steps_json, usable, utc, validity
 from mcp_studio.present.browser import NONE
-from mcp_studio.session.sign_in import command
+from mcp_studio.session.sign_in import command, why_nobody
 from mcp_studio.studio import Studio
 
 _ONLY = {"--claims": "token", "--client": "forget"}

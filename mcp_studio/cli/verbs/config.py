@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
@@ -20,7 +19,7 @@ from mcp_studio.config.expand import uses
 from mcp_studio.config.importers import foreign_files, from_command, parse_paste, suggest_name
 from mcp_studio.config.load import TrustStore, load, written
 from mcp_studio.config.model import Config, Keeping, ServerConfig, Untrusted
-from mcp_studio.config.save import put_server, remove_server, set_value
+from mcp_studio.config.save import put_server, remove_server, set_text
 from mcp_studio.config.secrets import map_texts, offers, placed
 from mcp_studio.config.servers import to_table
 from mcp_studio.config.table import nearest
@@ -169,29 +168,10 @@ def _remove(words: list[str], options: Options, out: Output) -> int:
 
 
 def _set(words: list[str], options: Options, out: Output) -> int:
-    """Set one value, and take it back where it would not load."""
     key, text = words
-    file = _file(options)
-    before = file.read_bytes() if file.exists() else b""
-    problems = {str(problem) for problem in _load([file]).problems}
-    set_value(file, key.split("."), _toml(text))
-    wrong = [one for one in _load([file]).problems if str(one) not in problems]
-    if wrong:
-        if before:
-            file.write_bytes(before)
-        else:
-            file.unlink()
-        raise UsageError(f"{wrong[0].key or key} {wrong[0].message}", hint=wrong[0].hint)
+    value = set_text(_file(options), key, text, _load)
     out.note(f"{key} = {text}")
-    return out.done({key: _toml(text)})
-
-
-def _toml(text: str) -> Json:
-    """A TOML value where it is one, else the text itself."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
+    return out.done({key: value})
 
 
 def _trust(_: list[str], options: Options, out: Output) -> int:

@@ -12,8 +12,7 @@ from mcp_studio.catalog.listing import KINDS
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.sign_in import why_nobody
-from mcp_studio.cli.targets import configured, only, select
+from mcp_studio.cli.targets import configured, select
 from mcp_studio.config.model import KIND_NAMES, Config, ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json, items_of, mapping
@@ -23,7 +22,7 @@ from mcp_studio.present import http as answers
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.session.connection import Deadline
-from mcp_studio.session.sign_in import command
+from mcp_studio.session.sign_in import command, why_nobody
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 from mcp_studio.transport.guard import child_environment
@@ -42,7 +41,7 @@ _LONGEST = 20_000
 def run(options: Options, out: Output) -> int:
     """Examine, and return the exit code: that of the first server that failed."""
     config = select(configured(out), [*options.words, *options.values("--server")])
-    out.server = only(config)
+    out.server = config.only
     _surroundings(config, out)
     return execute(config, out, lambda studio: _examine(studio, out))
 

@@ -17,7 +17,7 @@ from mcp_studio.cli.engine import connect_all, execute, ready
 from mcp_studio.cli.grammar import LIST_KINDS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, entry_rows, problem_of
-from mcp_studio.cli.targets import configured, only, select, target_text
+from mcp_studio.cli.targets import configured, select, target_text
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import StudioError, UsageError
@@ -46,7 +46,7 @@ def run(options: Options, out: Output) -> int:
         return _saved_calls(config, out)
     chosen = select(config, options.values("--server"))
     kinds: tuple[EntryKind, ...] = tuple(kind for kind in KINDS if word in ("", kind + "s"))
-    server = out.server = only(chosen)
+    server = out.server = chosen.only
     # Servers list less to a client that can answer nothing: here as much is declared as for a call.
     if not options.flag("--page"):
         return execute(chosen, out, lambda studio: _listed(studio, kinds, out))

@@ -12,7 +12,7 @@ from mcp_studio.call.replay.runner import VERDICTS, Replayer, ReplayOptions, Res
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import configured, only, select, server_option
+from mcp_studio.cli.targets import configured, select, server_option
 from mcp_studio.config.expand import Expander
 from mcp_studio.config.model import Config
 from mcp_studio.errors import ConfigError, StudioError, UsageError
@@ -97,7 +97,7 @@ def run(options: Options, out: Output) -> int:
         raise UsageError(f"{what} nothing that can be sent again{f' ({why})' if why else ''}.")
     servers = _servers(options, config, plan.servers)
     target = select(config, list(dict.fromkeys(servers.values())))
-    out.server = only(target)
+    out.server = target.only
     return execute(target, out, lambda studio: _replay(studio, recording, plan, servers, ignore, out))
 
 

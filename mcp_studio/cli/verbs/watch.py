@@ -14,7 +14,7 @@ from mcp_studio.cli.call_arguments import listed
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import configured, only, select
+from mcp_studio.cli.targets import configured, select
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.present.blocks import resource_text
@@ -34,7 +34,7 @@ def run(options: Options, out: Output) -> int:
     if template := next((uri for uri in words if set("{}") & set(uri)), ""):
         raise UsageError(f"{template} is a URI template.", hint="Watch an address: fill in the template yourself.")
     chosen = select(config, servers)
-    server = out.server = only(chosen)
+    server = out.server = chosen.only
     out.lines = True
     least, out.log_level = out.log_level, ""
     if options.flag("--logs"):
