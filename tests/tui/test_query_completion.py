@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.trace.query.complete import complete
 from mcp_studio.trace.query.parser import KEYS, parse
+from mcp_studio.tui.query_completion import complete
 from tests.trace.query.kit import Fake, entry
 from tests.trace.query.test_parser import WORDS
 
