@@ -73,9 +73,9 @@ def test_an_exchange_stands_there_with_its_purpose_and_its_bodies_and_without_se
     ("query", "numbers"),
     [
         ("is:sign-in", [4, 5, 6, 7]),
-        ("purpose:token*", [4, 5]),
-        ('purpose:"metadata"', [6, 7]),
-        ("purpose:*", [4, 5, 6, 7]),
+        ("is:sign-in target:token*", [4, 5]),
+        ('is:sign-in target:"metadata"', [6, 7]),
+        ("is:sign-in target:*", [4, 5, 6, 7]),
         ("kind:http -is:sign-in", [1, 3]),
         ("status:200", [5]),
         ("status:401", [3]),

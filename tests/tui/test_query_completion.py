@@ -38,7 +38,7 @@ def offered(text: str, cursor: int | None = None) -> list[str]:
         ("st b", []),
         ("server:", ["server:github", 'server:"my files"']),
         ("server:FI", ['server:"my files"']),
-        ("purpose:", ['purpose:"renewed token"']),
+        ("target:re", ["target:read_file", 'target:"renewed token"']),
         ('server:"my f', ['server:"my files"']),
         ("tool:", ["tool:read_file", "tool:create_issue"]),
         ("tool:is", ["tool:create_issue"]),

@@ -23,12 +23,12 @@ from mcp_studio.jsontext import Json, mapping
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.paths import Paths
 from mcp_studio.present import crashes, servers
-from mcp_studio.present.units import plural
+from mcp_studio.present.units import plural, recorded
 from mcp_studio.safetext import safe
 from mcp_studio.session.connection import Deadline
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
-from mcp_studio.trace.disk.sessions import in_words
+from mcp_studio.trace.disk.sessions import used
 from mcp_studio.transport.guard import child_environment
 from mcp_studio.transport.http_client import route_to
 from mcp_studio.vault.keyring import place_in_words
@@ -52,7 +52,7 @@ def run(options: Options, out: Output) -> int:
 
 def _surroundings(config: Config, out: Output) -> None:
     folder, settings = Paths.default().state / "trace", config.settings
-    kept = in_words(folder, settings.record, settings.record_bytes, settings.record_age)
+    kept = recorded(*used(folder), settings.record, settings.record_bytes, settings.record_age)
     limits = {field.name: getattr(settings.limits, field.name) for field in fields(Limits) if field.name != "leave"}
     changed = [f"{name} = {value:g}" for name, value in limits.items() if value != getattr(DEFAULT, name)]
     out.data(f"mcp-studio {__version__}, Python {sys.version.split()[0]} ({sys.executable})")

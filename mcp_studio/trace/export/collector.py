@@ -41,11 +41,6 @@ _ANSWER = 64 * KB
 _INSTALL = "Try: pip install 'mcp-studio[otlp]'"
 _IDS = ("traceId", "spanId", "parentSpanId")
 _EXCERPT = 300
-_HINTS = {
-    401: "A header that signs in is given with the address.",
-    404: f"Spans usually go to the path {PATH}.",
-    415: "It has to take OTLP in protobuf.",
-}
 
 
 class Sent(NamedTuple):
@@ -155,11 +150,9 @@ class _Collector:
         text = (
             f"The collector {urlsplit(self._place).netloc.rpartition('@')[2]} did not take the spans: {status} {reason}"
         )
-        if 300 <= status < 400:
-            text += ", which leads to another place; it was not followed"
-        elif answer := " ".join(body[:_EXCERPT].decode("utf-8", "replace").split()):
+        if answer := " ".join(body[:_EXCERPT].decode("utf-8", "replace").split()):
             text += f": {answer}"
-        return StudioError(text.rstrip(".") + ".", hint=_HINTS.get(status, ""))
+        return StudioError(text.rstrip(".") + ".")
 
 
 def _partial_success(body: bytes) -> tuple[int, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import time
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -17,8 +16,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.export import collector, jsonl
 from mcp_studio.trace.export.item import Item, Progress, Source, run
-from mcp_studio.trace.message import Columns, Recording
-from mcp_studio.trace.tree import tree, walk
+from mcp_studio.trace.message import Recording
 
 _BACKTICKS = re.compile("`+")
 _EXCHANGES = 2_000
@@ -174,18 +172,3 @@ def _to_file(parts: Iterator[bytes], target: Path) -> None:
         os.replace(draft, target)
     finally:
         draft.unlink(missing_ok=True)
-
-
-def exchange(recording: Recording, number: int) -> array[int]:
-    """All that belongs to what an entry belongs to: requests and their answers, HTTP heads, notes."""
-    columns = recording.columns
-    found = tree(recording, number)
-    numbers = {number} if found is None else {node.number for _, node in walk(found)}
-    rows = (one - columns.first for one in tuple(numbers))
-    numbers.update(columns.link[row] for row in rows if 0 <= row < len(columns) and columns.link[row])
-    return array("I", sorted(numbers))
-
-
-def marked(columns: Columns) -> array[int]:
-    """The entries that a person has marked."""
-    return array("I", (number for number, flags in enumerate(columns.flags, columns.first) if flags & bits.MARKED))
