@@ -257,7 +257,7 @@ VERBS: dict[str, Verb] = {
             Option("--span", "what belongs to entry N as a tree, with times", "N"),
             Option("--body", "the body of entry N, byte for byte", "N"),
             Option("--diff", "where the bodies of two entries differ, but for ids and times", "N,M"),
-            Option("--export", "to standard output or --output; otlp goes --to a collector", "FORMAT", EXPORTS),
+            Option("--export", "to standard output or --output", "FORMAT", EXPORTS),
             Option("--output", "the new file to export to", "FILE", short="-o", needs=("--jsonl", "--export")),
             Option("--to", "export spans to the OpenTelemetry collector there", "URL"),
             Option("--header", "goes with them (may be repeated)", "'K: V'", needs=("--to",)),

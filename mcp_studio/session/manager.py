@@ -110,8 +110,8 @@ class ConnectionManager:
         return self.supervisor(name).status
 
     def stderr(self, name: str) -> tuple[str, ...]:
-        """The newest standard error lines, redacted but not sanitized."""
-        return self.supervisor(name).tap.stderr_lines.newest()
+        """How the newest standard error lines begin, redacted but not sanitized."""
+        return tuple(self.supervisor(name).tap.stderr_lines)
 
     def stray(self, name: str) -> tuple[tuple[str, ...], int]:
         """The first stray standard output lines, and how many there were."""

@@ -10,13 +10,7 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from mcp_studio.record import record
-from mcp_studio.trace.message import (
-    DIRECTIONS,
-    KINDS,
-    OUTCOMES,
-    Recording,
-    WireMessage,
-)
+from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, Recording, WireMessage
 
 How = Literal[
     "exit", "signal", "guard", "stdout", "stdin", "stalled", "refused", "dropped", "status", "timeout", "session",

@@ -28,11 +28,10 @@ class Slice(NamedTuple):
     """Of the entries that are meant, ascending."""
 
 
-def take(recording: Recording, query: Query) -> Snapshot:
+def take(recording: Recording) -> Snapshot:
     """What a query reads; on the event loop where the recording grows."""
     columns = recording.columns.snapshot()
-    comments = comments_of(recording) if query.term is not None and query.term.comments else {}
-    return Snapshot(columns, len(columns), comments)
+    return Snapshot(columns, len(columns))
 
 
 def comments_of(recording: Recording) -> dict[int, str]:
@@ -53,7 +52,7 @@ def select(recording: Recording, query: Query, above: int = 0) -> array[int]:
     """
     reader = recording.reader()
     try:
-        parts = [part.numbers for part in scan(take(recording, query), query, reader, above)]
+        parts = [part.numbers for part in scan(take(recording), query, reader, above)]
     finally:
         reader.close()
     found = array("Q")
@@ -66,7 +65,7 @@ def scan(snapshot: Snapshot, query: Query, reader: Reader, above: int = 0) -> It
     """The same in steps, the newest first, in any thread.
 
     Args:
-        snapshot: what `take` gave for the query.
+        snapshot: what `take` gave.
         query: what is asked for.
         reader: has the bodies.
         above: only entries with higher numbers.
@@ -174,11 +173,6 @@ class Search:
         """How many of the numbers found are lower: where a number is, or would be."""
         return bisect_left(self.found, number)
 
-    def wait(self, seconds: float) -> bool:
-        """Block until the thread has ended, at most so long; for other threads."""
-        running = self._pass
-        return running is None or running.ended.wait(seconds)
-
     def cancel(self) -> None:
         """Look no further; what is found stays."""
         if self._pass is not None:
@@ -212,7 +206,7 @@ class Search:
         changed = [number for number in revised if number <= self._seen]
         if recording.total <= self._seen and not changed:
             return
-        snapshot, reader, above = take(recording, query), recording.reader(), self._seen
+        snapshot, reader, above = take(recording), recording.reader(), self._seen
         steps = chain(scan(snapshot, query, reader, above), scan_some(snapshot, query, reader, changed))
         self._pass = _Pass(steps, reader, snapshot.newest, max(above, recording.first_number - 1))
         self._seen = max(self._seen, snapshot.newest)

@@ -130,11 +130,6 @@ class Window:
         self.bytes -= entry.size + _OVERHEAD
         return entry
 
-    def clear(self, following: int) -> None:
-        """Forget all; the next one has this number."""
-        self.entries.clear()
-        self.oldest, self.bytes = following, 0
-
     def since(self, first: int) -> list[WireMessage]:
         """From the entry with a number on."""
         return [self.entries[number] for number in range(first, self.oldest + len(self.entries))]
@@ -325,17 +320,6 @@ class TraceStore:
         """Check these messages more closely; what is found is on them afterwards."""
         for entry in await examine(entries, self.ledger):
             self.judged(entry)
-
-    def clear(self) -> None:
-        """Forget all entries; numbers go on. What is on disk stays there."""
-        self.flush()
-        self.first_number = self.total + 1
-        self._capture.handed = self.total  # a large body that is redacted at this moment is lost
-        self._window.clear(self.first_number)
-        self._capture.columns.trim(self.first_number)
-        self._comments.clear()
-        self._maker.forget()
-        self.revision += 1
 
     def flush(self) -> None:
         """Hand over what is not on disk yet."""

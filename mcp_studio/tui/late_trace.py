@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from mcp_studio.session.state import Status
     from mcp_studio.trace.message import Recording, WireMessage
     from mcp_studio.trace.postmortem import Mortem
-    from mcp_studio.trace.query.complete import Suggestions
     from mcp_studio.trace.search import Search
     from mcp_studio.trace.statistics import Numbers
     from mcp_studio.tui.opened import Opened
     from mcp_studio.tui.panels.mortem_card import MortemCard
     from mcp_studio.tui.panels.trace import TracePanel
     from mcp_studio.tui.panels.trace_detail import TraceDetail
+    from mcp_studio.tui.query_completion import Suggestions
     from mcp_studio.tui.screens.main import MainScreen
     from mcp_studio.tui.screens.mortem_dialog import Wish
     from mcp_studio.tui.screens.usage import Usage
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def suggestions(text: str, cursor: int, recording: Recording) -> Suggestions:
     """What could come next in a filter text."""
-    from mcp_studio.trace.query.complete import complete
+    from mcp_studio.tui.query_completion import complete
 
     return complete(text, cursor, recording)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import time
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -235,3 +236,18 @@ def printed(recording: Recording, numbers: Iterable[int]) -> str:
         for line in map(recording.entry, numbers)
         if line is not None
     )
+
+
+def family_of(recording: Recording, number: int) -> array[int]:
+    """All that belongs to what an entry belongs to: requests and their answers, HTTP heads, notes."""
+    columns = recording.columns
+    found = tree(recording, number)
+    numbers = {number} if found is None else {node.number for _, node in walk(found)}
+    rows = (one - columns.first for one in tuple(numbers))
+    numbers.update(columns.link[row] for row in rows if 0 <= row < len(columns) and columns.link[row])
+    return array("I", sorted(numbers))
+
+
+def marked(columns: Columns) -> array[int]:
+    """The entries that a person has marked."""
+    return array("I", (number for number, flags in enumerate(columns.flags, columns.first) if flags & MARKED))

@@ -89,7 +89,6 @@ def test_one_call_is_a_tree_a_body_is_its_bytes_and_two_are_compared(place: Path
         ("--stats --limit 3", "--limit and --stats"), ("--jsonl --to http://h", "--jsonl and --to"),
         ("--export otlp --to http://h --output x", "--output and --to"), ("--limit 0", "whole number"),
         ("--export jsonl --to http://h", "--export otlp alone"), ("--to a:4318", "begins with http://"),
-        ("--export otlp", "--to URL"),
     ],
 )  # fmt: skip
 def test_options_that_do_not_fit_are_refused(place: Path, words: str, says: str) -> None:
@@ -107,6 +106,7 @@ def test_it_goes_out_and_opens_again(place: Path, tmp_path: Path) -> None:
     again = trace(place, str(file), "tool:echo", "--json").json["result"]
     assert again["found"] == 2
     assert trace(place, "last", "--export", "bundle", "--output", str(file)).code == 2, "it is there already"
+    assert '"mcp.method.name"' in trace(place, "last", "tool:echo", "--export", "otlp").out
     assert trace(place, "last", "--export", "pdf").code == 2
     assert trace(place, str(file), "--follow").code == 2
     figures = trace(place, "last", "tool:echo", "--stats", "--json").json["result"]

@@ -202,24 +202,6 @@ async def test_a_folder_that_cannot_be_written_is_said_once_and_the_trace_goes_o
     await store.close(1)
 
 
-async def test_what_is_cleared_stays_on_disk_and_numbers_go_on(tmp_path: Path) -> None:
-    store, tap, writer = made(tmp_path)
-    flood(tap, 4)
-    call(tap, 1, "slow", b"")
-    store.clear()
-    flood(tap, 4)
-    receive(tap, b'{"jsonrpc":"2.0","id":1,"result":{}}')
-    assert [entry.number for entry in store] == [6, 7, 8, 9, 10] and store.columns.first == 6
-    await wait_until(lambda: writer.written == 10)
-    newest = next(store.reader().blocks(11))
-    assert newest.first + len(newest.bodies) == 11 and b"jsonrpc" in newest.bodies[0]
-    await store.close(5)
-    past = Session(writer.path or tmp_path)
-    assert len(past) == 10
-    assert past[4].target == "slow" and past[9].id == 1
-    past.close()
-
-
 class Slow:
     """A disk that takes everything and has not written anything yet."""
 

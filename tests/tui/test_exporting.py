@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.trace.export.bundle import open_file
-from mcp_studio.trace.export.formats import exchange, marked
 from mcp_studio.trace.message import MARKED
 from mcp_studio.tui.screens.export_dialog import ExportDialog, new_file
+from mcp_studio.tui.tracing import family_of, marked
 from tests.trace.export.recorded import morning, recorded
 from tests.trace.export.test_collector import listening
 from tests.tui.stage import Stage, on_stage, raw
@@ -125,8 +125,8 @@ async def test_escape_stops_what_takes_long_and_then_leaves() -> None:
 
 def test_an_exchange_has_all_that_belongs_to_it() -> None:
     recording = recorded(morning())
-    assert list(exchange(recording, 5)) == list(exchange(recording, 8)) == [4, 5, 6, 8]
-    assert list(exchange(recording, 3)) == [3]
+    assert list(family_of(recording, 5)) == list(family_of(recording, 8)) == [4, 5, 6, 8]
+    assert list(family_of(recording, 3)) == [3]
 
 
 def test_what_is_marked_is_found() -> None:

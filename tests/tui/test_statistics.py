@@ -27,7 +27,7 @@ def figures() -> tuple[list[StatRow], View]:
             )
     numbers = Numbers(made)
     numbers.look(60)
-    return stat_rows.rows_of(numbers, "calls"), View(numbers.start, None, numbers.until)
+    return stat_rows.rows_of(numbers, "calls"), View(numbers.start, numbers.until)
 
 
 def names(rows: list[StatRow], sort: str, view: View, backward: bool = False) -> list[str]:

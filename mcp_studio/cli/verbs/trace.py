@@ -336,8 +336,6 @@ def _export(recording: Recording, numbers: Sequence[int] | None, options: Option
     format = options.value("--export") or ("otlp" if to else "jsonl")
     if to and format != "otlp":
         raise UsageError("--to names a collector, and that takes --export otlp alone.")
-    if format == "otlp" and not to:
-        raise UsageError("Spans go to a collector.", hint="--to URL")
     if not (to or file) and (out.json or (format == "bundle" and sys.stdout.isatty())):
         raise UsageError("This needs a file.", hint="--output FILE")
     if (limit := options.count("--limit", _MOST)) is not None:

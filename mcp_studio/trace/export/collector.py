@@ -1,5 +1,5 @@
 """The requests of a recording as OpenTelemetry's spans, sent to a collector by OpenTelemetry's exporter for OTLP over
-HTTP (the extra `otlp`).
+HTTP, or written as it encodes them (the extra `otlp`).
 
 A request that carried a `traceparent` has the ids of that; all others get some that are the same each time the same
 recording is sent, so that a collector takes nothing twice.
@@ -8,6 +8,7 @@ recording is sent, so that a collector takes nothing twice.
 from __future__ import annotations
 
 import logging
+from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from itertools import islice
@@ -16,7 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from mcp_studio import __version__
 from mcp_studio.errors import LimitExceeded, StudioError, Unreachable, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
+from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping
 from mcp_studio.limits import KB
 from mcp_studio.protocol import versions
 from mcp_studio.protocol.versions import Context
@@ -37,12 +38,9 @@ _BATCH = 500
 _TIME = 10.0
 """Seconds for one batch; within them a collector that is busy gets it once more, after some pauses."""
 _ANSWER = 64 * KB
+_INSTALL = "Try: pip install 'mcp-studio[otlp]'"
+_IDS = ("traceId", "spanId", "parentSpanId")
 _EXCERPT = 300
-_HINTS = {
-    401: "A header that signs in is given with the address.",
-    404: f"Spans usually go to the path {PATH}.",
-    415: "It has to take OTLP in protobuf.",
-}
 
 
 class Sent(NamedTuple):
@@ -113,10 +111,7 @@ class _Collector:
             from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
             from requests import Session
         except ImportError:
-            raise UsageError(
-                "Sending spans needs OpenTelemetry's exporter, which is not installed.",
-                hint="Try: pip install 'mcp-studio[otlp]'",
-            ) from None
+            raise _missing() from None
         # It logs what fails; with a handler of its own nothing of that gets to the terminal.
         logging.getLogger("opentelemetry").addHandler(logging.NullHandler())
         self._session = Session()
@@ -155,11 +150,9 @@ class _Collector:
         text = (
             f"The collector {urlsplit(self._place).netloc.rpartition('@')[2]} did not take the spans: {status} {reason}"
         )
-        if 300 <= status < 400:
-            text += ", which leads to another place; it was not followed"
-        elif answer := " ".join(body[:_EXCERPT].decode("utf-8", "replace").split()):
+        if answer := " ".join(body[:_EXCERPT].decode("utf-8", "replace").split()):
             text += f": {answer}"
-        return StudioError(text.rstrip(".") + ".", hint=_HINTS.get(status, ""))
+        return StudioError(text.rstrip(".") + ".")
 
 
 def _partial_success(body: bytes) -> tuple[int, str]:
@@ -172,6 +165,27 @@ def _partial_success(body: bytes) -> tuple[int, str]:
     except DecodeError:
         return 0, ""
     return max(0, partly.rejected_spans), partly.error_message
+
+
+def write(source: Source) -> Iterator[bytes]:
+    """The same spans for a file: OTLP as JSON, some hundred on each line."""
+    try:
+        from google.protobuf.json_format import MessageToDict
+        from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+    except ImportError:
+        raise _missing() from None
+    spans = spans_of(source)
+    while batch := list(islice(spans, _BATCH)):
+        made = MessageToDict(encode_spans(batch), use_integers_for_enums=True)
+        for group in (scope for resource in made["resourceSpans"] for scope in resource["scopeSpans"]):
+            for one in (place for span in group["spans"] for place in (span, *span.get("links", ()))):
+                # Protobuf writes bytes as base64; ids are an exception in OTLP.
+                one.update((name, b64decode(one[name]).hex()) for name in _IDS if name in one)
+        yield dumps(made) + b"\n"
+
+
+def _missing() -> UsageError:
+    return UsageError("Spans need OpenTelemetry's exporter, which is not installed.", hint=_INSTALL)
 
 
 # ---------------------------------------------------------------------- spans
@@ -201,7 +215,7 @@ def spans_of(source: Source) -> Iterator[ReadableSpan]:
     """
     requests = source.requests()
     if not requests:
-        raise UsageError("None of it is a request or an answer, and a collector takes spans alone.")
+        raise UsageError("None of it is a request or an answer, and only those are spans.")
     return map(_Spans(source).span, source.paced(requests))
 
 

@@ -104,11 +104,9 @@ def read_head(line: bytes, place: str) -> dict[str, Json]:
         head = mapping(loads(line))
     except (JsonProblem, LimitExceeded):
         head = {}
-    if head.get("format") != FORMAT:
-        raise UsageError(f"{place} is no recording of mcp-studio.", hint="A recording begins with a line that says so.")
     version = head.get("version")
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise UsageError(f"{place} does not say of which version its format is.")
+    if head.get("format") != FORMAT or type(version) is not int:
+        raise UsageError(f"{place} is no recording of mcp-studio.", hint="A recording begins with a line that says so.")
     if version > VERSION:
         raise UsageError(
             f"{place} was written by a newer mcp-studio: its format is version {version}, known here is {VERSION}.",
@@ -125,13 +123,13 @@ def read_line(line: bytes) -> Item:
     """
     known, body = _split(line)
     number, moment = known.get("n"), known.get("time")
-    if isinstance(number, bool) or not isinstance(number, int) or not 0 < number <= _MOST:
-        raise BadLine("its number `n` is missing or makes no sense")
-    if isinstance(moment, bool) or not isinstance(moment, (int, float)) or not 0 <= moment < _LATEST:
-        raise BadLine("its `time` is missing or makes no sense")
     kind, direction, outcome = known.get("kind"), known.get("direction"), known.get("outcome", "")
-    if kind not in KINDS or direction not in DIRECTIONS or outcome not in ("", *OUTCOMES):
-        raise BadLine("its `kind`, `direction` or `outcome` is not known")
+    if (
+        isinstance(number, bool) or not isinstance(number, int) or not 0 < number <= _MOST
+        or isinstance(moment, bool) or not isinstance(moment, (int, float)) or not 0 <= moment < _LATEST
+        or kind not in KINDS or direction not in DIRECTIONS or outcome not in ("", *OUTCOMES)
+    ):  # fmt: skip
+        raise BadLine("its `n`, `time`, `kind`, `direction` or `outcome` is missing or makes no sense")
     size = _number(known, "size")
     return Item(
         number, float(moment), _text(known, "server"), direction, kind, body, size or len(body),
@@ -152,12 +150,8 @@ def _split(line: bytes) -> tuple[dict[str, Json], bytes]:
         if at > 0 and line.endswith(b"}") and _is_json(body, True):  # it is the last member
             return _object(line[:at] + b"}"), body
         known = _object(line)
-    except BadLine:
-        raise
-    except (ValueError, RecursionError):
-        raise BadLine("it is no JSON") from None
-    except LimitExceeded as problem:
-        raise BadLine(problem.message.rstrip(".")) from None
+    except (UnicodeDecodeError, JsonProblem, LimitExceeded):
+        raise BadLine("it is no JSON that can be read") from None
     return known, _body(known)
 
 

@@ -21,8 +21,8 @@ from mcp_studio.tui.panels.filter_line import FilterLine
 from mcp_studio.tui.views.glyphs import glyphs
 
 if TYPE_CHECKING:
-    from mcp_studio.trace.query.complete import Suggestions
     from mcp_studio.trace.query.parser import QueryError
+    from mcp_studio.tui.query_completion import Suggestions
 
 HINT = "filter: words, server: tool: status:error >500ms size:>1MB since:10m /regex/ not or ( )"
 _LAST_WORD = re.compile(r"[^\s()]*$")

@@ -18,9 +18,10 @@ from mcp_studio.paths import file_stem
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.export.collector import PATH, send
-from mcp_studio.trace.export.formats import FORMATS, exchange, export, marked
+from mcp_studio.trace.export.formats import FORMATS, export
 from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.tui.screens.dialog import Dialog
+from mcp_studio.tui.tracing import family_of, marked
 from mcp_studio.tui.views.line import Line, fit
 from mcp_studio.tui.views.virtual_list import VirtualList
 
@@ -220,7 +221,7 @@ def _choices(recording: Recording, entry: WireMessage | None, filtered: Sequence
     if noted:
         rows.insert(0, What("marked", "what is marked", noted))
     if entry is not None:
-        one = exchange(recording, entry.number)
+        one = family_of(recording, entry.number)
         name = safe(" ".join(filter(None, (entry.method or entry.kind, entry.target))), 80)
         rows.insert(1 if noted else 0, What("exchange", f"{name}, with all that belongs to it", one))
     return rows

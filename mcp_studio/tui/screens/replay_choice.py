@@ -15,10 +15,10 @@ from mcp_studio.call.replay.plan import Plan, plan
 from mcp_studio.call.replay.runner import ReplayOptions
 from mcp_studio.present import connections, units
 from mcp_studio.safetext import safe
-from mcp_studio.trace.export.formats import exchange, marked
 from mcp_studio.tui.replaying import Shown
 from mcp_studio.tui.screens.dialog import Dialog
 from mcp_studio.tui.screens.replay import Order
+from mcp_studio.tui.tracing import family_of, marked
 from mcp_studio.tui.views.line import Line, fit
 from mcp_studio.tui.views.virtual_list import VirtualList
 
@@ -182,7 +182,7 @@ def _choices(shown: Shown) -> list[_What]:
         rows.insert(0, _What("marked", "what is marked", noted))
     if entry is not None:
         name = safe(" ".join(filter(None, (entry.method or entry.kind, entry.target))), 80)
-        rows.append(_What("this one", name, exchange(recording, entry.number)))
+        rows.append(_What("this one", name, family_of(recording, entry.number)))
     return rows
 
 

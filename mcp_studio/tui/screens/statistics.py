@@ -106,7 +106,7 @@ class Statistics(Dialog[str], scope="statistics"):
     def _view(self) -> View:
         now = time.time()
         numbers = self._numbers
-        return View(numbers.start, now, now) if self._live else View(numbers.start, None, numbers.until)
+        return View(numbers.start, now if self._live else numbers.until)
 
     def _count(self, tab: str) -> str:
         numbers = self._numbers

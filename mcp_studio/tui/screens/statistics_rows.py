@@ -29,8 +29,6 @@ class View(NamedTuple):
 
     start: int
     """Where the line over time begins."""
-    now: float | None
-    """The moment of a live trace; None for a past one, whose rates are those of its whole time."""
     until: float
     """Where the line over time ends."""
 
@@ -71,8 +69,8 @@ COLUMNS = (
     Column("p99", "p99", 7, 5, *_ms(lambda tally: tally.p99)),
     Column("most", "max", 7, 7, *_ms(lambda tally: tally.most)),
     Column(
-        "rate", "/s", 7, 6, lambda tally, view: tally.rate(view.start, view.now),
-        lambda tally, view: _rate(tally.rate(view.start, view.now)),
+        "rate", "/s", 7, 6, lambda tally, view: tally.rate(view.start),
+        lambda tally, view: _rate(tally.rate(view.start)),
     ),
     Column("in", "in", 8, 8, lambda tally, view: tally.bytes_in, lambda tally, view: units.size(tally.bytes_in)),
     Column("out", "out", 8, 9, lambda tally, view: tally.bytes_out, lambda tally, view: units.size(tally.bytes_out)),

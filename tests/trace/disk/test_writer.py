@@ -132,7 +132,7 @@ def test_a_full_disk_is_told_and_what_was_written_stays(tmp_path: Path, monkeypa
 def test_what_cannot_be_stored_is_told(tmp_path: Path) -> None:
     writer = Writer(tmp_path)
     writer.put(batch(1, [b"x"], extras={(1, "comment"): float("nan")}))
-    assert not writer.close(20) and "ValueError" in writer.failed
+    assert not writer.close(20) and "JSON" in writer.failed
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:

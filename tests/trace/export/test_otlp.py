@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from opentelemetry.trace import SpanContext, SpanKind, StatusCode, format_span_i
 from mcp_studio.errors import UsageError
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.export.item import Item
-from tests.trace.export.recorded import item, morning, recorded, spans
+from tests.trace.export.recorded import exported, item, morning, recorded, spans
 
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 OTHER = "00-aaf92f3577b34da6a3ce929d0e0e4736-11f067aa0ba902b7-01"
@@ -134,5 +135,26 @@ def test_a_server_at_an_address_is_named() -> None:
 
 
 def test_what_has_no_spans_is_refused_in_words() -> None:
-    with pytest.raises(UsageError, match="spans alone"):
+    with pytest.raises(UsageError, match="only those are spans"):
         spans(recorded(morning()), [3, 7, 9])
+
+
+def test_a_file_has_the_same_spans_with_ids_as_hexadecimal_digits() -> None:
+    items = [*morning(), request(10, PARENT), request(11, OTHER, under=10)]
+    (line,) = exported(recorded(items), "otlp").splitlines()
+    (resource,) = json.loads(line)["resourceSpans"]
+    written = resource["scopeSpans"][0]["spans"]
+    told = spans(recorded(items))
+    assert [(one["traceId"], one["spanId"]) for one in written] == [ids(span.context) for span in told]
+    parents = [ids(span.parent)[1] if span.parent else None for span in told]
+    assert [one.get("parentSpanId") for one in written] == parents and any(parents)
+    links = [[ids(link.context) for link in span.links] for span in told]
+    assert [[(one["traceId"], one["spanId"]) for one in span.get("links", ())] for span in written] == links
+    assert any(links) and [one["kind"] for one in written[:3]] == [span.kind.value + 1 for span in told[:3]]
+
+
+def test_without_the_extra_a_file_of_spans_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.common.trace_encoder", None)
+    with pytest.raises(UsageError) as caught:
+        exported(recorded(morning()), "otlp")
+    assert "mcp-studio[otlp]" in caught.value.hint

@@ -34,7 +34,7 @@ class Sink:
         """Nothing waits."""
 
 
-@pytest.mark.parametrize("format", ["jsonl", "bundle", "markdown"])
+@pytest.mark.parametrize("format", ["jsonl", "bundle", "otlp", "markdown"])
 def test_large_bodies_are_not_held(format: str) -> None:
     body = b'{"text":"' + b"a" * MB + b'"}'
     whole = recorded([item(number, "request", "out", body, method="m", outcome="lost") for number in range(1, 26)])
