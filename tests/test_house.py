@@ -18,7 +18,7 @@ import pytest
 from tests.test_layers import PACKAGE, imports, module_name, modules
 
 ROOMS = {
-    "root": 1_000, "protocol": 1_120, "transport": 2_600, "vault": 440, "auth": 2_850, "config": 1_475,
+    "root": 1_000, "protocol": 1_120, "transport": 2_600, "vault": 440, "auth": 2_855, "config": 1_480,
     "schema": 2_690, "catalog": 875, "session": 3_170, "trace": 5_490, "search": 2_480, "call": 3_300,
     "present": 1_300, "servers": 1_960, "cli": 4_200, "tui": 24_350,
 }  # fmt: skip

@@ -200,16 +200,20 @@ def tidy(config: ServerConfig) -> ServerConfig:
 
 def usable(config: ServerConfig) -> bool:
     """Whether there is an address that can be signed in to at all; whoever connects says what is wrong with it."""
-    try:
-        resource_of(config)
-    except AuthFailed:
-        return False
-    return True
+    return bool(resource_or_none(config))
 
 
 def resource_of(config: ServerConfig) -> str:
     """Under what a server's sign-in is kept: its address without query and fragment."""
     return canonical(tidy(config).url)
+
+
+def resource_or_none(config: ServerConfig) -> str:
+    """The same, but empty where the address is none."""
+    try:
+        return resource_of(config)
+    except (AuthFailed, ValueError):
+        return ""
 
 
 MOST_SCOPES = 200

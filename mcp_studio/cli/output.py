@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from mcp_studio.catalog.listing import Entry, Ref, doubts_of
+from mcp_studio.catalog.listing import Entry, doubts_of
 from mcp_studio.cli.options import Options
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, printable
@@ -42,12 +42,6 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
 
 
-def problem_of(entry: Entry, doubts: Mapping[Ref, str]) -> str:
-    """What is wrong or doubtful about an entry, and how it differs from what was seen last; empty where nothing is."""
-    change = f"± {entry.change.words}" if entry.change else ""
-    return "; ".join(filter(None, (change, entry.problem, doubts.get(entry.ref, ""))))
-
-
 def entry_rows(entries: Sequence[Entry], indent: str = "") -> list[str]:
     """A line for each listed thing: risk (tools), address, what it is."""
     rows: list[tuple[str, ...]] = []
@@ -56,7 +50,7 @@ def entry_rows(entries: Sequence[Entry], indent: str = "") -> list[str]:
         about = entry.view.description.strip().split("\n", 1)[0] or entry.view.title
         if entry.skill:
             about = f"(skill) {about}".rstrip()
-        if problem := problem_of(entry, doubts):
+        if problem := entry.said_of(doubts):
             about = f"({problem}) {about}".rstrip()
         risk = (RISKS[entry.view.risk],) if isinstance(entry.view, ToolView) else ()
         # A URI behind a server's name and a dot would look like part of it.

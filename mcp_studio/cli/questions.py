@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, can_ask, frame, say
-from mcp_studio.config.model import AnswerRule, Problem
-from mcp_studio.config.settings import load_answers
-from mcp_studio.errors import ConfigError, InputNeeded, StudioError
+from mcp_studio.config.settings import answers_of
+from mcp_studio.errors import InputNeeded, StudioError
 from mcp_studio.jsontext import Json, items_of, mapping, pretty
 from mcp_studio.present.blocks import joined, message_blocks, plain
 from mcp_studio.present.browser import open_page
@@ -45,7 +44,7 @@ class Asker:
 
     def __init__(self, out: Output) -> None:
         self.refused: list[StudioError] = []
-        self.rules = tuple(rule for file in out.options.values("--answer") for rule in _rules(Path(file)))
+        self.rules = tuple(rule for file in out.options.values("--answer") for rule in answers_of(Path(file)))
         self.lines = Lines()
         self._out = out
         self._turn = asyncio.Lock()
@@ -172,14 +171,6 @@ def _refused(request: InputRequest) -> InputNeeded:
     said = "; ".join(part for part in (request.message, request.note) if part) or "no reason given"
     hint = "Run it on a terminal to answer, or give --answer FILE."
     return InputNeeded(f"{request_words(request)}: {said}", hint=hint, detail=detail)
-
-
-def _rules(file: Path) -> tuple[AnswerRule, ...]:
-    problems: list[Problem] = []
-    rules = load_answers(file, problems, required=True)
-    if problems:
-        raise ConfigError(f"--answer: {problems[0]}", hint="Nothing was sent.")
-    return rules
 
 
 _HELP = "Enter takes what is in brackets, or leaves it out. :decline says no to the server, :cancel gives up."

@@ -9,14 +9,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from mcp_studio.auth.model import port_kept
 from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, frame, say
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.present.accounts import rough_span
 from mcp_studio.present.browser import is_there, open_page, ssh_line
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
-from mcp_studio.session.sign_in import command, wants
+from mcp_studio.session.sign_in import client_needed, command, nobody_is_here, wants
 
 if TYPE_CHECKING:
     from mcp_studio.auth.signin import SignIn
@@ -131,7 +130,7 @@ class SignInController:
                     named = f"{sign_in.server} names several authorization servers: {', '.join(sign_in.choices)}."
                     raise SignInNeeded(named, hint=f"Name one: {self._finish} --issuer URL")
                 case "client":
-                    raise self._client_needed()
+                    raise client_needed(sign_in, self._finish)
                 case "browser":
                     await self._ask_in_browser()
                 case _:
@@ -157,15 +156,6 @@ class SignInController:
             sign_in.run_through()
         else:
             sign_in.go_on()
-
-    def _client_needed(self) -> SignInNeeded:
-        redirect = self._sign_in.redirect_uri
-        keeps = f" ({kept})" if (kept := port_kept(redirect)) else ""
-        where = f", with the redirect {redirect}{keeps}" if redirect else ""
-        register = (
-            f"Register one there by hand{where}: {self._finish} --client-id ID, and --client-secret - for its secret."
-        )
-        return SignInNeeded(f"A client id is needed: {self._sign_in.client_reason}", hint=register)
 
     async def _ask_in_browser(self) -> None:
         """Show the page, open it, and take the address that the browser ends on."""
@@ -205,17 +195,8 @@ class SignInController:
 
     async def _set_aside(self) -> None:
         """Nobody is here: `url` of the error is the page where somebody can sign in, and `--redirect` finishes it."""
-        sign_in = self._sign_in
-        notes = " ".join(step.hint for step in sign_in.steps if step.state not in _MARKS and step.hint)
-        self._failure = SignInNeeded(
-            f"Nobody is here who could sign in to {sign_in.server}: there is no terminal, and no browser that "
-            f"could open the page. {notes}".rstrip(),
-            hint=f"Open the address in a browser; it ends on one that begins with {sign_in.redirect_uri}. Give that "
-            f"on standard input within 15 minutes: {self._finish} --redirect - "
-            f"If the page does not know the client: {self._finish} --register",
-            detail={"url": sign_in.authorization_url},
-        )
-        await sign_in.set_aside()
+        self._failure = nobody_is_here(self._sign_in, self._finish)
+        await self._sign_in.set_aside()
 
 
 async def put(request: InputRequest, studio: Studio, lines: Lines, note: Callable[[str], None]) -> None:

@@ -13,9 +13,9 @@ from mcp_studio.cli.grammar import REMOTE
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.config.expand import effective, uses
-from mcp_studio.config.importers import from_command, from_url
+from mcp_studio.config.importers import from_command, from_root, from_url
 from mcp_studio.config.load import load
-from mcp_studio.config.model import Config, Era, Problem, Root, ServerConfig, Timeouts
+from mcp_studio.config.model import Config, Era, Problem, ServerConfig, Timeouts
 from mcp_studio.config.servers import contradiction
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError, UsageError
@@ -44,21 +44,12 @@ def adjusted(server: ServerConfig, options: Options) -> ServerConfig:
         if text := options.value(option):
             changes[key] = given_object(option, text)
     if roots := options.values("--root"):
-        changes["roots"] = tuple(map(_root, roots))
+        changes["roots"] = tuple(map(from_root, roots))
     if level := options.value("--log-level"):
         changes["log_level"] = level
     if (seconds := options.seconds()) is not None:
         changes["timeouts"] = Timeouts(seconds, seconds, seconds, "--timeout")
     return replace(_reached(server, options) if server.url else server, **changes)
-
-
-def _root(text: str) -> Root:
-    if "://" in text:
-        return Root(text)
-    folder = Path(text).expanduser()
-    if not folder.is_dir():
-        raise UsageError(f"--root: there is no folder {text}.", hint="An address of another kind is written file://…")
-    return Root(folder.absolute().as_uri())
 
 
 def _reached(server: ServerConfig, options: Options) -> ServerConfig:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from mcp_studio.config.expand import effective, folder_of
-from mcp_studio.config.model import Auth, Kind, Problem, ServerConfig, Source
+from mcp_studio.config.model import Auth, Kind, Problem, Root, ServerConfig, Source
 from mcp_studio.config.secrets import secret_values
 from mcp_studio.config.servers import check_target, is_metadata_url, read_server, wrong_address
 from mcp_studio.config.table import Table, loads_lenient
@@ -202,6 +202,20 @@ NAME = "target"
 """What a server given on the command line is called."""
 REMOTE: tuple[Kind, ...] = ("http", "sse", "websocket")
 """How a server at a URL can be spoken to."""
+
+
+def from_root(text: str) -> Root:
+    """A root on the command line: an address, or a folder.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    if "://" in text:
+        return Root(text)
+    folder = Path(text).expanduser()
+    if not folder.is_dir():
+        raise UsageError(f"--root: there is no folder {text}.", hint="An address of another kind is written file://…")
+    return Root(folder.absolute().as_uri())
 
 
 def from_url(

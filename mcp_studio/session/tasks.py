@@ -110,6 +110,14 @@ class Task:
         """When its time to live is over, in seconds since the epoch."""
         return None if self.ttl is None else self.started + self.ttl
 
+    def as_json(self) -> dict[str, Json]:
+        """It for scripts."""
+        return {
+            "server": self.server, "task": self.id, "kind": self.kind, "status": "gone" if self.gone else self.status,
+            "message": self.gone or self.message or None, "for": self.ref.name if self.ref else None,
+            "created": self.created or None, "updated": self.updated or None, "ttl": self.ttl,
+        }  # fmt: skip
+
     def heard(self, state: TaskState, raw: Json) -> Task:
         """It after a message about it. A task that has ended changes no more; a server that says so is told of."""
         status = state.status or self.status

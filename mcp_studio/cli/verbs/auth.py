@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 
 from mcp_studio.auth.accounts import Accounts
-from mcp_studio.auth.discovery import resource_of
+from mcp_studio.auth.discovery import resource_or_none
 from mcp_studio.auth.model import Account
 from mcp_studio.cli.arguments import given_bytes
 from mcp_studio.cli.engine import execute
@@ -214,7 +214,7 @@ async def _overview(config: Config, out: Output) -> int:
     shown: set[tuple[str, str]] = set()
     for server in config.servers.values():
         if server.url:
-            key = (_resource(server), server.auth.whose)
+            key = (resource_or_none(server), server.auth.whose)
             shown.add(key)
             account = known.get(key) if server.signs_in else None
             rows.append(_row(server.name, account, why_nobody(server) or "no"))
@@ -226,14 +226,6 @@ async def _overview(config: Config, out: Output) -> int:
     heads = ("server", "signed in", "authorization server", "scopes", "kept in")
     empty = "No servers at a URL are configured, and nobody is signed in anywhere."
     return out.listing(rows, found, empty=empty, heads=heads)
-
-
-def _resource(server: ServerConfig) -> str:
-    """The address under which its sign-in is kept; empty where the address is none."""
-    try:
-        return resource_of(server)
-    except (StudioError, ValueError):
-        return ""
 
 
 def _row(name: str, account: Account | None, about: str) -> tuple[str, ...]:
@@ -277,7 +269,7 @@ def _facts(server: ServerConfig, account: Account | None) -> dict[str, Json]:
     if account is not None:
         return as_json(account)
     how = why_nobody(server) or None
-    return {"server": server.name, "resource": _resource(server), "signedIn": False, "how": how}
+    return {"server": server.name, "resource": resource_or_none(server), "signedIn": False, "how": how}
 
 
 def _with_claims(account: Account) -> dict[str, Json]:

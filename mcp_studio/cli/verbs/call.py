@@ -18,7 +18,7 @@ from mcp_studio.cli.arguments import expanded, refuse_wrong, template_form, text
 from mcp_studio.cli.call_arguments import Intent, Plan, form_of, intent_of, located, plan_of
 from mcp_studio.cli.engine import Narration, connected, end, execute, outcome_of
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output, problem_of
+from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
@@ -27,7 +27,7 @@ from mcp_studio.present.outcomes import ToolError
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.schema.check import quick
-from mcp_studio.schema.field import AS_JSON, Field, Form, Number, SchemaProblem, Text
+from mcp_studio.schema.field import Form
 from mcp_studio.studio import Studio
 
 _TOLD = 1.0
@@ -60,7 +60,7 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
     options, ref = out.options, await located(studio, plan, out, "tool")
     found = studio.catalog.find(ref)
     doubts = doubts_of(studio.catalog.listing(ref.server, "tool").entries)
-    out.problem = problem_of(found[0], doubts) if found else ""
+    out.problem = found[0].said_of(doubts) if found else ""
     if out.problem:
         out.warn(f"{ref}: {out.problem}")
     view = found[0].view if found else None
@@ -68,7 +68,7 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
     intent = await intent_of(studio, plan, out, form, ref)
     if options.flag("--as"):
         return _copied(studio, intent, "", out)
-    problems = () if options.flag("--unchecked") else await _wrong(studio, form, intent.arguments)
+    problems = () if options.flag("--unchecked") else await studio.checker.check_arguments(form, intent.arguments)
     refuse_wrong(problems, intent.arguments, str(ref), hint="--unchecked sends them all the same.")
     as_task = _is_task(studio, ref, view if isinstance(view, ToolView) else None, out)
     intent.save(studio, out)
@@ -170,28 +170,6 @@ def _leave(call: Call) -> None:
     """Let go of a task as soon as there is one."""
     if call.as_task is not None and not call.let_go and not call.as_task.done:
         call.leave()
-
-
-_RULES = frozenset(("allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependentRequired", "dependencies"))
-"""Keywords by which a schema says more of its arguments than their fields do."""
-
-
-async def _wrong(studio: Studio, form: Form, arguments: dict[str, Json]) -> tuple[SchemaProblem, ...]:
-    """What is wrong with arguments; the whole schema is asked, which takes a process, where the fields know less."""
-    found = quick(form, arguments)
-    schema = form.schema
-    if isinstance(schema, dict) and (
-        schema.keys() & _RULES or any(_hides_more(form.field(name)) for name in arguments)
-    ):
-        return (*found, *await studio.checker.check(schema, arguments))
-    return found
-
-
-def _hides_more(field: Field | None) -> bool:
-    """Whether a value can be wrong in ways that its field alone does not tell."""
-    if isinstance(field, Text):
-        return bool(field.pattern)
-    return field is None or isinstance(field, AS_JSON) or (isinstance(field, Number) and bool(field.multiple_of))
 
 
 def _counts(options: Options) -> tuple[int, int]:

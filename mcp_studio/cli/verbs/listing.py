@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections import Counter
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from mcp_studio.call.history import History, Past
 from mcp_studio.call.saved import SavedCall, schema_of
-from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref, doubts_of, problems_of, salvage
+from mcp_studio.catalog.listing import KINDS, EntryKind, doubts_of, problems_of, salvage
 from mcp_studio.catalog.refresh import list_page
 from mcp_studio.cli.call_arguments import saved_folders
 from mcp_studio.cli.engine import connect_all, execute, ready
 from mcp_studio.cli.grammar import LIST_KINDS
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output, entry_rows, problem_of
+from mcp_studio.cli.output import Output, entry_rows
 from mcp_studio.cli.targets import configured, select, target_text
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.table import nearest
@@ -72,7 +71,7 @@ async def _page(studio: Studio, server: str, kind: EntryKind, cursor: str | None
     else:
         out.note(f"next page: --page={shlex.quote(page.following)}")
     hint = {"ttlMs": round(page.hint.ttl * 1000), "cacheScope": page.hint.scope} if page.hint else {}
-    found: list[Json] = [_json(entry, doubts_of(entries)) for entry in entries]
+    found: list[Json] = [entry.as_json(doubts_of(entries)) for entry in entries]
     return out.done({kind + "s": found, "nextCursor": page.following, **hint})
 
 
@@ -82,7 +81,7 @@ async def _listed(studio: Studio, kinds: tuple[EntryKind, ...], out: Output) -> 
     for kind in kinds:
         entries = [entry for entry in studio.catalog.entries(kind) if not entry.remembered]
         doubts = doubts_of(entries)
-        result[kind + "s"] = [_json(entry, doubts) for entry in entries]
+        result[kind + "s"] = [entry.as_json(doubts) for entry in entries]
         _tell(studio, kind, out)
         if entries and len(kinds) > 1:
             out.data(f"{kind}s")
@@ -110,15 +109,6 @@ def _tell(studio: Studio, kind: EntryKind, out: Output) -> None:
         seen = f"± {counts} since they were looked at last in the studio" if counts else ""
         for problem in filter(None, (listing.error, listing.capped, *listing.problems, *doubts, seen)):
             out.warn(f"{name}, {kind}s: {problem}")
-
-
-def _json(entry: Entry, doubts: Mapping[Ref, str]) -> Json:
-    found: dict[str, Json] = {"ref": str(entry.ref), "server": entry.ref.server, "name": entry.ref.name}
-    if problem := problem_of(entry, doubts):
-        found["problem"] = problem
-    if entry.skill:
-        found["skill"] = entry.skill
-    return {**found, "definition": entry.view.raw}
 
 
 def _servers(config: Config, out: Output) -> int:

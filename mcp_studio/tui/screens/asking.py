@@ -104,7 +104,7 @@ class Asking:
         done = self._done[request.server]
         count = done + self._inbox.waiting(request.server)
         which = f"request {done + 1} of {count}" if count > 1 else ""
-        old = f"asked {asking_words.age(time.monotonic() - request.asked)} ago"
+        old = f"asked {units.seconds(time.monotonic() - request.asked)} ago"
         return " · ".join(filter(None, (which, old, asking_words.left(request))))
 
     # Opening
