@@ -149,7 +149,7 @@ class ServerDetails(Dialog[None], scope="details"):
             said, last = late_trace.mortem_words(), mortems[-1]
             parts.append((f"\nHow it ended last, at {clock(last.time)}\n", "b $accent"))
             parts.append(f"  {safe(said.first_line(last), 200)}. {said.meaning(last.ending)}".rstrip() + "\n")
-            parts += [f"  in flight: {safe(said.flight(one), 200)}\n" for one in last.flights[:5]]
+            parts += [f"  in flight: {safe(said.flight(last, one), 200)}\n" for one in last.flights[:5]]
             parts.append((f"  {self._key('server-ending')} in the servers pane shows all of it\n", "$quiet"))
         if count:
             parts.append((f"\nPrinted to stdout besides the protocol: {units.plural(count, 'line')}\n", "b $accent"))
