@@ -10,13 +10,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = ["Studio", "__version__"]
 
-_PUBLIC = {"Studio": "mcp_studio.studio"}
-"""Public names that are imported when they are first asked for (PEP 562), so that `--version` stays instant."""
-
 
 def __getattr__(name: str) -> object:
-    if name not in _PUBLIC:
+    """`Studio` is imported when it is first asked for (PEP 562), so that `--version` stays instant."""
+    if name != "Studio":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_PUBLIC[name]), name)
+    return import_module("mcp_studio.studio").Studio

@@ -179,28 +179,24 @@ def _has_exact(value: Json) -> bool:
     return False
 
 
-def _exact(value: Json) -> str:
-    # The C encoder prints every float by float.__repr__, also those of a subclass.
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{_compact(str(key))}:{_exact(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(_exact, value)) + "]"
-    return value.text if isinstance(value, ExactFloat) else _compact(value)
-
-
 def pretty(value: Json) -> str:
     """Indented JSON for people: two spaces, keys in their order, characters and floats as they are."""
-    return _pretty(value, "") if _has_exact(value) else json.dumps(value, ensure_ascii=False, indent=2)
+    return _exact(value, "\n") if _has_exact(value) else json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _pretty(value: Json, margin: str) -> str:
-    inner = margin + "  "
+def _exact(value: Json, margin: str = "") -> str:
+    """The value with its floats as they were written; `margin` is a line break and what stands before each line.
+
+    The C encoder prints every float by float.__repr__, also those of a subclass.
+    """
+    inner, colon = (f"{margin}  ", ": ") if margin else ("", ":")
     if isinstance(value, dict) and value:
-        rows = [f"{inner}{_compact(str(key))}: {_pretty(item, inner)}" for key, item in value.items()]
-        return "{\n" + ",\n".join(rows) + f"\n{margin}}}"
+        rows = (f"{inner}{_compact(str(key))}{colon}{_exact(item, inner)}" for key, item in value.items())
+        return f"{{{','.join(rows)}{margin}}}"
     if isinstance(value, list) and value:
-        return "[\n" + ",\n".join(inner + _pretty(item, inner) for item in value) + f"\n{margin}]"
-    return _exact(value)
+        rows = (f"{inner}{_exact(item, inner)}" for item in value)
+        return f"[{','.join(rows)}{margin}]"
+    return value.text if isinstance(value, ExactFloat) else _compact(value)
 
 
 def printable(value: Json, *, indent: int | None = 2) -> str:

@@ -8,6 +8,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, pretty
+from mcp_studio.limits import MB
 from mcp_studio.record import record
 
 if sys.platform == "win32":
@@ -148,6 +151,23 @@ def write_atomically(file: Path, data: bytes, *, mode: int = 0o600) -> None:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+def read_object(file: Path, *, largest: int = 8 * MB, exact: bool = False) -> dict[str, Json]:
+    """The JSON object in a small file of ours; empty where there is none that can be read."""
+    try:
+        return mapping(loads(file.read_bytes(), exact=exact)) if file.stat().st_size <= largest else {}
+    except (OSError, JsonProblem, LimitExceeded):
+        return {}
+
+
+def write_object(file: Path, value: Mapping[str, Json]) -> None:
+    """Replace a small file of ours, as `write_atomically`; it is there to be read by people too.
+
+    Raises:
+        OSError: as there.
+    """
+    write_atomically(file, pretty(dict(value)).encode() + b"\n")
 
 
 def try_lock(handle: int) -> bool:

@@ -1,5 +1,5 @@
 """Data classes that are cheap to make: `dataclasses` compiles up to eight functions for a class, this lets it compile
-`__init__` alone. About a hundred of them are made at every start. They work with `fields`, `replace` and `match`.
+two. About a hundred of them are made at every start. They work with `fields`, `replace` and `match`.
 """
 
 from __future__ import annotations
@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
-from reprlib import recursive_repr
 from typing import Any, TypeVar, dataclass_transform
 
 T = TypeVar("T")
@@ -23,9 +22,7 @@ def record(*, frozen: bool = False, eq: bool = True) -> Callable[[type[T]], type
     """
 
     def make(kind: type[T]) -> type[T]:
-        made: Any = dataclass(repr=False, eq=False, slots=True)(kind)
-        if "__repr__" not in vars(made):
-            made.__repr__ = _repr
+        made: Any = dataclass(eq=False, slots=True)(kind)
         if eq:
             _compare(made, frozen)
         return made
@@ -41,9 +38,3 @@ def _compare(kind: Any, frozen: bool) -> None:
 
     kind.__eq__ = equal
     kind.__hash__ = (lambda one: hash(values(one))) if frozen else None
-
-
-@recursive_repr()
-def _repr(one: Any) -> str:
-    values = ", ".join(f"{item.name}={getattr(one, item.name)!r}" for item in fields(one))
-    return f"{type(one).__qualname__}({values})"

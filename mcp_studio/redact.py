@@ -78,12 +78,10 @@ _SESSION = frozenset(("sessionid", "mcpsessionid"))
 """Whoever has one speaks in its session (specification 2025-06-18, basic/transports; HTTP+SSE has it in an address)."""
 _SESSIONS = 10_000
 """Sessions that have a name each, so that a person sees which are the same."""
-_LEARNED = 20
-"""The first sessions, whose ids are secrets from then on: servers repeat them in their errors."""
 _ID = r"(?=\D*\d)[\x21-\x7e]{16,200}"
 _MARKED = r"‹session [0-9]+›\Z"
 _PAIR = r"([?&#;])([^=&#;?]+)=([^&#;]+)"
-_FIELD = rb"(\A|&)([^=&]+)=([^&]*)"
+_FIELD = r"(\A|&)([^=&]+)=([^&]+)"
 _USER = r"(?<=://)[^/?#@\s]*(?=@)"
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
@@ -123,8 +121,6 @@ _REACH = 120
 _BEHIND = 16
 """How far an anchor looks back."""
 _ASSIGNS = (b"=", b"%3d", b"\\u003d")
-
-Headers = Iterable[tuple[str, str]]
 
 _ANCHOR = re.compile(
     rb"k(?:(?<!progresstok)en|ey|ia[0-9a-z]{16}|-[\w-]{16})|c(?:ret|redential|ookie|lient_?assertion)|w(?:or)?d|z(?:ation|a[\w-]{20})"
@@ -186,14 +182,14 @@ class Redactor:
         self._guard = threading.Lock()
         self._sessions: dict[str, int] = {}
         given = tuple(names)
-        plain = [re.escape(name) for name in given if re.fullmatch(r"[\w.-]+", name)]
-        patterns = [name.removeprefix("(?i)") for name in given if not re.fullmatch(r"[\w.-]+", name)]
-        parts = [rf"^(?:{'|'.join(plain)})$"] * bool(plain) + [f"(?:{pattern})" for pattern in patterns]
+        plain = [name for name in given if re.fullmatch(r"[\w.-]+", name)]
+        patterns = [name.removeprefix("(?i)") for name in given if name not in plain]
+        parts = [f"^{re.escape(name)}$" for name in plain] + [f"(?:{pattern})" for pattern in patterns]
         self._names = re.compile("|".join(parts), re.IGNORECASE) if parts else None
-        anchors = b"|".join(re.escape(name.lower().encode()) for name in given if re.fullmatch(r"[\w.-]+", name))
-        # A regular expression gives no anchor: then the last letter of every name is one.
-        further = b"|".join(part for part in (anchors, rb'\w(?=(?:\\*")?\s?[:=])' * bool(patterns)) if part)
-        self._anchor = re.compile(_ANCHOR.pattern + b"|" + further) if further else _ANCHOR
+        anchors = [_ANCHOR.pattern, *(re.escape(name.lower().encode()) for name in plain)]
+        if patterns:  # they give no anchor: then the last letter of every name is one
+            anchors.append(rb'\w(?=(?:\\*")?\s?[:=])')
+        self._anchor = re.compile(b"|".join(anchors))
 
     def learn(self, secret: str, series: str = "") -> None:
         """Redact this value from now on, also as base64, URL-quoted and JSON-escaped; too short ones are ignored.
@@ -234,13 +230,11 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """The same text with secrets replaced."""
-        if not text:
-            return text
         data = text.encode("utf-8", "surrogatepass")
         clean = self.bytes(data)
         return text if clean is data else clean.decode("utf-8", "surrogatepass")
 
-    def headers(self, headers: Headers) -> tuple[tuple[str, str], ...]:
+    def headers(self, headers: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         """Header lines with secret values replaced, sessions by names; what else of one can be read stays readable."""
         return tuple((name, self._header(name, value)) for name, value in headers)
 
@@ -258,33 +252,30 @@ class Redactor:
             return session
         if session not in self._sessions and len(self._sessions) < _SESSIONS:
             self._sessions[session] = len(self._sessions) + 1
-            if len(self._sessions) <= _LEARNED and re.fullmatch(_ID, session):
-                self.learn(session)
+            if re.fullmatch(_ID, session):
+                self.learn(session, "sessions")  # servers repeat it in their errors
         number = self._sessions.get(session)
         return f"‹session {number}›" if number else MARK
 
     def url(self, url: str) -> str:
         """A URL without its user information and secret query values; sessions have names."""
-
-        def value(found: re.Match[str]) -> str:
-            before, name, given = found.groups()
-            plain = _plain(name)
-            if plain in _SESSION:
-                return f"{before}{name}={self._session(given)}"
-            return f"{before}{name}={MARK if plain in _QUERY or self.is_secret(name) else given}"
-
-        return self.text(re.sub(_PAIR, value, re.sub(_USER, MARK, url)))
+        return self.text(re.sub(_PAIR, self._named, re.sub(_USER, MARK, url)))
 
     def body(self, media_type: str, body: bytes) -> bytes:
         """The body of an HTTP exchange that is no part of MCP: the fields of a form go by their names."""
+        if media_type.split(";", 1)[0].strip().lower() == _FORM_TYPE:
+            form = body.decode("utf-8", "surrogateescape")
+            body = re.sub(_FIELD, self._named, form).encode("utf-8", "surrogateescape")
+        return self.bytes(body)
 
-        def field(found: re.Match[bytes]) -> bytes:
-            name = unquote_plus(found[2].decode("utf-8", "replace"))
-            secret = found[3] and (_plain(name) in _QUERY or self.is_secret(name))
-            return b"%b%b=%b" % (found[1], found[2], _MARK if secret else found[3])
-
-        form = media_type.split(";", 1)[0].strip().lower() == _FORM_TYPE
-        return self.bytes(re.sub(_FIELD, field, body) if form else body)
+    def _named(self, found: re.Match[str]) -> str:
+        """A parameter of a URL or a field of a form, its value replaced where its name says so."""
+        before, name, value = found.groups()
+        if _plain(name) in _SESSION:
+            value = self._session(value)
+        elif _plain(name) in _QUERY or self.is_secret(unquote_plus(name)):
+            value = MARK
+        return f"{before}{name}={value}"
 
     def _learned(self, data: bytes) -> Iterator[_Span]:
         # One after the other: a regular expression of as many as tokens make in a day is slow to make and to search.
@@ -333,17 +324,13 @@ class Redactor:
         tail = _AFTER.match(data, end)
         if tail is None:
             return None
-        name_end = tail.end()
-        quoted = _QUOTED.match(data, name_end)
-        bare = None if quoted else _BARE.match(data, name_end)
-        if not (quoted or bare):
-            return None
         head = _BEFORE.search(data[max(0, start - _REACH) : start])
-        name = data[start - len(head[0] if head else b"") : name_end]
+        name = data[start - len(head[0] if head else b"") : tail.end()]
         if not self.is_secret(name.decode("ascii", "replace")):
             return None
-        if quoted:
+        if quoted := _QUOTED.match(data, tail.end()):
             return _quoted_value(data, quoted.end(), len(quoted[1]))
+        bare = _BARE.match(data, tail.end())
         return _span(bare, bare.lastindex or 0) if bare else None
 
 

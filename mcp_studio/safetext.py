@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import islice
 
 _LIVE_RANGES: tuple[tuple[int, int], ...] = (
     # Unicode categories Cc, Cf, Cs, Co, Zl, Zp, neighbouring ranges joined, …
@@ -125,14 +126,8 @@ def _spell(value: object, limit: int) -> str:
         return value.decode("utf-8", "backslashreplace")
     if not isinstance(value, (dict, list, bool, int, float)):
         return str(value)
-    pieces: list[str] = []
-    length = 0
+    pieces = json.JSONEncoder(ensure_ascii=False, default=str).iterencode(value)
     try:
-        for piece in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(value):
-            pieces.append(piece)
-            length += len(piece)
-            if length > limit:
-                break
+        return "".join(islice(pieces, limit + 1))  # none of them is empty
     except (RecursionError, ValueError):
-        pieces.append("…")
-    return "".join(pieces)
+        return "…"

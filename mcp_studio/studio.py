@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncGenerator, Collection, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcp_studio import __version__
 from mcp_studio.call.call import Call
-from mcp_studio.call.caller import Caller, Completion, Origin, complete
+from mcp_studio.call.caller import Caller
 from mcp_studio.call.drafts import Memory
 from mcp_studio.call.skills import SkillReading
 from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.catalog.listing import KINDS, EntryKind, Page, Ref, fetch_page
-from mcp_studio.catalog.refresh import asker
+from mcp_studio.catalog.listing import KINDS, Ref
 from mcp_studio.catalog.remembered import Memories
-from mcp_studio.catalog.skills import Skill
 from mcp_studio.config.model import Config, ServerConfig, Timeouts
-from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
 from mcp_studio.schema.checker import Checker
-from mcp_studio.schema.field import SchemaProblem
-from mcp_studio.search.method import Scope
 from mcp_studio.search.usage import Usage
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.manager import ConnectionManager
@@ -40,13 +34,12 @@ from mcp_studio.session.task_manager import TaskManager
 from mcp_studio.session.tasks import TaskFile
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.store import TraceStore, disk_for
+from mcp_studio.transport.base import Tasks
 
 if TYPE_CHECKING:
     from mcp_studio.auth.accounts import Accounts, Browser
     from mcp_studio.search.index import SearchIndex
-    from mcp_studio.search.method import Found
 
-log = logging.getLogger(__name__)
 _SERVERS = Timeouts()
 CLIENT_INFO: dict[str, Json] = {"name": "mcp-studio", "title": "mcp-studio", "version": __version__}
 
@@ -61,7 +54,9 @@ class Studio:
         self.config = config
         self.paths = paths
         self.limits = settings.limits
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._background = Tasks(lambda *_: None)
+        self.spawn = self._background.spawn
+        """Starts a task that belongs to the studio, which gives it a moment to end by itself when it closes."""
         self._bare: list[RawConnection] = []
         self.redactor = Redactor(settings.redact)
         self.trace = TraceStore(self.redactor, settings.limits, disk_for(paths.state / "trace", settings, origin))
@@ -72,7 +67,7 @@ class Studio:
         self.memory = Memory(paths.state, self.redactor, settings.history)
         uses = paths.state / "search-usage.json" if settings.search_usage else None
         self.usage = Usage(uses, self.redactor.text)
-        self._checker = Checker(settings.limits)
+        self.checker = Checker(settings.limits)
         self._browser = browser
         self.signing = SignInManager(self._make_accounts, self.inbox, can_ask=can_ask, spawn=self.spawn)
         self.manager = ConnectionManager(
@@ -86,7 +81,7 @@ class Studio:
         file = TaskFile(paths.state / "tasks.json", self.redactor.bytes)
         self.tasks = TaskManager(self.manager, settings.limits, file, self.spawn)
         self.caller = Caller(
-            self.manager, self.tasks, self.catalog, self.inbox, self._checker, settings.limits, settings.policy,
+            self.manager, self.tasks, self.catalog, self.inbox, self.checker, settings.limits, settings.policy,
             self.spawn,
         )  # fmt: skip
 
@@ -111,13 +106,6 @@ class Studio:
         finally:
             await studio.close()
 
-    def spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Start a task that belongs to the studio; its failure is logged."""
-        task = asyncio.get_running_loop().create_task(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._reap)
-        return task
-
     async def close(self) -> None:
         """Close servers, write what has to be written, end all tasks; any number of times."""
         self.trace.flush()
@@ -132,9 +120,9 @@ class Studio:
                 await self.memory.close()
                 await self.tasks.close()
             finally:
-                await self._checker.close()
+                await self.checker.close()
                 await self.signing.settle(self.limits.close)
-                await self._end_tasks()
+                await self._background.end(0.5, grace=0.5)
                 await self.trace.close()
 
     # ------------------------------------------------------------------ calls
@@ -144,23 +132,21 @@ class Studio:
         ref: Ref,
         arguments: Mapping[str, Json],
         *,
-        origin: Origin = "person",
         approved: bool = False,
         timeouts: Timeouts = _SERVERS,
         task: bool = False,
         ttl: float | None = None,
     ) -> Call:
-        """Call a tool; returns at once with the handle. `timeouts` hold for this call alone.
+        """Call a tool for a person; returns at once with the handle. `timeouts` hold for this call alone.
 
         Args:
             task: have it run as a task where the tool leaves that to the caller (2025-11-25); one that must is always
                 called so, and in 2026-07-28 the server decides.
             ttl: seconds for which the server is asked to keep such a task.
         """
-        if origin == "person":
-            self.usage.ran(ref)
+        self.usage.ran(ref)
         return self.caller.call_tool(
-            ref, arguments, origin=origin, approved=approved, timeouts=timeouts, task=task, ttl=ttl
+            ref, arguments, origin="person", approved=approved, timeouts=timeouts, task=task, ttl=ttl
         )
 
     def read_resource(self, server: str, uri: str, *, fresh: bool = False, timeouts: Timeouts = _SERVERS) -> Call:
@@ -177,56 +163,13 @@ class Studio:
         self.usage.ran(ref)
         return self.caller.start(ref, "prompts/get", {"name": ref.name, "arguments": dict(arguments)}, timeouts)
 
-    async def complete(self, ref: Ref, argument: str, value: str, known: Mapping[str, str]) -> Completion:
-        """Values that the server suggests for an argument of a prompt or template; nothing where it has none to give.
-
-        Raises:
-            StudioError: not connected, no answer, or a refusal.
-        """
-        return await complete(self.manager, ref, argument, value, known)
-
-    async def skills(self, server: str) -> tuple[Skill, ...]:
-        """The skills that a server lists, in its order; none of their files is read for that.
-
-        Raises:
-            StudioError: it is not connected, or offers none.
-        """
-        await self.manager.listed(server)
-        return self.caller.skills.listed(server)
-
     async def skill(self, server: str, which: str, file: str = "") -> SkillReading:
         """Read a skill, named by its name or address, or one of its files, and compare it with the skill's entry.
 
         Raises:
             StudioError: it is not connected, or has no such skill or file.
         """
-        await self.manager.listed(server)
         return await self.caller.skills.load(server, which, file, partial(self.read_resource, fresh=True))
-
-    async def list_page(self, server: str, kind: EntryKind, cursor: str | None = None) -> Page:
-        """One page of a list from the wire, past the catalog; `cursor` is what the page before it named.
-
-        Raises:
-            StudioError: not connected, no answer, or one without the list.
-        """
-        return await fetch_page(kind, asker(self.manager.connection(server)), cursor)
-
-    def log_level(self, server: str) -> str:
-        """The level of log messages that a server is asked for; empty where that is left to it."""
-        return self.manager.levels.of(self.manager.config(server))
-
-    async def set_log_level(self, server: str, level: str) -> str:
-        """Ask a server for another level from now on; what that means for it, in a sentence.
-
-        Raises:
-            UsageError: there is no such server or level.
-            StudioError: the server refuses it.
-        """
-        return await self.manager.levels.set(self.manager.supervisor(server), level)
-
-    async def check(self, schema: Json, value: Json) -> tuple[SchemaProblem, ...]:
-        """Check a value against its whole schema, off the loop and bounded."""
-        return await self._checker.check(schema, value)
 
     # ------------------------------------------------------------------ search
 
@@ -235,28 +178,9 @@ class Studio:
         """The index over everything that servers offer; made, and imported, when somebody first searches."""
         settings = self.config.settings
         return import_module("mcp_studio.search.index").SearchIndex(
-            self.catalog, tags=self._tags, servers=self.manager.names, usage=self.usage, cache=self.paths.cache,
+            self.catalog, tags=self._tags, usage=self.usage, cache=self.paths.cache,
             semantic=settings.search_semantic, cjk=settings.search_cjk, redact=self.redactor.bytes,
         )  # fmt: skip
-
-    async def search(
-        self,
-        text: str,
-        *,
-        method: str = "auto",
-        kinds: Collection[EntryKind] | None = None,
-        servers: Collection[str] | None = None,
-        limit: int = 50,
-        typing: bool = False,
-        once: bool = False,
-    ) -> Found:
-        """Find tools, resources, templates and prompts of all servers, or of some; see `SearchIndex.ask`.
-
-        Raises:
-            SearchProblem: it cannot be asked in this way.
-        """
-        scope = Scope(None if servers is None else frozenset(servers), None if kinds is None else frozenset(kinds))
-        return await self.index.ask(text, method=method, scope=scope, limit=limit, typing=typing, once=once)
 
     def _tags(self, server: str) -> tuple[str, ...]:
         group = self.manager.config(server).group if server in self.manager.names() else ""
@@ -272,6 +196,8 @@ class Studio:
     async def open_raw(self, server: ServerConfig) -> RawConnection:
         """Another connection to a server, part of the studio or not, on which nothing is sent but by hand.
 
+        Whoever opens it closes it; what is still open when the studio ends is closed then.
+
         Raises:
             StudioError: it cannot be started or reached.
         """
@@ -281,15 +207,9 @@ class Studio:
         try:
             await bare.open()
         except BaseException:
-            await self.close_raw(bare)
+            await bare.close()
             raise
         return bare
-
-    async def close_raw(self, bare: RawConnection) -> None:
-        """End such a connection; any number of times."""
-        await bare.close()
-        if bare in self._bare:
-            self._bare.remove(bare)
 
     # ------------------------------------------------------------------ sign-ins
 
@@ -319,15 +239,3 @@ class Studio:
         await self.manager.replace(server)
         for one in watched:
             self.subscriptions.watch(server.name, one.uri, template=one.template)
-
-    async def _end_tasks(self) -> None:
-        """What still runs gets a moment to come to its end: memories being written, calls that were lost."""
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=0.5)
-        for task in tuple(self._tasks):
-            task.cancel()
-
-    def _reap(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) and not isinstance(error, StudioError):
-            log.error("a task of the studio failed", exc_info=error)

@@ -37,8 +37,10 @@ class Page(NamedTuple):
     """The same as the network knows it; differs from `host` for internationalized names."""
     refusal: str
     """Why it must not be opened, or an empty string."""
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
     """What a person should know of the host and the address."""
+    local: bool = False
+    """Whether it is on this machine: 127.0.0.0/8, ::1, `localhost` and names below it (RFC 6761 6.3)."""
 
 
 def judge(url: str) -> Page:
@@ -46,19 +48,19 @@ def judge(url: str) -> Page:
     from urllib.parse import urlsplit
 
     if len(url) > _LONGEST:
-        return Page(url, "", "", f"The address is longer than {_LONGEST:,} characters.", ())
+        return Page(url, "", "", f"The address is longer than {_LONGEST:,} characters.")
     if any(character.isspace() or unicodedata.category(character)[0] == "C" for character in url) or "\\" in url:
-        return Page(url, "", "", "The address has blanks, control characters or backslashes in it.", ())
+        return Page(url, "", "", "The address has blanks, control characters or backslashes in it.")
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        return Page(url, "", "", "This is no address that can be read.", ())
+        return Page(url, "", "", "This is no address that can be read.")
     shown, network = _both_forms(host)
     if not network:
-        return Page(url, host, host, "The address names no host that can be reached.", ())
-    address = _address(network)
-    local = network == "localhost" or network.endswith(".localhost") or (address is not None and address.is_loopback)
+        return Page(url, host, host, "The address names no host that can be reached.")
+    address, name = _address(network), network.rstrip(".")
+    local = name == "localhost" or name.endswith(".localhost") or (address is not None and address.is_loopback)
     refusal = ""
     if parts.scheme not in ("https", "http"):
         refusal = f"Only https pages are opened, and this is {parts.scheme or 'no'} one."
@@ -68,14 +70,14 @@ def judge(url: str) -> Page:
         refusal, local = wrong, False
     elif parts.scheme == "http" and not local:
         refusal = "Only https pages are opened; http is read and changed by anybody on the way."
-    return Page(url, shown, network, refusal, _warnings(shown, network, port, local))
+    return Page(url, shown, network, refusal, _warnings(shown, network, port, local), local)
 
 
 def _wrong_host(shown: str, network: str, netloc: str) -> str:
     """Why a host cannot be trusted to be the one that it looks like."""
     if "[" in netloc:
-        whole = re.match(_BRACKETS, netloc) and "%" not in network and isinstance(_address(network), IPv6Address)
-        return "" if whole or _mapped(network) else "The host is no address of the network that browsers agree on."
+        whole = re.match(_BRACKETS, netloc) and ":" in network and "%" not in network and _address(network)
+        return "" if whole else "The host is no address of the network that browsers agree on."
     if "%" in network:
         return "The name of the host is escaped with %, which hides what it is."
     if not re.match(_HOST, network) or any(len(label) > _LABEL for label in network.split(".")) or len(network) > _NAME:
@@ -93,17 +95,16 @@ def _warnings(shown: str, network: str, port: int | None, local: bool) -> tuple[
         found.append("The name of the host has other letters than a-z; look at both forms.")
     elif "xn--" in network:
         found.append("The name of the host stands for other letters than a-z, which cannot be shown.")
-    if any(_mixed(_scripts(label)) for label in shown.split(".")):
+    if any(_mixed(label) for label in shown.split(".")):
         found.append("The name of the host mixes letters of several scripts, as forged names do.")
     if len(shown) > _LONG:
         found.append("The name of the host is very long; where it leads stands at its end.")
     address = _address(network)
     if local:
         found.append("The page is on this machine.")
-    elif address is not None and not address.is_global:
-        found.append("The host is a bare address, and one of a private network.")
     elif address is not None:
-        found.append("The host is a bare address, not a name.")
+        where = "" if address.is_global else ", and one of a private network"
+        found.append(f"The host is a bare address{where}.")
     if port not in (None, 80, 443) and not local:
         found.append(f"It uses the unusual port {port}.")
     return tuple(found)
@@ -111,18 +112,17 @@ def _warnings(shown: str, network: str, port: int | None, local: bool) -> tuple[
 
 def _both_forms(host: str) -> tuple[str, str]:
     """The host for people and for the network; the second is empty where there is none."""
+    host = network = host.translate(_DOTS).lower()
+    if host.isascii() and "xn--" not in host:
+        return host, network
     import idna
 
-    host = network = host.translate(_DOTS).lower()
     try:
         if not host.isascii():
             network = idna.encode(host, uts46=True).decode("ascii")
-    except UnicodeError:
-        return host, ""
-    try:
         return (idna.decode(network) if "xn--" in network else host), network
     except UnicodeError:
-        return host, network
+        return host, host if host.isascii() else ""
 
 
 def _address(host: str) -> IPv4Address | IPv6Address | None:
@@ -134,14 +134,7 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
     return found.ipv4_mapped or found if isinstance(found, IPv6Address) else found
 
 
-def _mapped(host: str) -> bool:
-    return "%" not in host and ":" in host and isinstance(_address(host), IPv4Address)
-
-
-def _mixed(scripts: set[str]) -> bool:
+def _mixed(label: str) -> bool:
+    # The first word of a letter's name is its script.
+    scripts = {unicodedata.name(letter, "?").split()[0] for letter in label if letter.isalpha()}
     return len(scripts) > 1 and not any(scripts <= known for known in _TOGETHER)
-
-
-def _scripts(label: str) -> set[str]:
-    """The scripts of its letters, by the first word of their names."""
-    return {unicodedata.name(letter, "?").split()[0] for letter in label if letter.isalpha()}

@@ -16,7 +16,6 @@ from hypothesis import settings
 
 from mcp_studio.auth import callback
 from mcp_studio.vault import keyring
-from mcp_studio.vault import keyring as choose
 from tests.compiling import compile_share
 from tests.support import forking
 
@@ -49,7 +48,6 @@ def home(new_home: Callable[[], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     if sys.platform != "linux":  # there it cannot be taken away, but turned off
         monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
     keyring.use("keyring", folder / "state")
-    choose.forget_memory()
     return folder
 
 

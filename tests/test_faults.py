@@ -290,7 +290,9 @@ def test_checking_against_evil_schemas_ends_and_says_that_it_is_unchecked() -> N
     async def act(studio: Studio) -> None:
         for entry in studio.catalog.entries("tool"):
             began = time.monotonic()
-            await studio.check(entry.view.raw.get("inputSchema"), {"text": "a" * 40 + "!", "name": "a" * 40 + "!"})
+            await studio.checker.check(
+                entry.view.raw.get("inputSchema"), {"text": "a" * 40 + "!", "name": "a" * 40 + "!"}
+            )
             assert time.monotonic() - began < DEFAULT.check_time + 3
 
     on("evil-schemas", act, timeout=120)

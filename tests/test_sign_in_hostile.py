@@ -29,7 +29,7 @@ FINE = {
 EITHER = {
     *("expires-negative", "expires-zero", "scope-list", "scope-hostile", "refresh-number", "token-long"),
     *("challenge-garbage", "challenge-long", "prm-cloud-challenge", "prm-elsewhere", "prm-500", "prm-no-servers"),
-    *("register-redirect", "register-other", "token-429", "prm-no-resource", "type-missing"),
+    *("register-redirect", "register-other", "token-429", "prm-no-resource", "type-missing", "register-expired"),
 }
 """Whether to go on is a matter of taste."""
 HANGS = {name for name in MANNERS if name.endswith(("silent", "slow", "endless"))} - {"revoke-silent"}

@@ -33,7 +33,7 @@ def reads(studio: Studio) -> list[str]:
 @pytest.mark.parametrize("options", [(), ("--legacy",)], ids=["modern", "legacy"])
 def test_listing_reads_all_pages_and_none_of_the_files(options: tuple[str, ...]) -> None:
     async def body(studio: Studio) -> None:
-        skills = await studio.skills("s")
+        skills = await studio.caller.skills.listed("s")
         assert len(skills) == 13 and skills[0].name == "brew" and len(skills[0].files) == 3
         entries = studio.catalog.entries("resource")
         assert [entry.skill for entry in entries if entry.ref.name == "file:///plain"] == [""]
@@ -112,7 +112,7 @@ def test_a_list_without_end_is_cut_and_told() -> None:
     async def body(studio: Studio) -> None:
         assert studio.catalog.skills.of("s").error == "The list of skills was cut at 100 pages (limits.pages)."
         assert studio.catalog.listing("s", "resource").error.startswith("The list of skills was cut")
-        assert len(await studio.skills("s")) == 300
+        assert len(await studio.caller.skills.listed("s")) == 300
 
     on(body, "--count", "400")
 
@@ -120,9 +120,9 @@ def test_a_list_without_end_is_cut_and_told() -> None:
 async def test_a_server_without_skills_is_not_asked_for_any(home: Path) -> None:
     async with opened(stdio(python_server("raw_server"))) as studio:
         with pytest.raises(UsageError, match="does not offer skills"):
-            await studio.skills("s")
+            await studio.caller.skills.listed("s")
         assert not [message for message in studio.trace if "skills/" in message.method]
         await studio.manager.stop("s")
         with pytest.raises(StudioError) as caught:
-            await studio.skills("s")
+            await studio.caller.skills.listed("s")
         assert not isinstance(caught.value, ConnectionLost)

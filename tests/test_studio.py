@@ -228,7 +228,7 @@ async def test_resources_prompts_and_completion() -> None:
         ref = Ref("prompt", "s", "greet")
         got = await studio.get_prompt(ref, {"who": "Ada"}).wait()
         assert isinstance(got, Succeeded) and "Ada" in str(got.result)
-        assert (await studio.complete(ref, "who", "A", {})).values == ("Ada", "Grace")
+        assert (await studio.caller.complete(ref, "who", "A", {})).values == ("Ada", "Grace")
 
 
 async def test_structured_content_is_checked_against_the_output_schema() -> None:

@@ -50,8 +50,6 @@ class Holder:
         self.resource = resource
         self.account = account
         self.grant: Grant | None = None
-        self.turn = asyncio.Lock()
-        """For whoever gets a new token, one at a time; nobody holds it during a request to the server."""
         self.note: Callable[[str], None] = lambda text: None
         self.unsaved = ""
         """Why the grant is here alone, as a sentence: it could not be stored; empty where it was."""
@@ -70,16 +68,13 @@ class Holder:
             VaultRefused: it is there and cannot be read.
         """
         if self.grant is None and self.store.has_grant(self.resource, self.account):
-            async with self.turn:
-                if self.grant is None:
-                    self.grant = await self.store.load(self.resource, self.account)
-                    if self.grant is None and self.store.problem:
-                        self.note(self.store.problem)
+            await self.together("load", self._load)
         return self.grant
 
-    def put(self, grant: Grant | None, unsaved: str = "") -> None:
-        """What signing in brought, or that there is nothing any more."""
-        self.grant, self.unsaved = grant, unsaved
+    async def _load(self) -> None:
+        self.grant = await self.store.load(self.resource, self.account)
+        if self.grant is None and self.store.problem:
+            self.note(self.store.problem)
 
     async def dpop(self, grant: Grant) -> Dpop | None:
         """The key that a token is bound to, with the nonces that servers want; None for a token without one."""
@@ -124,14 +119,13 @@ class Holder:
             await asyncio.wait(self._tasks.values(), timeout=seconds)
 
     async def _renew(self, config: ServerConfig, fetcher: Fetcher, sent: str, *, force: bool) -> Grant | None:
-        async with self.turn:
+        async with self.store.lock(self.resource, self.account):
             if self.grant is not None and self.grant.access_token != sent:
                 return self.grant
-            async with self.store.lock(self.resource, self.account):
-                found = await self._newest()
-                if found is None or (found.access_token != sent and not expiring(found) and not force):
-                    return found
-                return await self._refreshed(config, fetcher, found)
+            found = await self._newest()
+            if found is None or (found.access_token != sent and not expiring(found) and not force):
+                return found
+            return await self._refreshed(config, fetcher, found)
 
     async def _newest(self) -> Grant | None:
         """What the vault has; what we have where it cannot be read, or could not be stored."""
@@ -174,20 +168,15 @@ class Holder:
 
 _NONCES = 2
 """Times that one request is sent anew with another nonce."""
-_JUST = 60.0
-"""Seconds for which a token is a new one, in what is told."""
 
 
 class SignInRequest(NamedTuple):
     """A request that cannot go on until a person has signed in."""
 
-    server: str
     reason: str
     """What the server said to it, as a sentence; quotes foreign text."""
     scopes: tuple[str, ...]
     """All that would be asked for: what there is already and what is missing."""
-    challenge: str
-    """The `WWW-Authenticate` header."""
     sign_in: Callable[..., SignIn]
     """Makes the sign-in, not started; takes `step_by_step=True`."""
 
@@ -284,14 +273,10 @@ class Access:
 
     def _rejected(self, refused: Refused, grant: Grant | None) -> str:
         """That the server does not accept a token, in its words."""
-        new = grant is not None and time.time() - grant.obtained < _JUST
-        which = "the token that it was just given" if new else "the sign-in any more"
-        found = Challenge.find(_challenge(refused))
+        found, other = Challenge.find(_challenge(refused)), meant_for(_token(refused), grant.audience) if grant else ""
         said = found.get("error_description")
-        words = [found.get("error")[:80], quoted(said) if said else ""]
-        other = meant_for(_token(refused), grant.audience) if grant else ""
-        words.append(f"it is meant for {other}" if other else "")
-        return f"{self._place} does not accept {which}: {', '.join(filter(None, words))}".removesuffix(": ") + "."
+        words = [found.get("error")[:80], quoted(said) if said else "", f"it is meant for {other}" if other else ""]
+        return f"{self._place} does not accept the token: {', '.join(filter(None, words))}".removesuffix(": ") + "."
 
     async def _forbidden(self, refused: Refused, grant: Grant | None) -> bool:
         """A token that is good, and not for this (RFC 6750 3.1): the union of what it has and what is missing."""
@@ -317,17 +302,16 @@ class Access:
             )
 
         async def alone() -> None:
-            async with self._holder.turn:
-                if self._holder.grant is None or self._holder.grant.access_token == sent:
-                    run = begin()
-                    await run.run()
-                    if run.error is not None:
-                        raise run.error
+            if self._holder.grant is None or self._holder.grant.access_token == sent:
+                run = begin()
+                await run.run()
+                if run.error is not None:
+                    raise run.error
 
         if self._config.auth.alone:
             await self._holder.together(f"{sent} for {' '.join(scopes)}", alone)
         else:
-            request = SignInRequest(self._config.name, reason, scopes, header, begin)
+            request = SignInRequest(reason, scopes, begin)
             if self._ask is None or not await self._ask(request):
                 raise self._needed(refused, reason)
         grant = await self._holder.current()

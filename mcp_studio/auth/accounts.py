@@ -57,9 +57,6 @@ class Accounts:
         self.keeping: Keeping = settings.secrets
         """Where what a person got is kept."""
         self._store = self._store_in(settings.secrets)
-        # What can be had again without a person is kept by nobody: machines without a keyring do well without one.
-        # Nor do entries share it: each has the tokens, and the failures, of whom its table names.
-        self._own_stores: dict[Auth, GrantStore] = {}
         self.trusted = Trusted(self._state / TRUSTED_FILE)
         self.stays = True
         """Whether what cannot be kept is used until this process ends, rather than refused."""
@@ -104,7 +101,8 @@ class Accounts:
 
     async def signed_in(self, config: ServerConfig, grant: Grant, unsaved: str) -> Account:
         """Use what a sign-in brought; `unsaved` says why it could not be stored."""
-        self._holder(config).put(grant, unsaved)
+        holder = self._holder(config)
+        holder.grant, holder.unsaved = grant, unsaved
         return await self._account(config, grant)
 
     async def account(self, config: ServerConfig) -> Account | None:
@@ -118,7 +116,7 @@ class Accounts:
 
     async def accounts(self) -> list[Account]:
         """All sign-ins, of servers that are configured and of others; claims are left out: no secret is read."""
-        stores = (self._store, *self._own_stores.values())
+        stores = {self._store, *(holder.store for holder in self._holders.values())}
         return [account for store in stores for account in await store.list()]
 
     async def token(self, config: ServerConfig, tap: Tap | None = None) -> str:
@@ -170,9 +168,8 @@ class Accounts:
         if grant is None:
             await self.forget(config)
             raise SignInNeeded(f"Nobody is signed in to {config.name}.")
-        async with holder.turn:
-            fetcher = self.fetcher(config, tap)
-            told = await tokens.revoke(fetcher, holder.grant or grant)
+        async with holder.store.lock(holder.resource, holder.account):
+            told = await tokens.revoke(self.fetcher(config, tap), holder.grant or grant)
         await self.forget(config)
         return f"{told} They were forgotten here."
 
@@ -186,8 +183,8 @@ class Accounts:
         """
         holder, store = self._holder(config), self.store(config)
         issuer = holder.grant.issuer if holder.grant else store.issuer(holder.resource, holder.account)
-        async with holder.turn, store.lock(holder.resource, holder.account):
-            holder.put(None)
+        async with store.lock(holder.resource, holder.account):
+            holder.grant, holder.unsaved = None, ""
             there = await store.remove(holder.resource, holder.account)
             if not client:
                 return there, False
@@ -207,18 +204,16 @@ class Accounts:
 
     def store(self, config: ServerConfig) -> GrantStore:
         """Where the sign-in of a server is stored."""
-        if not config.auth.alone:
-            return self._store
-        if config.auth not in self._own_stores:
-            vault = MemoryVault()
-            self._own_stores[config.auth] = GrantStore(lambda: vault, self._state, self.redactor.learn, memory=True)
-        return self._own_stores[config.auth]
+        return self._holder(config).store
 
     def _holder(self, config: ServerConfig) -> Holder:
-        store = self.store(config)
-        key = (resource_of(config), config.auth.whose, None if store is self._store else config.auth)
+        # What can be had again without a person is kept by nobody: machines without a keyring do well without one.
+        # Nor do entries share it: each has the tokens, and the failures, of whom its table names.
+        alone = config.auth if config.auth.alone else None
+        key = (resource_of(config), config.auth.whose, alone)
         if key not in self._holders:
-            self._holders[key] = Holder(store, *key[:2])
+            own = GrantStore(MemoryVault, self._state, self.redactor.learn, memory=True) if alone else self._store
+            self._holders[key] = Holder(own, *key[:2])
         return self._holders[key]
 
     def fetcher(self, config: ServerConfig, tap: Tap) -> Fetcher:

@@ -6,17 +6,14 @@ import base64
 import hashlib
 import hmac
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from mcp_studio.auth import discovery
-from mcp_studio.auth.model import ERRORS, UNKNOWN_ERROR, AuthFailed, quoted
+from mcp_studio.auth.model import AuthFailed, quoted, refusal
 from mcp_studio.errors import SignInNeeded, UsageError
-from mcp_studio.record import record
-
-METHOD = "S256"
-"""The only method that is used (RFC 7636 4.2)."""
 
 
 def chance() -> str:
@@ -60,7 +57,7 @@ def authorization_url(
         "redirect_uri": redirect_uri,
         "state": state,
         "code_challenge": challenge,
-        "code_challenge_method": METHOD,
+        "code_challenge_method": "S256",  # the only one that is used (RFC 7636 4.2)
         "scope": " ".join(scopes),
         "resource": resource,
         # Without it a refresh token is not given out (OpenID Connect Core 11).
@@ -87,23 +84,21 @@ class NotOurs(SignInNeeded):
     """A redirect that belongs to no flow that waits, or to another one: to be turned away, while waiting goes on."""
 
 
-@record()
-class Expected:
-    """What the redirect of one flow has to look like; `judge` accepts one only."""
+class Expected(NamedTuple):
+    """What the redirect of one flow has to look like."""
 
     state: str
     issuer: str
     """The authorization server that was asked."""
     sends_issuer: bool = False
     """Whether it says that its redirects name it (RFC 9207 3)."""
-    used: bool = False
 
 
 def judge(query: str, expected: Expected) -> str:
     """The code that a redirect brings. `query` is what followed the `?`.
 
     Raises:
-        NotOurs: it has nothing to do with this flow: no or another `state`, or the flow has its redirect already.
+        NotOurs: it has nothing to do with this flow: no or another `state`.
         AuthFailed: it is of this flow, and brings no code that may be used; the flow is over.
     """
     pairs: list[tuple[str, str]] = []
@@ -118,9 +113,6 @@ def judge(query: str, expected: Expected) -> str:
             hint="The authorization server has to send `state` back exactly as it got it (RFC 6749 4.1.2), after a ? "
             "and not after a #.",
         )
-    if expected.used:
-        raise NotOurs("A second redirect came for a sign-in that had its redirect already.", hint="Sign in again.")
-    expected.used = True
     for name in _ONCE:
         if sum(found == name for found, _ in pairs) > 1:
             raise AuthFailed(
@@ -130,7 +122,7 @@ def judge(query: str, expected: Expected) -> str:
     values = dict(pairs)
     _check_issuer(values.get("iss"), expected)
     if "error" in values:
-        raise _refused(values)
+        raise refusal("The authorization server gave no permission", values)
     if not values.get("code"):
         raise AuthFailed(
             "The redirect brought neither a code nor an error.",
@@ -141,29 +133,13 @@ def judge(query: str, expected: Expected) -> str:
 
 def _check_issuer(iss: str | None, expected: Expected) -> None:
     """The four cases of the specification 2026-07-28 (basic/authorization, authorization response validation)."""
-    if iss is None and expected.sends_issuer:
-        raise AuthFailed(
-            "The redirect does not say which authorization server it comes from, though this one says that its "
-            "redirects do.",
-            hint=f"It has to carry iss={expected.issuer} (RFC 9207 2), as its metadata has "
-            "authorization_response_iss_parameter_supported.",
-        )
-    if iss is not None and iss != expected.issuer:
-        raise AuthFailed(
-            f"The redirect comes from the authorization server {quoted(iss)}; the one that was asked is "
-            f"{quoted(expected.issuer)}.",
-            hint="iss has to be exactly the issuer of its metadata (RFC 9207 2.4). The code was not used: another "
-            "server may be trying to get it.",
-        )
-
-
-def _refused(values: Mapping[str, str]) -> AuthFailed:
-    error, reason = values["error"][:60], values.get("error_description")
-    because = f": {quoted(reason)}" if reason else ""
-    return AuthFailed(
-        f"The authorization server gave no permission ({error or 'without an error code'}){because}.",
-        hint=ERRORS.get(error, UNKNOWN_ERROR),
-        error=error,
+    if iss == expected.issuer or (iss is None and not expected.sends_issuer):
+        return
+    raise AuthFailed(
+        f"The redirect comes from {quoted(iss or 'nobody it names')}; the authorization server that was asked is "
+        f"{quoted(expected.issuer)}.",
+        hint="iss has to be there, exactly the issuer of its metadata (RFC 9207 2.4). The code was not used: another "
+        "server may be trying to get it.",
     )
 
 

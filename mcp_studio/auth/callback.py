@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from html import escape
 from http import HTTPStatus
 from urllib.parse import urlsplit
@@ -54,7 +53,7 @@ _PATIENCE = 5.0
 """Seconds that one connection may take."""
 _OPEN = 32
 """Connections open at a time; the oldest makes room for a new one."""
-_LINE = re.compile(rb"([A-Z]{1,20}) ([\x21-\x7e]+) HTTP/1\.[01]\Z")
+_LINE = re.compile(rb"GET ([\x21-\x7e]+) HTTP/1\.[01]\Z")
 _NOTES = 3
 """Redirects of somebody else that are noted."""
 
@@ -69,15 +68,15 @@ class Redirects:
         self._notes = 0
         self._expected: Expected | None = None
         self._code: asyncio.Future[str] | None = None
-        self._listeners: list[asyncio.Server] = []
-        self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+        self._listener: asyncio.Server | None = None
+        self._open: dict[asyncio.StreamWriter, None] = {}
         self.uri = ""
         """What the authorization server is told to send the browser to."""
 
     @property
     def listening(self) -> bool:
         """Whether the browser can come back by itself."""
-        return bool(self._listeners)
+        return self._listener is not None
 
     async def start(self, host: str, port: int, known: Client | None = None) -> str:
         """Listen at the port that is configured, else at the usual one or any; what is to be said about that.
@@ -88,7 +87,7 @@ class Redirects:
         self.uri, note = _uri(host, port or PORT), ""
         for wanted in (first,) if port else (first, 0):
             try:
-                found = await self._listen(host, wanted)
+                found = await self._listen(wanted)
             except OSError as problem:
                 # Whoever listens there gets the code, which is of no use without the verifier.
                 why = (problem.strerror or str(problem)).lower()
@@ -98,19 +97,10 @@ class Redirects:
                 return note and f"Port {first} is taken; the browser is sent back to port {found}."
         return note
 
-    async def _listen(self, host: str, port: int) -> int:
-        """Listen at a port, 0 is any that is free; which one it is."""
-
-        async def listen(address: str, port: int) -> asyncio.Server:
-            return await asyncio.start_server(self._connected, address, port, limit=_LONGEST, backlog=_OPEN)
-
-        self._listeners.append(await listen("127.0.0.1", port))
-        port = self._listeners[0].sockets[0].getsockname()[1]
-        if host == "localhost":
-            # Browsers may try either; where IPv6 is off, they will come by IPv4.
-            with suppress(OSError):
-                self._listeners.append(await listen("::1", port))
-        return port
+    async def _listen(self, port: int) -> int:
+        """Listen at a port, 0 is any that is free; which one it is. Browsers that are sent to `localhost` come too."""
+        self._listener = await asyncio.start_server(self._serve, "127.0.0.1", port, limit=_LONGEST, backlog=_OPEN)
+        return self._listener.sockets[0].getsockname()[1]
 
     def expect(self, expected: Expected) -> asyncio.Future[str]:
         """From now on a redirect can come; its code, or why there is none."""
@@ -135,48 +125,38 @@ class Redirects:
         except AuthFailed:
             pass  # whoever waits says it
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Stop listening; who is connected is cut off. Any number of times."""
         if self._code is not None and self._code.done() and not self._code.cancelled():
             self._code.exception()  # nobody may have waited for it
         self._stop()
-        tasks = tuple(self._open)
-        for task in tasks:
-            self._cut(task)
-        await asyncio.gather(*tasks, return_exceptions=True)
+        for writer in self._open:
+            writer.transport.abort()
 
     def _stop(self) -> None:
-        for listener in self._listeners:
-            listener.close()
+        if self._listener is not None:
+            self._listener.close()
 
     def _settle(self, query: str) -> None:
         """Judge a redirect, and tell who waits."""
         if self._expected is None or self._code is None:
             raise NotOurs("A redirect came before anybody was sent to the browser.", hint="Go back to the terminal.")
+        if self._code.done():
+            raise NotOurs("A second redirect came for a sign-in that had its redirect already.", hint="Sign in again.")
         try:
-            code = authorize.judge(query, self._expected)
+            self._code.set_result(authorize.judge(query, self._expected))
         except AuthFailed as problem:
-            if not self._code.done():
-                self._code.set_exception(problem)
+            self._code.set_exception(problem)
             raise
-        if not self._code.done():
-            self._code.set_result(code)
 
     # The listener.
 
-    def _cut(self, task: asyncio.Task[None]) -> None:
-        self._open[task].transport.abort()
-        task.cancel()
-
-    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # No coroutine: one that is cancelled before it begins would leave its connection open.
-        task = asyncio.create_task(self._serve(reader, writer))
-        self._open[task] = writer
-        task.add_done_callback(lambda done: self._open.pop(done, None))
-        if len(self._open) > _OPEN:
-            self._cut(next(iter(self._open)))
-
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open[writer] = None
+        if len(self._open) > _OPEN:
+            oldest = next(iter(self._open))
+            del self._open[oldest]
+            oldest.transport.abort()
         try:
             async with asyncio.timeout(_PATIENCE):
                 writer.write(self._answer(await reader.readuntil(b"\r\n\r\n")))
@@ -184,25 +164,19 @@ class Redirects:
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # whoever that was has not said anything
         finally:
+            self._open.pop(writer, None)
             writer.close()
 
     def _answer(self, head: bytes) -> bytes:
-        """The response to one request; only the last case has to do with the flow."""
+        """The response to one request: a GET of our path, for our host and no other name that leads here."""
         line, *lines = head[:-4].split(b"\r\n")
         found = _LINE.match(line)
-        if found is None:
-            return page(400, "Not understood", "This is no request that is expected here.")
         headers = [(name.strip().lower(), value.strip()) for name, _, value in (one.partition(b":") for one in lines)]
         hosts = [value.decode("latin-1").lower() for name, value in headers if name == b"host"]
         port = urlsplit(self.uri).port
-        if hosts not in ([f"{own}:{port}"] for own in ("127.0.0.1", "localhost", "[::1]")):
-            # A page elsewhere whose name was made to lead here (DNS rebinding).
-            return page(421, "Wrong host", "This address is not served here.")
-        path, _, query = found[2].decode("ascii").partition("?")
-        if path != PATH:
+        path, _, query = found[1].decode("ascii").partition("?") if found else ("", "", "")
+        if path != PATH or hosts not in ([f"{own}:{port}"] for own in ("127.0.0.1", "localhost")):
             return page(404, "Nothing here", "mcp-studio waits here for the end of a sign-in, at another address.")
-        if found[1] != b"GET":
-            return page(405, "Not this way", "Only GET is answered here.")
         return self._receive(query.partition("#")[0])
 
     def _receive(self, query: str) -> bytes:

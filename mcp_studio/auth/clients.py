@@ -21,13 +21,11 @@ from mcp_studio.auth import discovery
 from mcp_studio.auth.discovery import is_loopback
 from mcp_studio.auth.fetch import Fetcher, json_of
 from mcp_studio.auth.metadata import IssuerMetadata
-from mcp_studio.auth.model import AuthFailed, Client, quoted
+from mcp_studio.auth.model import AuthFailed, Client, quoted, refusal
 from mcp_studio.config.model import Auth
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, dumps, items_of, mapping
 
-METHODS = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
-"""How we can show ourselves at a token endpoint."""
 CLIENT_ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 LIFE = 300
 """Seconds that an assertion of ours can be used."""
@@ -46,11 +44,6 @@ def method_for(metadata: IssuerMetadata, secret: str, wanted: str = "") -> str:
         AuthFailed: in no way that the authorization server takes.
     """
     if wanted:
-        if wanted not in METHODS or (wanted.startswith("client_secret") and not secret):
-            raise AuthFailed(
-                f"A client {'with' if secret else 'without'} a secret cannot show itself by {quoted(wanted)}.",
-                hint=f"`method` can be {', '.join(METHODS)}; the second and third need client_secret.",
-            )
         return wanted
     if not secret:
         return "none"
@@ -126,6 +119,7 @@ def client_assertion(client: Client, key: str, algorithm: str) -> str:
         ConfigError: there is no such key, or it does not sign that way.
     """
     import jwt
+    from cryptography.exceptions import UnsupportedAlgorithm
 
     now = int(time.time())
     payload: dict[str, Any] = {
@@ -137,27 +131,13 @@ def client_assertion(client: Client, key: str, algorithm: str) -> str:
         "jti": secrets.token_urlsafe(16),
     }
     try:
-        return jwt.encode(payload, _key(read_secret(key, "key")), algorithm=algorithm)
-    except (jwt.PyJWTError, TypeError, ValueError, NotImplementedError):
+        return jwt.encode(payload, read_secret(key, "key"), algorithm=algorithm)
+    except (jwt.PyJWTError, UnsupportedAlgorithm, TypeError, ValueError, NotImplementedError):
         raise ConfigError(
-            f"The private key does not sign with {algorithm}.",
-            key="algorithm",
-            hint="Set `algorithm` to one that fits the key (RS256 for RSA, ES256 for P-256), or use another key.",
-        ) from None
-
-
-def _key(text: str) -> Any:
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-    try:
-        return load_pem_private_key(text.encode(), None)
-    except (TypeError, ValueError, UnsupportedAlgorithm):  # a TypeError where it is encrypted
-        raise ConfigError(
-            "The private key cannot be read: it is no private key in PEM, or it is encrypted.",
+            f"The private key does not sign with {algorithm}: it is none in PEM, encrypted, or of another kind.",
             key="key",
-            hint="It begins with -----BEGIN PRIVATE KEY-----. Decrypt it (openssl pkcs8 -topk8 -nocrypt -in FILE) and "
-            "keep it in the keyring: ${keyring:NAME}.",
+            hint="It begins with -----BEGIN PRIVATE KEY-----, and `algorithm` has to fit it: RS256 for RSA, ES256 for "
+            "P-256. Decrypt it (openssl pkcs8 -topk8 -nocrypt -in FILE) and keep it in the keyring: ${keyring:NAME}.",
         ) from None
 
 
@@ -199,7 +179,6 @@ def choose(
     known: Client | None = None,
     redirect_uri: str = "",
     asked: Sequence[str] = (),
-    now: float | None = None,
 ) -> Client | None:
     """The first client that can be used without registering one.
 
@@ -216,34 +195,27 @@ def choose(
     if auth.client_id:
         shown = method_for(metadata, auth.client_secret, auth.method)
         return Client(metadata.issuer, auth.client_id, auth.client_secret, shown, "configured", redirect_uri)
-    if metadata.reads_documents and is_document_url(document):
+    if metadata.reads_documents and document:
         return Client(metadata.issuer, document, "", "none", "document", redirect_uri)
-    if known and known.issuer == metadata.issuer and usable(known, redirect_uri, asked, now):
+    if known and known.issuer == metadata.issuer and usable(known, redirect_uri, asked):
         return known
     return None
 
 
-def usable(client: Client, redirect_uri: str, asked: Sequence[str], now: float | None = None) -> bool:
+def usable(client: Client, redirect_uri: str, asked: Sequence[str]) -> bool:
     """Whether a client that was registered or typed before may be used for this redirect and these scopes."""
-    if client.secret_expires and client.secret_expires <= (time.time() if now is None else now) + 30:
+    if client.secret_expires and client.secret_expires <= time.time() + 30:
         return False
     if client.how != "registered":
         return True
+    # Whether another port will do (RFC 8252 7.3) would show in the browser alone.
+    if client.redirect_uri != redirect_uri:
+        return False
     held = mapping(client.registration).get("scope")
     if not held or not isinstance(held, str):
-        return same_redirect(client.redirect_uri, redirect_uri)
+        return True
     # It may ask for these alone (RFC 7591 2). What was asked for then and left out would be left out again.
-    less = discovery.missing((*discovery.parse(held), *client.asked, discovery.OFFLINE), asked)
-    return same_redirect(client.redirect_uri, redirect_uri) and not less
-
-
-def is_document_url(url: str) -> bool:
-    """Whether a URL can be a client id: https, with a path (draft-ietf-oauth-client-id-metadata-document 3)."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return parts.scheme == "https" and bool(parts.hostname) and parts.path not in ("", "/") and not parts.fragment
+    return not discovery.missing((*discovery.parse(held), *client.asked, discovery.OFFLINE), asked)
 
 
 def registration_request(metadata: IssuerMetadata, redirect_uri: str, scopes: Sequence[str] = ()) -> dict[str, Json]:
@@ -271,7 +243,7 @@ def registration_request(metadata: IssuerMetadata, redirect_uri: str, scopes: Se
     return asked
 
 
-def client_from(raw: Json, *, asked: dict[str, Json], metadata: IssuerMetadata, now: float | None = None) -> Client:
+def client_from(raw: Json, *, asked: dict[str, Json], metadata: IssuerMetadata) -> Client:
     """The client that a registration made (RFC 7591 3.2.1). Placeholders, null and "", are as good as nothing.
 
     Raises:
@@ -298,7 +270,7 @@ def client_from(raw: Json, *, asked: dict[str, Json], metadata: IssuerMetadata, 
         method=_method(answer, asked, metadata, secret),
         how="registered",
         redirect_uri=redirect_uri,
-        secret_expires=_expires(answer, time.time() if now is None else now) if secret else 0.0,
+        secret_expires=_expires(answer) if secret else 0.0,
         # The rest of the answer may have a megabyte, and keyrings hold little.
         registration={"scope": scope[: 2 * discovery.LONGEST_SCOPES]} if isinstance(scope, str) else {},
     )
@@ -328,20 +300,17 @@ def same_redirect(one: str, other: Json) -> bool:
     try:
         ours, theirs = urlsplit(one), urlsplit(other)
         loopback = is_loopback(one) and ours.hostname == theirs.hostname
-    except (AuthFailed, ValueError):
+    except ValueError:
         return False
     return loopback and (ours.scheme, ours.path, ours.query) == (theirs.scheme, theirs.path, theirs.query)
 
 
 def _method(answer: dict[str, Json], asked: dict[str, Json], metadata: IssuerMetadata, secret: str) -> str:
     name = "token_endpoint_auth_method"
-    wanted = str(asked[name])
-    if not secret:
-        came = answer.get(name, "none")
-    elif wanted == "none" and "none" not in (metadata.methods or ()):
-        came = answer.get(name, method_for(metadata, secret))
-    else:
-        came = answer.get(name, wanted)
+    usual = "none"
+    if secret:
+        usual = method_for(metadata, secret) if asked[name] == "none" else str(asked[name])
+    came = answer.get(name, usual)
     if came not in _REGISTERED or (came != "none" and not secret):
         problem = _wrong(name, came, asked)
         problem.hint += " For a client with a secret client_secret has to be in the answer."
@@ -349,15 +318,11 @@ def _method(answer: dict[str, Json], asked: dict[str, Json], metadata: IssuerMet
     return str(came)
 
 
-def _expires(answer: dict[str, Json], now: float) -> float:
+def _expires(answer: dict[str, Json]) -> float:
+    """When the secret expires; 0 is never, and where the answer makes no sense."""
     value = answer.get("client_secret_expires_at", 0)
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if number and (value == 0 or now < value < 1e12):
-        return float(value)
-    raise AuthFailed(
-        f"client_secret_expires_at in the answer to the registration is {quoted(value)}.",
-        hint=f"It has to be a time in seconds since 1970 after now ({now:.0f}), or 0 for never (RFC 7591 3.2.1).",
-    )
+    return float(value) if number and time.time() < value < 1e12 else 0.0
 
 
 _HINT = (
@@ -390,13 +355,12 @@ async def register(fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str, 
         raw = json_of(answer.body)
     if 200 <= answer.status < 300 and isinstance(raw, dict):
         return replace(client_from(raw, asked=asked, metadata=issuer), asked=tuple(wanted))
-    error, reason = (mapping(raw).get(name) for name in ("error", "error_description"))
-    code = fetcher.redactor.text(error[:80]) if isinstance(error, str) else ""
-    because = f": {quoted(fetcher.redactor.text(reason))}" if isinstance(reason, str) and reason else ""
-    known = "" if issuer.place else " Nothing says that this server signs people in by OAuth: it may want a key."
-    raise AuthFailed(
-        f"The registration endpoint {url} did not register a client (status {answer.status}"
-        f"{', ' if code else ''}{code}){because}.{known}",
-        hint=_HINT,
-        error=code,
+    problem = refusal(
+        f"The registration endpoint {url} did not register a client (status {answer.status})",
+        mapping(raw),
+        fetcher.redactor.text,
     )
+    problem.hint = _HINT
+    if not issuer.place:
+        problem.message += " Nothing says that this server signs people in by OAuth: it may want a key."
+    raise problem

@@ -7,26 +7,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from mcp_studio.auth.model import AuthFailed, quoted
 from mcp_studio.config.model import ServerConfig
+from mcp_studio.urls import judge
 
 LONGEST_CHALLENGE = 16_384
 """Characters of the header that are read."""
-MOST_PARAMETERS = 64
-"""Challenges, and parameters of one, that are read."""
 
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
-_SCHEME = re.compile(_TOKEN)
-# Nothing is tried twice (possessive quantifiers), so that reading is linear whatever is sent. A value without quotes
-# may be more than a token, and a quote may never be closed: what was meant is clear in either case.
-_PARAM = re.compile(rf'({_TOKEN})[ \t]*+=[ \t]*+(?:"((?:[^"\\]|\\.)*+)"?|([^\s,"]++))', re.DOTALL)
-_TOKEN68 = re.compile(r"[ \t]++([0-9A-Za-z\-._~+/]++=*+)[ \t]*+(?=,|$)")
-_BETWEEN = re.compile(r"[\s,]*+")
+# A parameter; or a scheme, with what follows it as in `Negotiate abc==`. Nothing is tried twice (possessive
+# quantifiers), so that reading is linear whatever is sent. A value without quotes may be more than a token, and a quote
+# may never be closed: what was meant is clear in either case.
+_PART = re.compile(
+    rf'({_TOKEN})[ \t]*+=[ \t]*+(?:"((?:[^"\\]|\\.)*+)"?|([^\s,"]++))'
+    rf"|({_TOKEN})(?:[ \t]++[0-9A-Za-z\-._~+/]++=*+[ \t]*+(?=,|$))?",
+    re.DOTALL,
+)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -42,21 +43,14 @@ class Challenge(NamedTuple):
     def parse(text: str) -> tuple[Challenge, ...]:
         """All challenges of a header, or of several whose values are joined by commas; never raises."""
         found: list[tuple[str, dict[str, str]]] = []
-        text, at = text[:LONGEST_CHALLENGE], 0
-        while (at := _end(_BETWEEN, text, at)) < len(text):
-            if param := _PARAM.match(text, at):
-                at = param.end()
-                if not found:
-                    found.append(("", {}))
-                if len(found[-1][1]) < MOST_PARAMETERS:
-                    found[-1][1].setdefault(param[1].lower(), _value(param))
-            elif scheme := _SCHEME.match(text, at):
-                if len(found) >= MOST_PARAMETERS:
-                    break
-                at = _end(_TOKEN68, text, scheme.end())  # as in `Negotiate abc==`
-                found.append((scheme[0].lower(), {}))
-            else:
-                at += 1
+        for part in _PART.finditer(text[:LONGEST_CHALLENGE]):
+            name, quoted_value, value, scheme = part.groups()
+            if scheme:
+                found.append((scheme.lower(), {}))
+                continue
+            found = found or [("", {})]
+            value = _ESCAPED.sub(r"\1", quoted_value) if value is None else value
+            found[-1][1].setdefault(name.lower(), value)
         return tuple(Challenge(*one) for one in found)
 
     @staticmethod
@@ -83,23 +77,11 @@ class Challenge(NamedTuple):
         return self.params.get(name, "")
 
 
-def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    found = pattern.match(text, at)
-    return found.end() if found else at
-
-
-def _value(param: re.Match[str]) -> str:
-    return param[3] if param[3] is not None else _ESCAPED.sub(r"\1", param[2])
-
-
-LONGEST_ADDRESS = 4_096
-"""Characters of one address."""
 _SHOULD = (
     "It has to be an https:// URL of ASCII characters, without spaces, a user name and a fragment; http:// is for "
     "servers on this machine."
 )
 _PORTS = {"https": 443, "http": 80}
-_BARE = re.compile(r"[\x21-\x7e]+\Z")
 _RESOURCE = "/.well-known/oauth-protected-resource"
 _ISSUER = "/.well-known/oauth-authorization-server"
 _OPENID = "/.well-known/openid-configuration"
@@ -118,10 +100,20 @@ def origin(url: str) -> str:
     Raises:
         AuthFailed: it is no address with a host.
     """
-    parts = _split(web_url(url), "The address", 1 << 20)
+    parts = _split(url)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     default = parts.port in (None, _PORTS.get(parts.scheme))
     return f"{parts.scheme}://{host}" if default else f"{parts.scheme}://{host}:{parts.port}"
+
+
+def _split(url: str) -> SplitResult:
+    """The parts of an address with a host; that of a WebSocket is where its handshake goes."""
+    with suppress(ValueError):
+        parts = urlsplit(web_url(url))
+        _ = parts.port  # raises where it is no number
+        if parts.hostname:
+            return parts
+    raise AuthFailed(f"{quoted(url)} is no address with a host.", hint=_SHOULD)
 
 
 def same_origin(one: str, other: str) -> bool:
@@ -130,13 +122,8 @@ def same_origin(one: str, other: str) -> bool:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether an address is on this machine: 127.0.0.0/8, ::1, `localhost` and names below it (RFC 6761 6.3)."""
-    host = (_split(url, "The address").hostname or "").rstrip(".")
-    try:
-        found = ip_address(host.partition("%")[0])
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
-    return (getattr(found, "ipv4_mapped", None) or found).is_loopback
+    """Whether an address is on this machine."""
+    return judge(url).local
 
 
 def check_url(url: str, server: str, what: str) -> str:
@@ -151,43 +138,24 @@ def check_url(url: str, server: str, what: str) -> str:
     Raises:
         AuthFailed: it may not.
     """
-    parts = _split(url, what)
-    problem = ""
-    if parts.scheme not in ("https", "http"):
-        problem = "that is no web address"
-    elif parts.username is not None or parts.password is not None:
-        raise AuthFailed(f"{what} has a user name or password before the host {quoted(parts.hostname)}.", hint=_SHOULD)
-    elif parts.scheme == "http" and not is_loopback(url):
-        problem = "without TLS anybody on the way can read and change what is sent"
-    elif parts.scheme == "http" and not is_loopback(server):
-        problem = f"that is on this machine, and the server at {origin(server)} is not"
-    elif "#" in url:
-        problem = "it has a fragment"
+    page = judge(url)
+    problem = page.refusal
+    if not problem and not url.isascii():
+        problem = "It has characters that are not ASCII."
+    elif not problem and "#" in url:
+        problem = "It has a fragment."
+    elif not problem and not url.lower().startswith("https:") and not is_loopback(server):
+        problem = f"It is on this machine, and the server at {origin(server)} is not."
     if problem:
-        raise AuthFailed(f"{what} is {quoted(url)}: {problem}.", hint=_SHOULD)
+        # Before the host and in the query may be secrets.
+        shown = page.host if "@" in url else url.partition("?")[0]
+        raise AuthFailed(f"{what} is {quoted(shown)}. {problem}", hint=_SHOULD)
     return url
-
-
-def _split(url: str, what: str, most: int = LONGEST_ADDRESS) -> SplitResult:
-    """The parts of an absolute address of bounded length."""
-    problem = "that is no address"
-    if len(url) > most:
-        raise AuthFailed(f"{what} has {len(url):,} characters.", hint=_SHOULD)
-    if _BARE.match(url) and "\\" not in url:
-        try:
-            parts = urlsplit(url)
-            _ = parts.port
-            if parts.hostname:
-                return parts
-            problem = "it names no host" if parts.scheme in _PORTS else "that is no web address"
-        except ValueError as wrong:
-            problem = str(wrong)
-    raise AuthFailed(f"{what} is {quoted(url)}: {problem}.", hint=_SHOULD)
 
 
 def canonical(url: str) -> str:
     """A server's address as a resource is called (RFC 8707 2): without query and fragment, host in lower case."""
-    parts = _split(web_url(url), "The address of the server")
+    parts = _split(url)
     path = "" if parts.path == "/" else parts.path
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2].lower()}{path}"
 
@@ -232,15 +200,20 @@ def tidy(config: ServerConfig) -> ServerConfig:
 
 def usable(config: ServerConfig) -> bool:
     """Whether there is an address that can be signed in to at all; whoever connects says what is wrong with it."""
-    try:
-        return bool(urlsplit(resource_of(config)).hostname)
-    except (AuthFailed, ValueError):
-        return False
+    return bool(resource_or_none(config))
 
 
 def resource_of(config: ServerConfig) -> str:
     """Under what a server's sign-in is kept: its address without query and fragment."""
     return canonical(tidy(config).url)
+
+
+def resource_or_none(config: ServerConfig) -> str:
+    """The same, but empty where the address is none."""
+    try:
+        return resource_of(config)
+    except (AuthFailed, ValueError):
+        return ""
 
 
 MOST_SCOPES = 200

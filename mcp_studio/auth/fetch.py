@@ -8,14 +8,15 @@ import re
 import ssl
 import time
 from codecs import BOM_UTF8
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, suppress
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
-from urllib.parse import parse_qsl, urljoin, urlsplit
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import SplitResult, parse_qsl, urljoin, urlsplit
 
 from mcp_studio import __version__
 from mcp_studio.auth import discovery
+from mcp_studio.auth.discovery import check_url
 from mcp_studio.auth.model import AuthExchange, AuthFailed
 from mcp_studio.config.model import ServerConfig, Tls
 from mcp_studio.errors import LimitExceeded, StudioError
@@ -24,10 +25,9 @@ from mcp_studio.limits import Limits
 from mcp_studio.redact import MARK, Redactor
 from mcp_studio.transport import http_client
 from mcp_studio.transport.base import HeaderList, Headers, HttpRequest, HttpResponse, Tap
-from mcp_studio.transport.http_errors import HttpFailure, HttpUnreachable, network_failure, no_such_host
+from mcp_studio.transport.http_errors import HttpUnreachable, network_failure, no_such_host
 from mcp_studio.transport.http_response import Breather, Decoder
 from mcp_studio.transport.lines import size_text
-from mcp_studio.urls import judge
 
 if TYPE_CHECKING:
     import httpcore2
@@ -57,18 +57,6 @@ def nearness(address: str) -> int:
     return PUBLIC if found.is_global and not found.is_multicast else PRIVATE
 
 
-def check_url(url: str, what: str, server: str) -> None:
-    """Check the looks of an address that a request (`what`) is for; `server` is the MCP server's address.
-
-    Raises:
-        AuthFailed: it is no https address, or one that hides where it leads.
-    """
-    if refusal := judge(url).refusal:
-        raise AuthFailed(f"Nothing is sent for this ({what}). {refusal}", hint="It should be an https:// URL.")
-    # In its query may be secrets, which are not quoted.
-    discovery.check_url(url.partition("?")[0], server, f"The address ({what})")
-
-
 def check_address(address: str, host: str, what: str, reach: int) -> None:
     """Check whether an address may be connected to, where the MCP server is as near as `reach`.
 
@@ -89,11 +77,9 @@ class Network:
     """Connections on behalf of one MCP server. A name is resolved once, and what was checked is connected to: a name
     that means something else a moment later (DNS rebinding) leads nowhere."""
 
-    def __init__(self, config: ServerConfig, seconds: float) -> None:
-        """`seconds` are for looking up a name."""
+    def __init__(self, config: ServerConfig) -> None:
         self._config = config
         self._host = urlsplit(config.url).hostname or ""
-        self._seconds = seconds
         self._addresses: dict[str, list[str]] = {}
 
     async def reach(self) -> int:
@@ -103,9 +89,8 @@ class Network:
         if http_client.route_to(self._config.url):
             return PUBLIC  # names may mean something else to the proxy, or nothing here
         try:
-            async with asyncio.timeout(self._seconds):
-                return min(nearness(address) for address in await self._resolve(self._host))
-        except (OSError, ValueError):  # no answer in time, no such host
+            return min(nearness(address) for address in await self._resolve(self._host))
+        except (OSError, ValueError):  # no such host
             return PUBLIC
 
     async def _resolve(self, host: str) -> list[str]:
@@ -113,8 +98,8 @@ class Network:
             self._addresses[host] = await http_client.look_up(host)
         return self._addresses[host]
 
-    async def pool(self, url: str, what: str) -> httpcore2.AsyncConnectionPool:
-        """A pool for one request.
+    async def pool(self, url: str, what: str) -> tuple[httpcore2.AsyncConnectionPool, list[str]]:
+        """A pool for one request, and the addresses to try, one after the other.
 
         Raises:
             AuthFailed: nothing may be sent there.
@@ -133,9 +118,9 @@ class Network:
         reach = await self.reach()
         for address in addresses:
             check_address(address, host, what, reach)
-        return await asyncio.to_thread(self._pool, url, route, addresses)
+        return await asyncio.to_thread(self._pool, url, route), [host] if route else addresses
 
-    def _pool(self, url: str, route: http_client.Route | None, addresses: list[str]) -> httpcore2.AsyncConnectionPool:
+    def _pool(self, url: str, route: http_client.Route | None) -> httpcore2.AsyncConnectionPool:
         import httpcore2
 
         parts = urlsplit(url)
@@ -145,7 +130,6 @@ class Network:
         return httpcore2.AsyncConnectionPool(
             ssl_context=self._context(trust) if parts.scheme == "https" else http_client.plain(),
             proxy=_proxy(route, lambda: self._context(others)) if route else None,
-            network_backend=None if route else _pinned(addresses),
         )
 
     def _context(self, trust: Tls) -> ssl.SSLContext:
@@ -162,35 +146,8 @@ def _proxy(route: http_client.Route, context: Callable[[], ssl.SSLContext]) -> h
     return httpcore2.Proxy(url, auth=made.raw_auth, headers=made.headers.raw, ssl_context=made.ssl_context)
 
 
-def _pinned(addresses: list[str]) -> httpcore2.AsyncNetworkBackend:
-    """A network that connects to these addresses, whatever the host is called."""
-    import httpcore2
-
-    inner = cast("httpcore2.AsyncNetworkBackend", httpcore2.AnyIOBackend())
-
-    class Pinned(httpcore2.AsyncNetworkBackend):
-        async def connect_tcp(
-            self,
-            host: str,
-            port: int,
-            timeout: float | None = None,
-            local_address: str | None = None,
-            socket_options: Iterable[Any] | None = None,
-        ) -> httpcore2.AsyncNetworkStream:
-            failure: Exception = httpcore2.ConnectError(f"{host} has no address")
-            for address in addresses:
-                try:
-                    return await inner.connect_tcp(address, port, timeout, local_address, socket_options)
-                except httpcore2.NetworkError as problem:
-                    failure = problem
-            raise failure
-
-    return Pinned()
-
-
 _SHOWN = 64 * 1024
 """Characters of a body that are shown."""
-_BEYOND = 4 * 1024
 _SECRET = frozenset(
     "access_token refresh_token id_token client_secret registration_access_token assertion client_assertion"
     " subject_token code_verifier token device_secret".split()
@@ -208,26 +165,19 @@ _FIELDS = re.compile(rb"\s*+[\w.~%+*\[\]-]{1,80}+=[^\s&=<>\"']*+(?:&[\w.~%+*\[\]
 def shown(headers: Headers, body: str, clean: Callable[[str], str] = str) -> str:
     """Headers and body as one text. `clean` takes secrets out of the body, which takes its time."""
     lines = "\n".join(f"{name}: {value}" for name, value in headers)
-    if len(body) > _SHOWN + _BEYOND:
-        # What the cut leaves of a secret cannot be recognized: it goes with the end.
-        begin = clean(body[: _SHOWN + _BEYOND])[:-_BEYOND]
-        return f"{lines}\n\n{begin}\n… {len(body) - _SHOWN:,} characters more"
-    return f"{lines}\n\n{clean(body)}" if body else lines
-
-
-def body_of(data: bytes, *, most: int, values: int) -> Json:
-    """The JSON of an answer; a byte order mark before it is overlooked (RFC 8259 8.1), as files of Windows have one.
-
-    Raises:
-        JsonProblem, LimitExceeded: as `jsontext.loads`.
-    """
-    return loads(data.removeprefix(BOM_UTF8), most=most, values=values)
+    body = clean(body)
+    if len(body) > _SHOWN:
+        body = f"{body[:_SHOWN]}\n… {len(body) - _SHOWN:,} characters more"
+    return f"{lines}\n\n{body}" if body else lines
 
 
 def json_of(body: bytes) -> Json:
-    """The JSON of a small answer; None where it is none."""
+    """The JSON of a small answer; None where it is none.
+
+    A byte order mark before it is overlooked (RFC 8259 8.1), as files of Windows have one.
+    """
     try:
-        return body_of(body, most=64, values=10_000)
+        return loads(body.removeprefix(BOM_UTF8), most=64, values=50_000)
     except (JsonProblem, LimitExceeded):
         return None
 
@@ -270,7 +220,8 @@ def _texts(value: Json) -> Iterator[str]:
 FIRST = 1 << 20
 """The number of the first exchange of signing in; those of the HTTP transport count from 1."""
 _numbers = itertools.count(FIRST)
-_REDIRECTS = 3
+_REDIRECTS = 4
+"""Answers to one request, redirects among them."""
 
 
 class Fetched(NamedTuple):
@@ -310,7 +261,7 @@ class Fetcher:
         self._limits = limits
         self._tap = tap
         self.redactor = redactor
-        self._network = Network(config, limits.sign_in_request)
+        self._network = Network(config)
         self._gate = gate
         self._record = record
 
@@ -341,31 +292,28 @@ class Fetcher:
         """
         for secret in secrets:
             self.redactor.learn(secret, f"requests about {self.config.name}")
-        seen = {url}
-        while True:
+        for _ in range(_REDIRECTS):
             fetched = await self._once(purpose, method, url, headers or [], body)
             if not follow or fetched.status not in (301, 302, 303, 307, 308):
                 return fetched
-            url = self._onward(fetched, purpose, method, seen)
-            seen.add(url)
+            url = self._onward(fetched, purpose, method)
+        raise AuthFailed(f"The {purpose} ({self.redactor.url(url)}) is redirected too often, and not followed further.")
 
-    def _onward(self, fetched: Fetched, purpose: str, method: str, seen: set[str]) -> str:
+    def _onward(self, fetched: Fetched, purpose: str, method: str) -> str:
         """Where a redirect leads, if it may be followed."""
         here, onward = fetched.url, ""
         with suppress(ValueError, AuthFailed):
             onward = urljoin(here, fetched.header("location")).partition("#")[0]
-            allowed = method == "GET" and onward not in seen and len(seen) <= _REDIRECTS
-            if allowed and discovery.same_origin(onward, here):
+            if method == "GET" and discovery.same_origin(onward, here):
                 return onward
         place = self.redactor.url(onward)[:300] or "nowhere"
         raise AuthFailed(
             f"The {purpose} ({self.redactor.url(here)}) is redirected to {place}, which is not followed.",
-            hint=f"Only a GET is followed, on its own origin, at most {_REDIRECTS} times and not in a circle. "
-            "The answer should come from the address that was asked.",
+            hint="Only a GET is followed, on its own origin. The answer should come from the address that was asked.",
         )
 
     async def _once(self, purpose: str, method: str, url: str, headers: HeaderList, body: bytes) -> Fetched:
-        check_url(url, purpose, self.config.url)
+        check_url(url, self.config.url, f"The address ({purpose})")
         lines = _lines(url, method, headers, body)
         clean = tuple(self.redactor.headers(lines))
         kind = next((value.partition(";")[0] for name, value in lines if name.lower() == "content-type"), "")
@@ -414,12 +362,10 @@ class Fetcher:
         place, came = parts.netloc, ""
         problems = (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError, httpcore2.ProxyError)
         raw = [(name.encode("ascii"), value.encode()) for name, value in lines]
-        whole = httpcore2.URL(url)
-        # What follows a semicolon of the path is lost in `URL`.
-        whole.target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}".encode("ascii")
         try:
-            async with asyncio.timeout(seconds), await self._network.pool(url, purpose) as pool:
-                async with pool.stream(method, whole, headers=raw, content=body) as response:
+            async with asyncio.timeout(seconds):
+                pool, addresses = await self._network.pool(url, purpose)
+                async with pool, _answered(pool, addresses, method, parts, raw, body) as response:
                     came = f"began its answer, with status {response.status}, and did not end it"
                     return await self._read(response, url, purpose)
         except TimeoutError:
@@ -438,18 +384,47 @@ class Fetcher:
         if fetched.media_type == "text/event-stream":
             return fetched  # it may never end, and says nothing about signing in
         breathe, whole = Breather(), bytearray()
-        try:
-            content = Decoder(fetched.header("content-encoding"))
-            async for raw in response.aiter_stream():
-                for piece in content.feed(raw):
-                    await breathe()
-                    whole += piece
-                    if len(whole) > bound:
-                        raise LimitExceeded(f"The {purpose} is larger than {size_text(bound)}.", limit="metadata")
-        except HttpFailure as problem:
-            message = f"The {purpose} cannot be read. {problem.message}"
-            raise HttpFailure(message, hint=problem.hint, status=response.status) from None
+        content = Decoder(fetched.header("content-encoding"))
+        async for raw in response.aiter_stream():
+            for piece in content.feed(raw):
+                await breathe()
+                whole += piece
+                if len(whole) > bound:
+                    raise LimitExceeded(f"The {purpose} is larger than {size_text(bound)}.", limit="metadata")
         return fetched._replace(body=bytes(whole))
+
+
+@asynccontextmanager
+async def _answered(
+    pool: httpcore2.AsyncConnectionPool,
+    addresses: list[str],
+    method: str,
+    url: SplitResult,
+    headers: list[tuple[bytes, bytes]],
+    body: bytes,
+) -> AsyncGenerator[httpcore2.Response]:
+    """The head of the answer, from the first of the addresses that takes a connection, whatever the host is called."""
+    import httpcore2
+
+    # What follows a semicolon of the path is lost in a URL of httpcore2.
+    target = f"{url.path or '/'}{'?' if url.query else ''}{url.query}"
+    failure: Exception = httpcore2.ConnectError(f"{url.hostname} has no address")
+    for address in addresses:
+        place = httpcore2.URL(scheme=url.scheme, host=address, port=url.port, target=target)
+        extensions = {"sni_hostname": url.hostname}
+        try:
+            response = await pool.handle_async_request(
+                httpcore2.Request(method, place, headers=headers, content=body, extensions=extensions)
+            )
+        except httpcore2.ConnectError as problem:
+            failure = problem
+            continue
+        try:
+            yield response
+        finally:
+            await response.aclose()
+        return
+    raise failure
 
 
 def _failure(problem: BaseException, place: str, purpose: str) -> StudioError:

@@ -10,10 +10,9 @@ from urllib.parse import urlsplit
 
 from mcp_studio.auth import discovery
 from mcp_studio.auth.discovery import Challenge, check_url
-from mcp_studio.auth.fetch import Fetcher, body_of
+from mcp_studio.auth.fetch import Fetcher, json_of
 from mcp_studio.auth.model import AuthFailed, quoted
-from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, items_of, mapping
+from mcp_studio.jsontext import Json, items_of, mapping
 
 MOST = 200
 """Entries of a list that are read."""
@@ -79,10 +78,7 @@ class Fields:
         if not isinstance(value, list):
             self.notes[name] = f"{self.wrong(name, '').message} It has to be a list of strings, and was left out."
             return None
-        came = items_of(value)
-        found = [one for one in came[:MOST] if isinstance(one, str) and 0 < len(one) <= LONGEST]
-        if len(found) < len(came):
-            self.notes[name] = f"{name} in {self.what}: {len(found):,} of {len(came):,} entries are used, as strings."
+        found = [one for one in items_of(value)[:MOST] if isinstance(one, str) and 0 < len(one) <= LONGEST]
         return tuple(dict.fromkeys(found))
 
     def flag(self, name: str) -> bool:
@@ -111,12 +107,7 @@ def document(status: int, body: bytes, place: str) -> tuple[dict[str, Json] | No
         )
     if not 200 <= status < 300:
         return None, f"{place} answered with status {status}."
-    try:
-        raw = body_of(body, most=32, values=50_000)
-    except LimitExceeded as problem:
-        return None, f"At {place} is no such document. {problem.message}"
-    except JsonProblem:
-        raw = None
+    raw = json_of(body)
     return (mapping(raw), "") if isinstance(raw, dict) else (None, f"What is at {place} is no JSON object.")
 
 
@@ -172,8 +163,6 @@ class ResourceMetadata(Fields):
         good: list[str] = []
         for one in self.texts(name) or ():
             try:
-                if "?" in one:
-                    raise AuthFailed(f"{quoted(one)} has a query.", hint="An issuer has none (RFC 8414 2).")
                 good.append(check_url(one, self.server, f"An entry of {name} in {self.what}"))
             except AuthFailed as problem:
                 self.notes[name] = f"{problem.message} {problem.hint}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import Field, asdict, field, fields
 from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
@@ -180,10 +180,25 @@ ERRORS: Mapping[str, str] = {
     "invalid_dpop_proof": "It does not accept the proof for the key (RFC 9449); a clock may be wrong.",
     "use_dpop_nonce": "It wants a nonce in the proof (RFC 9449 8), and gave none, or did not accept the one it gave.",
     "temporarily_unavailable": "Try again later.",
-    "server_error": "It failed; try again later.",
 }
 """What an authorization server means by the code of an error."""
 UNKNOWN_ERROR = "What that means only it can say; the exchange shows what was sent."
+
+
+def refusal(
+    message: str, answer: Mapping[str, Json], clean: Callable[[str], str] = str, otherwise: str = UNKNOWN_ERROR
+) -> AuthFailed:
+    """That an authorization server refuses, with the code and the reason of its answer (RFC 6749 4.1.2.1, 5.2).
+
+    Args:
+        clean: takes secrets out of what is quoted.
+        otherwise: the hint where the code is none that is known.
+    """
+    error, reason = answer.get("error"), answer.get("error_description")
+    code = clean(error[:80]) if isinstance(error, str) else ""
+    words = f" with {code}" if code else ""
+    because = f": {quoted(clean(reason))}" if isinstance(reason, str) and reason else ""
+    return AuthFailed(f"{message}{words}{because}.", hint=ERRORS.get(code, otherwise), error=code)
 
 
 def quoted(value: object) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -216,11 +216,8 @@ class SignIn:
         if self.state != "client":
             raise UsageError("No client id is asked for.")
         client_id, secret = client_id.strip(), secret.strip()
-        both = client_id + secret
-        if not (client_id and both.isascii() and both.isprintable() and len(both) <= clients.LONGEST):
-            raise UsageError(
-                "That is no client id, or no secret of one.", hint="They consist of printable ASCII characters."
-            )
+        if not client_id or len(client_id + secret) > clients.LONGEST:
+            raise UsageError("That is no client id.")
         self._reply((client_id, secret))
 
     def paste(self, redirect_url: str) -> None:
@@ -360,14 +357,13 @@ class SignIn:
         if binding != "no":
             self._dpop = await asyncio.to_thread(Dpop.make, required=binding == "must")
             self._accounts.redactor.learn(self._dpop.pem, f"keys for {self._resource}")
-        chosen = discovery.select(
+        asked = discovery.select(
             Challenge.find(header).get("scope"),
             resource.scopes if resource else None,
-            configured=auth.scopes,
+            configured=(*auth.scopes, *self._scopes),
             offered=issuer.scopes,
             renewable=not auth.alone,
         )
-        asked = discovery.union(chosen, self._scopes)
         audience = resource.resource if resource else ""
         if not auth.alone:
             return await self._with_person(audience, issuer, asked)
@@ -396,8 +392,7 @@ class SignIn:
             redirects.paste(self._redirect_url)  # another address leaves it waiting
             if not await self._store.take_pending(pending):
                 raise AuthFailed("This redirect was used before.", hint="Sign in again.")
-            async with self._forgetting_unknown(pending.client):
-                found = await code
+            found = await code
             step.detail = f"{issuer.issuer} gave it."
         if pending.dpop_key:
             required = pending.dpop_use == "must"
@@ -482,7 +477,7 @@ class SignIn:
                 code = await self._permission(pending, issuer, redirects, known)
                 step.detail = f"{issuer.issuer} gave it."
         finally:
-            await redirects.close()
+            redirects.close()
         return await self._redeem(issuer, pending, code)
 
     async def _client(
@@ -495,15 +490,11 @@ class SignIn:
             StudioError: as `Fetcher.send`; or a new client cannot be stored.
         """
         auth = self._config.auth
-        # Where its port is taken, whether another one will do (RFC 8252 7.3) would show in the browser alone.
-        moved = (
-            known and known.how == "registered" and known.redirect_uri != redirect_uri and issuer.registration_endpoint
-        )
         client = clients.choose(
             issuer,
             auth,
             document=auth.client_metadata_url or self._accounts.document,
-            known=None if moved else known,
+            known=known,
             redirect_uri=redirect_uri,
             asked=asked,
         )
@@ -570,30 +561,22 @@ class SignIn:
         # Step by step a person opens it.
         opening = asyncio.create_task(asyncio.sleep(0, False) if self.step_by_step else self.open_page())
         try:
-            async with self._forgetting_unknown(pending.client):
-                return await self._ask("browser", "Nobody came back from the browser", code)
-        except BaseException:
+            return await self._ask("browser", "Nobody came back from the browser", code)
+        except BaseException as problem:
             if known and not self._aside:
                 # Nobody came back: the page may have said that it does not know us any more.
-                with suppress(StudioError, OSError):
-                    await asyncio.shield(self._store.remove_client(issuer.issuer, pending.account))
+                await asyncio.shield(self._forget(pending.client, problem))
             raise
         finally:
             opening.cancel()
             self._redirects = self._pending = None
 
-    @asynccontextmanager
-    async def _forgetting_unknown(self, client: Client) -> AsyncGenerator[None]:
-        """Where an authorization server does not know the client any more: forget it, and say how there is another."""
-        try:
-            yield
-        except AuthFailed as problem:
-            unknown = problem.error in ("invalid_client", "unauthorized_client")
-            if unknown and client.how in ("registered", "typed"):
-                with suppress(StudioError, OSError):
-                    await self._store.remove_client(client.issuer, self._config.auth.whose)
+    async def _forget(self, client: Client, problem: BaseException) -> None:
+        """Forget a client that its authorization server may not know any more."""
+        with suppress(StudioError, OSError):
+            gone = await self._store.remove_client(client.issuer, self._config.auth.whose)
+            if gone and isinstance(problem, AuthFailed):
                 problem.hint += " The client was forgotten: sign in again, and another one is registered."
-            raise
 
     async def _redeem(self, issuer: IssuerMetadata, pending: Pending, code: str) -> Grant:
         client = pending.client
@@ -606,7 +589,7 @@ class SignIn:
             code_verifier=pending.verifier,
         )
         with self._running("token") as step:
-            async with self._forgetting_unknown(client):
+            try:
                 got = await tokens.redeem(
                     self._fetcher,
                     issuer.token_endpoint,
@@ -616,6 +599,10 @@ class SignIn:
                     asked=pending.scopes,
                     dpop=self._dpop,
                 )
+            except AuthFailed as problem:
+                if problem.error in ("invalid_client", "unauthorized_client"):
+                    await self._forget(client, problem)
+                raise
             step.detail = tokens.about(got, pending.audience)
         return await self._stored(issuer, client, got, pending.audience)
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import threading
+import time
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict, field
 from pathlib import Path
+from typing import Any, Literal
 
 from mcp_studio.auth.model import (
     Account,
@@ -27,8 +30,8 @@ from mcp_studio.auth.model import (
     secrets,
 )
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping, pretty
-from mcp_studio.paths import write_atomically
+from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
+from mcp_studio.paths import read_object, write_object
 from mcp_studio.record import record
 from mcp_studio.vault.base import LockHeld, Vault, beside, file_lock
 
@@ -47,12 +50,16 @@ class Entries:
 
     grants: dict[Key, Account] = field(default_factory=dict[Key, Account])
     """By resource and account."""
-    clients: set[Key] = field(default_factory=set[Key])
-    """Issuer and account."""
+    clients: dict[Key, None] = field(default_factory=dict[Key, None])
+    """Of issuers and accounts."""
     problem: str = ""
     """Why the file cannot be used, as a sentence."""
     newer: bool = False
     """A newer version has written it, which knows more of it."""
+
+    def of(self, kind: Literal["grant", "client"]) -> dict[Key, Any]:
+        """Those of one kind."""
+        return self.grants if kind == "grant" else self.clients
 
 
 def _read_entries(file: Path) -> Entries:
@@ -71,14 +78,14 @@ def _read_entries(file: Path) -> Entries:
             account = from_json(Account, mapping(one))
             found.grants[account.resource, account.account] = account
     for one in map(mapping, items_of(raw.get("clients"))):
-        found.clients.add((str(one.get("issuer")), str(one.get("account"))))
+        found.clients[str(one.get("issuer")), str(one.get("account"))] = None
     return found
 
 
 def _write_entries(file: Path, entries: Entries) -> None:
     clients = [{"issuer": issuer, "account": account} for issuer, account in sorted(entries.clients)]
-    raw: Json = {"version": VERSION, "sign_ins": [asdict(one) for one in _sorted(entries)], "clients": clients}
-    write_atomically(file, pretty(raw).encode() + b"\n")
+    sign_ins = [asdict(one) for one in _sorted(entries)]
+    write_object(file, {"version": VERSION, "sign_ins": sign_ins, "clients": clients})
 
 
 def _sorted(entries: Entries) -> list[Account]:
@@ -102,6 +109,7 @@ class GrantStore:
         self._memory = Entries()
         self._vault: Vault | None = None
         self._guard = threading.Lock()
+        self._turns: dict[Key, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.lasting = not memory
         """Whether what is stored is there after this process."""
         self.problem = ""
@@ -150,10 +158,7 @@ class GrantStore:
         if not self.has_grant(resource, account):
             self.problem = self._entries().problem
             return None
-        grant = await beside(self._get, Grant, _name("grant", resource, account))
-        if grant and (grant.resource, grant.account) != (resource, account):
-            self.problem, grant = "What is kept of this sign-in belongs to another server.", None
-        return grant
+        return await beside(self._get, Grant, _name("grant", resource, account))
 
     async def save(self, grant: Grant, server: str) -> None:
         """Store a grant, in place of the one that was there.
@@ -171,14 +176,20 @@ class GrantStore:
 
     async def remove(self, resource: str, account: str) -> bool:
         """Forget a grant; False where there was none."""
+        return await self._remove("grant", resource, account)
 
+    async def remove_client(self, issuer: str, account: str) -> bool:
+        """Forget who we are at an authorization server; False where that was not known."""
+        return await self._remove("client", issuer, account)
+
+    async def _remove(self, kind: Literal["grant", "client"], where: str, account: str) -> bool:
         def remove() -> None:
             with self._changing() as entries:
                 # What cannot be deleted stays in the list: it is still there.
-                self._ready().delete(_name("grant", resource, account))
-                entries.grants.pop((resource, account), None)
+                self._ready().delete(_name(kind, where, account))
+                entries.of(kind).pop((where, account), None)
 
-        known = self.has_grant(resource, account)
+        known = (where, account) in self._entries().of(kind)
         if known:
             await beside(remove)
         return known
@@ -187,8 +198,7 @@ class GrantStore:
         """Who we are at an authorization server, where it was registered or typed."""
         if (issuer, account) not in self._entries().clients:
             return None
-        client = await beside(self._get, Client, _name("client", issuer, account))
-        return client if client and client.issuer == issuer else None
+        return await beside(self._get, Client, _name("client", issuer, account))
 
     async def save_client(self, client: Client, account: str) -> None:
         """Store who we are."""
@@ -196,22 +206,9 @@ class GrantStore:
         def save() -> None:
             with self._changing() as entries:
                 self._put(_name("client", client.issuer, account), client)
-                entries.clients.add((client.issuer, account))
+                entries.clients[client.issuer, account] = None
 
         await beside(save)
-
-    async def remove_client(self, issuer: str, account: str) -> bool:
-        """Forget who we are; False where that was not known."""
-
-        def remove() -> None:
-            with self._changing() as entries:
-                self._ready().delete(_name("client", issuer, account))
-                entries.clients.discard((issuer, account))
-
-        known = (issuer, account) in self._entries().clients
-        if known:
-            await beside(remove)
-        return known
 
     async def save_pending(self, pending: Pending) -> None:
         """Store a sign-in that goes on later, in place of an earlier one of this server."""
@@ -220,8 +217,7 @@ class GrantStore:
     async def pending(self, resource: str, account: str) -> Pending | None:
         """The sign-in that was set aside not long ago."""
         found = await beside(self._get, Pending, _name("pending", resource, account))
-        there = found and not found.expired and (found.resource, found.account) == (resource, account)
-        return found if there else None
+        return found if found and not found.expired else None
 
     async def take_pending(self, pending: Pending) -> bool:
         """Use it up; False where somebody has."""
@@ -239,21 +235,25 @@ class GrantStore:
         Raises:
             StudioError: somebody else holds it for too long.
         """
-        file = self._locks / f"{_digest(resource, account)}.lock"
-        end = asyncio.get_running_loop().time() + _PATIENCE
-        with ExitStack() as held:
-            while self.lasting:  # else nobody else has it, and there may be no folder that can be written
-                try:
-                    # Tried again and again: a thread that waits for it could not be called back.
-                    held.enter_context(file_lock(file, f"the sign-in at {resource}", 0))
-                    break
-                except LockHeld:
-                    if asyncio.get_running_loop().time() > end:
-                        raise
-                except OSError as problem:
-                    raise StudioError(f"The sign-in at {resource} cannot be locked: {problem.strerror}.") from None
-                await asyncio.sleep(0.05)
-            yield
+        async with self._turns[resource, account]:
+            with ExitStack() as held:
+                if self.lasting:  # else no other process has it, and there may be no folder that can be written
+                    await self._lock_out(held, resource, account)
+                yield
+
+    async def _lock_out(self, held: ExitStack, resource: str, account: str) -> None:
+        """Lock out other processes, tried again and again: a thread that waits for it could not be called back."""
+        file, end = self._locks / f"{_digest(resource, account)}.lock", time.monotonic() + _PATIENCE
+        while True:
+            try:
+                held.enter_context(file_lock(file, f"the sign-in at {resource}", 0))
+                return
+            except LockHeld:
+                if time.monotonic() > end:
+                    raise
+            except OSError as problem:
+                raise StudioError(f"The sign-in at {resource} cannot be locked: {problem.strerror}.") from None
+            await asyncio.sleep(0.05)
 
     def _entries(self) -> Entries:
         return _read_entries(self._file) if self.lasting else self._memory
@@ -315,7 +315,6 @@ def _name(kind: str, where: str, account: str) -> str:
 
 
 TRUSTED_FILE = "authorization-servers.json"
-_MOST_TRUSTED = 1_000
 _FIELDS = ("resource", "account", "client_id", "issuer")
 ClientKey = tuple[str, str, str]
 """Resource, account and client id."""
@@ -326,8 +325,6 @@ class Trusted:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._here: dict[ClientKey, str] = {}
-        """What could not be written holds for this process."""
 
     def issuer(self, key: ClientKey) -> str:
         """The authorization server that got this client's credentials before; empty where none did."""
@@ -347,20 +344,12 @@ class Trusted:
 
     def _known(self) -> dict[ClientKey, str]:
         known: dict[ClientKey, str] = {}
-        try:
-            entries = items_of(mapping(loads(self._file.read_bytes(), most=8)).get("servers"))
-        except (OSError, JsonProblem):
-            return self._here
-        for one in entries:
+        for one in items_of(read_object(self._file).get("servers")):
             resource, account, client_id, issuer = (str(mapping(one).get(name, "")) for name in _FIELDS)
             known[resource, account, client_id] = issuer
-        return {**known, **self._here}
+        return known
 
     def _write(self, known: dict[ClientKey, str]) -> None:
-        newest = list(known.items())[-_MOST_TRUSTED:]
-        servers: list[Json] = [dict(zip(_FIELDS, (*key, issuer), strict=True)) for key, issuer in newest]
-        try:
-            write_atomically(self._file, pretty({"version": 1, "servers": servers}).encode() + b"\n")
-            self._here = {}
-        except OSError:
-            self._here = known
+        servers: list[Json] = [dict(zip(_FIELDS, (*key, issuer), strict=True)) for key, issuer in known.items()]
+        with suppress(OSError):
+            write_object(self._file, {"version": 1, "servers": servers})

@@ -10,7 +10,6 @@ RFC 6749 4.1.3, 4.4.2, 5, 6; RFC 7009 2.1; RFC 7523 2.1; RFC 8693 2.1; RFC 8707 
 from __future__ import annotations
 
 import asyncio
-import math
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,9 +21,9 @@ from mcp_studio.auth.discovery import check_url
 from mcp_studio.auth.dpop import Dpop, nonce_wanted
 from mcp_studio.auth.fetch import Fetched, Fetcher, json_of
 from mcp_studio.auth.metadata import IssuerMetadata
-from mcp_studio.auth.model import ERRORS, UNKNOWN_ERROR, AuthFailed, Client, Grant, quoted
+from mcp_studio.auth.model import UNKNOWN_ERROR, AuthFailed, Client, Grant, quoted, refusal
 from mcp_studio.config.expand import see_to
-from mcp_studio.config.model import Auth, ServerConfig
+from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.record import record
@@ -93,7 +92,8 @@ def read(
     answer = mapping(raw)
     # Some write every field of theirs: `"error": null` beside a token says nothing.
     if answer.get("error") or not 200 <= status < 300:
-        raise _refused(status, answer, who, redactor)
+        later = "Try again later." if status == 429 or status >= 500 else UNKNOWN_ERROR
+        raise refusal(f"{who} refused (status {status})", answer, redactor.text, later)
     if not isinstance(raw, dict):
         raise AuthFailed(
             f"{who} answered with status {status} and no JSON object.",
@@ -114,15 +114,6 @@ def read(
     except AuthFailed as problem:
         problem.message = redactor.text(problem.message)
         raise
-
-
-def _refused(status: int, answer: dict[str, Json], who: str, redactor: Redactor) -> AuthFailed:
-    error, reason = answer.get("error"), answer.get("error_description")
-    code = redactor.text(error[:80]) if isinstance(error, str) else ""
-    words = f" with {code}" if code else ""
-    later = "Try again later." if status == 429 or status >= 500 else UNKNOWN_ERROR
-    because = f": {quoted(redactor.text(reason))}" if isinstance(reason, str) and reason else ""
-    return AuthFailed(f"{who} refused{words} (status {status}){because}.", hint=ERRORS.get(code, later), error=code)
 
 
 def _type(answer: dict[str, Json], who: str, dpop: Dpop | None, notes: dict[str, str]) -> str:
@@ -179,9 +170,9 @@ def _expires(answer: dict[str, Json], notes: dict[str, str]) -> float:
     if value is None or value == "":
         return 0.0
     try:
-        number = math.nan if isinstance(value, bool) else float(value)  # some write it as a string
+        number = 0.0 if isinstance(value, bool) else float(value)  # some write it as a string
     except (TypeError, ValueError, OverflowError):
-        number = math.nan
+        number = 0.0
     if number > 0:
         return min(number, float(LATEST))
     notes["expires_in"] = f"expires_in is {quoted(value)}; it has to be a number of seconds (RFC 6749 5.1)."
@@ -314,33 +305,15 @@ def meant_for(token: str, audience: str) -> str:
     return quoted(", ".join(meant[:5]))
 
 
-_NEEDED = {
-    "client_credentials": ("client_id", "client_secret"),
-    "private_key_jwt": ("client_id", "key"),
-    "enterprise": ("client_id", "idp_token_endpoint", "idp_id_token"),
-    "workload": ("assertion",),
-}
-"""What of the configuration each grant needs."""
-SKEW = 60
-"""Seconds that clocks may differ."""
-
-
 def assertion(value: str, name: str) -> str:
     """The JWT that the configuration gives under a name, read anew each time, as platforms renew its file.
 
     Raises:
         ConfigError: there is none, or it is no JWT.
-        AuthFailed: it has expired.
     """
     text = read_secret(value, name).strip()
     if not JWT.match(text):
         raise ConfigError(f"What `{name}` gives is no JWT.", key=name, hint="It has to be one, or the file it is in.")
-    expires = model.payload(text).get("exp")
-    if isinstance(expires, (int, float)) and time.time() > expires + SKEW:
-        raise AuthFailed(
-            f"What `{name}` gives has expired.",
-            hint="It has to be a new one; whatever issues it should renew the file.",
-        )
     return text
 
 
@@ -359,52 +332,30 @@ async def obtain(
         resource: what the server's metadata calls it, sent as `resource` (RFC 8707); empty for none.
 
     Raises:
-        ConfigError: the configuration lacks something that the grant needs.
+        ConfigError: a key or a JWT that the configuration names cannot be used.
         AuthFailed: no token; `error` is the OAuth error code where one came.
         StudioError: as `Fetcher.send`.
     """
-    for name in _NEEDED.get(config.auth.kind, ()):
-        if not getattr(config.auth, name):
-            raise ConfigError(
-                f"`{name}` is missing, which the grant {config.auth.kind} needs.",
-                key=name,
-                hint="Set it in the [servers.NAME.auth] table; a secret rather as ${keyring:NAME}.",
-            )
-    client, form, purpose = await _request(fetcher, config, issuer, resource, scopes)
+    auth, shown, purpose = config.auth, "", "token for the client"
+    if auth.kind == "enterprise":
+        shown = await _identity_grant(fetcher, config, issuer, resource, scopes)
+        purpose = "token for the identity assertion"
+    elif auth.kind == "workload":
+        shown = await asyncio.to_thread(assertion, auth.assertion, "assertion")
+        purpose = "token for the workload"
+    form = token_form(JWT_BEARER if shown else "client_credentials", resource, scopes, assertion=shown)
+    by_key = auth.kind == "private_key_jwt" or (auth.key and not auth.client_secret)
+    method = method_for(issuer, auth.client_secret, "private_key_jwt" if by_key else auth.method)
+    client = Client(issuer.issuer, auth.client_id, auth.client_secret, method)
     try:
         got = await redeem(fetcher, issuer.token_endpoint, client, form, purpose, asked=scopes, dpop=dpop)
     except AuthFailed as problem:
         if problem.error in ("invalid_grant", "invalid_client", "unauthorized_client"):
             problem.hint = f"{problem.hint} {see_to(config)}"
-            if other := meant_for(dict(form).get("assertion", ""), issuer.issuer):
+            if other := meant_for(shown, issuer.issuer):
                 problem.hint += f" The JWT that was sent is meant for {other}, and not for {quoted(issuer.issuer)}."
         raise
     return client, got
-
-
-async def _request(
-    fetcher: Fetcher, config: ServerConfig, issuer: IssuerMetadata, resource: str, scopes: Sequence[str]
-) -> tuple[Client, Form, str]:
-    """Who asks for a token, with what, and what it is for."""
-    auth = config.auth
-    if auth.kind == "enterprise":
-        granted = await _identity_grant(fetcher, config, issuer, resource, scopes)
-        form = token_form(JWT_BEARER, resource, scopes, assertion=granted)
-        return _client(auth, issuer), form, "token for the identity assertion"
-    if auth.kind == "workload":
-        # A workload is known by its JWT; a client id is sent along only where it is configured.
-        shown = await asyncio.to_thread(assertion, auth.assertion, "assertion")
-        form = token_form(JWT_BEARER, resource, scopes, assertion=shown)
-        return _client(auth, issuer), form, "token for the workload"
-    return _client(auth, issuer), token_form("client_credentials", resource, scopes), "token for the client"
-
-
-def _client(auth: Auth, issuer: IssuerMetadata) -> Client:
-    method = auth.method
-    if auth.kind == "private_key_jwt" or (auth.key and not auth.client_secret):
-        method = "private_key_jwt"
-    shown = method_for(issuer, auth.client_secret, method)
-    return Client(issuer.issuer, auth.client_id, auth.client_secret, shown)
 
 
 async def _identity_grant(

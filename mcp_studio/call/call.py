@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import field, replace
 from itertools import islice
-from typing import Literal, NamedTuple, cast
+from typing import Literal, cast
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Timeouts
@@ -19,7 +19,7 @@ from mcp_studio.protocol.versions import MISSING_CAPABILITY, Cached, Hint
 from mcp_studio.record import record
 from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.session.connection import Reply
-from mcp_studio.session.state import Status
+from mcp_studio.session.state import Progress, Status
 from mcp_studio.session.tasks import Task
 from mcp_studio.signal import Signal
 
@@ -197,16 +197,6 @@ def _block(where: str, block: Json) -> list[str]:
 Method = Literal["tools/call", "resources/read", "prompts/get"]
 
 
-class Progress(NamedTuple):
-    """The newest progress of a call."""
-
-    done: float
-    total: float | None
-    message: str
-    at: float
-    """Monotonic time when it came."""
-
-
 def _signal() -> Signal[Call]:
     # Without its type parameter, which costs more at run time than the rest of it.
     return Signal()
@@ -228,9 +218,9 @@ class Call:
     """It has left, and may have reached the server."""
     answered: bool = False
     """The server has answered a request of it, if only by asking for input."""
-    checked: bool = False
-    """Nothing more will be found out about the result."""
     changed: Signal[Call] = field(default_factory=_signal)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set with the end of it all: nothing more will be found out about the result."""
     task: asyncio.Task[None] | None = None
     fresh: bool = False
     """The server is to be asked, whatever is kept of an earlier answer."""
@@ -257,6 +247,11 @@ class Call:
         return str(self.ref)
 
     @property
+    def checked(self) -> bool:
+        """Nothing more will be found out about the result."""
+        return self.over.is_set()
+
+    @property
     def seconds(self) -> float:
         """How long it runs, or ran."""
         return self.outcome.ms / 1000 if self.outcome else time.monotonic() - self.started
@@ -276,8 +271,8 @@ class Call:
 
     async def wait(self) -> CallOutcome:
         """The outcome, once there is one."""
-        if self.task is not None and not self.task.done():
-            await asyncio.wait((self.task,))
+        if self.task is not None:
+            await self.over.wait()
         return self.outcome or Cancelled()
 
     def on_progress(self, done: float, total: float | None, message: str) -> None:
@@ -319,7 +314,7 @@ class Call:
         self, problems: tuple[str, ...], notes: tuple[str, ...] = (), violations: tuple[SchemaProblem, ...] = ()
     ) -> None:
         """Add what checking the result found, once it is known."""
-        self.checked = True
+        self.over.set()
         if (problems or notes or violations) and self.outcome is not None:
             before = self.outcome
             self.outcome = replace(
@@ -334,7 +329,7 @@ class Call:
                 said = f"The call failed in an unexpected way ({type(error).__name__})."
                 error = StudioError(said, hint="The log has more.")
             self.finish(Lost(error=error) if error is not None else Cancelled())
-        if not self.checked:
+        if not self.over.is_set():
             self.found(())
 
 

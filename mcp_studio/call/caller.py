@@ -174,7 +174,7 @@ class Caller:
     @property
     def running(self) -> tuple[Call, ...]:
         """The calls that have no outcome yet, oldest first."""
-        return tuple(self._running.values())
+        return tuple(call for call in self._running.values() if call.outcome is None)
 
     def call_tool(
         self,
@@ -204,6 +204,30 @@ class Caller:
         call = Call(ref, method, params, timeouts=timeouts, fresh=fresh)
         return self._begin(call, self._read(call) if method == "resources/read" else self._plain(call))
 
+    async def complete(self, ref: Ref, argument: str, value: str, known: Mapping[str, str]) -> Completion:
+        """Ask for the values of an argument of a prompt, or of a variable of a template.
+
+        Args:
+            known: the other arguments so far; sent as context in versions that know it (since 2025-06-18).
+
+        Raises:
+            StudioError: not connected, no answer, a refusal, or an answer without values.
+        """
+        status = self.manager.status(ref.server)
+        connection = self.manager.connection(ref.server)
+        if "completions" not in (status.capabilities or {}):
+            return Completion(declared=False)
+        subject = {"type": "ref/prompt", "name": ref.name}
+        if ref.kind == "template":
+            subject = {"type": "ref/resource", "uri": ref.name}
+        params: dict[str, Json] = {"ref": subject, "argument": {"name": argument, "value": value}}
+        if known and at_least(status.version, "2025-06-18"):
+            params["context"] = {"arguments": dict(known)}
+        event = (await connection.request("completion/complete", params)).event
+        if not isinstance(event, Answered):
+            raise ProtocolError(f"The server refused completion/complete: {event.said}.")
+        return completion_of(event.result)
+
     def _begin(self, call: Call, work: Coroutine[Any, Any, None]) -> Call:
         self._running[id(call)] = call
         task = self._spawn(work)
@@ -232,15 +256,18 @@ class Caller:
             self._reads.forget(server)
 
     async def _tool(self, call: Call, origin: Origin, approved: bool) -> None:
-        entries = self._catalog.find(call.ref)
-        if denied := await self._refusal(call, entries, origin, approved):
-            call.finish(denied)
-            call.found(())
-            return
-        entries = self._catalog.find(call.ref)  # a person may have thought about it for a while
+        ref, arguments = call.ref, call.params["arguments"]
+        entries, trusted = self._catalog.find(ref), self.manager.config(ref.server).trust
+        judgement = judge(ref, entries, origin=origin, trusted=trusted, rules=self._rules)
+        if judgement.verdict != "allow":
+            if denied := await consent(self._inbox.ask, judgement, ref, arguments, call, approved=approved):
+                call.finish(denied)
+                call.found(())
+                return
+            entries = self._catalog.find(ref)  # a person may have thought about it for a while
         view = entries[0].view if entries else None
         tool = view if isinstance(view, ToolView) else None
-        for secret in self._secret.of(tool, call.params["arguments"]):
+        for secret in self._secret.of(tool, arguments):
             self.manager.learn(secret)
         call.finish(await self._outcome(call, tool))
         if tool is None or tool.output_schema is None or call.unchecked:
@@ -274,18 +301,12 @@ class Caller:
         tap.judged(outcome.request_id, [(item.pointer, item.message) for item in found if item.severity == "error"])
         call.found(tuple(f"structuredContent{item.pointer}: {item.message}" for item in found), violations=found)
 
-    async def _refusal(self, call: Call, entries: Sequence[Entry], origin: Origin, approved: bool) -> Denied | None:
-        """None when it may run; a rule that denies holds also for what was approved."""
-        trusted = self.manager.config(call.ref.server).trust
-        judgement = judge(call.ref, entries, origin=origin, trusted=trusted, rules=self._rules)
-        return await consent(self._inbox.ask, judgement, call.ref, call.params["arguments"], call, approved=approved)
-
     def _asked(self, question: InputRequest) -> None:
         """A call waits for a person, or does so no longer: it was refused, or its server asks while it runs."""
         if question.kind == "approval":
             return  # whoever waits for it knows: other calls may have the same subject
         if question in self._inbox.pending:
-            asked = [call for call in self._running.values() if call.subject == question.subject]
+            asked = [call for call in self.running if call.subject == question.subject]
             mine = self._waiting.setdefault(question.number, asked)
         else:
             mine = self._waiting.pop(question.number, [])
@@ -414,33 +435,6 @@ class Completion:
         if self.total is not None and self.total > len(self.values):
             return f"{len(self.values)} of {self.total:,}"
         return f"{len(self.values)} and more" if self.has_more else ""
-
-
-async def complete(
-    manager: ConnectionManager, ref: Ref, argument: str, value: str, known: Mapping[str, str]
-) -> Completion:
-    """Ask for the values of an argument of a prompt, or of a variable of a template.
-
-    Args:
-        known: the other arguments so far; sent as context in versions that know it (since 2025-06-18).
-
-    Raises:
-        StudioError: not connected, no answer, a refusal, or an answer without values.
-    """
-    status = manager.status(ref.server)
-    connection = manager.connection(ref.server)
-    if "completions" not in (status.capabilities or {}):
-        return Completion(declared=False)
-    subject = {"type": "ref/prompt", "name": ref.name}
-    if ref.kind == "template":
-        subject = {"type": "ref/resource", "uri": ref.name}
-    params: dict[str, Json] = {"ref": subject, "argument": {"name": argument, "value": value}}
-    if known and at_least(status.version, "2025-06-18"):
-        params["context"] = {"arguments": dict(known)}
-    event = (await connection.request("completion/complete", params)).event
-    if not isinstance(event, Answered):
-        raise ProtocolError(f"The server refused completion/complete: {event.said}.")
-    return completion_of(event.result)
 
 
 def completion_of(result: Json) -> Completion:

@@ -21,7 +21,7 @@ from mcp_studio.protocol.versions import HEADER_MISMATCH
 from mcp_studio.protocol.views import ToolView, param_headers
 from mcp_studio.session.connection import Connection, Deadline, Reply, limit_of
 from mcp_studio.session.manager import ConnectionManager
-from mcp_studio.session.server_requests import drive, with_pages
+from mcp_studio.session.server_requests import drive, opened_pages
 from mcp_studio.session.state import Status
 from mcp_studio.session.task_manager import TaskManager, unreachable
 from mcp_studio.session.tasks import Task
@@ -82,18 +82,20 @@ class _Sending:
             supervisor.answerer.call_began()
         supervisor.calls.append(subject)
         try:
-            return await self._answer()
+            return await self._answer(subject)
         finally:
             supervisor.calls.remove(subject)
 
-    async def _answer(self) -> Reply:
+    async def _answer(self, subject: str) -> Reply:
         call, connection, answerer, limits = self._call, self._connection, self._supervisor.answerer, self._limits
         if connection.core.modern:
-            reply = await drive(call.params, self._round, answerer, limits, call.subject, connection.ended)
+            reply = await drive(call.params, self._round, answerer, limits, subject, connection.ended)
         else:
-            reply = await with_pages(
-                lambda: self._once(call.params), connection, answerer, limits, call.subject, call.on_asking
-            )
+            reply = await self._once(call.params)
+            for _ in range(limits.url_retries):
+                if not await opened_pages(reply, connection, answerer, subject):
+                    break
+                reply = await self._once(call.params)
         may_be_task = self._kind == "extension" or self._task_params
         if not may_be_task or not isinstance(reply.event, Answered) or reply.event.problems:
             return reply

@@ -44,13 +44,14 @@ class SkillReader:
         self._manager = manager
         self._catalog = catalog
 
-    def listed(self, server: str) -> tuple[Skill, ...]:
-        """The skills that a server lists.
+    async def listed(self, server: str) -> tuple[Skill, ...]:
+        """The skills that a server lists, in its order; none of their files is read for that.
 
         Raises:
             UsageError: it offers none, or there is no such server.
             StudioError: it is not connected, or its list could not be read at all.
         """
+        await self._manager.listed(server)
         self._manager.connection(server)
         if not offered(self._manager.status(server).capabilities):
             raise UsageError(f"{server} does not offer skills.")
@@ -66,7 +67,7 @@ class SkillReader:
             UsageError: there is none, or several share the name.
             StudioError: see `listed`.
         """
-        skills = self.listed(server)
+        skills = await self.listed(server)
         found = [skill for skill in skills if which in (skill.uri, skill.name)]
         if len(found) == 1:
             return found[0]

@@ -7,7 +7,7 @@ import re
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Literal, NamedTuple, cast
 
@@ -105,6 +105,20 @@ class Entry(NamedTuple):
     """How it differs from what it was when the person last looked."""
     skill: SkillState = ""
     """For a resource that is a skill: what is known of it."""
+
+    def said_of(self, doubts: Mapping[Ref, str]) -> str:
+        """What is wrong or doubtful about it, and how it differs from what was seen last; empty where nothing is."""
+        change = f"± {self.change.words}" if self.change else ""
+        return "; ".join(filter(None, (change, self.problem, doubts.get(self.ref, ""))))
+
+    def as_json(self, doubts: Mapping[Ref, str]) -> Json:
+        """It for scripts, with `doubts` as `doubts_of` gives them."""
+        found: dict[str, Json] = {"ref": str(self.ref), "server": self.ref.server, "name": self.ref.name}
+        if problem := self.said_of(doubts):
+            found["problem"] = problem
+        if self.skill:
+            found["skill"] = self.skill
+        return {**found, "definition": self.view.raw}
 
 
 class Listing(NamedTuple):
@@ -276,11 +290,6 @@ class Fetched:
     def hint(self) -> Hint | None:
         """What the pages together say."""
         return narrowest(self.hints)
-
-
-async def fetch_page(kind: EntryKind, ask: Ask, cursor: str | None = None) -> Page:
-    """Ask for one page of a list; see `page_of`."""
-    return await page_of(*METHODS[kind][:2], ask, cursor)
 
 
 async def page_of(method: str, key: str, ask: Ask, cursor: str | None = None) -> Page:

@@ -15,7 +15,9 @@ from mcp_studio.catalog.listing import (
     EntryKind,
     Fetched,
     Listing,
+    Page,
     fetch,
+    page_of,
     salvage,
 )
 from mcp_studio.catalog.remembered import Memory
@@ -203,6 +205,15 @@ class Refresher:
         if baseline is None:
             return Compared(entries, ())
         return compare(server, kind, entries, baseline, self._catalog.seen.redact)
+
+
+async def list_page(connection: Connection, kind: EntryKind, cursor: str | None = None) -> Page:
+    """One page of a list from the wire, past the catalog; `cursor` is what the page before it named.
+
+    Raises:
+        StudioError: no answer, or one without the list.
+    """
+    return await page_of(*METHODS[kind][:2], asker(connection), cursor)
 
 
 def asker(connection: Connection, under: int = 0) -> Ask:

@@ -12,9 +12,8 @@ from typing import cast
 
 from mcp_studio.catalog.listing import KINDS, EntryKind
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
-from mcp_studio.paths import write_atomically
+from mcp_studio.jsontext import Json, dumps
+from mcp_studio.paths import read_object, write_atomically
 from mcp_studio.record import record
 
 _FORMAT = 1
@@ -47,13 +46,8 @@ def memory_file(folder: Path, config: ServerConfig) -> Path:
 
 def recall(file: Path) -> Memory:
     """Read a memory; anything unreadable, too large or of a newer format reads as nothing remembered."""
-    try:
-        if file.stat().st_size > _LARGEST:
-            return Memory()
-        value = loads(file.read_bytes())
-    except (OSError, JsonProblem, StudioError):
-        return Memory()
-    if not isinstance(value, dict) or value.get("version") != _FORMAT:
+    value = read_object(file, largest=_LARGEST)
+    if value.get("version") != _FORMAT:
         return Memory()
     memory = Memory(str(value.get("era") or ""))
     for name, into in (("listings", memory.listings), ("seen", memory.seen)):

@@ -10,7 +10,7 @@ from typing import cast
 
 from mcp_studio.cli.options import Options
 from mcp_studio.errors import LimitExceeded, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
+from mcp_studio.jsontext import Json, JsonProblem, loads
 from mcp_studio.schema.field import Form, SchemaProblem, errors
 from mcp_studio.schema.form import template_fields
 from mcp_studio.schema.place import path_of
@@ -126,30 +126,6 @@ def template_form(uri: str) -> Form | None:
     if form.problems:
         raise UsageError(form.problems[0], hint="RFC 6570 says how they are written: {x}, {+x}, {/x*}, {?x,y}.")
     return form
-
-
-def template_pairs(pairs: Sequence[str]) -> list[str]:
-    """`key=value` pairs for a template: a value that is a JSON list or object is one, and so is a repeated key."""
-    found: dict[str, list[str]] = {}
-    for pair in pairs:
-        found.setdefault(pair.partition("=")[0], []).append(pair)
-    done: list[str] = []
-    for key, same in found.items():
-        texts = [pair[len(key) + 1 :] for pair in same]
-        if key.endswith((":", "]")):
-            done += same
-        elif texts[1:]:
-            done.append(f"{key}:={dumps(texts).decode()}")
-        else:
-            done.append(f"{key}:={texts[0]}" if _composite(texts[0]) else same[0])
-    return done
-
-
-def _composite(text: str) -> bool:
-    try:
-        return text[:1] in ("[", "{") and isinstance(loads(text), (list, dict))
-    except (JsonProblem, LimitExceeded):
-        return False
 
 
 def expanded(template: str, form: Form, values: Mapping[str, Json]) -> str:

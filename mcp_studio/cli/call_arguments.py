@@ -1,8 +1,12 @@
-"""What a call is made with: the arguments of the command line, of the newest call, of a saved or of a pasted one."""
+"""Which tool, prompt or resource a command line is about, and with what: arguments of the command line, of the newest
+call, of a saved or of a pasted one.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -12,9 +16,10 @@ from mcp_studio.call.copying.paste import PasteProblem, read_paste
 from mcp_studio.call.saved import Folders, SavedCall, Where, folders, schema_of, split
 from mcp_studio.call.saved_arguments import fill, made, missing
 from mcp_studio.call.secrets import secret_places
-from mcp_studio.catalog.listing import Ref
+from mcp_studio.catalog.catalog import suggestion
+from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.cli.arguments import gather, given_bytes, refuse_wrong, with_pairs
-from mcp_studio.cli.entries import Plan, pairs_of
+from mcp_studio.cli.engine import connect_all, connected
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
@@ -34,6 +39,138 @@ from mcp_studio.session.inbox import InputRequest
 from mcp_studio.studio import Studio
 
 _LARGEST_SEED = 999_999_999
+
+
+class Plan(NamedTuple):
+    """What is called, got, read or completed, as far as the command line and what is remembered say."""
+
+    config: Config
+    """Only the servers concerned."""
+    server: str
+    """Empty where it has to be found out."""
+    name: str
+    pairs: tuple[str, ...] = ()
+    """The `key=value` words."""
+    named: bool = False
+    """The name was given by an option of its own: it is used even if the server does not list it."""
+    saved: SavedCall | None = None
+
+
+def plan_of(options: Options, config: Config) -> Plan:
+    """What a command line is about.
+
+    Raises:
+        UsageError, ConfigError: it cannot be meant.
+    """
+    if options.flag("--from"):
+        _take_pasted(options, config)
+    if options.flag("--saved"):
+        return _plan_saved(options, config)
+    if options.verb == "read":
+        return _plan_read(options, config)
+    return _plan_named(options, config, *(("--tool", "tool") if options.verb == "call" else ("--prompt", "prompt")))
+
+
+def _plan_named(options: Options, config: Config, option: str, what: str) -> Plan:
+    """Read `SERVER.NAME key=value…`, or the same with options of their own for server and name.
+
+    Raises:
+        UsageError: a word is missing, or names nothing.
+        ConfigError: it names a server that was left out because of a mistake in its entry.
+    """
+    words = list(options.words)
+    name = options.value(option)
+    named = bool(name)
+    if not name:
+        if not words:
+            raise UsageError(f"Which {what}?", hint=f"mcp-studio {options.verb} SERVER.{what.upper()}")
+        name = words.pop(0)
+    server = server_option(options)
+    if not server:
+        server, name = _split(config, name, named)
+    pairs = _pairs_of(words)
+    if server:
+        return Plan(select(config, [server]), server, name, pairs, named)
+    return Plan(select(config, ()), "", name, pairs, named)
+
+
+def _plan_read(options: Options, config: Config) -> Plan:
+    """Read `[SERVER] URI key=value…`.
+
+    Raises:
+        UsageError, ConfigError: as `_plan_named`.
+    """
+    words = list(options.words)
+    server = server_option(options)
+    if not server and words and (words[0] in config.servers or (len(words) > 1 and "=" not in words[1])):
+        server = words.pop(0)
+    if not words:
+        raise UsageError("Which resource?", hint="mcp-studio read [SERVER] URI")
+    chosen = select(config, [server] if server else [])
+    return Plan(chosen, server or chosen.only, words[0], _pairs_of(words[1:]))
+
+
+def _pairs_of(words: Sequence[str]) -> tuple[str, ...]:
+    """The words, each of which has to be `key=value`."""
+    for word in words:
+        if "=" not in word:
+            raise UsageError(f"`{word}` is not of the form key=value.")
+    return tuple(words)
+
+
+def _split(config: Config, text: str, named: bool) -> tuple[str, str]:
+    """Server and name of `SERVER.NAME`, which divides at the first dot behind a server; empty where it names none."""
+    sole = config.only
+    heads = () if named else (text[: dot.start()] for dot in re.finditer(r"\.(?=.)", text))
+    for head in heads:
+        if head in config.servers or (not sole and config.problem_of(head)):
+            return head, text[len(head) + 1 :]
+    return sole, text
+
+
+async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) -> Ref:
+    """What is meant, at the one server that has it, which is connected and listed then.
+
+    Raises:
+        UsageError: no server has it, or several have; the nearest are named.
+        StudioError: the server is not ready, in words.
+    """
+    if plan.server:
+        await connected(studio, plan.server, out)
+        return _of_one(studio, plan, out, kinds)
+    for name, error in (await connect_all(studio, out)).items():
+        out.warn(f"{name} could not be asked: {error.message}")
+    ref = listed(studio, plan.name, *kinds)
+    out.server = ref.server
+    return ref
+
+
+def listed(studio: Studio, name: str, *kinds: EntryKind) -> Ref:
+    """What the one server lists that has something of this name.
+
+    Raises:
+        UsageError: no server has it, or several have; the nearest are named.
+    """
+    entries = [entry.ref for kind in kinds for entry in studio.catalog.entries(kind) if not entry.remembered]
+    found = list(dict.fromkeys(ref for ref in entries if ref.name == name))
+    if len(found) > 1:
+        several = f"Several servers have the {kinds[0]}: {', '.join(map(str, found))}."
+        raise UsageError(several, hint=f"Say which: --server {found[0].server}")
+    if not found:
+        near = suggestion(name, [str(ref) if "." in name else ref.name for ref in entries])
+        raise UsageError(f"No server has the {kinds[0]} `{name}`.{near}")
+    return found[0]
+
+
+def _of_one(studio: Studio, plan: Plan, out: Output, kinds: tuple[EntryKind, ...]) -> Ref:
+    """The same of the server that is named; what is named by an option of its own need not be listed."""
+    refs = [Ref(kind, plan.server, plan.name) for kind in kinds]
+    if found := next(filter(studio.catalog.find, refs), None):
+        return found
+    if plan.named or (kinds == ("tool",) and studio.catalog.listing(plan.server, "tool").error):
+        out.warn(f"{plan.server} does not list a {kinds[0]} {plan.name}.")
+        return refs[0]
+    raise studio.catalog.missing(refs[0])
 
 
 class Intent(NamedTuple):
@@ -113,8 +250,7 @@ async def _last(studio: Studio, ref: Ref, out: Output) -> dict[str, Json]:
     """The arguments of the newest call; says what of them was not kept."""
     found = await studio.memory.history.of(ref)
     if not found:
-        off = "" if studio.memory.history.keep else " The history is switched off: [history] keep = 0."
-        raise UsageError(f"No earlier call of {ref} is remembered.{off}")
+        raise UsageError(f"No earlier call of {ref} is remembered.")
     if found[0].loss:
         out.warn(found[0].loss)
     return _object(found[0].arguments, ref)
@@ -139,10 +275,9 @@ def _example(form: Form, ref: Ref, out: Output) -> dict[str, Json]:
 
 
 _VERBS = {"tool": "call", "prompt": "get", "resource": "read"}
-_NAMES = {"call": "--tool", "get": "--prompt"}
 
 
-def take_pasted(options: Options, config: Config) -> None:
+def _take_pasted(options: Options, config: Config) -> None:
     """Change the options to what they would be, had the call been written as words.
 
     Raises:
@@ -158,17 +293,14 @@ def take_pasted(options: Options, config: Config) -> None:
     verb = _VERBS.get(found.kind, options.verb)
     if verb != options.verb:
         raise UsageError(f"--from {file}: it is a call of a {found.kind}.", hint=f"mcp-studio {verb} --from {file}")
-    words, option = options.words, _NAMES.get(options.verb, "")
+    words = options.words
     pairs_from = next((place for place, word in enumerate(words) if "=" in word), len(words))
-    if found.name and not pairs_from and not options.flag(option):
+    if found.name and not pairs_from and not (options.flag("--tool") or options.flag("--prompt")):
         at_url = next((name for name, server in config.servers.items() if found.url and server.url == found.url), "")
         server = found.server if found.server in config.servers else at_url
-        if server and not options.flag("--server"):
-            options.given["--server"] = [server]
-        if option:
-            options.given[option] = [found.name]
-        else:
-            words, pairs_from = [found.name, *words], 1
+        if server:
+            options.given.setdefault("--server", [server])
+        words, pairs_from = [found.name, *words], 1
     options.words = [*words[:pairs_from], *found.pairs, *words[pairs_from:]]
     if found.arguments:
         options.given["--args"] = [dumps(dict(found.arguments)).decode()]
@@ -179,7 +311,7 @@ def saved_folders(config: Config) -> Folders:
     return folders(Paths.default(), Path.cwd(), config.settings.calls)
 
 
-def plan_saved(options: Options, config: Config) -> Plan:
+def _plan_saved(options: Options, config: Config) -> Plan:
     """What `call --saved NAME` is about.
 
     Raises:
@@ -190,7 +322,7 @@ def plan_saved(options: Options, config: Config) -> Plan:
     if options.command is not None or options.value("--url"):
         server = next(iter(config.servers))
     chosen = select(config, [server])
-    return Plan(chosen, server, saved.ref.name, pairs_of(list(options.words)), saved=saved)
+    return Plan(chosen, server, saved.ref.name, _pairs_of(list(options.words)), saved=saved)
 
 
 async def saved_arguments(
@@ -225,9 +357,8 @@ def _values(saved: SavedCall, pairs: tuple[str, ...]) -> dict[str, Json]:
     known = [one.name for one in saved.variables]
     given = [pair.partition("=")[0].removesuffix(":") for pair in pairs]
     if unknown := [name for name in given if name not in known]:
-        hint = f"Its variables: {', '.join(known)}." if known else "It has none."
-        error = f"{saved.name} has no variable `{unknown[0]}`."
-        raise UsageError(error, hint=f"{hint} --set {unknown[0]}=… sets an argument.")
+        hint = f"Its variables: {', '.join(known) or 'none'}. --set {unknown[0]}=… sets an argument."
+        raise UsageError(f"{saved.name} has no variable `{unknown[0]}`.", hint=hint)
     form = build(schema_of(tuple(one for one in saved.variables if one.name in given)))
     values = with_pairs(form, {}, pairs)
     refuse_wrong(quick(form, values), values, saved.name)

@@ -1,31 +1,37 @@
-"""Running the engine for one verb: signals, questions, and an orderly end however it is left."""
+"""Running the engine for one verb: signals, questions, what came of a call, and an orderly end however it is left."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
+from functools import partial
+from pathlib import Path
 
-from mcp_studio.call.call import Call, CallOutcome, Lost
+from mcp_studio.call.call import Call, CallOutcome, InBackground, Lost, Succeeded, TimedOut, wants_handshake
 from mcp_studio.call.sending import mortem_when_known
-from mcp_studio.cli import sign_in
-from mcp_studio.cli.outcome import check_file
+from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
 from mcp_studio.cli.targets import with_secrets
-from mcp_studio.cli.terminal import restore
+from mcp_studio.cli.terminal import can_ask, restore
 from mcp_studio.config.model import Config
-from mcp_studio.errors import StudioError, Unreachable
+from mcp_studio.errors import StudioError, Unreachable, UsageError
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.paths import Paths
+from mcp_studio.present import crashes
+from mcp_studio.present.blocks import blocks_of, decode, joined, result_text, structured_text
+from mcp_studio.present.outcomes import failure
 from mcp_studio.protocol.core import progress_text
 from mcp_studio.session.logs import LogMessage, rank_of
+from mcp_studio.session.sign_in import add_hint
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 
-INTERRUPTED = 130
 _CANCELLING = 2.0
 """Seconds for telling a server that its call is cancelled."""
 _BETWEEN = 1 / 9
@@ -44,14 +50,13 @@ def execute(config: Config, out: Output, body: Body, *, answers: bool = True, co
         connects: servers are connected to: secrets that their entries refer to are looked up.
     """
     check_file(out.options)
-    asker = Asker(out.options.values("--answer"))
+    out.asker = Asker(out)
     if out.shell is not None:
         try:
-            return out.shell.run(lambda studio: within(studio, out, body, asker, answers=answers))
+            return out.shell.run(lambda studio: within(studio, out, body, answers=answers))
         except KeyboardInterrupt:
             restore()
-            out.interrupted()
-            return INTERRUPTED
+            return out.interrupted()
     if connects:
         config = with_secrets(config, out.options, out)
     logging.lastResort = logging.NullHandler()  # narration is ours alone; what is logged is for the log of the studio
@@ -68,31 +73,29 @@ def execute(config: Config, out: Output, body: Body, *, answers: bool = True, co
                 with suppress(NotImplementedError):  # Windows
                     asyncio.get_running_loop().add_signal_handler(number, end, task, number)
         async with Studio.open(config, Paths.default(), can_ask=answers, origin="command line") as studio:
-            return await within(studio, out, body, asker, answers=answers)
+            return await within(studio, out, body, answers=answers)
 
     try:
         return asyncio.run(session())
     except (KeyboardInterrupt, asyncio.CancelledError):
         restore()
-        out.interrupted()
-        return codes[0] if codes else INTERRUPTED
+        codes.append(out.interrupted())
+        return codes[0]
 
 
-async def within(studio: Studio, out: Output, body: Body, asker: Asker, *, answers: bool) -> int:
+async def within(studio: Studio, out: Output, body: Body, *, answers: bool) -> int:
     """Run a verb in an open studio, and leave nothing of it behind there."""
     async with AsyncExitStack() as ends:
         ends.callback(studio.trace.troubled.connect(out.note))
-        out.redactor, out.studio, out.asker = studio.redactor, studio, asker
-        # Also a verb that answers no questions has somebody who may sign in first.
-        asker.studio, asker.note = studio, out.note
+        out.redactor, out.studio = studio.redactor, studio
         if out.log_level:
-            ends.callback(narrate_logs(studio, out))
+            ends.callback(studio.logs.added.connect(partial(_narrate, out, rank_of(out.log_level))))
         if answers:
-            for rule in reversed(asker.rules):
+            for rule in reversed(out.asker.rules):
                 studio.rules.add(rule)
                 ends.callback(studio.rules.remove, rule)
             ends.callback(studio.rules.answered.connect(out.answered))
-            await ends.enter_async_context(asker.answering(studio.inbox))
+            await ends.enter_async_context(out.asker.answering(studio.inbox))
         code = await body(studio)
         # A renewed token leaves behind one that may be used up.
         for words in studio.signing.unsaved:
@@ -100,40 +103,35 @@ async def within(studio: Studio, out: Output, body: Body, asker: Asker, *, answe
         return code
 
 
-def narrate_logs(studio: Studio, out: Output) -> Callable[[], None]:
-    """Say the log messages of servers as they come, those of `out.log_level` and worse."""
-    least = rank_of(out.log_level)
-
-    def added(message: LogMessage) -> None:
-        if message.rank >= least:
-            out.note(f"  {message.line}")
-
-    return studio.logs.added.connect(added)
+def _narrate(out: Output, least: int, message: LogMessage) -> None:
+    """Say a log message of a server, where its level is high enough."""
+    if message.rank >= least:
+        out.note(f"  {message.line}")
 
 
-async def settled(studio: Studio, name: str, out: Output) -> Status:
-    """Wait until it is known what becomes of a server; one that wants a sign-in gets it, where somebody agrees to that.
-
-    Raises:
-        SignInNeeded: nobody is here, but somebody can sign in elsewhere.
-    """
-    if studio.manager.config(name).tls.insecure:
-        out.warn(f"{name}: any certificate is accepted (insecure), so anybody on the way can read and change all of it")
-    status = await studio.manager.settle(name)
-    if status.state == "needs_auth" and studio.manager.config(name).signs_in:
-        return await sign_in.first(studio, name, status, out)
-    return status
-
-
-async def connected(studio: Studio, name: str, out: Output) -> Status:
-    """Wait until a server is ready and listed; says what it does wrong. Whoever is there may sign in first.
+async def ready(studio: Studio, name: str, out: Output) -> Status:
+    """Wait until a server is ready; whoever is there may sign in first.
 
     Raises:
         StudioError: why it is not ready, in words.
     """
-    status = await settled(studio, name, out)
+    if studio.manager.config(name).tls.insecure:
+        out.warn(f"{name}: any certificate is accepted (insecure), so anybody on the way can read and change all of it")
+    status = await studio.manager.settle(name)
+    if status.state == "needs_auth" and studio.manager.config(name).signs_in and can_ask():
+        status = await out.asker.sign_in(status)
     if status.state != "ready":
         raise status.error or Unreachable(f"{name} is {status.state}.")
+    return status
+
+
+async def connected(studio: Studio, name: str, out: Output) -> Status:
+    """Wait until a server is ready and listed; says what it does wrong.
+
+    Raises:
+        StudioError: why it is not ready, in words.
+    """
+    await ready(studio, name, out)
     await studio.manager.listed(name)
     status = studio.manager.status(name)
     for warning in status.warnings:
@@ -148,16 +146,17 @@ async def connected(studio: Studio, name: str, out: Output) -> Status:
 async def connect_all(studio: Studio, out: Output) -> dict[str, StudioError]:
     """Wait until all servers are ready and listed; says why some are not."""
 
-    async def failure(name: str) -> StudioError | None:
+    failed: dict[str, StudioError] = {}
+
+    async def connect(name: str) -> None:
         try:
             await connected(studio, name, out)
         except StudioError as error:
-            return error
-        return None
+            failed[name] = error
 
     names = studio.manager.names()
-    found = await asyncio.gather(*map(failure, names))
-    return {name: error for name, error in zip(names, found, strict=True) if error is not None}
+    await asyncio.gather(*map(connect, names))
+    return {name: failed[name] for name in names if name in failed}
 
 
 class Narration:
@@ -213,3 +212,98 @@ async def outcome_of(call: Call, out: Output) -> CallOutcome:
     finally:
         disconnect()
         narration.end()
+
+
+def check_file(options: Options) -> None:
+    """See that the result can go to the file of `--output`, before anything is done for it.
+
+    Raises:
+        UsageError: it is there already, or cannot be made.
+    """
+    file = options.value("--output")
+    if file and os.path.lexists(file):
+        raise UsageError(f"{file} exists; nothing is overwritten.", hint="Name another file, or remove this one first.")
+    if file and not ((folder := Path(file).parent).is_dir() and os.access(folder, os.W_OK)):
+        raise UsageError(f"{file} cannot be written: {folder} is no folder that can be written to.")
+
+
+def end(outcome: CallOutcome, out: Output, show: Callable[[Json], str] = result_text) -> int:
+    """Print how a call ended, or write its result to the file of `--output`; returns the exit code."""
+    out.ms = outcome.ms
+    for problem in outcome.problems:
+        out.warn(problem)
+    for note in outcome.notes:
+        out.note(note)
+    if out.asker.refused:
+        return out.fail(out.asker.refused[0])
+    match outcome:
+        case Succeeded(result=result):
+            return _succeeded(result, show(result), out)
+        case InBackground(task=task):
+            out.data(task)
+            return out.done({"task": task})
+        case _:
+            return _failed(outcome, out)
+
+
+def _failed(outcome: CallOutcome, out: Output) -> int:
+    """Tell why a call was no success, and how its server ended where it was lost to that."""
+    error, manager = failure(outcome), out.studio.manager
+    if isinstance(outcome, TimedOut):
+        error.hint = "--timeout SECONDS waits longer."
+    elif out.server in manager.names():
+        if wants_handshake(outcome, manager.status(out.server)):
+            error.hint = 'It makes requests as in the older era: --era legacy (in its entry, era = "legacy").'
+        add_hint(error, manager.config(out.server))
+    if not isinstance(outcome, Lost) or out.ending is None:
+        return out.fail(error)
+    code = out.fail(error, {"ending": crashes.as_json(out.ending)})
+    for name, value in crashes.facts(out.ending):
+        out.note(f"  {name:<9}  {value}")
+    return code
+
+
+def _succeeded(result: Json, text: str, out: Output) -> int:
+    structured, file = structured_text(result), out.options.value("--output")
+    failed: StudioError | None = None
+    if file:
+        try:
+            out.data(_written(result, joined(filter(None, (text, structured))), file))
+            return out.done(result)
+        except StudioError as error:  # what was called for is shown all the same
+            failed = error
+    if text or not structured:
+        out.data(text.removesuffix("\n"))
+    if text and structured:
+        out.flush()
+        out.note("structured content:")
+    if structured:
+        out.data(structured)
+    return out.done(result) if failed is None else out.fail(failed, {"result": result})
+
+
+def _written(result: Json, text: str, file: str) -> str:
+    """Write a result to a new file; gives what is to be printed instead.
+
+    Text is written as it is. What is binary is written as bytes, each further part to a file with a number, and the
+    text around it is given back.
+
+    Raises:
+        StudioError: it cannot be written, or is no base64; a file that is there is left as it is.
+    """
+    path, blocks = Path(file), blocks_of(result)
+    try:
+        binary = [decode(block) for block in blocks if block.kind in ("image", "audio", "file")]
+    except ValueError:
+        raise StudioError("The server's content is not valid base64.") from None
+    files = [path, *(path.with_stem(f"{path.stem}-{number}") for number in range(2, len(binary) + 1))]
+    more = len(blocks) > 1 or "structuredContent" in mapping(result)
+    rows = [text] if binary and more else []
+    for target, data in zip(files, binary or [text.encode("utf-8", "surrogatepass")], strict=True):
+        try:
+            with target.open("xb") as out:
+                out.write(data)
+        except OSError as problem:
+            raise StudioError(f"{target} cannot be written: {problem.strerror or problem}.") from None
+        rows.append(f"{len(data)} bytes written to {target}")
+    return joined(rows)

@@ -24,27 +24,6 @@ class Option(NamedTuple):
     """It means something with one of these only."""
 
 
-class Verb(NamedTuple):
-    """A verb; the empty one is the studio itself."""
-
-    summary: str
-    usage: str
-    about: str = ""
-    options: tuple[Option, ...] = ()
-    shared: tuple[Option, ...] = ()
-    """Options that `--help connection` tells of."""
-    words: tuple[str, ...] = ()
-    """What its first word can be, for completion."""
-    servers: int = 0
-    """From which word on it takes names of servers; 0 for nowhere."""
-    apart: tuple[tuple[str, str], ...] = ()
-    """Options that do not go together."""
-
-    def option(self, name: str) -> Option | None:
-        """The option of a name, or of its short form."""
-        return next((one for one in (*self.options, *self.shared) if name and name in (one.name, one.short)), None)
-
-
 TARGET = (
     Option("--config", "the servers of this file: config.toml or any mcp.json (may be repeated)", "FILE"),
     Option("--url", "the server at this URL: http, https, ws or wss", "URL"),
@@ -71,6 +50,26 @@ JSON = Option("--json", 'print one JSON object: {"ok", "result" or "error", "ser
 QUIET = Option("--quiet", "say nothing on standard error but errors", short="-q")
 STUDIO = (*TARGET, *REMOTE, TIMEOUT, *BENDING)
 COMMON = (*TARGET, *REMOTE, TIMEOUT, SERVER, JSON, QUIET, *BENDING)
+
+
+class Verb(NamedTuple):
+    """A verb; the empty one is the studio itself."""
+
+    summary: str
+    usage: str
+    about: str = ""
+    options: tuple[Option, ...] = ()
+    shared: tuple[Option, ...] = COMMON
+    """Options that `--help connection` tells of: those of a verb with servers."""
+    words: tuple[str, ...] = ()
+    """What its first word can be, for completion."""
+    apart: tuple[tuple[str, str], ...] = ()
+    """Options that do not go together."""
+
+    def option(self, name: str) -> Option | None:
+        """The option of a name, or of its short form."""
+        return next((one for one in (*self.options, *self.shared) if name and name in (one.name, one.short)), None)
+
 
 YES = Option("--yes", "approve what would be asked about", short="-y")
 ANSWER = Option("--answer", "answer what servers ask by this file: [[answer]] tables, or a JSON object", "FILE")
@@ -109,7 +108,7 @@ FROM_APART = (("--from", "--args"),)
 LIST_KINDS = ("servers", "tools", "resources", "templates", "prompts", "history", "saved")
 METHODS = ("auto", "substring", "regex", "bm25", "okapi", "semantic", "hybrid")
 """The methods of our own; packages may bring more."""
-EXPORTS = ("jsonl", "bundle", "har", "otlp", "markdown")
+EXPORTS = ("jsonl", "bundle", "otlp", "markdown")
 VIEWS = ("--span", "--stats", "--body", "--diff", "--delete")
 """What `trace` does with a session instead of printing a table."""
 TASK_ACTIONS = ("list", "get", "result", "cancel", "watch")
@@ -127,7 +126,6 @@ VERBS: dict[str, Verb] = {
         f"list [{'|'.join(LIST_KINDS)}] [options] [-- COMMAND ARGS…]",
         "Without a kind it lists everything. servers, saved and history [SERVER[.NAME]] connect to nothing.",
         (Option("--page", "one page of one list: the first, or the one that CURSOR names", "CURSOR", optional=True),),
-        COMMON,
         words=LIST_KINDS,
     ),
     "search": Verb(
@@ -140,7 +138,6 @@ VERBS: dict[str, Verb] = {
             Option("--limit", "so many at most (20)", "N"),
             Option("--offline", "start and ask no server: search what they offered last time"),
         ),
-        COMMON,
     ),
     "call": Verb(
         "call a tool",
@@ -154,7 +151,6 @@ VERBS: dict[str, Verb] = {
             Option("--unchecked", "send the arguments even if they do not match the schema"),
             *(LOG_LEVEL, ANSWER),
         ),
-        COMMON,
         apart=(
             *FROM_APART,
             *combinations(("--output", "--repeat", "--detach", "--as"), 2),
@@ -164,20 +160,18 @@ VERBS: dict[str, Verb] = {
     "read": Verb(
         "read a resource",
         "read [SERVER] URI [key=value…] [options] [-- COMMAND ARGS…]",
-        "A URI template such as `file:///{path}` is filled with the values. A list is JSON, or its key several times.",
+        "A URI template such as `file:///{path}` is filled with the values. A list is key:=JSON.",
         (
             *(ARGS, OUTPUT),
             Option("--fresh", "ask the server, though it calls an earlier answer fresh still"),
             *(*MEMORY, *COPYING, LOG_LEVEL, ANSWER),
         ),
-        COMMON,
         apart=(*FROM_APART, ("--output", "--as")),
     ),
     "get": Verb(
         "get a prompt",
         "get SERVER.PROMPT [key=value…] [options] [-- COMMAND ARGS…]",
         options=(PROMPT, ARGS, OUTPUT, *MEMORY, *EXAMPLE, *COPYING, LOG_LEVEL, ANSWER),
-        shared=COMMON,
         apart=(*FROM_APART, ("--output", "--as")),
     ),
     "complete": Verb(
@@ -186,34 +180,29 @@ VERBS: dict[str, Verb] = {
         "complete URI-TEMPLATE VARIABLE=START [key=value…] [options] [-- COMMAND ARGS…]",
         "The other pairs are what is known already.",
         (PROMPT,),
-        COMMON,
     ),
     "skills": Verb(
         "skills of servers: list them; read one, and say whether it is what was listed",
         "skills [SERVER] [options]\nskills [SERVER] SKILL [FILE] [options]",
         "SKILL is a name or an address. What differs from its listing is not printed: exit code 1.",
         (ANSWER,),
-        COMMON,
     ),
     "tasks": Verb(
         "tasks of servers: list, get, result, cancel, watch",
         "tasks [list] [SERVER] [options]\ntasks get|watch|result|cancel [SERVER] TASK [options]",
         "`get` says how a task is, `watch` prints a line for every change and then its result, `result` only that.",
         (ANSWER, OUTPUT),
-        COMMON,
         words=TASK_ACTIONS,
     ),
     "watch": Verb(
         "a line for every change of lists and resources, and for log messages",
-        "watch [SERVER] URI… [key=value…] [options] [-- COMMAND ARGS…]\n"
-        "watch [--logs] [SERVER…] [options] [-- COMMAND ARGS…]",
+        "watch [SERVER] URI… [options] [-- COMMAND ARGS…]\nwatch [--logs] [SERVER…] [options] [-- COMMAND ARGS…]",
         "It goes on until Ctrl-C. With --json every line is an object.",
         (
             Option("--read", "read the resource after each update, and print its content"),
             Option("--logs", "print the log messages of the servers too"),
             Option("--log-level", "which log messages: this level and worse (debug)", "LEVEL", LOG_LEVELS),
         ),
-        COMMON,
     ),
     "shell": Verb(
         "several commands on one connection, from the terminal or a pipe",
@@ -222,7 +211,6 @@ VERBS: dict[str, Verb] = {
         "tasks, watch or send; or help [VERB], or exit. Ctrl-C cancels the command that runs. All lines of a pipe "
         "are done; the exit code is that of the first command that failed.",
         (LOG_LEVEL, ANSWER),
-        COMMON,
     ),
     "send": Verb(
         "send any message, well-formed or not, and show what comes back",
@@ -238,7 +226,6 @@ VERBS: dict[str, Verb] = {
             Option("--wait", "how long to wait for what comes back", "SECONDS"),
             Option("--no-handshake", "send nothing but this: no `initialize`, no `server/discover`"),
         ),
-        shared=COMMON,
         apart=(
             *product(("--frame",), ("--params", "--id", "--meta", "--no-stamp", "--notification")),
             ("--notification", "--id"),
@@ -256,7 +243,6 @@ VERBS: dict[str, Verb] = {
             Option("--paced", "wait between requests as long as it was then"),
             *(YES, ANSWER),
         ),
-        COMMON,
     ),
     "trace": Verb(
         "what was recorded: sessions, what is in them, live or exported",
@@ -286,6 +272,7 @@ VERBS: dict[str, Verb] = {
             *product(("--jsonl", "--follow"), ("--export", "--to")),
             *product(("--output",), ("--follow", "--to")),
         ),
+        shared=(),
     ),
     "mock": Verb(
         "a server that answers as a recorded one did",
@@ -297,12 +284,11 @@ VERBS: dict[str, Verb] = {
             Option("--latency", "recorded, none, or milliseconds for each answer (none)", "HOW"),
             QUIET,
         ),
+        shared=(),
     ),
     "doctor": Verb(
         "connect, and say what was done, how long it took, what failed and what to try",
         "doctor [SERVER…] [options] [-- COMMAND ARGS…]",
-        shared=COMMON,
-        servers=1,
     ),
     "auth": Verb(
         "sign in to servers at a URL: login, status, token, refresh, logout, forget",
@@ -329,7 +315,6 @@ VERBS: dict[str, Verb] = {
         ),
         (*TARGET, *REMOTE, TIMEOUT, JSON, QUIET),
         words=("login", "status", "token", "refresh", "logout", "forget"),
-        servers=2,
     ),
     "config": Verb(
         "show and change the configuration",
@@ -354,6 +339,7 @@ VERBS: dict[str, Verb] = {
             *(JSON, QUIET),
         ),
         words=("show", "path", "keys", "add", "remove", "set", "trust", "import", "secrets"),
+        shared=(),
     ),
     "demo": Verb(
         "the studio on the bundled demo server",
@@ -368,6 +354,7 @@ VERBS: dict[str, Verb] = {
         'zsh: mcp-studio completion zsh > "${fpath[1]}/_mcp-studio"\n'
         "fish: mcp-studio completion fish > ~/.config/fish/completions/mcp-studio.fish",
         words=("bash", "zsh", "fish"),
+        shared=(),
     ),
 }
 """In the order of the help."""
@@ -377,6 +364,7 @@ CONNECTION = Verb(
     "Servers are the configured ones, or those of --config, --url or -- COMMAND ARGS…, which is started. Proxies "
     "are those of the environment: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.",
     COMMON,
+    shared=(),
 )
 CODES = (
     "Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 sign-in needed, 4 unreachable, 5 tool error,\n"

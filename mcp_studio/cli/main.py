@@ -17,8 +17,6 @@ from mcp_studio.errors import StudioError, UsageError
 if TYPE_CHECKING:
     from mcp_studio.cli.output import Output
 
-INTERRUPTED = 130
-
 
 def main() -> int:
     """Run the command line of this process; returns its exit code."""
@@ -40,7 +38,7 @@ def run(argv: Sequence[str]) -> int:
     except StudioError as error:
         ours = argv[: argv.index("--")] if "--" in argv else argv
         options, wrong = Options("", given={"--json": []} if "--json" in ours else {}), error
-    from mcp_studio.cli.output import Output
+    from mcp_studio.cli.output import INTERRUPTED, Output
     from mcp_studio.cli.terminal import restore
 
     out = Output(options)
@@ -99,25 +97,19 @@ def _keys(changed: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
 
 def _mock(options: Options) -> int:
     """Serve a recording as the server in it."""
+    from mcp_studio.cli.targets import server_option
     from mcp_studio.paths import Paths
     from mcp_studio.servers.mock.start import run as serve
 
     if len(options.words) != 1:
-        what = f"`{options.words[1]}` is too much." if options.words else "Which recording?"
-        raise UsageError(what, hint="mcp-studio mock SESSION|FILE")
-    names = options.values("--server")
-    if len(names) > 1:
-        raise UsageError("A mock is of one server.", hint="Start one for each.")
+        raise UsageError("Which recording?", hint="mcp-studio mock SESSION|FILE")
+    server = server_option(options)
     # Without a number any free port is taken.
     port = (options.count("--http", 65_535, least=0) or 0) if options.flag("--http") else None
-    match options.value("--latency"):
-        case "recorded":
-            seconds = None
-        case "none":
-            seconds = 0.0
-        case _:
-            seconds = (options.count("--latency", 3_600_000, least=0) or 0) / 1000
-    return serve(options.words[0], Paths.default().state / "trace", "".join(names), port, seconds, options.quiet)
+    latency, seconds = options.value("--latency"), None
+    if latency != "recorded":
+        seconds = 0.0 if latency == "none" else (options.count("--latency", 3_600_000, least=0) or 0) / 1000
+    return serve(options.words[0], Paths.default().state / "trace", server, port, seconds, options.flag("--quiet"))
 
 
 def _server_names() -> Iterable[str]:

@@ -6,6 +6,7 @@ import sys
 from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from textwrap import fill
 from typing import NoReturn
 
@@ -38,16 +39,6 @@ class Options:
     def values(self, name: str) -> list[str]:
         """All values of an option that may be repeated."""
         return self.given.get(name, [])
-
-    @property
-    def json(self) -> bool:
-        """Whether one JSON object is wanted."""
-        return self.flag("--json")
-
-    @property
-    def quiet(self) -> bool:
-        """Whether narration is not wanted."""
-        return self.flag("--quiet")
 
     def seconds(self, name: str = "--timeout") -> float | None:
         """The value of an option in seconds, or None where it was not given.
@@ -144,7 +135,10 @@ def parse(argv: Sequence[str]) -> Options:
     if not name and (later := next((word for word in rest if word in VERBS), "")):
         raise UsageError(f"The verb comes first: mcp-studio {later} …", hint="Options stand behind it.")
     if wrong := next((word for word in rest if word.startswith("-") and word != "-"), ""):
-        raise _no_such_option(name, wrong.partition("=")[0])
+        known_here = [option.name for option in (*verb.options, *verb.shared)]
+        what = f"`{name}` has no option" if name else "There is no option"
+        wrong = wrong.partition("=")[0]
+        raise UsageError(f"{what} {wrong}.", hint=_nearest(wrong, known_here))
     if not name and rest and "://" not in rest[0]:
         hint = _nearest(rest[0], VERBS) or "`mcp-studio --help` shows all verbs."
         raise UsageError(f"There is no verb `{rest[0]}`.", hint=hint)
@@ -164,18 +158,6 @@ def _check(verb: Verb, options: Options) -> None:
             raise UsageError(f"{option.name} needs {' or '.join(option.needs)}.")
         if option.value == "SECONDS":
             options.seconds(option.name)
-
-
-def _no_such_option(verb: str, name: str) -> UsageError:
-    """An option that does not belong here: where it does."""
-    what = f"`{verb}` has no option {name}." if verb else f"There is no option {name}."
-    takers = [one for one, takes in VERBS.items() if one and takes.option(name)]
-    if not takers:
-        here = VERBS[verb]
-        return UsageError(what, hint=_nearest(name, [option.name for option in (*here.options, *here.shared)]))
-    whose = ", ".join(f"`{one}`" for one in takers)
-    whose = whose if len(takers) < 8 else "verbs with a server (mcp-studio --help connection)"
-    return UsageError(what, hint=f"It is an option of {whose}.")
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
@@ -215,36 +197,8 @@ def show(text: str) -> int:
     return 0
 
 
-_SCRIPTS = {
-    "bash": """\
-_mcp_studio() {
-  local IFS=$'\\n'
-  COMPREPLY=($(mcp-studio completion -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
-}
-complete -o default -F _mcp_studio mcp-studio
-""",
-    "zsh": """\
-#compdef mcp-studio
-_mcp_studio() {
-  local -a found
-  found=(${(f)"$(mcp-studio completion -- "${(@)words[2,CURRENT]}" 2>/dev/null)"})
-  if (( $#found )); then compadd -- $found; else _files; fi
-}
-if [[ "$funcstack[1]" = _mcp-studio ]]; then _mcp_studio "$@"; else compdef _mcp_studio mcp-studio; fi
-""",
-    "fish": """\
-function __mcp_studio
-  set -l words (commandline -opc) (commandline -ct)
-  set -l found (mcp-studio completion -- $words[2..-1] 2>/dev/null)
-  if count $found >/dev/null
-    printf '%s\\n' $found
-  else
-    __fish_complete_path $words[-1]
-  end
-end
-complete -c mcp-studio -f -a '(__mcp_studio)'
-""",
-}
+_SCRIPTS = Path(__file__).parent / "completion"
+"""A script for each shell, which asks `mcp-studio completion -- WORDS`."""
 
 
 def completion(options: Options, servers: Callable[[], Iterable[str]]) -> str:
@@ -258,9 +212,9 @@ def completion(options: Options, servers: Callable[[], Iterable[str]]) -> str:
     """
     if options.command is not None:
         return "".join(f"{word}\n" for word in candidates(options.command, servers))
-    if len(options.words) != 1 or options.words[0] not in _SCRIPTS:
+    if len(options.words) != 1 or options.words[0] not in VERBS["completion"].words:
         raise UsageError("Which shell?", hint=f"mcp-studio {VERBS['completion'].usage}")
-    return _SCRIPTS[options.words[0]]
+    return (_SCRIPTS / f"mcp-studio.{options.words[0]}").read_text("utf-8")
 
 
 def candidates(words: Sequence[str], servers: Callable[[], Iterable[str]]) -> list[str]:
@@ -278,8 +232,4 @@ def candidates(words: Sequence[str], servers: Callable[[], Iterable[str]]) -> li
             found += [*filter(None, VERBS), "--version"]
         elif len(before) == 1:
             found += verb.words
-        elif before == ["config", "secrets"]:
-            found += ["list", "set", "remove"]
-        if before and 0 < verb.servers <= len(before) and not last.startswith("-"):
-            found += servers()
     return [word for word in found if word.startswith(last)]

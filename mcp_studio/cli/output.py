@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from mcp_studio.catalog.listing import Entry, Ref, doubts_of
+from mcp_studio.catalog.listing import Entry, doubts_of
 from mcp_studio.cli.options import Options
-from mcp_studio.errors import HttpAnswer, SignInNeeded, StudioError
+from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, printable
+from mcp_studio.present.http import as_json
+from mcp_studio.present.questions import request_words
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
@@ -40,12 +42,6 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
 
 
-def problem_of(entry: Entry, doubts: Mapping[Ref, str]) -> str:
-    """What is wrong or doubtful about an entry, and how it differs from what was seen last; empty where nothing is."""
-    change = f"± {entry.change.words}" if entry.change else ""
-    return "; ".join(filter(None, (change, entry.problem, doubts.get(entry.ref, ""))))
-
-
 def entry_rows(entries: Sequence[Entry], indent: str = "") -> list[str]:
     """A line for each listed thing: risk (tools), address, what it is."""
     rows: list[tuple[str, ...]] = []
@@ -54,7 +50,7 @@ def entry_rows(entries: Sequence[Entry], indent: str = "") -> list[str]:
         about = entry.view.description.strip().split("\n", 1)[0] or entry.view.title
         if entry.skill:
             about = f"(skill) {about}".rstrip()
-        if problem := problem_of(entry, doubts):
+        if problem := entry.said_of(doubts):
             about = f"({problem}) {about}".rstrip()
         risk = (RISKS[entry.view.risk],) if isinstance(entry.view, ToolView) else ()
         # A URI behind a server's name and a dot would look like part of it.
@@ -63,45 +59,9 @@ def entry_rows(entries: Sequence[Entry], indent: str = "") -> list[str]:
     return [indent + row for row in table(rows)]
 
 
-_HTTP_WORDS_LINES = 12
-"""Lines of the body that are shown as text."""
-
-
-def http_json(http: HttpAnswer, redactor: Redactor) -> dict[str, Json]:
-    """Status, headers in their order, and the beginning of the body."""
-    return {
-        "status": http.status,
-        "reason": redactor.text(http.reason),
-        "headers": [[name, value] for name, value in redactor.headers(http.headers)],
-        "body": redactor.text(http.body),
-    }
-
-
-def http_lines(http: dict[str, Json]) -> Iterator[str]:
-    """The same as text, under the error."""
-    yield f"    status: {http['status']} {http['reason']}".rstrip()
-    for name, value in http["headers"]:
-        yield f"    header: {name}: {value}"
-    lines = [line for line in http["body"].splitlines() if line.strip()]
-    for line in lines[:_HTTP_WORDS_LINES]:
-        yield f"    body: {line[:300]}"
-    if len(lines) > _HTTP_WORDS_LINES:
-        yield f"    body: … {len(lines) - _HTTP_WORDS_LINES} more lines"
-
-
 _KINDS = {1: "failure", 2: "usage", 3: "sign_in_needed", 4: "unreachable", 5: "tool_error", 6: "input_needed"}
 """Exit code -> `error.kind` of the envelope."""
-_LINES = 1_000
-_CHARACTERS = 256 * 1024
-"""What of a result a terminal is given at once."""
-
-
-class SignInAt(SignInNeeded):
-    """Nobody is here to sign in; `url` is the page where somebody can, and what was begun can be finished later."""
-
-    def __init__(self, message: str, url: str, *, hint: str) -> None:
-        super().__init__(message, hint=hint, detail={"url": url})
-        self.url = url
+INTERRUPTED = 130
 
 
 class Output:
@@ -136,7 +96,7 @@ class Output:
     def take(self, options: Options) -> None:
         """Print as these options want it."""
         self.options = options
-        self.json, self.quiet = options.json, options.quiet
+        self.json, self.quiet = options.flag("--json"), options.flag("--quiet")
         self.log_level = options.value("--log-level")
         """The least level of log messages that are said; empty for none."""
 
@@ -146,22 +106,17 @@ class Output:
             raw = text if isinstance(text, str) else str(text)
             _write(sys.stdout, safe(raw, max(len(raw), 1), lines=True) + "\n")
 
-    def table(self, rows: Sequence[Sequence[str]]) -> None:
-        """Print rows with aligned columns."""
-        for line in table(rows):
+    def table(self, rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> None:
+        """Print rows with aligned columns, under heads where there are any of both."""
+        for line in table([heads, *rows] if rows and heads else rows):
             self.data(line)
 
-    def long_data(self, text: str) -> None:
-        """Print the text of a result; a terminal gets the beginning of a long one, and how to get all of it."""
-        lines = text.split("\n")
-        beginning = "\n".join(lines[:_LINES])[:_CHARACTERS]
-        if self.json or not sys.stdout.isatty() or beginning == text:
-            self.data(text)
-            return
-        self.data(beginning)
-        self.flush()
-        size = f"{len(lines):,} lines ({len(text) / 1024:,.0f} KB)"
-        self.warn(f"this is the beginning of {size}: -o FILE writes all of it, and a pipe gets all of it")
+    def listing(self, rows: Sequence[Sequence[str]], facts: Json, *, empty: str, heads: Sequence[str] = ()) -> int:
+        """Print a table, or say that there is nothing, and end well; returns the exit code."""
+        self.table(rows, heads)
+        if not rows:
+            self.note(empty)
+        return self.done(facts)
 
     def line(self, text: str, value: dict[str, Json]) -> None:
         """Print one line at once: the text, or the object with `--json`."""
@@ -187,16 +142,9 @@ class Output:
         """Say which page a rule has agreed to, or not: no browser is opened for it."""
         request, answer = given
         if request.kind == "url":
-            self.note(
-                f"{request.server} asks for a page to be opened ({answer.by}: {answer.action}): {request.message}"
-            )
+            self.note(f"{request_words(request)} ({answer.by}: {answer.action}): {request.message}")
             if not self.quiet:
                 self._address(request.url)
-
-    def passing(self, text: str) -> None:
-        """Say on a terminal how far something is, in the place of what was said so before; an empty text ends it."""
-        if not self.quiet and sys.stderr.isatty():
-            _write(sys.stderr, f"\r\x1b[K{safe(text)}")
 
     def warn(self, text: object) -> None:
         """Say on standard error what is wrong, though it goes on; also with `--quiet`."""
@@ -210,15 +158,15 @@ class Output:
         """
         detail = {**error.detail, **(detail or {})}
         self._say("error", "31", error.message)
-        if isinstance(page := detail.get("url"), str) and not isinstance(error, SignInAt):
-            self._address(page)
+        if detail.get("asked") == "url":
+            self._address(str(detail["url"]))
         text = self.redactor.text(error.hint)
         for line in text.splitlines():
             _write(sys.stderr, "  " + safe(line) + "\n")
         if self.json:
             message = {"kind": _KINDS.get(error.exit_code, "failure"), "message": self.redactor.text(error.message)}
             hint = {"hint": text} if text else {}
-            http = {"http": http_json(error.http, self.redactor)} if error.http is not None else {}
+            http = {"http": as_json(error.http, self.redactor)} if error.http is not None else {}
             self.envelope({"ok": False, "error": {**message, **hint, **http, **detail}})
         return error.exit_code
 
@@ -246,14 +194,13 @@ class Output:
         sys.stdout.flush()
         return 0
 
-    def interrupted(self) -> None:
-        """Tell that a person, or the system, ended it."""
-        if self.json and self.lines:
-            return
-        if self.json:
-            self.envelope({"ok": False, "error": {"kind": "interrupted", "message": "Interrupted."}})
-        else:
+    def interrupted(self, **detail: Json) -> int:
+        """Tell that a person, or the system, ended it; returns the exit code."""
+        if not self.json:
             self.note("interrupted")
+        elif not self.lines:
+            self.envelope({"ok": False, "error": {"kind": "interrupted", "message": "Interrupted.", **detail}})
+        return INTERRUPTED
 
     def envelope(self, value: dict[str, Json]) -> None:
         """Print an envelope; `server` and `ms` are added."""

@@ -1,86 +1,59 @@
-"""Questions of servers and calls, put on the terminal a line at a time, or refused where nobody is there."""
+"""Pending requests of servers and calls, put on the terminal a line at a time, or refused where nobody is there."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_studio.cli import sign_in
 from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, can_ask, frame, say
-from mcp_studio.config.model import AnswerRule, Problem
-from mcp_studio.config.settings import load_answers
-from mcp_studio.errors import ConfigError, InputNeeded, StudioError
+from mcp_studio.config.settings import answers_of
+from mcp_studio.errors import InputNeeded, StudioError
 from mcp_studio.jsontext import Json, items_of, mapping, pretty
 from mcp_studio.present.blocks import joined, message_blocks, plain
 from mcp_studio.present.browser import open_page
+from mcp_studio.present.questions import request_words
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.schema.check import quick
-from mcp_studio.schema.examples import example
 from mcp_studio.schema.field import AS_JSON, Choice, Choices, Field, Flag, Form, errors, is_secret
 from mcp_studio.schema.form import build
-from mcp_studio.schema.place import get_or_none as at
 from mcp_studio.schema.place import pointer
 from mcp_studio.schema.text import from_text, to_text
 from mcp_studio.session.inbox import OURS, Inbox, InputRequest
 from mcp_studio.session.rules import message_result
+from mcp_studio.session.state import Status
 from mcp_studio.urls import judge
 
 if TYPE_CHECKING:
-    from mcp_studio.studio import Studio
+    from mcp_studio.cli.output import Output
 
 _GRACE = 1.0
-"""Seconds for whatever asked to end by itself once it has no answer."""
-
-
-def _refused(request: InputRequest) -> InputNeeded:
-    """The error that the command line ends with where nobody could answer a question."""
-    detail: dict[str, Json] = {"asked": request.kind, "question": request.message}
-    if request.kind == "approval":
-        why = f"{request.subject} needs approval: {', '.join(request.reasons)}."
-        return InputNeeded(why, hint="Approve it: --yes", detail={**detail, "arguments": request.arguments})
-    match request.kind:
-        case "url":
-            what = "for a page to be opened"
-            detail["url"] = request.url
-        case "sampling":
-            what = "for the answer of a model"
-            detail["params"] = dict(request.params)
-        case _:
-            what = "for input"
-            detail["schema"] = request.schema
-    said = "; ".join(part for part in (request.message, request.note) if part) or "no reason given"
-    hint = "Run it on a terminal to answer, or give --answer FILE."
-    return InputNeeded(f"{request.server} asks {what}: {said}", hint=hint, detail=detail)
+"""Seconds for whatever waits for an answer to end by itself once there is none."""
 
 
 class Asker:
-    """Answers the inbox. `refused` holds what nobody could answer.
-
-    Args:
-        files: files of rules (`--answer`) that hold before all others.
+    """Answers the inbox. `refused` holds what nobody could answer, `rules` those of the files of `--answer`.
 
     Raises:
         ConfigError: one of the files is not there, or has something wrong in it.
     """
 
-    def __init__(self, files: list[str] | None = None) -> None:
+    def __init__(self, out: Output) -> None:
         self.refused: list[StudioError] = []
-        self.rules = tuple(rule for file in files or () for rule in _rules(Path(file)))
+        self.rules = tuple(rule for file in out.options.values("--answer") for rule in answers_of(Path(file)))
         self.lines = Lines()
-        self.turn = asyncio.Lock()
+        self._out = out
+        self._turn = asyncio.Lock()
         """Whoever holds it may ask."""
-        self.studio: Studio
-        """Set once it is open, and so is `note`, which says one line of narration."""
-        self.note: Callable[[str], None]
         self._give_up: Callable[[], object] | None = None
         self._seen: set[int] = set()
 
     def unless_answered(self, give_up: Callable[[], object]) -> None:
-        """Have this called a moment after a question had no answer: what asked it may wait for ever."""
+        """Have this called a moment after a request had no answer: what waits for one may do so for ever."""
         self._give_up = give_up
         if self.refused:
             asyncio.get_running_loop().call_later(_GRACE, give_up)
@@ -88,11 +61,24 @@ class Asker:
     async def fill(self, request: InputRequest) -> Json:
         """Put a form of our own to the person; None where they do not want to fill it in."""
         try:
-            await fill(request, self.lines, self.studio.redactor)
+            await fill(request, self.lines, self._out.redactor)
         except (Left, EndOfInput):
             return None
         answer = await request.reply
         return answer.content if answer.action == "accept" else None
+
+    async def sign_in(self, status: Status) -> Status:
+        """Offer to sign in to a server that cannot be connected to before; gives what became of it."""
+        studio, name = self._out.studio, status.server
+        why = status.error.message if status.error else ""
+        request = InputRequest("sign_in", name, why, sign_in=partial(studio.signing.sign_in, name))
+        async with self._turn:
+            with suppress(EndOfInput):
+                await self._put(request)
+        if not (request.reply.done() and request.reply.result().action == "accept"):
+            return status
+        studio.manager.start(name)
+        return await studio.manager.settle(name)
 
     @asynccontextmanager
     async def answering(self, inbox: Inbox) -> AsyncGenerator[None]:
@@ -112,34 +98,29 @@ class Asker:
             await news.wait()
             news.clear()
             while waiting := [one for one in inbox.pending if one.number not in self._seen]:
-                request = waiting[0]
-                self._seen.add(request.number)
-                async with self.turn:
-                    await self._answer(request, inbox)
+                self._seen.add(waiting[0].number)
+                async with self._turn:
+                    await (self._answer if can_ask() else self._refuse)(waiting[0])
 
-    async def _answer(self, request: InputRequest, inbox: Inbox) -> None:
-        if not can_ask():
-            if request.kind == "sign_in":
-                error = await sign_in.nobody(request, self.studio)
-                error.detail |= {"asked": request.kind, "question": request.message}
-                self.refused.append(error)
-            else:
-                self.refused.append(_refused(request))
-            by = "nobody to ask" if request.kind == "approval" else ""
-            request.answer("decline" if request.kind in OURS else "cancel", by=by)
-            if self._give_up is not None:
-                self.unless_answered(self._give_up)
-            return
-        asking = asyncio.create_task(self._put(request, inbox))
+    async def _refuse(self, request: InputRequest) -> None:
+        if request.kind != "sign_in":  # the outcome of the call says how to sign in
+            self.refused.append(_refused(request))
+        by = "nobody to ask" if request.kind == "approval" else ""
+        request.answer("decline" if request.kind in OURS else "cancel", by=by)
+        if self._give_up is not None:
+            self.unless_answered(self._give_up)
+
+    async def _answer(self, request: InputRequest) -> None:
+        asking = asyncio.create_task(self._put(request))
         try:
-            # The server may withdraw its question, or the call end, while somebody is still typing.
+            # The server may withdraw its request, or the call end, while somebody is still typing.
             done, _ = await asyncio.wait((asking, request.reply), return_when=asyncio.FIRST_COMPLETED)
         finally:
             asking.cancel()
         if asking not in done:
             await asyncio.wait((asking,))
             if request.kind != "sign_in":
-                say("\n(the page is done)" if request.completed else "\n(the question was withdrawn)")
+                say("\n(the page is done)" if request.completed else "\n(the request was withdrawn)")
             return
         try:
             asking.result()
@@ -148,38 +129,48 @@ class Asker:
         except Left as left:
             request.answer(left.args[0])
 
-    async def _put(self, request: InputRequest, inbox: Inbox) -> None:
-        if request.kind not in ("approval", "sign_in"):
-            about = f" ({safe(request.subject)} is waiting)" if request.subject else ""
-            say(f"{safe(request.server)} asks{about}:")
+    async def _put(self, request: InputRequest) -> None:
+        if request.kind not in OURS:
+            waiting = f" ({safe(request.subject)} is waiting)" if request.subject else ""
+            say(f"{safe(request_words(request))}{waiting}:")
             if request.note:
                 say(f"  {safe(request.note)}")
         match request.kind:
             case "approval":
                 await self._approve(request)
             case "sign_in":
-                await sign_in.put(request, self.studio, self.lines, self.note)
+                from mcp_studio.cli import sign_in
+
+                await sign_in.put(request, self._out.studio, self.lines, self._out.note)
             case "url":
-                await _visit(request, inbox, self.lines)
+                await _visit(request, self._out.studio.inbox, self.lines)
             case "sampling":
                 await _sample(request, self.lines)
             case _:
-                await fill(request, self.lines, self.studio.redactor)
+                await fill(request, self.lines, self._out.redactor)
 
     async def _approve(self, request: InputRequest) -> None:
-        say(f"{safe(request.subject)} asks for approval: {', '.join(safe(reason) for reason in request.reasons)}")
+        say(f"{safe(request_words(request))}: {', '.join(map(safe, request.reasons))}")
         frame(pretty(request.arguments))
         request.answer("accept" if await agrees(self.lines, "Run it?") else "decline")
 
 
-def _rules(file: Path) -> tuple[AnswerRule, ...]:
-    problems: list[Problem] = []
-    if not file.exists():
-        raise ConfigError(f"--answer: there is no file {file}.")
-    rules = load_answers(file, problems)
-    if problems:
-        raise ConfigError(f"--answer: {problems[0]}", hint="Nothing was sent.")
-    return rules
+def _refused(request: InputRequest) -> InputNeeded:
+    """The error that the command line ends with where nobody could answer a request."""
+    detail: dict[str, Json] = {"asked": request.kind, "question": request.message}
+    match request.kind:
+        case "approval":
+            why = f"{request.subject} needs approval: {', '.join(request.reasons)}."
+            return InputNeeded(why, hint="Approve it: --yes", detail={**detail, "arguments": request.arguments})
+        case "url":
+            detail["url"] = request.url
+        case "sampling":
+            detail["params"] = dict(request.params)
+        case _:
+            detail["schema"] = request.schema
+    said = "; ".join(part for part in (request.message, request.note) if part) or "no reason given"
+    hint = "Run it on a terminal to answer, or give --answer FILE."
+    return InputNeeded(f"{request_words(request)}: {said}", hint=hint, detail=detail)
 
 
 _HELP = "Enter takes what is in brackets, or leaves it out. :decline says no to the server, :cancel gives up."
@@ -220,7 +211,9 @@ async def fill(request: InputRequest, lines: Lines, redactor: Redactor) -> None:
 async def _ask(field: Field, server: str, lines: Lines, redactor: Redactor) -> dict[str, Json]:
     """Ask until the answer has a meaning; empty where the field is left out."""
     label, secret = safe(field.name), is_secret(field)
-    _describe(field, label, server)
+    _describe(field, label)
+    if secret:
+        say(f"  This looks like a secret. It goes to {safe(server)}.")
     default = f" [{safe(to_text(field, field.default), 200)}]" if field.has_default and not secret else ""
     while True:
         text = await lines.answer(f"{label}{default}: ", hidden=secret)
@@ -245,37 +238,34 @@ def _value(field: Field, text: str) -> Json:
         ValueError: nothing that fits.
     """
     if not text.strip():
-        raise ValueError("is needed")
+        raise ValueError("is required")
     value = from_text(field, text)
     if wrong := errors(quick(Form((field,), strict=True), {field.name: value})):
         raise ValueError(wrong[0]._replace(pointer=wrong[0].pointer.removeprefix(pointer(field.name))).sentence)
     return value
 
 
-def _describe(field: Field, label: str, server: str) -> None:
-    needed = " (required)" if field.required else ""
+def _describe(field: Field, label: str) -> None:
+    """Say what a field is for, and what can be typed."""
+    required = " (required)" if field.required else ""
     title = f"{field.title} " if field.title and field.title != field.name else ""
-    say(f"{safe(title)}{safe(field.description)}{needed}".strip() or f"{label}{needed}")
+    say(f"{safe(title)}{safe(field.description)}{required}".strip() or f"{label}{required}")
     if isinstance(field, (Choice, Choices)):
         many = "any of, with commas: " if isinstance(field, Choices) else "one of: "
         say("  " + many + ", ".join(safe(to_text(field, option.value), 100) for option in field.options))
     elif isinstance(field, Flag):
         say("  yes or no")
     elif isinstance(field, AS_JSON):
-        made = at(example(Form((field,)), "typical").value, (field.name,))
-        such = "" if made is None else f", such as {safe(to_text(field, made), 300)}"
-        say(f"  as JSON{': ' if field.hint else ''}{safe(field.hint)}{such}")
+        say(f"  as JSON{': ' if field.hint else ''}{safe(field.hint)}")
     elif field.hint and field.hint not in field.description:
         say(f"  {safe(field.hint)}")
-    if is_secret(field):
-        say(f"  This looks like a secret. It goes to {safe(server)}.")
 
 
 async def _visit(request: InputRequest, inbox: Inbox, lines: Lines) -> None:
     """Show where a page leads, open it on consent, and wait where a call is to be sent again."""
     page = judge(request.url)
     frame(request.message)
-    say(f"It wants a page opened at {safe(page.host or 'no host')}")
+    say(f"The page is at {safe(page.host or 'no host')}")
     if page.ascii_host != page.host:
         say(f"  which the network knows as {safe(page.ascii_host)}")
     say(f"  {safe(request.url, 8_192)}")
@@ -284,12 +274,9 @@ async def _visit(request: InputRequest, inbox: Inbox, lines: Lines) -> None:
     if page.refusal:
         say(f"  {page.refusal} It is not opened.")
         raise Left("decline")
-    choice = ""
-    while choice not in ("o", "m", "d", "c"):
-        choice = (await lines.answer("Open it? [o]pen, [m]yself, [d]ecline, [c]ancel: ")).strip().lower()[:1]
-    if choice in ("d", "c"):
-        raise Left("decline" if choice == "d" else "cancel")
-    if choice == "o" and not await open_page(page.url):
+    say("Without a yes you open it yourself. :decline says no to the server, :cancel gives up.")
+    answer = await lines.answer("Open it? [y/N] ")
+    if answer.strip().lower() in ("y", "yes") and not await open_page(page.url):
         say("  There is no browser to open it with; open the address above yourself.")
     inbox.page_opened(request)
     if request.retries:
@@ -298,9 +285,8 @@ async def _visit(request: InputRequest, inbox: Inbox, lines: Lines) -> None:
 
 
 async def _sample(request: InputRequest, lines: Lines) -> None:
-    """Show the messages, and take what the model would say."""
+    """Show the messages, and take the reply."""
     params = dict(request.params)
-    say("It wants a model to answer:")
     if isinstance(system := params.pop("systemPrompt", None), str):
         frame(f"system: {system}")
     for message in items_of(params.pop("messages", None)):
@@ -308,7 +294,7 @@ async def _sample(request: InputRequest, lines: Lines) -> None:
         frame(f"{mapping(message).get('role', '?')}: {text}")
     if params:
         frame(pretty(params))
-    say("Type what the model would say; a line with a single dot ends it. :decline refuses, :cancel gives up.")
+    say("Type the reply; a line with a single dot ends it. :decline refuses, :cancel gives up.")
     reply: list[str] = []
     while (line := await lines.answer("… " if reply else "> ")) != ".":
         reply.append(line)

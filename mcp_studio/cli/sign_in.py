@@ -1,70 +1,36 @@
-"""Signing in on the terminal: a server's wish is put to the person; where nobody is there, the page is handed out."""
+"""Signing in on the terminal: a server's wish is put to the person, who sees every step and the page."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from functools import partial
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from mcp_studio.auth.model import AuthStep, port_kept
-from mcp_studio.cli.output import SignInAt
-from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, can_ask, frame, say
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, frame, say
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
-from mcp_studio.jsontext import Json
 from mcp_studio.present.accounts import rough_span
-from mcp_studio.present.browser import NONE, is_there, open_page, ssh_line
+from mcp_studio.present.browser import is_there, open_page, ssh_line
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
-from mcp_studio.session.sign_in import command, wants
+from mcp_studio.session.sign_in import client_needed, command, nobody_is_here, wants
 
 if TYPE_CHECKING:
     from mcp_studio.auth.signin import SignIn
-    from mcp_studio.cli.output import Output
-    from mcp_studio.session.state import Status
     from mcp_studio.studio import Studio
 
 _MARKS = {"done": "✓", "failed": "✗", "skipped": "–"}
 """State of a step that has come to its end -> its mark."""
 _LONGEST = 16_384
 """Characters of the page's address."""
-_PATIENCE = 15.0
-"""Seconds for getting at the page that is handed out."""
 _CANCELLING = 2.0
 """Seconds for a sign-in to come to its end once it is cancelled."""
 
 
-def login_command(config: ServerConfig) -> str:
-    """The command line that signs in to a server, or goes on with that."""
-    if config.source.origin == "argument":
-        return f"mcp-studio auth login --url {shlex.quote((config.written or config).url)}"
-    return command(config)
-
-
-def steps_json(steps: Sequence[AuthStep]) -> list[Json]:
-    """The steps with their exchanges, for scripts."""
-    return [
-        {
-            "step": step.name, "title": step.title, "state": step.state, "detail": step.detail or None,
-            "hint": step.hint or None,
-            "exchanges": [
-                {"number": one.number, "purpose": one.purpose, "method": one.method, "url": one.url,
-                 "status": one.status or None, "ms": round(one.ms, 1)}
-                for one in step.exchanges
-            ],
-        }
-        for step in steps
-    ]  # fmt: skip
-
-
 async def no_browser(_: str) -> bool:
-    """For `Accounts.browser`: a guide opens the page, and knows then whether that went well."""
+    """For `Accounts.browser`: the controller opens the page, and knows then whether that went well."""
     return False
 
 
@@ -86,7 +52,6 @@ class SignInController:
         self._lines = lines
         self._browser = browser
         self._finish = finish
-        self._asking: asyncio.Task[None] | None = None
         self._failure: StudioError | None = None
         """Why we gave up, where that says more than the sign-in itself."""
         self._shown: set[str] = set()
@@ -112,7 +77,7 @@ class SignInController:
             StudioError: why nobody is signed in.
         """
         sign_in, news = self._sign_in, asyncio.Event()
-        state, request = "", None
+        asked, asking = None, asyncio.create_task(asyncio.sleep(0))
 
         def changed(_: SignIn) -> None:
             self._show_steps()  # at once: a thread may be about to ask for a passphrase
@@ -125,15 +90,23 @@ class SignInController:
                 await news.wait()
                 news.clear()
                 # The same request may be about to be sent twice.
-                if sign_in.state != state or sign_in.next_request is not request:
-                    state, request = sign_in.state, sign_in.next_request
-                    await self._stop()
-                    self._asking = asyncio.create_task(self._ask())
+                if asked != (now := (sign_in.state, id(sign_in.next_request))):
+                    asked = now
+                    await self._stop(asking)
+                    asking = asyncio.create_task(self._ask())
         finally:
             disconnect()
-            await self._stop()
+            await self._stop(asking)
         if sign_in.state != "done":
             raise self._failure or sign_in.error or SignInNeeded(f"Nobody has signed in to {sign_in.server}.")
+
+    async def _stop(self, asking: asyncio.Task[None]) -> None:
+        """End what is being asked: it is no longer wanted."""
+        if not asking.done():
+            asking.cancel()
+            await asyncio.wait((asking,))
+            if self._lines is not None:
+                say("")
 
     def _show_steps(self) -> None:
         for step in self._sign_in.steps:
@@ -141,9 +114,8 @@ class SignInController:
                 continue
             self._shown.add(step.name)
             # The error says why a step failed.
-            detail = step.detail if step.state != "failed" else ""
-            if detail:
-                self._note(f"{_MARKS[step.state]} {step.title}: {detail}")
+            if step.detail and step.state != "failed":
+                self._note(f"{_MARKS[step.state]} {step.title}: {step.detail}")
             elif step.state != "skipped":
                 self._note(f"{_MARKS[step.state]} {step.title}")
 
@@ -158,26 +130,17 @@ class SignInController:
                     named = f"{sign_in.server} names several authorization servers: {', '.join(sign_in.choices)}."
                     raise SignInNeeded(named, hint=f"Name one: {self._finish} --issuer URL")
                 case "client":
-                    raise self._client_needed()
+                    raise client_needed(sign_in, self._finish)
                 case "browser":
                     await self._ask_in_browser()
                 case _:
-                    return
+                    pass
         except (Left, EndOfInput):
             say("")
             sign_in.cancel()
         except StudioError as error:
             self._failure = error
             sign_in.cancel()
-
-    async def _stop(self) -> None:
-        """End what is being asked: it is no longer wanted."""
-        asking, self._asking = self._asking, None
-        if asking is not None and not asking.done():
-            asking.cancel()
-            await asyncio.wait((asking,))
-            if self._lines is not None:
-                say("")
 
     async def _ask_to_send(self) -> None:
         sign_in, request = self._sign_in, self._sign_in.next_request
@@ -193,15 +156,6 @@ class SignInController:
             sign_in.run_through()
         else:
             sign_in.go_on()
-
-    def _client_needed(self) -> SignInNeeded:
-        redirect = self._sign_in.redirect_uri
-        keeps = f" ({kept})" if (kept := port_kept(redirect)) else ""
-        where = f", with the redirect {redirect}{keeps}" if redirect else ""
-        register = (
-            f"Register one there by hand{where}: {self._finish} --client-id ID, and --client-secret - for its secret."
-        )
-        return SignInNeeded(f"A client id is needed: {self._sign_in.client_reason}", hint=register)
 
     async def _ask_in_browser(self) -> None:
         """Show the page, open it, and take the address that the browser ends on."""
@@ -240,35 +194,9 @@ class SignInController:
         return is_there(browser=self._browser) and await open_page(self._sign_in.authorization_url, self._browser)
 
     async def _set_aside(self) -> None:
-        notes = " ".join(step.hint for step in self._sign_in.steps if step.state not in _MARKS and step.hint)
-        self._failure = SignInAt(
-            f"Nobody is here who could sign in to {self._sign_in.server}: there is no terminal, and no browser that "
-            f"could open the page. {notes}".rstrip(),
-            self._sign_in.authorization_url,
-            hint="Open the address in a browser; it ends on one that begins with "
-            f"{self._sign_in.redirect_uri}. Give that on standard input within 15 minutes: {self._finish} --redirect - "
-            f"If the page does not know the client: {self._finish} --register",
-        )
+        """Nobody is here: `url` of the error is the page where somebody can sign in, and `--redirect` finishes it."""
+        self._failure = nobody_is_here(self._sign_in, self._finish)
         await self._sign_in.set_aside()
-
-
-async def nobody(request: InputRequest, studio: Studio) -> SignInNeeded:
-    """Nobody can be asked to sign in: get as far as the page where somebody can, and leave the rest for later.
-
-    Returns:
-        Why it ends; a `SignInAt` where there is a page, and what was begun could be left.
-    """
-    message = wants(request.server, request.message)
-    try:
-        async with asyncio.timeout(_PATIENCE):
-            await _follow(request, studio, None, lambda _: None, NONE)
-    except SignInAt as page:
-        say(f"Somebody can sign in to {safe(request.server)} there, with a browser on any machine:")
-        say(safe(page.url, _LONGEST))
-        return SignInAt(message, page.url, hint=page.hint)
-    except (StudioError, TimeoutError):
-        pass  # `auth login` says what keeps it from going on
-    return SignInNeeded(message, hint=f"Sign in: {login_command(studio.manager.config(request.server))}")
 
 
 async def put(request: InputRequest, studio: Studio, lines: Lines, note: Callable[[str], None]) -> None:
@@ -284,42 +212,14 @@ async def put(request: InputRequest, studio: Studio, lines: Lines, note: Callabl
     if not await agrees(lines, "Sign in now?"):
         request.answer("decline")
         return
+    assert request.sign_in is not None, "it is about a sign-in"
+    studio.signing.accounts.browser = no_browser
+    sign_in, finish = request.sign_in(), command(studio.manager.config(request.server))
     try:
-        await _follow(request, studio, lines, note, studio.config.settings.browser)
+        await SignInController(sign_in, note, lines, studio.config.settings.browser, finish=finish).follow()
         request.answer("accept")
     except StudioError as error:
         say(f"  {safe(f'{error.message} {error.hint}'.rstrip())}")
         request.answer("decline")
-
-
-async def first(studio: Studio, name: str, status: Status, out: Output) -> Status:
-    """A server cannot be connected to before somebody signs in: offer that, or hand out the page.
-
-    Returns:
-        What became of the server.
-    """
-    why = status.error.message if status.error else ""
-    request = InputRequest("sign_in", name, why, sign_in=partial(studio.signing.sign_in, name))
-    async with out.asker.turn:
-        if can_ask():
-            with suppress(EndOfInput):
-                await put(request, studio, out.asker.lines, out.note)
-        elif out.server == name and isinstance(page := await nobody(request, studio), SignInAt):
-            raise page
-    if not (request.reply.done() and request.reply.result().action == "accept"):
-        return status
-    studio.manager.start(name)
-    return await studio.manager.settle(name)
-
-
-async def _follow(
-    request: InputRequest, studio: Studio, lines: Lines | None, note: Callable[[str], None], browser: str
-) -> None:
-    assert request.sign_in is not None, "it is about a sign-in"
-    studio.signing.accounts.browser = no_browser
-    sign_in = request.sign_in()
-    try:
-        finish = login_command(studio.manager.config(request.server))
-        await SignInController(sign_in, note, lines, browser, finish=finish).follow()
     finally:
         sign_in.cancel()

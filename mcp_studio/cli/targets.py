@@ -6,16 +6,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from mcp_studio.cli.arguments import given_object
 from mcp_studio.cli.grammar import REMOTE
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.config.expand import effective, uses
-from mcp_studio.config.importers import from_command, from_url
+from mcp_studio.config.importers import from_command, from_root, from_url
 from mcp_studio.config.load import load
-from mcp_studio.config.model import Config, Era, Problem, Root, ServerConfig, Timeouts
+from mcp_studio.config.model import Config, Era, Problem, ServerConfig, Timeouts
 from mcp_studio.config.servers import contradiction
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError, UsageError
@@ -25,54 +25,48 @@ from mcp_studio.redact import is_reference
 from mcp_studio.vault.keyring import session
 
 
-def bent(server: ServerConfig, options: Options) -> ServerConfig:
+def adjusted(server: ServerConfig, options: Options) -> ServerConfig:
     """The entry with what the command line says over it; a word of the command line beats one of the file.
 
     Raises:
         UsageError: era and version contradict each other, something is no JSON object, or a root is no folder.
     """
+    changes: dict[str, Any] = {}
     era, version = cast("Era | Literal['']", options.value("--era")), options.value("--protocol-version")
     if era and version and (wrong := contradiction(era, version)):
         raise UsageError(f"--protocol-version: {wrong}")
     if version:
-        server = replace(server, protocol_version=version, era=era or era_of(version) or "auto")
+        changes |= {"protocol_version": version, "era": era or era_of(version) or "auto"}
     elif era:
         pin = "" if contradiction(era, server.protocol_version) else server.protocol_version
-        server = replace(server, era=era, protocol_version=pin)
-    if text := options.value("--capabilities"):
-        server = replace(server, capabilities=given_object("--capabilities", text))
-    if text := options.value("--client-info"):
-        server = replace(server, client_info=given_object("--client-info", text))
+        changes |= {"protocol_version": pin, "era": era}
+    for option, key in (("--capabilities", "capabilities"), ("--client-info", "client_info")):
+        if text := options.value(option):
+            changes[key] = given_object(option, text)
     if roots := options.values("--root"):
-        server = replace(server, roots=tuple(map(_root, roots)))
-    return server
+        changes["roots"] = tuple(map(from_root, roots))
+    if level := options.value("--log-level"):
+        changes["log_level"] = level
+    if (seconds := options.seconds()) is not None:
+        changes["timeouts"] = Timeouts(seconds, seconds, seconds, "--timeout")
+    return replace(_reached(server, options) if server.url else server, **changes)
 
 
-def _root(text: str) -> Root:
-    if "://" in text:
-        return Root(text)
-    folder = Path(text).expanduser()
-    if not folder.is_dir():
-        raise UsageError(f"--root: there is no folder {text}.", hint="An address of another kind is written file://…")
-    return Root(folder.absolute().as_uri())
-
-
-def _certified(server: ServerConfig, options: Options) -> ServerConfig:
-    """The same for certificates; servers that are programs stay as they are."""
-    if not server.url:
-        return server
-    paths = {"--ca": "ca", "--cert": "cert", "--cert-key": "key"}
-    given: dict[str, str] = {}
-    for name, key in paths.items():
-        if options.flag(name) and not options.value(name):
-            raise UsageError(f"{name} needs the name of a file.")
-        if options.flag(name):
-            given[key] = str(Path(options.value(name)).expanduser().absolute())
+def _reached(server: ServerConfig, options: Options) -> ServerConfig:
+    """The same for how a server at a URL is reached: certificates and headers."""
+    files = (("ca", "--ca"), ("cert", "--cert"), ("key", "--cert-key"))
+    if empty := next((name for _, name in files if options.flag(name) and not options.value(name)), ""):
+        raise UsageError(f"{empty} needs the name of a file.")
+    given = {key: str(Path(file).expanduser().absolute()) for key, name in files if (file := options.value(name))}
     if "cert" in given:
         given.setdefault("key", "")
     tls = replace(server.tls, **given, insecure=server.tls.insecure or options.flag("--insecure"))
     if tls.key and not tls.cert:
         raise UsageError("--cert-key is the key of a certificate: --cert FILE is missing.")
+    if server.source.origin != "argument" and (headers := options.headers):
+        more = from_url(server.url, headers)
+        secrets = tuple(dict.fromkeys((*server.secrets, *more.secrets)))
+        server = replace(server, headers={**server.headers, **more.headers}, secrets=secrets)
     return replace(server, tls=tls)
 
 
@@ -91,14 +85,13 @@ def target(options: Options) -> ServerConfig | None:
     if sum(given) > 1:
         raise UsageError("Give one of --config, --url and -- COMMAND.")
     if url:
-        return _adjusted(from_url(url, options.headers, options.value("--transport")), options)
+        return adjusted(from_url(url, options.headers, options.value("--transport")), options)
     if options.flag("--transport"):
         raise UsageError("--transport is for a server at a URL: --url URL --transport http|sse|websocket.")
     if options.command is not None:
-        for option in REMOTE:
-            if options.flag(option.name):
-                raise UsageError(f"{option.name} is for servers at a URL.")
-        return _adjusted(from_command(options.command), options)
+        if wrong := next((one.name for one in REMOTE if options.flag(one.name)), ""):
+            raise UsageError(f"{wrong} is for servers at a URL.")
+        return adjusted(from_command(options.command), options)
     return None
 
 
@@ -113,7 +106,7 @@ def demo(options: Options) -> ServerConfig:
     module = ("-m", "mcp_studio.servers.demo")
     # A source checkout may be found by PYTHONPATH alone.
     server = ServerConfig("demo", command=sys.executable, args=module, inherit_env=("PYTHONPATH",))
-    return _adjusted(server, options)
+    return adjusted(server, options)
 
 
 def configuration(options: Options, paths: Paths, own: ServerConfig | None, *, secrets: bool = True) -> Config:
@@ -127,25 +120,26 @@ def configuration(options: Options, paths: Paths, own: ServerConfig | None, *, s
         UsageError: an option's value is wrong.
     """
     files = [Path(name).expanduser() for name in options.values("--config")]
-    listed = options.verb == "list" and options.words[:1] == ["servers"]
     # Where nothing configured is connected to, nobody is asked to unlock anything.
-    needless = not secrets or listed or own is not None
+    needless = not secrets or own is not None
     config = load(paths, Path.cwd(), files=files, secrets="${{keyring:{}}}".format if needless else None)
-    # A verb ends when its answer is there: a server that does not leave at once is told to.
-    limits = config.settings.limits
-    if options.verb and options.verb != "demo":
-        quick = replace(limits, leave=min(limits.leave, _LEAVE))
-        config = replace(config, settings=replace(config.settings, limits=quick))
-    if options.flag("--traceparent"):
-        config = replace(config, settings=replace(config.settings, traceparent=True))
+    settings = config.settings
+    if options.verb not in ("", "demo"):
+        # A verb ends when its answer is there: a server that does not leave at once is told to.
+        settings = replace(settings, limits=replace(settings.limits, leave=min(settings.limits.leave, _LEAVE)))
+    config = replace(
+        config, settings=replace(settings, traceparent=settings.traceparent or options.flag("--traceparent"))
+    )
     if own is not None:
         broken = tuple(problem for problem in config.problems if not problem.key.startswith("servers."))
         return replace(config, servers={own.name: own}, problems=broken, untrusted=())
-    for problem in config.problems:
-        if files and not problem.key:
-            raise ConfigError(f"{problem.file}: {problem.message}", file=problem.file, hint=problem.hint)
-    adjusted = {name: _adjusted(server, options) for name, server in config.servers.items()}
-    return replace(config, servers=adjusted)
+    if files and (broken := next((problem for problem in config.problems if not problem.key), None)):
+        raise _broken(broken)
+    return replace(config, servers={name: adjusted(server, options) for name, server in config.servers.items()})
+
+
+def _broken(problem: Problem) -> ConfigError:
+    return ConfigError(f"{problem.file}: {problem.message}", file=problem.file, hint=problem.hint)
 
 
 def with_secrets(config: Config, options: Options, out: Output) -> Config:
@@ -160,7 +154,7 @@ def with_secrets(config: Config, options: Options, out: Output) -> Config:
             continue
         try:
             servers[name] = replace(
-                _adjusted(effective(server, keyring=ask), options),
+                adjusted(effective(server, keyring=ask), options),
                 enabled=server.enabled, keep_session=server.keep_session, log_level=server.log_level,
             )  # fmt: skip
         except ConfigError as error:
@@ -212,13 +206,18 @@ def select(config: Config, names: Sequence[str]) -> Config:
     for name in names:
         if name not in config.servers:
             raise _unknown(config, name)
-    if names:
-        servers = {name: replace(config.servers[name], enabled=True) for name in dict.fromkeys(names)}
-    else:
+    servers = {name: replace(config.servers[name], enabled=True) for name in names}
+    if not names:
         servers = {name: server for name, server in config.servers.items() if server.enabled}
     if not servers:
         raise _nothing(config)
     return replace(config, servers=servers)
+
+
+def target_text(server: ServerConfig) -> str:
+    """The address or command of a server as it was written; what is secret in it is for the redactor."""
+    written = server.written or server
+    return written.url or " ".join((written.command, *written.args))
 
 
 def server_option(options: Options) -> str:
@@ -243,46 +242,20 @@ def server_and_words(config: Config, options: Options, words: Sequence[str], mos
         server = rest.pop(0)
     if len(rest) > most:
         raise UsageError(f"`{rest[most]}` is too much.")
-    return server or only(config), rest
-
-
-def only(config: Config) -> str:
-    """The one server that can be meant without naming it; empty where there is none, or several."""
-    names = list(config.servers) if len(config.servers) == 1 else [s.name for s in config.servers.values() if s.enabled]
-    return names[0] if len(names) == 1 else ""
+    return server or config.only, rest
 
 
 def _unknown(config: Config, name: str) -> UsageError | ConfigError:
-    if problem := problem_of(config, name):
+    if problem := config.problem_of(name):
         return ConfigError(f"The server `{name}` cannot be used: {problem}", file=problem.file, key=problem.key)
     hint = nearest(name, config.servers) or "`mcp-studio list servers` shows the configured servers."
     return UsageError(f"There is no server `{name}`.", hint=hint)
 
 
-def problem_of(config: Config, name: str) -> Problem | None:
-    return next((one for one in config.problems if name in one.key.split(".")[1:2]), None)
-
-
 def _nothing(config: Config) -> UsageError | ConfigError:
     if broken := next((one for one in config.problems if not one.key), None):
-        return ConfigError(f"{broken.file}: {broken.message}", file=broken.file, hint=broken.hint)
+        return _broken(broken)
     if config.servers:
         return UsageError("All configured servers are disabled.", hint="Name one: --server NAME")
     hint = "Give one with --url URL or -- COMMAND ARGS…, or add one: mcp-studio config add …"
-    if config.untrusted:
-        hint = f"{config.untrusted[0].file} has some: mcp-studio config trust"
     return UsageError("No servers are configured.", hint=hint)
-
-
-def _adjusted(server: ServerConfig, options: Options) -> ServerConfig:
-    """The entry with what the command line says over it."""
-    server = _certified(bent(server, options), options)
-    if level := options.value("--log-level"):
-        server = replace(server, log_level=level)
-    if (seconds := options.seconds()) is not None:
-        server = replace(server, timeouts=Timeouts(seconds, seconds, seconds, "--timeout"))
-    if server.url and server.source.origin != "argument" and (headers := options.headers):
-        given = from_url(server.url, headers)
-        secrets = tuple(dict.fromkeys((*server.secrets, *given.secrets)))
-        server = replace(server, headers={**server.headers, **given.headers}, secrets=secrets)
-    return server

@@ -149,26 +149,21 @@ async def agrees(lines: Lines, question: str) -> bool:
 
 def confirm(question: str) -> bool:
     """The same without an event loop. Blocks."""
-    prompt(f"{question} [y/N] ")
-    return sys.stdin.readline().strip().lower() in _YES
+    with suppress(EndOfInput):
+        return asyncio.run(agrees(Lines(), question))
+    return False
 
 
 def typed(text: str) -> str:
-    """One line, not shown. Blocks.
+    """One line, not shown. Blocks, and wants a thread without an event loop.
 
     Raises:
-        EOFError: there is none.
+        EndOfInput: there is none.
     """
     if sys.platform == "win32":
         return getpass(text)
     prompt(text)
-    with _no_echo():
-        # A terminal gives one line at a time: what is typed ahead is for whoever reads next.
-        line = os.read(0, _LONGEST)
-    say("")
-    if not line:
-        raise EOFError
-    return line.decode("utf-8", "replace").rstrip("\r\n")
+    return asyncio.run(Lines().read(hidden=True))
 
 
 _SHORTEST = 8
@@ -191,7 +186,7 @@ def ask(new: bool) -> str:
             say("That passphrase does not open the file.")
         _asked.append(new)
         return typed("Passphrase of the encrypted secrets: ")
-    except EOFError:
+    except EndOfInput:
         return ""
 
 

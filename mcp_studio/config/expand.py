@@ -33,9 +33,7 @@ Lookup = Callable[[str], str]
 REFERENCE = re.compile(r"\$(\$\{)|\$\{(?:([A-Za-z]+):(?![-=?+]))?([^{}:$]*)(?::-([^{}]*))?\}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _SCHEMES = ("env", "keyring", "input")
-_HARMLESS = frozenset(
-    "HOME USER LOGNAME PATH PWD SHELL TERM LANG TZ TMPDIR TEMP TMP HOSTNAME EDITOR USERPROFILE".split()
-)
+_HARMLESS = "HOME USER LOGNAME PATH PWD SHELL TERM LANG TZ TMPDIR TEMP TMP HOSTNAME EDITOR USERPROFILE".split()
 
 
 class Expander:
@@ -51,41 +49,34 @@ class Expander:
         self._folder = folder
         self.secrets: dict[str, None] = {}
 
-    def text(self, text: str, key: str) -> str:
+    def text(self, text: str) -> str:
         """The text with its references replaced.
 
         Raises:
-            ConfigError: names `key`: a variable is not set, a secret is not there, or a reference is mistyped.
+            ConfigError: a variable is not set, a secret is not there, or a reference is mistyped.
         """
-        return REFERENCE.sub(lambda found: self._value(found, key), text) if "$" in text else text
+        return REFERENCE.sub(self._value, text) if "$" in text else text
 
-    def _value(self, found: re.Match[str], key: str) -> str:
+    def _value(self, found: re.Match[str]) -> str:
         literal, scheme, name, default = found.groups()
         if literal:
             return "${"
         if scheme == "keyring":
-            return self._secret(name, key)
+            secret = self._keyring(name)
+            self.secrets[secret] = None
+            return secret
         if scheme == "input":
             raise ConfigError(
                 f"`{found[0]}` asks for a value that only its own client can ask for.",
-                key=key,
                 hint=f"Use ${{keyring:{name}}} or an environment variable instead.",
             )
         if scheme not in (None, "env"):
             if hint := nearest(scheme, _SCHEMES):
-                raise ConfigError(f"`{found[0]}`: `{scheme}` is not known.", key=key, hint=hint)
+                raise ConfigError(f"`{found[0]}`: `{scheme}` is not known.", hint=hint)
             return found[0]
-        return self._variable(found[0], name, default, key)
+        return self._variable(found[0], name, default)
 
-    def _secret(self, name: str, key: str) -> str:
-        try:
-            secret = self._keyring(name)
-        except ConfigError as problem:
-            raise ConfigError(problem.message, key=key, hint=problem.hint) from None
-        self.secrets[secret] = None
-        return secret
-
-    def _variable(self, whole: str, name: str, default: str | None, key: str) -> str:
+    def _variable(self, whole: str, name: str, default: str | None) -> str:
         known = {"workspaceFolder": self._folder, "userHome": str(home(self._environ)), "pathSeparator": os.sep}
         if name in known:
             return known[name]
@@ -96,9 +87,9 @@ class Expander:
             if name in self._environ:
                 return ""
             hint = nearest(name, (other for other in self._environ if len(other) > 3))
-            raise ConfigError(f"the environment variable {name} is not set.", key=key, hint=hint)
+            raise ConfigError(f"the environment variable {name} is not set.", hint=hint)
         if lone_surrogate(value):
-            raise ConfigError(f"the environment variable {name} is not UTF-8 text.", key=key)
+            raise ConfigError(f"the environment variable {name} is not UTF-8 text.")
         if value != default and not _harmless(name, value):
             self.secrets[value] = None
         return value
@@ -120,7 +111,10 @@ def expanded(server: ServerConfig, environ: Mapping[str, str], keyring: Lookup, 
     expander = Expander(environ, keyring, folder)
 
     def value(key: str, text: str) -> str:
-        text = expander.text(text, key)
+        try:
+            text = expander.text(text)
+        except ConfigError as problem:
+            raise ConfigError(problem.message, key=key, hint=problem.hint) from None
         if key.startswith("roots["):
             return _rooted(text, folder, environ)
         if key == "command":
@@ -165,12 +159,13 @@ def effective(server: ServerConfig, environ: Mapping[str, str] = os.environ, key
     Raises:
         ConfigError: as `expanded`.
     """
-    file = server.source.file
-    return expanded(server.written or server, environ, keyring, folder_of(file) if file else "")
+    return expanded(server.written or server, environ, keyring, folder_of(server.source.file))
 
 
 def folder_of(file: str) -> str:
     """What `${workspaceFolder}` means in a file: its folder, or the one around `.vscode`, `.cursor` and the like."""
+    if not file:
+        return ""
     parent = Path(file).absolute().parent
     return str(parent.parent if parent.name.startswith(".") else parent)
 

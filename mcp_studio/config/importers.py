@@ -10,15 +10,15 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from mcp_studio.config.expand import effective, folder_of
-from mcp_studio.config.model import Auth, Kind, Problem, ServerConfig, Source
+from mcp_studio.config.model import Auth, Kind, Problem, Root, ServerConfig, Source
 from mcp_studio.config.secrets import secret_values
-from mcp_studio.config.servers import check_target, is_metadata_url, read_server
+from mcp_studio.config.servers import check_target, is_metadata_url, read_server, wrong_address
 from mcp_studio.config.table import Table, loads_lenient
 from mcp_studio.errors import ConfigError, LimitExceeded, UsageError
-from mcp_studio.jsontext import Json, JsonProblem
+from mcp_studio.jsontext import Json, JsonProblem, mapping
 from mcp_studio.paths import home
 from mcp_studio.record import record
 
@@ -71,10 +71,7 @@ def _issuer(issuer: str, metadata: str) -> str:
 
 SHAPES = ("mcpServers", "servers", "context_servers")
 _SOCKET = ("ws", "wss", "websocket")
-_REMOTE = (
-    *("http", "https", "sse", "streamable-http", "streamable_http", "streamableHttp", "streamablehttp", "remote"),
-    *_SOCKET,
-)
+_REMOTE = (*"http https sse streamable-http streamable_http streamableHttp streamablehttp remote".split(), *_SOCKET)
 _KINDS = ("stdio", "local", *_REMOTE)
 _URLS = ("url", "serverUrl", "httpUrl", "endpoint")
 
@@ -163,14 +160,6 @@ def _env_file(table: Table, source: Source) -> dict[str, str]:
     return {name.strip(): value.strip().strip("\"'").replace("${", "$${") for name, sign, value in pairs if sign}
 
 
-def bare_entries(document: Json) -> Mapping[str, Json] | None:
-    """A snippet without its frame: `{NAME: {command…}}`, as documentation often shows it."""
-    if not isinstance(document, dict) or not document:
-        return None
-    usable = all(isinstance(entry, dict) and {"command", *_URLS} & entry.keys() for entry in document.values())
-    return document if usable else None
-
-
 @record(frozen=True)
 class ForeignFile:
     """A configuration file of another client; `config.load.load(files=[file])` reads it."""
@@ -215,28 +204,37 @@ REMOTE: tuple[Kind, ...] = ("http", "sse", "websocket")
 """How a server at a URL can be spoken to."""
 
 
+def from_root(text: str) -> Root:
+    """A root on the command line: an address, or a folder.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    if "://" in text:
+        return Root(text)
+    folder = Path(text).expanduser()
+    if not folder.is_dir():
+        raise UsageError(f"--root: there is no folder {text}.", hint="An address of another kind is written file://…")
+    return Root(folder.absolute().as_uri())
+
+
 def from_url(
     url: str, headers: Mapping[str, str] | Sequence[tuple[str, str]] = (), transport: str = ""
 ) -> ServerConfig:
-    """A server at a URL; `${NAME}` in header values is replaced. `transport` is one of `REMOTE`, or empty.
+    """A server at a URL; `${NAME}` in header values is replaced.
 
     Raises:
         UsageError: it is no URL of http, https, ws or wss.
         ConfigError: a header names an environment variable that is not set.
     """
-    if not re.match(r"(?:https?|wss?)://[^\s/]", url):
-        raise UsageError(f"`{url}` is no URL of a server.", hint="It begins with http://, https://, ws:// or wss://.")
-    kind = next((kind for kind in REMOTE if kind == transport), "")
-    if transport and not kind:
-        raise UsageError(
-            f"`{transport}` is no transport of a server at a URL.", hint=f"It is one of {', '.join(REMOTE)}."
-        )
-    if kind and (kind == "websocket") != url.startswith("ws"):
-        begin = "ws:// or wss://" if kind == "websocket" else "http:// or https://"
-        raise UsageError(f"The transport {kind} needs a URL that begins with {begin}.")
+    if wrong := wrong_address(url):
+        raise UsageError(f"There is no URL of a server: `{url}` {wrong}.")
+    if transport and (transport == "websocket") != url.startswith("ws"):
+        begin = "ws:// or wss://" if transport == "websocket" else "http:// or https://"
+        raise UsageError(f"The transport {transport} needs a URL that begins with {begin}.")
     # Only headers may have references: a URL from a shell is meant as it stands.
     given = effective(ServerConfig(NAME, headers=dict(headers)))
-    server = replace(given, url=url, transport=kind, written=None)
+    server = replace(given, url=url, transport=cast("Kind", transport), written=None)
     return replace(server, secrets=tuple(dict.fromkeys((*given.secrets, *secret_values(server)))))
 
 
@@ -316,14 +314,14 @@ def _from_json(text: str) -> list[ServerConfig]:
     except (JsonProblem, LimitExceeded) as problem:
         raise ConfigError(f"This looks like JSON, but is not valid: {problem}.") from None
     problems: list[Problem] = []
-    if servers_of(document) is None and (entries := bare_entries(document)):
-        document = {"mcpServers": entries}
     if servers_of(document):
-        servers = list(read_document(document, _SOURCE, problems).values())
-    else:
-        entry = read_entry("server", document, _SOURCE, "", problems)
-        servers = [_named(entry)] if entry else []
-    return _or_raise(servers, problems)
+        return _or_raise(read_document(document, _SOURCE, problems), problems)
+    entries: list[Json] = list(mapping(document).values())
+    if entries and all(isinstance(entry, dict) and {"command", *_URLS} & entry.keys() for entry in entries):
+        # A snippet without its frame, as documentation often shows it.
+        return _or_raise(read_document({"mcpServers": document}, _SOURCE, problems), problems)
+    entry = read_entry("server", document, _SOURCE, "", problems)
+    return _or_raise({"": _named(entry)} if entry else {}, problems)
 
 
 def _from_toml(text: str) -> list[ServerConfig]:
@@ -334,15 +332,15 @@ def _from_toml(text: str) -> list[ServerConfig]:
     problems: list[Problem] = []
     own, other = document.get("servers"), document.get("mcp_servers")
     if isinstance(own, dict):
-        found = [read_server(name, values, _SOURCE, problems) for name, values in own.items()]
-        return _or_raise([server for server in found if server], problems)
+        found = {name: read_server(name, values, _SOURCE, problems) for name, values in own.items()}
+        return _or_raise(found, problems)
     if isinstance(other, dict):
-        return _or_raise(list(read_document({"servers": other}, _SOURCE, problems).values()), problems)
+        return _or_raise(read_document({"servers": other}, _SOURCE, problems), problems)
     raise ConfigError("This TOML has no [servers.NAME] table.")
 
 
-def _or_raise(servers: list[ServerConfig], problems: list[Problem]) -> list[ServerConfig]:
-    if servers:
+def _or_raise(found: Mapping[str, ServerConfig | None], problems: list[Problem]) -> list[ServerConfig]:
+    if servers := [server for server in found.values() if server]:
         return servers
     first = problems[0] if problems else Problem("", "", "There is no server in it.")
     where = f"{first.key} " if first.key.strip(".") else ""

@@ -6,26 +6,22 @@ Loading never fails: what is wrong is a `Problem` beside what loaded.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import time
-import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mcp_studio.config import table
-from mcp_studio.config.expand import Lookup, expanded, folder_of
+from mcp_studio.config.expand import Lookup, effective
 from mcp_studio.config.importers import read_document
 from mcp_studio.config.model import Config, Origin, Problem, ServerConfig, Settings, Source, Untrusted
 from mcp_studio.config.servers import read_server
 from mcp_studio.config.settings import load_answers, read_settings
-from mcp_studio.config.table import Table, loads_lenient
-from mcp_studio.errors import ConfigError, LimitExceeded
-from mcp_studio.jsontext import JsonProblem
-from mcp_studio.paths import Paths, write_atomically
-from mcp_studio.record import record
+from mcp_studio.config.table import Document, Table, read_file
+from mcp_studio.errors import ConfigError
+from mcp_studio.jsontext import mapping
+from mcp_studio.paths import Paths, read_object, write_object
 from mcp_studio.vault import keyring
 
 VERSION = 1
@@ -41,17 +37,14 @@ def digest(file: Path, content: bytes) -> str:
 
 
 class TrustStore:
-    """The agreed digests, kept in one JSON file that is read when it is first asked."""
+    """The agreed digests, kept in one JSON file."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._known: dict[str, Any] | None = None
 
     def agreed(self, digest: str) -> bool:
         """Whether the person has agreed to exactly this."""
-        if self._known is None:
-            self._known = self._read()
-        return digest in self._known
+        return digest in self._read()
 
     def agree(self, digest: str, file: str = "") -> None:
         """Remember that the person agreed; `file` is noted for people who read the store.
@@ -60,44 +53,18 @@ class TrustStore:
             ConfigError: it cannot be written.
         """
         known = {**self._read(), digest: {"file": file, "time": int(time.time())}}
-        text = json.dumps({"version": VERSION, "agreed": known}, indent=2) + "\n"
         try:
-            write_atomically(self._file, text.encode())
+            write_object(self._file, {"version": VERSION, "agreed": known})
         except OSError as problem:
             raise ConfigError(f"Cannot be written: {problem.strerror or problem}.", file=str(self._file)) from None
-        self._known = known
 
     def _read(self) -> dict[str, Any]:
         # A damaged or newer store means asking again, which is always safe.
-        try:
-            stored = json.loads(self._file.read_bytes())
-        except (OSError, ValueError, RecursionError):
-            return {}
-        good = isinstance(stored, dict) and stored.get("version") == VERSION and isinstance(stored.get("agreed"), dict)
-        return stored["agreed"] if good else {}
+        stored = read_object(self._file)
+        return mapping(stored.get("agreed")) if stored.get("version") == VERSION else {}
 
 
 PROJECT_FILE = ".mcp-studio.toml"
-LARGEST = 8 * 1024 * 1024
-"""Bytes of a configuration file; a larger one is none."""
-
-
-@record()
-class _Loading:
-    """What has been read so far."""
-
-    settings: Settings = Settings()
-    servers: dict[str, ServerConfig] = field(default_factory=dict[str, ServerConfig])
-    problems: list[Problem] = field(default_factory=list[Problem])
-    untrusted: list[Untrusted] = field(default_factory=list[Untrusted])
-    files: list[str] = field(default_factory=list[str])
-    named: str = ""
-
-    def config(self) -> Config:
-        """All of it, frozen."""
-        return Config(
-            self.settings, self.servers, tuple(self.problems), tuple(self.untrusted), tuple(self.files), self.named
-        )
 
 
 def load(
@@ -118,100 +85,59 @@ def load(
         secrets: gives the value of `${keyring:NAME}`, instead of where secrets are kept; called only for servers that
             ask for one.
     """
-    done = _read(paths, cwd, files, trusted)
-    keyring.use(done.settings.secrets, paths.state)
-    done.servers = expand_all(done.servers, environ, secrets or keyring.session(), done.problems)
-    return done.config()
+    read, problems = _read(paths, cwd, files, trusted)
+    servers = expand_all(read.servers, environ, secrets or keyring.session(), problems)
+    return replace(read, servers=servers, problems=tuple(problems))
 
 
 def written(paths: Paths, cwd: Path, *, files: Sequence[Path] = ()) -> Config:
     """What `load` reads, with the entries as they are written: no variable and no secret is asked for."""
-    done = _read(paths, cwd, files, None)
-    keyring.use(done.settings.secrets, paths.state)
-    return done.config()
+    read, problems = _read(paths, cwd, files, None)
+    return replace(read, problems=tuple(problems))
 
 
-def _read(paths: Paths, cwd: Path, files: Sequence[Path], trusted: TrustStore | None) -> _Loading:
-    done = _Loading()
-    if files:
-        aside = _Loading()
-        if (content := _content(paths.config_file, aside)) is not None:
-            done.settings = Settings(secrets=_parsed(paths.config_file, content, "user", aside)[0].secrets)
-        for file in files:
-            if (content := _content(file, done, required=True)) is not None:
-                _add(done, *_parsed(file, content, "file", done))
-                done.named = str(file.absolute()) if file.is_file() and file.suffix != ".json" else done.named
-    else:
-        if (content := _content(paths.config_file, done)) is not None:
-            _add(done, *_parsed(paths.config_file, content, "user", done))
-        _project(cwd.absolute() / PROJECT_FILE, trusted or TrustStore(paths.trust_file), done)
-    if answers := load_answers(paths.answers_file, done.problems):
-        done.files.append(str(paths.answers_file))
-        done.settings = replace(done.settings, answers=(*answers, *done.settings.answers))
-    return done
+def _read(paths: Paths, cwd: Path, files: Sequence[Path], trusted: TrustStore | None) -> tuple[Config, list[Problem]]:
+    settings, servers, named = Settings(), dict[str, ServerConfig](), ""
+    problems, untrusted, read = list[Problem](), list[Untrusted](), list[str]()
+    places: list[tuple[Origin, Path]] = [("file", file) for file in files]
+    if not places:
+        places = [("user", paths.config_file), ("project", cwd.absolute() / PROJECT_FILE)]
+    elif own := read_file(paths.config_file, []):
+        settings = Settings(secrets=_parsed(own, Source("user"), settings, [])[0].secrets)
+    for origin, file in places:
+        document = read_file(file, problems, required=origin == "file")
+        if document is None:
+            continue
+        read.append(str(file))
+        found, entries = _parsed(document, Source(origin, str(file)), settings, problems)
+        if origin == "project":
+            known = digest(file, document.content)
+            if not (trusted or TrustStore(paths.trust_file)).agreed(known):
+                untrusted.append(Untrusted(str(file), known, tuple(entries.values())))
+                continue
+            # The question that was agreed to names servers: no other program comes from there, and no other place
+            # for what the person keeps.
+            found = replace(found, editor=settings.editor, browser=settings.browser, secrets=settings.secrets)
+        elif origin == "file" and file.is_file() and file.suffix != ".json":
+            named = str(file.absolute())
+        settings = found
+        servers.update(entries)
+    if answers := load_answers(paths.answers_file, problems):
+        read.append(str(paths.answers_file))
+        settings = replace(settings, answers=(*answers, *settings.answers))
+    keyring.use(settings.secrets, paths.state)
+    return Config(settings, servers, (), tuple(untrusted), tuple(read), named), problems
 
 
-def _project(file: Path, trusted: TrustStore, done: _Loading) -> None:
-    content = _content(file, done)
-    if content is None:
-        return
-    agreed = trusted.agreed(digest(file, content))
-    settings, servers = _parsed(file, content, "project", done)
-    if agreed:
-        # The question that was agreed to names servers: no other program comes from there, and no other place for
-        # what the person keeps.
-        own = done.settings
-        _add(done, replace(settings, editor=own.editor, browser=own.browser, secrets=own.secrets), servers)
-    else:
-        done.untrusted.append(Untrusted(str(file), digest(file, content), tuple(servers.values())))
-
-
-def _content(file: Path, done: _Loading, *, required: bool = False) -> bytes | None:
-    try:
-        if not required and not file.is_file():
-            raise FileNotFoundError  # a pipe would be waited for; only a person may name one
-        if file.stat().st_size > LARGEST:
-            raise OSError("it is larger than 8 MB")
-        content = file.read_bytes()
-    except FileNotFoundError:
-        if required:
-            done.problems.append(Problem(str(file), "", "There is no such file."))
-        return None
-    except OSError as problem:
-        done.problems.append(Problem(str(file), "", f"It cannot be read: {problem.strerror or problem}."))
-        return None
-    done.files.append(str(file))
-    return content
-
-
-def _parsed(file: Path, content: bytes, origin: Origin, done: _Loading) -> tuple[Settings, dict[str, ServerConfig]]:
-    source = Source(origin, str(file))
-    try:
-        text = content.decode("utf-8-sig")
-        if file.suffix == ".toml" or (file.suffix != ".json" and not text.lstrip().startswith(("{", "//", "/*"))):
-            return _own(table.read(text), source, done)
-        return done.settings, read_document(loads_lenient(text), source, done.problems)
-    except UnicodeDecodeError:
-        done.problems.append(Problem(source.file, "", "It is not UTF-8 text."))
-    except tomllib.TOMLDecodeError as problem:
-        done.problems.append(Problem(source.file, "", f"It is not valid TOML: {problem}."))
-    except RecursionError:
-        done.problems.append(Problem(source.file, "", "It is nested too deeply."))
-    except (JsonProblem, LimitExceeded) as problem:
-        done.problems.append(Problem(source.file, "", f"It is not valid JSON: {problem}."))
-    return done.settings, {}
-
-
-def _own(values: Mapping[str, Any], source: Source, done: _Loading) -> tuple[Settings, dict[str, ServerConfig]]:
-    settings = read_settings(values, source.file, done.problems, done.settings)
-    entries = Table(values.get("servers", {}), source.file, "servers", done.problems)
-    servers = {name: read_server(name, entries.take(name), source, done.problems) for name in entries.keys()}
+def _parsed(
+    document: Document, source: Source, base: Settings, problems: list[Problem]
+) -> tuple[Settings, dict[str, ServerConfig]]:
+    if not document.is_toml:
+        return base, read_document(document.values, source, problems)
+    settings = read_settings(document.values, source.file, problems, base)
+    entries = Table(document.values.get("servers", {}), source.file, "servers", problems)
+    servers = {name: read_server(name, entries.take(name), source, problems) for name in entries.keys()}
     return settings, {name: server for name, server in servers.items() if server}
-
-
-def _add(done: _Loading, settings: Settings, servers: Mapping[str, ServerConfig]) -> None:
-    done.settings = settings
-    done.servers.update(servers)
 
 
 def expand_all(
@@ -220,10 +146,8 @@ def expand_all(
     """All entries with `${…}` replaced; those where that fails are left out with a problem noted."""
     done: dict[str, ServerConfig] = {}
     for name, server in servers.items():
-        file = server.source.file
         try:
-            done[name] = expanded(server, environ, keyring, folder_of(file) if file else "")
+            done[name] = effective(server, environ, keyring)
         except ConfigError as problem:
-            key = f"servers.{name}" + (f".{problem.key}" if problem.key else "")
-            problems.append(Problem(file, key, problem.message, problem.hint))
+            problems.append(Problem(server.source.file, f"servers.{name}.{problem.key}", problem.message, problem.hint))
     return done

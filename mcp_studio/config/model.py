@@ -25,7 +25,8 @@ RuleAction = Literal["accept", "decline", "cancel", "ask"]
 RuleKind = Literal["any", "elicitation", "url", "sampling"]
 
 
-class AnswerRule(NamedTuple):
+@record(frozen=True)
+class AnswerRule:
     """One `[[answer]]` table: which questions of servers it is for, and how they are answered."""
 
     action: RuleAction
@@ -314,3 +315,13 @@ class Config:
     """The files that were read."""
     named: str = ""
     """The last file that `--config` names and that is ours to write: new servers go there."""
+
+    @property
+    def only(self) -> str:
+        """The one server that can be meant without naming it; empty where there is none, or several."""
+        names = [name for name, server in self.servers.items() if server.enabled or len(self.servers) == 1]
+        return names[0] if len(names) == 1 else ""
+
+    def problem_of(self, name: str) -> Problem | None:
+        """What was wrong with a server's entry, first of all."""
+        return next((one for one in self.problems if name in one.key.split(".")[1:2]), None)

@@ -6,12 +6,14 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.model import AnswerRule, Config, ServerConfig
 from mcp_studio.config.servers import to_table
+from mcp_studio.config.settings import to_table as answer_table
 from mcp_studio.config.table import nearest
-from mcp_studio.errors import ConfigError
+from mcp_studio.errors import ConfigError, UsageError
+from mcp_studio.jsontext import Json
 from mcp_studio.paths import write_atomically
 
 _ATTEMPTS = 20
@@ -42,7 +44,7 @@ def remove_server(file: Path, name: str) -> None:
         if name not in servers:
             raise ConfigError(f"There is no server `{name}`.", file=str(file), hint=nearest(name, servers))
         del servers[name]
-        return _checked("".join(_without(_sections(text), name)), text, document)
+        return _checked(_without(text, name), text, document)
 
     _rewrite(file, change)
 
@@ -72,33 +74,64 @@ def set_value(file: Path, path: Sequence[str], value: object) -> None:
     _rewrite(file, change)
 
 
-class _Section(NamedTuple):
-    """One table of a file as text: tomlkit counts the comments above a table to the table before it."""
+def set_text(file: Path, key: str, text: str, load: Callable[[list[Path]], Config]) -> Json:
+    """Set one key, such as `keys.call`, to a TOML value, or else to the text itself; returns what it is set to.
 
-    path: tuple[str, ...]
-    """The keys in its heading."""
-    above: str
-    """Blank lines and comments above its heading."""
-    text: str
+    Args:
+        load: reads the configuration of the files: what would not load is taken back.
 
-    def of(self, server: str) -> bool:
-        """Whether it is the table of this server, or inside of it."""
-        return self.path[:2] == ("servers", server)
+    Raises:
+        UsageError: it would not load.
+        ConfigError: as `set_value`.
+    """
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    before = file.read_bytes() if file.exists() else b""
+    known = {str(problem) for problem in load([file]).problems}
+    set_value(file, key.split("."), value)
+    if wrong := next((one for one in load([file]).problems if str(one) not in known), None):
+        if before:
+            file.write_bytes(before)
+        else:
+            file.unlink()
+        raise UsageError(f"{wrong.key or key} {wrong.message}", hint=wrong.hint)
+    return value
 
 
-def _sections(text: str) -> list[_Section]:
-    sections = [_Section((), "", "")]
-    waiting = ""
+def append_answer(file: Path, rule: AnswerRule) -> None:
+    """Add a rule at the top of a file, so that it is found before older ones.
+
+    Raises:
+        ConfigError: the rule has a null in it, or as `put_server`.
+    """
+    import tomlkit
+    from tomlkit.exceptions import ConvertError
+
+    try:
+        added = tomlkit.dumps({"answer": [answer_table(rule)]})
+    except ConvertError:
+        raise ConfigError("The answer has a null in it, which TOML cannot say.", hint="Answer it by hand.") from None
+    _rewrite(file, lambda text: f"{added}\n{text}" if text else added)
+
+
+def _block(text: str, server: str) -> tuple[int, int]:
+    """From the first heading of a server to the end of its last table; (0, 0) where it has none.
+
+    The comments above a heading are not of the table before it, to which tomlkit counts them.
+    """
+    start = end = at = 0
+    found = inside = False
     for line in text.splitlines(keepends=True):
         if path := _heading(line):
-            sections.append(_Section(path, waiting, line))
-            waiting = ""
-        elif not line.strip() or line.lstrip().startswith("#"):
-            waiting += line
-        else:
-            sections[-1] = sections[-1]._replace(text=sections[-1].text + waiting + line)
-            waiting = ""
-    return [*sections, _Section((), waiting, "")]
+            inside = path[:2] == ("servers", server)
+            if inside and not found:
+                found, start = True, at
+        at += len(line)
+        if inside and line.strip() and not line.lstrip().startswith("#"):
+            end = at
+    return start, end
 
 
 def _heading(line: str) -> tuple[str, ...]:
@@ -116,16 +149,9 @@ def _heading(line: str) -> tuple[str, ...]:
     return tuple(path)
 
 
-def _without(sections: list[_Section], server: str) -> list[str]:
-    """The text of all sections without those of a server; what stands above them stays."""
-    texts: list[str] = []
-    inside = False
-    for section in sections:
-        gone = section.of(server)
-        texts.append("" if gone and inside else section.above)
-        texts.append("" if gone else section.text)
-        inside = gone
-    return texts
+def _without(text: str, server: str) -> str:
+    start, end = _block(text, server)
+    return text[:start] + text[end:]
 
 
 def _put_table(text: str, name: str, values: Mapping[str, Any], old_name: str) -> str:
@@ -138,18 +164,14 @@ def _put_table(text: str, name: str, values: Mapping[str, Any], old_name: str) -
         return text
     servers.pop(current, None)
     servers[name] = dict(values)
-    if current != name:
-        text = "".join(_without(_sections(text), name))
-    sections = _sections(text)
-    own = [section for section in sections if section.of(current)]
-    if own:
-        rest = _without(sections, current)
-        table = "".join((own[0].text, *(section.above + section.text for section in own[1:])))
-        rest.insert(2 * sections.index(own[0]) + 1, _updated(table, current, name, values))
-        return _checked("".join(rest), text, document)
-    added = tomlkit.dumps({"servers": {name: _table(values)}})
-    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-    return _checked(text + gap + added, text, document)
+    edited = text if current == name else _without(text, name)
+    start, end = _block(edited, current)
+    if end:
+        edited = edited[:start] + _updated(edited[start:end], current, name, values) + edited[end:]
+    else:
+        edited += "" if not text else "\n" if text.endswith("\n") else "\n\n"
+        edited += tomlkit.dumps({"servers": {name: _table(values)}})
+    return _checked(edited, text, document)
 
 
 def _updated(text: str, current: str, name: str, values: Mapping[str, Any]) -> str:
@@ -259,11 +281,9 @@ def _changed(content: bytes, change: Callable[[str], str], file: Path) -> bytes:
         text = change(content.decode("utf-8-sig"))
         tomllib.loads(text)
         return text.encode()
-    except UnicodeDecodeError:
-        raise ConfigError("It is not UTF-8 text.", file=str(file)) from None
-    except UnicodeEncodeError:
-        wrong = "What is to be written has a lone surrogate in it (half of a character, or bytes that are not UTF-8)."
-        raise ConfigError(wrong, file=str(file), hint="Write it anew. The file is unchanged.") from None
+    except UnicodeError:
+        wrong = "It is not UTF-8 text, or what is to be written has a lone surrogate in it."
+        raise ConfigError(wrong, file=str(file), hint="The file is unchanged.") from None
     except (TOMLKitError, tomllib.TOMLDecodeError) as problem:
         hint = "Correct it by hand first."
         raise ConfigError(f"It cannot be changed: {problem}.", file=str(file), hint=hint) from None

@@ -5,55 +5,37 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
 
-from mcp_studio.config.model import Auth, ServerConfig, Tls
+from mcp_studio.config.model import Auth, Root, ServerConfig, Tls
 from mcp_studio.config.servers import FILED, file_of
-from mcp_studio.jsontext import Json
 from mcp_studio.redact import MARK, Redactor, is_secret_name
 
-T = TypeVar("T", Auth, Tls)
+_TEXTS = "command cwd url args env headers roots auth tls capabilities client_info".split()
 
 
 def map_texts(server: ServerConfig, change: Callable[[str, str], str]) -> ServerConfig:
     """The entry with every text that is not empty replaced by `change(key, text)`, where a key is `url`, `args[2]`,
     `headers.Authorization`, `auth.client_secret` or `capabilities.experimental.x[0]`."""
 
-    def text(key: str, value: str) -> str:
-        return change(key, value) if value else value
+    def mapped(key: str, value: Any) -> Any:
+        if isinstance(value, str):
+            return change(key, value) if value else value
+        if isinstance(value, Root):
+            return value._replace(uri=mapped(key, value.uri))
+        if isinstance(value, (Auth, Tls)):
+            names = [item.name for item in fields(value)]
+            return replace(value, **{name: mapped(f"{key}.{name}", getattr(value, name)) for name in names})
+        if isinstance(value, Mapping):
+            pairs = cast("Mapping[str, Any]", value)
+            return {name: mapped(f"{key}.{name}", item) for name, item in pairs.items()}
+        if isinstance(value, (list, tuple)):
+            items = [mapped(f"{key}[{number}]", item) for number, item in enumerate(cast("list[Any]", value))]
+            return tuple(items) if isinstance(value, tuple) else items
+        return value
 
-    def each(key: str, values: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(text(f"{key}[{number}]", value) for number, value in enumerate(values))
-
-    def pairs(key: str, values: Mapping[str, str]) -> dict[str, str]:
-        return {name: text(f"{key}.{name}", value) for name, value in values.items()}
-
-    def inner(key: str, table: T) -> T:
-        names = [item.name for item in fields(table) if isinstance(getattr(table, item.name), str)]
-        return replace(table, **pairs(key, {name: getattr(table, name) for name in names}))
-
-    def json(key: str, value: Json) -> Json:
-        if isinstance(value, dict):
-            return {name: json(f"{key}.{name}", item) for name, item in value.items()}
-        if isinstance(value, list):
-            return [json(f"{key}[{number}]", item) for number, item in enumerate(value)]
-        return text(key, value) if isinstance(value, str) else value
-
-    return replace(
-        server,
-        command=text("command", server.command),
-        cwd=text("cwd", server.cwd),
-        url=text("url", server.url),
-        args=each("args", server.args),
-        env=pairs("env", server.env),
-        headers=pairs("headers", server.headers),
-        roots=tuple(root._replace(uri=text(f"roots[{at}]", root.uri)) for at, root in enumerate(server.roots)),
-        auth=replace(inner("auth", server.auth), scopes=each("auth.scopes", server.auth.scopes)),
-        tls=inner("tls", server.tls),
-        capabilities=json("capabilities", server.capabilities),
-        client_info=json("client_info", server.client_info),
-    )
+    return replace(server, **{key: mapped(key, getattr(server, key)) for key in _TEXTS})
 
 
 def texts(server: ServerConfig) -> list[tuple[str, str]]:
@@ -121,7 +103,6 @@ def offers(server: ServerConfig, taken: Iterable[str] = ()) -> tuple[Offer, ...]
         taken: names that are in use already: another is suggested.
     """
     entry = server.written or server
-    used = set(taken)
     names: dict[str, str] = {}
     found: list[Offer] = []
     for key, text, span in _spans(entry):
@@ -129,8 +110,7 @@ def offers(server: ServerConfig, taken: Iterable[str] = ()) -> tuple[Offer, ...]
             continue
         value = text[span.start : span.end]
         if value not in names:
-            names[value] = _free(_suggested(entry.name, key, span.word), used)
-            used.add(names[value])
+            names[value] = _free(_suggested(entry.name, key, span.word), {*taken, *names.values()})
         found.append(Offer(key, span.start, span.end, value, names[value]))
     return tuple(found)
 

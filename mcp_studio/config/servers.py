@@ -30,9 +30,8 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "workload": ("assertion",),
 }
 """What each grant without a person cannot do without."""
-_BARE_AUTH = Auth()
+_AUTH_WORDS = {"kind": AUTH_KINDS, "method": METHODS, "redirect_host": HOSTS, "algorithm": ALGORITHMS}
 _INLINE = r"-----BEGIN |eyJ[\w-]*\.[\w-]*\.[\w-]*\Z|\s*\{"
-_SCOPE = r"[!#-\[\]-~]+\Z"
 _HTTPS = r"https://[^\s/?#@]+(?:[/?][^\s#]*)?\Z|\$\{"
 _LOOPBACK = r"http://(?:127(?:\.\d+){3}|localhost|\[::1\])(?::\d+)?(?:[/?][^\s#]*)?\Z"
 
@@ -41,26 +40,12 @@ def read_auth(table: Table) -> Auth:
     """The inner table `auth`, with problems noted where it is none that can be used."""
     before = len(table.problems)
     inner = table.inner("auth")
-    auth = Auth(
-        kind=inner.take_word("kind", "", AUTH_KINDS),
-        scopes=_scopes(inner),
-        method=inner.take_word("method", "", METHODS),
-        redirect_port=_port(inner),
-        redirect_host=inner.take_word("redirect_host", _BARE_AUTH.redirect_host, HOSTS),
-        algorithm=inner.take_word("algorithm", _BARE_AUTH.algorithm, ALGORITHMS),
-        dpop=inner.take_flag("dpop"),
-        assume_pkce=inner.take_flag("assume_pkce"),
-    )
-    texts = [key for key in AUTH_FIELDS if isinstance(getattr(_BARE_AUTH, key), str) and key not in _CHECKED]
-    auth = replace(auth, **{key: inner.take_text(key) for key in texts})
+    auth = inner.take_fields(Auth(), AUTH_FIELDS, _AUTH_WORDS)
     inner.refuse_rest()
     if len(table.problems) == before:
         for key, message, hint in _wrong(auth):
             inner.problem(key, message, hint)
     return auth
-
-
-_CHECKED = ("kind", "method", "redirect_host", "algorithm")
 
 
 def file_of(value: str) -> str:
@@ -70,14 +55,11 @@ def file_of(value: str) -> str:
 
 def _wrong(auth: Auth) -> Iterator[tuple[str, str, str]]:
     """Key, sentence and hint of everything that does not go together."""
-    if missing := [key for key in NEEDED.get(auth.kind, ()) if not getattr(auth, key)]:
-        yield from ((key, f"is needed for the kind `{auth.kind}`.", "") for key in missing)
-    elif auth.client_secret and not auth.client_id:
+    for key in NEEDED.get(auth.kind, ()):
+        if not getattr(auth, key):
+            yield key, f"is needed for the kind `{auth.kind}`.", ""
+    if auth.client_secret and not auth.client_id and auth.kind not in NEEDED:
         yield "client_id", "is missing: a client_secret belongs to one.", ""
-    elif auth.method.startswith("client_secret") and auth.client_id and not auth.client_secret:
-        yield "client_secret", f"is needed for the method `{auth.method}`.", ""
-    elif auth.method == "private_key_jwt" and not auth.key:
-        yield "key", "is needed for the method `private_key_jwt`.", ""
     for key in AUTH_FIELDS:
         kind = "enterprise" if key.startswith("idp_") else _OF_ONE_KIND.get(key)
         if kind and getattr(auth, key) and kind not in (auth.kind, auth.method) and auth.kind != "none":
@@ -88,8 +70,8 @@ def _wrong(auth: Auth) -> Iterator[tuple[str, str, str]]:
             yield key, f"`{url}` is no https:// address.", "http:// is for this machine: 127.0.0.1, localhost."
     if (url := auth.client_metadata_url) and not is_metadata_url(url):
         yield "client_metadata_url", f"`{url}` is no https:// address with a path.", ""
-    if not auth.account.isprintable():
-        yield "account", "has characters in it that cannot be seen.", ""
+    if not 0 <= auth.redirect_port <= 65_535:
+        yield "redirect_port", f"must be from 0 to 65535, not {auth.redirect_port}.", ""
 
 
 _OF_ONE_KIND = {"assertion": "workload", "key": "private_key_jwt"}
@@ -98,24 +80,6 @@ _OF_ONE_KIND = {"assertion": "workload", "key": "private_key_jwt"}
 def is_metadata_url(url: str) -> bool:
     """Whether it can be that of a client id metadata document: https, with a path."""
     return url.startswith("${") or bool(re.match(r"https://[^\s/?#@]+/[^\s#]+\Z", url))
-
-
-def _scopes(table: Table) -> tuple[str, ...]:
-    """`scopes`: each is a word of its own (RFC 6749 3.3)."""
-    scopes = table.take_texts("scopes")
-    for number, scope in enumerate(scopes):
-        if not (re.match(_SCOPE, scope) or "${" in scope):
-            hint = "Write one scope per item." if " " in scope.strip() else ""
-            table.problem(f"scopes[{number}]", f"`{scope}` is no scope.", hint)
-    return tuple(dict.fromkeys(scopes))
-
-
-def _port(table: Table) -> int:
-    port = table.take_integer("redirect_port", 0, 0)
-    if port > 65_535:
-        table.problem("redirect_port", f"must be at most 65535, not {port}.")
-        return 0
-    return port
 
 
 TLS_FIELDS = tuple(item.name for item in fields(Tls))
@@ -127,10 +91,7 @@ def read_tls(table: Table) -> Tls:
     """The inner table `tls`, with problems noted."""
     before = len(table.problems)
     inner = table.inner("tls")
-    tls = Tls(
-        **{key: inner.take_text(key) for key in (*FILES, "password")},
-        insecure=inner.take_flag("insecure"),
-    )
+    tls = inner.take_fields(Tls(), TLS_FIELDS, {})
     inner.refuse_rest()
     for key in ("key", "password"):
         if len(table.problems) == before and getattr(tls, key) and not tls.cert:
@@ -156,41 +117,25 @@ def contradiction(era: Era, version: str) -> str:
 
 def read_roots(table: Table) -> tuple[Root, ...]:
     """`roots = ["~/project", {uri = "file:///srv", name = "Data"}]`."""
-    given = table.take("roots")
-    if given is None:
-        return ()
-    if not isinstance(given, list):
-        table.problem("roots", f"must be a list, not {kind_of(given)}.")
-        return ()
     roots: list[Root] = []
-    for number, value in enumerate(given):
-        if isinstance(value, str) and value:
-            roots.append(Root(value))
-            continue
-        where = f"{table.where}.roots[{number}]" if table.where else f"roots[{number}]"
-        inner = Table(value, table.file, where, table.problems)
-        uri, name = inner.take_text("uri"), inner.take_text("name")
-        inner.refuse_rest()
+    for row in table.rows("roots", "uri"):
+        before = len(table.problems)
+        uri, name = row.take_text("uri"), row.take_text("name")
+        row.refuse_rest()
         if uri:
             roots.append(Root(uri, name))
-        elif isinstance(value, dict):
-            inner.problem("uri", "is missing.")
+        elif len(table.problems) == before:
+            row.problem("uri", "is missing.")
     return tuple(roots)
-
-
-def roots_table(roots: tuple[Root, ...]) -> list[Any]:
-    """Roots as they are written."""
-    return [{"uri": root.uri, "name": root.name} if root.name else root.uri for root in roots]
 
 
 ERAS: tuple[Era, ...] = get_args(Era)
 KINDS: tuple[Kind, ...] = get_args(Kind)
-KEYS = (
-    *("command", "args", "env", "inherit_env", "cwd", "url", "headers", "transport", "era", "enabled", "trust"),
-    *("group", "priority", "timeouts", "protocol_version", "capabilities", "client_info", "roots", "log_level"),
-    *("auth", "tls"),
-)
+_OURS = ("name", "secrets", "source", "keep_session", "written")
+KEYS = tuple(item.name for item in fields(ServerConfig) if item.name not in _OURS)
 """The keys of a `[servers.NAME]` table."""
+_PLAIN = [key for key in KEYS if key not in ("capabilities", "client_info", "roots", "timeouts", "auth", "tls")]
+_WORDS = {"transport": KINDS, "era": ERAS, "protocol_version": VERSIONS, "log_level": LOG_LEVELS}
 SCHEMES = ("http://", "https://", "ws://", "wss://")
 
 
@@ -199,30 +144,14 @@ def read_server(name: str, values: object, source: Source, problems: list[Proble
     before = len(problems)
     table = Table(values, source.file, f"servers.{name}", problems)
     times = table.inner("timeouts")
-    server = ServerConfig(
-        name,
-        command=table.take_text("command"),
-        args=table.take_texts("args"),
-        env=table.take_pairs("env"),
-        inherit_env=table.take_texts("inherit_env"),
-        cwd=table.take_text("cwd"),
-        url=table.take_text("url"),
-        headers=table.take_pairs("headers"),
-        transport=table.take_word("transport", "", KINDS),
-        era=table.take_word("era", "auto", ERAS),
-        protocol_version=table.take_word("protocol_version", "", VERSIONS),
+    server = replace(
+        table.take_fields(ServerConfig(name, source=source), _PLAIN, _WORDS),
         capabilities=read_object(table, "capabilities"),
         client_info=read_object(table, "client_info"),
         roots=read_roots(table),
-        log_level=table.take_word("log_level", "", LOG_LEVELS),
-        enabled=table.take_flag("enabled", True),
-        trust=table.take_flag("trust"),
-        group=table.take_text("group"),
-        priority=table.take_integer("priority"),
         timeouts=Timeouts(times.take_seconds("connect"), times.take_seconds("idle"), times.take_seconds("total")),
         auth=read_auth(table),
         tls=read_tls(table),
-        source=source,
     )
     times.refuse_rest()
     table.refuse_rest()
@@ -247,38 +176,40 @@ def check_target(server: ServerConfig, table: Table) -> None:
             (hint for key in table.keys() if (hint := nearest(key, ("command", "url"))) and key not in KEYS), ""
         )
         table.problem("", "has neither a command nor a url.", typo)
-    elif server.url and not server.url.startswith((*SCHEMES, "${")):
-        table.problem("url", f"`{server.url}` does not begin with http://, https://, ws:// or wss://.")
-    elif server.url and any(character.isspace() for character in server.url):
-        table.problem("url", "has a space in it.")
-    elif server.url and "${" not in server.url and (wrong := _no_address(server.url)):
-        table.problem("url", f"is no address: {wrong}.")
+    elif server.url and (wrong := wrong_address(server.url)):
+        table.problem("url", f"`{server.url}` {wrong}.")
     elif server.command:
         for key, given in (("auth", server.auth != Auth()), ("tls", server.tls != Tls())):
             if given:
                 table.problem(key, "is for servers at a url.", "A program gets its credentials by `env`.")
 
 
-def _no_address(url: str) -> str:
+def wrong_address(url: str) -> str:
+    """What is wrong with the address of a server; empty where nothing is, as far as is known before `${…}` is."""
+    if not url.startswith((*SCHEMES, "${")):
+        return "does not begin with http://, https://, ws:// or wss://"
+    if any(character.isspace() for character in url):
+        return "has a space in it"
     try:
-        return "" if urlsplit(url).port != 0 else "port 0"
+        parts = urlsplit(url)
+        return "" if "${" in url or (parts.netloc and parts.port != 0) else "is no address of a server"
     except ValueError as problem:
-        return str(problem)
+        return f"is no address: {problem}"
 
 
 def to_table(server: ServerConfig) -> dict[str, Any]:
     """The entry as a `[servers.NAME]` table: as it was written, without what is the default anyway."""
     entry = server.written or server
-    table = _changed(entry, _BARE, KEYS)
+    table = changed(entry, _BARE, KEYS)
     for key, names in (("timeouts", ("connect", "idle", "total")), ("auth", AUTH_FIELDS), ("tls", TLS_FIELDS)):
         if key in table:
-            table[key] = _changed(table[key], getattr(_BARE, key), names)
+            table[key] = changed(table[key], getattr(_BARE, key), names)
     if entry.roots:
-        table["roots"] = roots_table(entry.roots)
+        table["roots"] = [{"uri": root.uri, "name": root.name} if root.name else root.uri for root in entry.roots]
     return {key: value for key, value in table.items() if value != {}}
 
 
-def _changed(value: Any, bare: Any, names: Iterable[str]) -> dict[str, Any]:
+def changed(value: Any, bare: Any, names: Iterable[str]) -> dict[str, Any]:
     """What of a record is not the default."""
     changed = {name: item for name in names if (item := getattr(value, name)) != getattr(bare, name)}
     return {

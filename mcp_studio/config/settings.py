@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from mcp_studio.config.model import (
     AnswerRule,
@@ -21,15 +20,15 @@ from mcp_studio.config.model import (
     Settings,
     Verdict,
 )
-from mcp_studio.config.servers import is_metadata_url
-from mcp_studio.config.table import LONGEST, Table, kind_of
+from mcp_studio.config.servers import changed, is_metadata_url
+from mcp_studio.config.table import LONGEST, Table, kind_of, read_file
 from mcp_studio.errors import ConfigError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
+from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import Limits
-from mcp_studio.paths import write_atomically
 
 ACTIONS: tuple[RuleAction, ...] = get_args(RuleAction)
 KINDS: tuple[RuleKind, ...] = get_args(RuleKind)
+_RULE_TEXTS = ("server", "kind", "tool", "message", "schema", "action")
 _LONGEST = 600.0
 
 
@@ -44,94 +43,47 @@ def read_answers(table: Table) -> list[AnswerRule]:
     return [rule for rule in rules if rule]
 
 
-def load_answers(file: Path, problems: list[Problem]) -> tuple[AnswerRule, ...]:
-    """The rules of a TOML or JSON file; a file that is not there has none.
+def answers_of(file: Path) -> tuple[AnswerRule, ...]:
+    """The rules of a file that somebody names.
 
-    JSON may also be one value alone: it is what every form is answered with.
+    Raises:
+        ConfigError: it cannot be read, or something in it is wrong.
     """
-    try:
-        text = file.read_text("utf-8")
-    except FileNotFoundError:
+    problems: list[Problem] = []
+    rules = load_answers(file, problems, required=True)
+    if problems:
+        raise ConfigError(f"--answer: {problems[0]}", hint="Nothing was sent.")
+    return rules
+
+
+def load_answers(file: Path, problems: list[Problem], *, required: bool = False) -> tuple[AnswerRule, ...]:
+    """The rules of a TOML or JSON file; JSON may also be one value alone: it is what every form is answered with."""
+    document = read_file(file, problems, required=required)
+    if document is None:
         return ()
-    except (OSError, UnicodeDecodeError) as problem:
-        problems.append(Problem(str(file), "", f"cannot be read: {getattr(problem, 'strerror', None) or problem}."))
-        return ()
-    is_json = _json(file, text)
-    try:
-        values = loads(text.encode(), exact=True) if text.lstrip()[:1] in ("{", "[") and is_json else None
-        document: Any = values if values is not None else tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, JsonProblem) as problem:
-        problems.append(Problem(str(file), "", f"is no valid {'JSON' if is_json else 'TOML'}: {problem}."))
-        return ()
-    if isinstance(document, list):
-        document = {"answer": document}
-    if is_json and isinstance(document, dict) and not isinstance(document.get("answer"), list):
-        return (AnswerRule("accept", kind="elicitation", content=document, source=file.name),)
-    table = Table(document, str(file), "", problems)
+    values = {"answer": document.values} if isinstance(document.values, list) else document.values
+    if not document.is_toml and isinstance(values, dict) and not isinstance(values.get("answer"), list):
+        return (AnswerRule("accept", kind="elicitation", content=values, source=file.name),)
+    table = Table(values, str(file), "", problems)
     rules = read_answers(table)
     table.refuse_rest()
     return tuple(rules)
 
 
-def append_answer(file: Path, rule: AnswerRule) -> None:
-    """Add a rule at the top of a file, so that it is found before older ones; comments and other rules stay.
-
-    Raises:
-        ConfigError: the file cannot be read or written, or is no valid TOML.
-    """
-    import tomlkit
-    from tomlkit.exceptions import ConvertError
-
-    try:
-        before = file.read_text("utf-8") if file.exists() else ""
-        tomllib.loads(before)
-        added = tomlkit.dumps({"answer": [to_table(rule)]})
-        text = f"{added}\n{before}" if before else added
-        tomllib.loads(text)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, text.encode())
-    except tomllib.TOMLDecodeError as problem:
-        raise ConfigError(f"{file} is no valid TOML: {problem}.", hint="Mend the file, then make the rule.") from None
-    except ConvertError:
-        raise ConfigError("The answer has a null in it, which TOML cannot say.", hint="Answer it by hand.") from None
-    except (OSError, UnicodeDecodeError) as problem:
-        raise ConfigError(f"The rule could not be written to {file}: {problem}.") from None
-
-
 def to_table(rule: AnswerRule) -> dict[str, Any]:
     """The rule as it is written, without what is the default anyway."""
-    bare = AnswerRule("ask")
-    table: dict[str, Any] = {}
-    for key in ("server", "kind", "tool", "message", "schema", "action", "content", "wait"):
-        value = getattr(rule, key)
-        if key == "action" or value != getattr(bare, key):
-            table[key] = value
-    return table
+    return {"action": rule.action} | changed(rule, AnswerRule("ask"), (*_RULE_TEXTS, "content", "wait"))
 
 
 def _rule(table: Table, number: int) -> AnswerRule | None:
     before = len(table.problems)
-    action: RuleAction | Literal[""] = table.take_word("action", "", ACTIONS)
-    rule = AnswerRule(
-        action or "ask",
-        server=table.take_text("server", "*"),
-        kind=table.take_word("kind", "any", KINDS),
-        tool=table.take_text("tool", "*"),
-        message=table.take_text("message", "*"),
-        schema=table.take_text("schema"),
-        content=table.take_json("content"),
-        wait=min(table.take_seconds("wait") or 0.0, _LONGEST),
-        source=f"rule {number} of {Path(table.file).name}",
-    )
+    rule = AnswerRule("ask", source=f"rule {number} of {Path(table.file).name}")
+    rule = table.take_fields(rule, _RULE_TEXTS, {"action": ACTIONS, "kind": KINDS})
+    rule = replace(rule, content=table.take_json("content"), wait=min(table.take_seconds("wait") or 0.0, _LONGEST))
     table.refuse_rest()
-    if len(table.problems) == before and not action:
+    if len(table.problems) == before and "action" not in table.keys():
         table.problem("action", f"is missing: one of {', '.join(ACTIONS)}.")
     return rule if len(table.problems) == before else None
-
-
-def _json(file: Path, text: str) -> bool:
-    """Whether a file is JSON: by its name, or, as a pipe has none, for it begins as no TOML does."""
-    return file.suffix.lower() == ".json" or text.lstrip().startswith("{")
 
 
 def _sorted(value: Any) -> Any:
@@ -250,15 +202,12 @@ def _policy(table: Table) -> list[PolicyRule]:
     rules: list[PolicyRule] = []
     for row in table.rows("policy"):
         before = len(table.problems)
-        tools = row.take_text("tools")
-        verdict: Verdict | Literal[""] = row.take_word("verdict", "", _VERDICTS)
+        rule = PolicyRule(row.take_text("tools"), row.take_word("verdict", "ask", _VERDICTS))
         row.refuse_rest()
-        if len(table.problems) > before:
-            continue
-        if tools and verdict:
-            rules.append(PolicyRule(tools, verdict))
-        else:
+        if len(table.problems) == before and not (rule.tools and "verdict" in row.keys()):
             row.problem("", "needs `tools` (a pattern such as `*.delete_*`) and `verdict`.")
+        if len(table.problems) == before:
+            rules.append(rule)
     return rules
 
 

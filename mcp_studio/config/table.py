@@ -6,18 +6,23 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, TypeVar, cast
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, cast
 
 from mcp_studio.config.model import Problem
-from mcp_studio.jsontext import Json, loads
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import Json, JsonProblem, loads
 
-_SHORT = 3_000
-"""Characters in which nothing can be that costs time."""
-_PARTS = 16
-"""Names in a dotted key; the time for reading one grows with their square."""
-_DIGITS = 3_000
+LARGEST = 8 * 1024 * 1024
+"""Bytes of a configuration file; a larger one is none."""
 _PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+_TOKEN = re.compile(
+    rf'"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'|#[^\n]*+|(?P<key>(?:{_PART}[ \t]*+\.[ \t]*+){{16}})'
+    rf"|(?P<number>\b0[xob][0-9A-Fa-f_]{{3000,}}+)|{_PART}|[^\"'#A-Za-z0-9_-]++|.",
+    re.DOTALL,
+)
+"""The time for reading a dotted key grows with the square of its parts; an endless number cannot be shown."""
 
 
 def read(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
@@ -27,8 +32,10 @@ def read(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]
         tomllib.TOMLDecodeError: it is none, or asks for too much.
         RecursionError: it is nested too deeply.
     """
-    if len(text) > _SHORT:
-        _refuse(text)
+    for found in _TOKEN.finditer(text):
+        if found.lastgroup:
+            line = text.count("\n", 0, found.start()) + 1
+            raise tomllib.TOMLDecodeError(f"A {found.lastgroup} is too long (at line {line})")
     try:
         return tomllib.loads(text, parse_float=parse_float)
     except tomllib.TOMLDecodeError:
@@ -37,26 +44,46 @@ def read(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]
         raise tomllib.TOMLDecodeError(str(problem)) from None
 
 
-def _refuse(text: str) -> None:
-    for found in _tokens()(text):
-        if found.lastgroup:
-            line = text.count("\n", 0, found.start()) + 1
-            raise tomllib.TOMLDecodeError(f"A {found.lastgroup} is too long (at line {line})")
+class Document(NamedTuple):
+    """What a file holds."""
+
+    content: bytes
+    is_toml: bool
+    values: Any
 
 
-@lru_cache(1)
-def _tokens() -> Callable[[str], Any]:
-    return re.compile(
-        rf'"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'|#[^\n]*+|(?P<key>(?:{_PART}[ \t]*+\.[ \t]*+){{{_PARTS}}})'
-        rf"|(?P<number>\b0[xob][0-9A-Fa-f_]{{{_DIGITS},}}+)|{_PART}|[^\"'#A-Za-z0-9_-]++|.",
-        re.DOTALL,
-    ).finditer
+def read_file(file: Path, problems: list[Problem], *, required: bool = False) -> Document | None:
+    """A TOML or JSON file, told apart by its name, or as a pipe has none by its beginning; None with what is wrong
+    noted. A file that is not there is a problem where it is required, and only then a pipe is read.
+    """
+    try:
+        if not required and not file.is_file():
+            return None
+        if file.stat().st_size > LARGEST:
+            raise OSError("it is larger than 8 MB")
+        content = file.read_bytes()
+        text = content.decode("utf-8-sig")
+        is_toml = file.suffix == ".toml" or (file.suffix != ".json" and not text.lstrip().startswith(("{", "//", "/*")))
+        return Document(content, is_toml, read(text) if is_toml else loads_lenient(text, exact=True))
+    except FileNotFoundError:
+        wrong = "There is no such file."
+    except OSError as problem:
+        wrong = f"It cannot be read: {problem.strerror or problem}."
+    except UnicodeDecodeError:
+        wrong = "It is not UTF-8 text."
+    except tomllib.TOMLDecodeError as problem:
+        wrong = f"It is not valid TOML: {problem}."
+    except RecursionError:
+        wrong = "It is nested too deeply."
+    except (JsonProblem, LimitExceeded) as problem:
+        wrong = f"It is not valid JSON: {problem}."
+    problems.append(Problem(str(file), "", wrong))
+    return None
 
 
 _JSONC_PARTS = re.compile(
     r'("(?:[^"\\]|\\.)*(?:"|\Z))|(//[^\n]*|/\*.*?(?:\*/|\Z))|(,)(?=(?:\s|//[^\n]*\n|(?>/\*.*?\*/))*[}\]])', re.DOTALL
 )
-_FENCE = re.compile(r"```[^`\n]*+\n")
 
 
 def loads_lenient(text: str, *, exact: bool = False) -> Json:
@@ -70,14 +97,6 @@ def loads_lenient(text: str, *, exact: bool = False) -> Json:
         LimitExceeded: it is nested too deeply.
     """
     return loads(_JSONC_PARTS.sub(_blank, text.removeprefix("\ufeff")), exact=exact)
-
-
-def unfenced(text: str) -> str:
-    """What stands between the fences of a block of Markdown; the text itself where it is no such block."""
-    # No search for the end: one that looks ahead at every place takes hours in a megabyte of blank lines.
-    begun = _FENCE.match(text)
-    closed = begun is not None and len(text) >= begun.end() + 3 and text.endswith("```")
-    return text[begun.end() : -3].rstrip() if begun and closed else text
 
 
 def _blank(part: re.Match[str]) -> str:
@@ -94,6 +113,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 W = TypeVar("W", bound=str)
+R = TypeVar("R")
 LONGEST = 1e9
 """Seconds that are as good as endless: a number may have more digits than a float takes."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -123,8 +143,8 @@ class Table:
         self.problems = problems
         self._asked: set[str] = set()
         self._values: Mapping[str, Any] = {}
-        if lone_surrogate(where):
-            self.problem("", LONE_SURROGATE)
+        if wrong := where if lone_surrogate(where) else place_of(values, where, lone_surrogate):
+            self.problems.append(Problem(file, wrong, LONE_SURROGATE))
         elif isinstance(values, Mapping):
             self._values = values
         else:
@@ -139,14 +159,9 @@ class Table:
         return tuple(self._values)
 
     def take(self, key: str) -> Any:
-        """The raw value, or None where there is none, or none that can be written or sent."""
+        """The raw value, or None where there is none."""
         self._asked.add(key)
-        value = self._values.get(key)
-        if wrong := place_of(value, key, lone_surrogate):
-            self.problem(wrong, LONE_SURROGATE)
-            self._values = {**self._values, key: None}  # Once is enough.
-            return None
-        return value
+        return self._values.get(key)
 
     def take_text(self, key: str, default: str = "") -> str:
         """A string."""
@@ -163,10 +178,10 @@ class Table:
         """True or false."""
         return self._typed(key, bool, default)
 
-    def take_integer(self, key: str, default: int = 0, smallest: int | None = None) -> int:
+    def take_integer(self, key: str, default: int, smallest: int) -> int:
         """A whole number."""
         value = self._typed(key, int, default)
-        if smallest is not None and value < smallest:
+        if value < smallest:
             self.problem(key, f"must be at least {smallest}, not {value}.")
             return default
         return value
@@ -211,15 +226,35 @@ class Table:
         value = self.take(key)
         return Table({} if value is None else value, self.file, self._at(key), self.problems)
 
-    def rows(self, key: str) -> list[Table]:
-        """The tables of a list under a key, such as `[[policy]]`."""
+    def rows(self, key: str, short: str = "") -> list[Table]:
+        """The tables of a list under a key, such as `[[policy]]`; a string among them stands for a table that has it
+        under the key `short`.
+        """
         given = self.take(key)
         if given is not None and not isinstance(given, list):
             self.problem(key, f"must be written as [[{key}]] tables, not {kind_of(given)}.")
             return []
-        return [
-            Table(values, self.file, f"{self._at(key)}[{at}]", self.problems) for at, values in enumerate(given or ())
-        ]
+        tables = ({short: one} if short and isinstance(one, str) else one for one in given or ())
+        return [Table(one, self.file, f"{self._at(key)}[{at}]", self.problems) for at, one in enumerate(tables)]
+
+    def take_fields(self, record: R, names: Iterable[str], words: Mapping[str, Sequence[str]]) -> R:
+        """The record with what is said of these fields, each taken as what its default is.
+
+        Args:
+            words: for fields that are one of a few words, these words.
+        """
+        found: dict[str, Any] = {}
+        for name in names:
+            default = getattr(record, name)
+            if name in words:
+                found[name] = self.take_word(name, default, words[name])
+            elif isinstance(default, Mapping):
+                found[name] = self.take_pairs(name)
+            elif isinstance(default, tuple):
+                found[name] = self.take_texts(name)
+            else:
+                found[name] = self._typed(name, type(default), default)
+        return cast("R", replace(cast("Any", record), **found))
 
     def refuse_rest(self, known: Iterable[str] = ()) -> None:
         """Note every key that nobody asked for, with the nearest valid one."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from mcp_studio.auth.model import Account
+from mcp_studio.auth.model import Account, AuthStep
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 
@@ -45,6 +45,22 @@ def rough_span(seconds: float) -> str:
     return f"{count} second{'' if count == 1 else 's'}"
 
 
+def validity(account: Account, now: float | None = None) -> str:
+    """Until when its access token is good, and what happens then."""
+    if not account.expires:
+        return "no end is known" + (", renewed when refused" if account.refreshable else "")
+    left = account.expires - (time.time() if now is None else now)
+    if left >= 1:
+        return f"valid for {rough_span(left)}" + (", then renewed" if account.refreshable else "")
+    ended = f"expired {rough_span(-left)} ago" if left <= -1 else "just expired"
+    return ended + (", is renewed when used" if account.refreshable else "")
+
+
+def usable(account: Account, now: float | None = None) -> bool:
+    """Whether something can be sent to the server without a person."""
+    return account.refreshable or not account.expires or account.expires > (time.time() if now is None else now)
+
+
 def moment(epoch: float, now: float) -> str:
     """A time as date and clock of this machine, and how far it is from now."""
     try:
@@ -76,6 +92,38 @@ def account_rows(account: Account, now: float) -> list[tuple[str, str]]:
         ("for", safe(account.resource, 600)),
     ]
     return [*rows, ("account", safe(account.account, 80))] if account.account else rows
+
+
+def as_json(account: Account) -> dict[str, Json]:
+    """Everything but the claims and the token itself, for programs."""
+    return {
+        "server": account.server, "resource": account.resource, "account": account.account or None,
+        "signedIn": usable(account), "issuer": account.issuer, "scopes": list(account.scopes),
+        "obtained": utc(account.obtained), "expires": utc(account.expires), "refreshable": account.refreshable,
+        "kept": account.kept, "clientId": account.client_id, "client": account.client_how,
+        "tokenType": account.token_type, "revocable": account.revocable,
+    }  # fmt: skip
+
+
+def steps_json(steps: Sequence[AuthStep]) -> list[Json]:
+    """The steps of a sign-in with their exchanges, for programs."""
+    return [
+        {
+            "step": step.name, "title": step.title, "state": step.state, "detail": step.detail or None,
+            "hint": step.hint or None,
+            "exchanges": [
+                {"number": one.number, "purpose": one.purpose, "method": one.method, "url": one.url,
+                 "status": one.status or None, "ms": round(one.ms, 1)}
+                for one in step.exchanges
+            ],
+        }
+        for step in steps
+    ]  # fmt: skip
+
+
+def utc(epoch: float) -> str | None:
+    """A time for programs; None where it is not known."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(epoch)) if epoch else None
 
 
 def claim_rows(claims: Mapping[str, Json], now: float) -> list[tuple[str, str]]:

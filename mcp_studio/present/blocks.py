@@ -5,13 +5,14 @@ from __future__ import annotations
 import binascii
 import re
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, loads, pretty
+from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping, pretty, printable
 from mcp_studio.present import units
 from mcp_studio.protocol.views import is_app
 from mcp_studio.safetext import safe
+from mcp_studio.schema.check import equal
 
 MARKDOWN = "text/markdown"
 MARKDOWN_MOST = 32_000
@@ -47,28 +48,25 @@ class Block(NamedTuple):
 
 def blocks_of(result: Json) -> list[Block]:
     """The blocks of a result of tools/call (`content`), resources/read (`contents`) or prompts/get (`messages`)."""
-    if not isinstance(result, dict):
-        return []
-    known = cast("dict[str, Json]", result)
+    known = mapping(result)
     if isinstance(known.get("contents"), list):
         return [_resource(item, title=True) for item in known["contents"]]
     if isinstance(known.get("messages"), list):
         return list(_messages(known["messages"]))
-    content = known.get("content")
-    return [_block(item) for item in cast("list[Json]", content)] if isinstance(content, list) else []
+    return [_block(item) for item in items_of(known.get("content"))]
 
 
 def _messages(messages: list[Json]) -> Iterator[Block]:
     for message in messages:
-        role = _text(_mapping(message), "role") or "no role"
+        role = _text(mapping(message), "role") or "no role"
         for block in message_blocks(message):
             yield block._replace(title=f"{role}: {block.title}" if block.kind == "link" else role)
 
 
 def message_blocks(message: Json) -> list[Block]:
     """The content of a message, which is a block or a list of them."""
-    content = _mapping(message).get("content")
-    return [_block(item) for item in (cast("list[Json]", content) if isinstance(content, list) else [content])]
+    content = mapping(message).get("content")
+    return [_block(item) for item in (content if isinstance(content, list) else [content])]
 
 
 def app_block(uri: str) -> Block:
@@ -77,16 +75,13 @@ def app_block(uri: str) -> Block:
 
 
 def _block(item: Json) -> Block:
-    return _bare(item)._replace(about=annotation_words(_mapping(item).get("annotations")))
+    return _bare(item)._replace(about=annotation_words(mapping(item).get("annotations")))
 
 
 def annotation_words(value: Json) -> str:
     """Annotations of a content block or resource in words (specification, server/resources#annotations)."""
-    known = _mapping(value)
-    audience = known.get("audience")
-    names = (
-        [name for name in cast("list[Json]", audience) if isinstance(name, str)] if isinstance(audience, list) else []
-    )
+    known = mapping(value)
+    names = [name for name in items_of(known.get("audience")) if isinstance(name, str)]
     parts = [f"for {' and '.join(names)}"] if names else []
     priority = known.get("priority")
     if isinstance(priority, (int, float)) and not isinstance(priority, bool):
@@ -98,7 +93,7 @@ def annotation_words(value: Json) -> str:
 
 
 def _bare(item: Json) -> Block:
-    known = _mapping(item)
+    known = mapping(item)
     mime = _text(known, "mimeType")
     match known.get("type"):
         case "text" if isinstance(known.get("text"), str):
@@ -113,11 +108,11 @@ def _bare(item: Json) -> Block:
             name = _text(known, "title") or _text(known, "name")
             return Block("link", _text(known, "description"), mime, uri=_text(known, "uri"), title=name)
         case _:
-            return Block("unknown", describe_json(item), raw=item)
+            return Block("unknown", safe(item, 4_000), raw=item)
 
 
 def _resource(item: Json, *, title: bool) -> Block:
-    known = _mapping(item)
+    known = mapping(item)
     uri, mime = _text(known, "uri"), _text(known, "mimeType")
     if is_app(known):
         return Block("app", _text(known, "text") or _decoded(known), mime, uri=uri, raw=item)
@@ -126,7 +121,7 @@ def _resource(item: Json, *, title: bool) -> Block:
     if isinstance(known.get("blob"), str):
         kind: BlockKind = "image" if mime.startswith("image/") else "audio" if mime.startswith("audio/") else "file"
         return Block(kind, mime=mime, data=known["blob"], uri=uri)
-    return Block("unknown", describe_json(item), raw=item)
+    return Block("unknown", safe(item, 4_000), raw=item)
 
 
 def _decoded(known: dict[str, Json]) -> str:
@@ -135,11 +130,6 @@ def _decoded(known: dict[str, Json]) -> str:
         return binascii.a2b_base64(_text(known, "blob").encode("ascii")).decode("utf-8", "replace")
     except (binascii.Error, UnicodeEncodeError):
         return ""
-
-
-def describe_json(item: Json) -> str:
-    """Any JSON value as text that is bounded and safe."""
-    return safe(item, 4_000)
 
 
 def headline(block: Block) -> str:
@@ -190,8 +180,8 @@ def resource_text(result: Json) -> str:
 def messages_text(result: Json) -> str:
     """The messages of a prompt as plain text, each under the role that says it."""
     rows: list[str] = []
-    for message in cast("list[Json]", _mapping(result).get("messages") or []):
-        rows.append(f"{_text(_mapping(message), 'role') or '?'}:")
+    for message in items_of(mapping(result).get("messages")):
+        rows.append(f"{_text(mapping(message), 'role') or '?'}:")
         rows += (f"  {line}" for block in message_blocks(message) for line in plain(block).split("\n"))
     return "\n".join(rows)
 
@@ -222,7 +212,7 @@ def markdown_of(blocks: list[Block], wanted: bool) -> str:
 
 def structured(result: Json) -> tuple[bool, Json]:
     """The structured part, or JSON that came as the only text; whether there is any, and its value."""
-    known = _mapping(result)
+    known = mapping(result)
     if "structuredContent" in known:
         return True, known["structuredContent"]
     blocks = blocks_of(result)
@@ -235,6 +225,29 @@ def structured(result: Json) -> tuple[bool, Json]:
     return False, None
 
 
+def structured_text(result: Json, indent: int | None = 2) -> str:
+    """The structured content of a tool's result as JSON; empty where there is none, or the text says it already."""
+    known = mapping(result)
+    if "structuredContent" not in known:
+        return ""
+    texts = [text for block in items_of(known.get("content")) if isinstance(text := mapping(block).get("text"), str)]
+    value = known["structuredContent"]
+    # SDKs wrap what is no object: the text is then what is inside.
+    inner = (value["result"],) if mapping(value).keys() == {"result"} else ()
+    return "" if any(_says(texts, one) for one in (value, *inner)) else printable(value, indent=indent)
+
+
+def _says(texts: list[str], value: Json) -> bool:
+    """Whether texts are a value: as JSON, as it is, or an item each."""
+    if len(texts) == 1:
+        try:
+            return texts[0] == value or equal(loads(texts[0]), value)
+        except (JsonProblem, LimitExceeded):
+            return False
+    items = items_of(value)
+    return len(texts) == len(items) > 0 and all(map(_says, ([text] for text in texts), items))
+
+
 def decode(block: Block) -> bytes:
     """The data of a block.
 
@@ -245,10 +258,6 @@ def decode(block: Block) -> bytes:
         return binascii.a2b_base64(block.data.encode("ascii"))
     except (binascii.Error, UnicodeEncodeError) as problem:
         raise ValueError(f"its data is not base64: {problem}") from None
-
-
-def _mapping(value: Json) -> dict[str, Json]:
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
 
 
 def _text(known: dict[str, Json], key: str) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from mcp_studio.jsontext import Json
 from mcp_studio.present import units
-from mcp_studio.trace.postmortem import Ending, Flight, How, Mortem
+from mcp_studio.trace.message import WireMessage
+from mcp_studio.trace.postmortem import Ending, How, Mortem
 
 _HEADLINES: dict[How, str] = {
     "exit": "ended with exit code {code}",
@@ -102,11 +103,11 @@ def short(one: Mortem) -> str:
     return f"{headline(one.ending)}{lost}"
 
 
-def flight(one: Flight) -> str:
+def flight(one: Mortem, request: WireMessage) -> str:
     """`tools/call add, for 1.2 s`."""
-    who = "" if one.direction == "out" else ", asked by the server"
-    what = f"{one.method} {one.target}".strip()
-    return f"{what}{who}, for {units.duration(one.ms)}"
+    who = "" if request.direction == "out" else ", asked by the server"
+    what = f"{request.method} {request.target}".strip()
+    return f"{what}{who}, for {units.duration(one.waited(request))}"
 
 
 def facts(one: Mortem) -> Iterator[tuple[str, str]]:
@@ -116,11 +117,11 @@ def facts(one: Mortem) -> Iterator[tuple[str, str]]:
     if text := meaning(one.ending):
         yield "means", text
     for item in one.flights[:_SHOWN]:
-        yield "in flight", flight(item)
+        yield "in flight", flight(one, item)
     if len(one.flights) > _SHOWN:
         yield "in flight", f"and {len(one.flights) - _SHOWN} more"
     if one.stray_count:
-        last = f", the last: {one.stray[-1].text}" if one.stray else ""
+        last = f", the last: {one.stray[-1]}" if one.stray else ""
         yield "stdout", f"{units.plural(one.stray_count, 'line')} besides the protocol{last}"
 
 
@@ -134,10 +135,10 @@ def as_json(one: Mortem) -> dict[str, Json]:
         "ready": one.ready,
         "uptime": None if one.uptime is None else round(one.uptime, 3),
         "inFlight": [
-            {"method": item.method, "target": item.target, "id": item.id, "ms": round(item.ms, 1)}
+            {"method": item.method, "target": item.target, "id": item.id, "ms": round(one.waited(item), 1)}
             for item in one.flights
         ],
-        "stderr": [line.text for line in one.stderr],
-        "stray": [line.text for line in one.stray],
+        "stderr": list(one.stderr),
+        "stray": list(one.stray),
         "strayCount": one.stray_count,
     }

@@ -5,13 +5,12 @@ All of it is foreign text: each value is made one safe line, so that none can lo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import cast
+from collections.abc import Iterator
 
 from mcp_studio.catalog.listing import Change, Entry, diff
 from mcp_studio.config.expand import uses
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.jsontext import Json, dumps, printable
+from mcp_studio.jsontext import Json, dumps, items_of, mapping, printable
 from mcp_studio.present import units
 from mcp_studio.present.units import size_text
 from mcp_studio.protocol.views import PromptView, ResourceView, TemplateView, ToolView, mirrored, param_headers
@@ -20,6 +19,7 @@ from mcp_studio.safetext import safe
 _WIDTH = 14
 _HINTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
 """Hints of a tool, and what holds where it says nothing (specification, ToolAnnotations)."""
+_TASKS = {"required": "must be run as a task", "optional": "can be run as a task"}
 _SHOWN = frozenset(
     "name title description inputSchema outputSchema annotations execution icons _meta uri uriTemplate mimeType size "
     "arguments".split()
@@ -78,12 +78,9 @@ def _tool(tool: ToolView, value: Json, sends_headers: bool) -> Iterator[str]:
     for name, said in tool.annotations.items():
         if name not in _HINTS and name != "title":
             yield _row(f"  {name}", _short(said))
-    execution = tool.raw.get("execution")
-    if isinstance(execution, dict):
-        support = cast("dict[str, Json]", execution).get("taskSupport")
-        yield _row("tasks", {"required": "must be run as a task", "optional": "can be run as a task"}.get(
-            str(support), f"not run as a task ({_short(support)})"
-        ))  # fmt: skip
+    if execution := mapping(tool.raw.get("execution")):
+        support = execution.get("taskSupport")
+        yield _row("tasks", _TASKS.get(str(support), f"not run as a task ({_short(support)})"))
     schema = tool.output_schema
     yield _row("output", "structured, checked against its outputSchema" if schema is not None else "no outputSchema")
     yield from _headers(tool, value, sends_headers)
@@ -95,7 +92,7 @@ def _headers(tool: ToolView, value: Json, sends_headers: bool) -> Iterator[str]:
         return
     where = "sent with each call" if sends_headers else "not sent here: only over HTTP in 2026-07-28"
     yield _row("headers", f"arguments mirrored into HTTP headers (x-mcp-header), {where}")
-    values = dict(param_headers(tool.input_schema, cast("dict[str, Json]", value) if isinstance(value, dict) else {}))
+    values = dict(param_headers(tool.input_schema, mapping(value)))
     for name, path in wanted:
         now = f" = {safe(values[name], 200)}" if name in values else " (not set, so not sent)"
         yield f"  {safe(name, 80)} ← {safe('.'.join(path), 200)}{now}"
@@ -110,9 +107,8 @@ def _resource(view: ResourceView | TemplateView) -> Iterator[str]:
             yield _row("size", f"{size_text(view.size)}, {view.size:,} bytes")
     if view.mime_type:
         yield _row("type", view.mime_type)
-    for name, said in _mapping(view.raw.get("annotations")).items():
-        audience = name == "audience" and isinstance(said, list)
-        text = ", ".join(str(one) for one in cast("list[Json]", said)) if audience else _short(said)
+    for name, said in mapping(view.raw.get("annotations")).items():
+        text = ", ".join(map(str, items_of(said))) if name == "audience" else _short(said)
         yield _row({"lastModified": "modified"}.get(name, name), text)
 
 
@@ -133,14 +129,14 @@ def changes(change: Change | None, entry: Entry) -> str:
 
 def icons(value: Json) -> Iterator[str]:
     """Icons as what they are said to be; they are never fetched."""
-    if not isinstance(value, list) or not value:
+    found = items_of(value)
+    if not found:
         return
-    found = cast("list[Json]", value)
     yield _row("icons", f"{units.plural(len(found), 'icon')}, not fetched")
     for item in found[:20]:
-        icon = _mapping(item)
+        icon = mapping(item)
         sizes = icon.get("sizes")
-        size = " ".join(str(one) for one in cast("list[Json]", sizes)) if isinstance(sizes, list) else sizes
+        size = " ".join(map(str, items_of(sizes))) if isinstance(sizes, list) else sizes
         parts = (_address(icon.get("src")), icon.get("mimeType"), size, icon.get("theme"))
         yield "  " + " · ".join(safe(part, 200) for part in parts if part)
 
@@ -151,7 +147,7 @@ def _address(source: Json) -> str:
 
 
 def _json(name: str, value: Json) -> Iterator[str]:
-    known = _mapping(value)
+    known = mapping(value)
     if not known:
         return
     first, *rest = printable(known).splitlines()
@@ -165,10 +161,6 @@ def _row(name: str, value: object) -> str:
 
 def _short(value: Json) -> str:
     return value if isinstance(value, str) else dumps(value)[:400].decode("utf-8", "replace")
-
-
-def _mapping(value: Json) -> Mapping[str, Json]:
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
 
 
 def cautions(server: ServerConfig) -> list[str]:

@@ -16,7 +16,6 @@ _LARGEST = 256 * 1024
 """Bytes of an answer that is read for its words."""
 _WORDS = 300
 _PART = 50
-_NO_ANSWER = "no answer: the connection ended"
 
 
 class ErrorGroup(NamedTuple):
@@ -74,7 +73,7 @@ def text_of(entry: WireMessage, body: bytes) -> str:
         body: its own; empty where it is too large to be read for that.
     """
     if entry.kind == "request":
-        return _NO_ANSWER
+        return "no answer: the connection ended"
     if entry.size > _LARGEST:
         return f"an answer of {entry.size:,} bytes"
     try:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from mcp_studio.call.call import (
     CallOutcome,
     Cancelled,
@@ -15,12 +13,44 @@ from mcp_studio.call.call import (
     TimedOut,
     ToolFailed,
 )
-from mcp_studio.errors import ConnectionLost, LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.errors import ConnectionLost, InputNeeded, LimitExceeded, StudioError
+from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
+from mcp_studio.present.blocks import result_text, structured_text
 from mcp_studio.present.connections import Tone, hint
 from mcp_studio.present.units import duration, seconds, size
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import WireMessage
+
+
+class ToolError(StudioError):
+    """The tool ran and says that it failed."""
+
+    exit_code = 5
+
+
+def failure(outcome: CallOutcome) -> StudioError:
+    """Why an operation was no success, as an error; `detail` has what the server sent. Foreign text."""
+    match outcome:
+        case ToolFailed(result=result):
+            text = " ".join(filter(None, (result_text(result), structured_text(result, indent=None))))
+            return ToolError(f"tool error: {text or 'the tool gives no reason'}", detail={"result": result})
+        case Rejected(code=code, data=data):
+            more = "" if data is None else f" {printable(data, indent=None)}"
+            who = "the server refused it: " if code else ""
+            return StudioError(f"{who}{outcome.said}{more}", detail={"code": code, "data": data})
+        case Denied(rule=rule, unusable=True):
+            return StudioError(f"It cannot be called: {rule}.")
+        case Denied(rule=rule):
+            return InputNeeded(f"It was not run: {rule}.")
+        case TimedOut(limit=limit):
+            return StudioError(f"No answer within {limit}.")
+        case Cancelled():
+            return StudioError("It was cancelled.")
+        case Lost(error=error, sent=sent):
+            error.detail["sent"] = sent
+            return error
+        case _:
+            return StudioError(f"It ended in an unknown way: {type(outcome).__name__}.")
 
 
 def kept(outcome: CallOutcome) -> str:
@@ -109,25 +139,25 @@ def questions(entry: WireMessage | None) -> list[str]:
     result = _part(entry, "result")
     asked = result.get("inputRequests")
     found: list[str] = []
-    for key, request in list(_mapping(asked).items())[:_MOST]:
-        body = _mapping(request)
-        said = _mapping(body.get("params")).get("message")
+    for key, request in list(mapping(asked).items())[:_MOST]:
+        body = mapping(request)
+        said = mapping(body.get("params")).get("message")
         quote = f': "{safe(said, 80)}"' if isinstance(said, str) else ""
         found.append(f"{safe(key, 40)} = {safe(body.get('method', 'nothing'), 60)}{quote}")
     if not found and result.get("resultType") == "input_required":
         found.append("nothing; to be asked again with its state")
     error = _part(entry, "error")
-    if "elicitations" in _mapping(error.get("data")):
+    if "elicitations" in mapping(error.get("data")):
         found.append("pages to be opened first")
     return found
 
 
 def answers(entry: WireMessage | None) -> list[str]:
     """What a request brings of that, one line each."""
-    given = _mapping(_part(entry, "params").get("inputResponses"))
+    given = mapping(_part(entry, "params").get("inputResponses"))
     found: list[str] = []
     for key, answer in list(given.items())[:_MOST]:
-        known = _mapping(answer)
+        known = mapping(answer)
         what = known.get("action")
         if not isinstance(what, str):
             what = next((name for name in ("roots", "content", "role") if name in known), "a result")
@@ -140,10 +170,6 @@ def _part(entry: WireMessage | None, key: str) -> dict[str, Json]:
     if entry is None or entry.size > _READ:
         return {}
     try:
-        return _mapping(_mapping(loads(entry.body)).get(key))
+        return mapping(mapping(loads(entry.body)).get(key))
     except (JsonProblem, LimitExceeded):
         return {}
-
-
-def _mapping(value: Json) -> dict[str, Json]:
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import re
 import time
-from typing import cast
 
 from mcp_studio.config.model import AnswerRule
 from mcp_studio.config.settings import to_table
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.urls import judge
@@ -24,17 +23,23 @@ KINDS = {
 }
 """What the kinds of questions are called in lists."""
 _EVERY = {
-    "elicitation": "every form", "url": "every page", "sampling": "every request for a reply", "any": "everything",
+    "elicitation": "every form", "url": "every page", "sampling": "every sampling request", "any": "everything",
 }  # fmt: skip
 _SECRETS = r"(?i)passw(or)?d|passphrase|passcode|api[ _-]?key|\bsecret|\btoken\b|\bPIN\b|\bcredit card\b"
 
 
-def age(seconds: float) -> str:
-    """Whole seconds, minutes or hours: `0 s`, `12 s`, `3 min`, `2 h`."""
-    seconds = max(0.0, seconds)
-    if seconds < 60:
-        return f"{math.floor(seconds)} s"
-    return f"{seconds // 60:.0f} min" if seconds < 3_600 else f"{seconds // 3_600:.0f} h"
+_REQUESTS = {
+    "elicitation": "requests input",
+    "url": "requests input on a web page",
+    "sampling": "requests an LLM completion",
+    "approval": "needs approval",
+}
+
+
+def request_words(request: InputRequest) -> str:
+    """Who requests what: `tickets requests input`, `tickets.delete needs approval`. Foreign text."""
+    who = request.subject if request.kind == "approval" else request.server
+    return f"{who} {_REQUESTS[request.kind]}"
 
 
 def left(request: InputRequest, now: float | None = None) -> str:
@@ -50,7 +55,7 @@ def asks(request: InputRequest) -> str:
     if request.kind == "url":
         return safe(f"{judge(request.url).host or request.url}  {request.message}", 300)
     if request.kind == "sampling":
-        return safe(_last_words(request.params), 300) or "a reply of a model"
+        return safe(_last_words(request.params), 300) or "an LLM completion"
     if request.kind == "sign_in":
         return safe(" ".join(("sign in:", request.message)), 300)
     if request.kind == "approval":
@@ -59,11 +64,10 @@ def asks(request: InputRequest) -> str:
 
 
 def _last_words(params: dict[str, Json]) -> str:
-    messages = params.get("messages")
-    for message in reversed(cast("list[Json]", messages) if isinstance(messages, list) else []):
-        content = message.get("content") if isinstance(message, dict) else None
+    for message in reversed(items_of(params.get("messages"))):
+        content = mapping(message).get("content")
         for block in content if isinstance(content, list) else [content]:
-            text = block.get("text") if isinstance(block, dict) else None
+            text = mapping(block).get("text")
             if isinstance(text, str) and text.strip():
                 return text.strip()
     return ""

@@ -42,3 +42,10 @@ def size_text(size: int) -> str:
     if size < 1_000:
         return f"{size} B"
     return f"{size / 1_000:.1f} KB" if size < 999_950 else f"{size / 1_000_000:.1f} MB"
+
+
+def recorded(count: int, total: int, record: bool, most_bytes: int, max_age: float) -> str:
+    """How many sessions of the trace are on disk with how many bytes, and how much may be."""
+    room = f"{size(total)} of at most {size(most_bytes)}, for {max_age / 86_400:,.3g} days"
+    kept = f"{plural(count, 'session')}, {room}"
+    return kept if record else f"nothing is recorded (trace.record is false); {kept}"

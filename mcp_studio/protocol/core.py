@@ -322,7 +322,8 @@ class ClientCore:
             # Nobody knows whether it is about the open request: that goes on to its own answer.
             text = f"{message.message[:_QUOTE]} ({message.code})"
             return [ev.Fault(f"sent an error without an id, so no request can be told about it: {text}")]
-        identity, faults = self._match(message.id)
+        identity, fault = self.requests.match(message.id)
+        faults: list[ev.Event] = [ev.Fault(fault)] if fault else []
         if identity is None:
             if isinstance(message, Response) and message.id and message.id == self._negotiation.unanswered:
                 return self._negotiation.settle(ev.Answered(message.id, message.result))
@@ -333,10 +334,6 @@ class ClientCore:
             return faults + self._settle(ev.Answered(identity, message.result, problems))
         problems = (message.problem,) if message.problem else ()
         return faults + self._settle(ev.Refused(identity, message.code, message.message, message.data, problems))
-
-    def _match(self, identity: RequestId | None) -> tuple[RequestId | None, list[ev.Event]]:
-        matched, fault = self.requests.match(identity)
-        return matched, [ev.Fault(fault)] if fault else []
 
     def _settle(self, answer: ev.Answered | ev.Refused | ev.Broken) -> list[ev.Event]:
         self.requests.settle(answer.id)
@@ -389,16 +386,14 @@ class ClientCore:
         return [ev.Asked(*message)]
 
     def _on_malformed(self, message: Malformed) -> list[ev.Event]:
-        identity, _ = self._match(message.id) if message.id is not None else (None, [])
+        identity = None if message.id is None else self.requests.match(message.id)[0]
         if identity is None:
             return [ev.Fault(f"sent something that is no message: {message.reason}")]
-        fault = ev.Fault(f"sent an answer that cannot be read: {message.reason}")
-        error: StudioError = ProtocolError(f"The answer cannot be read: {message.reason}.")
         if message.unread in ("depth", "values"):
             reason = f"The answer is beyond a limit of the studio: {message.reason}"
-            error = LimitExceeded(reason, limit=message.unread)
-            if "values" in message.reason:
-                error.hint = "Have the server answer with less at a time."
+            return self._settle(ev.Broken(identity, LimitExceeded(reason, limit=message.unread)))
+        fault = ev.Fault(f"sent an answer that cannot be read: {message.reason}")
+        error = ProtocolError(f"The answer cannot be read: {message.reason}.")
         return [fault, *self._settle(ev.Broken(identity, error))]
 
     # ------------------------------------------------------------------ helpers

@@ -13,7 +13,8 @@ from typing import Any
 
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import DEFAULT, MB, Limits
-from mcp_studio.schema.field import SchemaProblem
+from mcp_studio.schema.check import quick
+from mcp_studio.schema.field import AS_JSON, Field, Form, Number, SchemaProblem, Text
 
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
@@ -24,6 +25,17 @@ _LARGEST = 8 * MB
 """Schema or value; a larger one is not checked."""
 _ANSWER = 4 * MB
 _OUT_OF_MEMORY = 86
+
+
+_RULES = frozenset(("allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependentRequired", "dependencies"))
+"""Keywords by which a schema says more of its arguments than their fields do."""
+
+
+def _hides_more(field: Field | None) -> bool:
+    """Whether a value can be wrong in ways that its field alone does not tell."""
+    if isinstance(field, Text):
+        return bool(field.pattern)
+    return field is None or isinstance(field, AS_JSON) or (isinstance(field, Number) and bool(field.multiple_of))
 
 
 class _Gone(Exception):
@@ -58,6 +70,13 @@ class Checker:
                 return await self._exchange(*frames)
             except _Gone as problem:
                 return _unchecked(str(problem))
+
+    async def check_arguments(self, form: Form, arguments: dict[str, Json]) -> tuple[SchemaProblem, ...]:
+        """What is wrong with arguments; the whole schema is asked, which takes a process, where fields know less."""
+        found, schema = quick(form, arguments), form.schema
+        if isinstance(schema, dict) and (_RULES & schema.keys() or any(map(_hides_more, map(form.field, arguments)))):
+            return (*found, *await self.check(schema, arguments))
+        return found
 
     async def close(self) -> None:
         """End the process; nothing is checked afterwards."""

@@ -65,8 +65,7 @@ _TEXTS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 """Texts for fields whose name fits a pattern; the first that fits counts."""
 _NUMBERS: tuple[tuple[str, tuple[int | float, ...]], ...] = (
-    (r"^lat(itude)?$|_lat$", (52.52, 35.68, -33.87)),
-    (r"^(lng|lon(gitude)?)$|_lng$|_lon$", (13.405, 139.69, -70.65)),
+    (r"^(lat(itude)?|lng|lon(gitude)?)$|_(lat|lng|lon)$", (52.52, 35.68, -33.87)),
     (r"limit|max|count|size|per_?page|top|num", (10, 20, 50)),
     (r"", (1, 5, 3)),
 )

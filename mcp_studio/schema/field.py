@@ -374,15 +374,10 @@ def _starter(field: Field, depth: int) -> Json:
         case Union() if field.variants and depth > 0:
             return _starter(field.variants[max(0, field.choose(None) if field.by_value else 0)].field(), depth - 1)
         case Number():
-            return _amount(field)
+            low = field.minimum or 0
+            return low if low > 0 else min(field.maximum or 0, 0)
         case _:
             return None
-
-
-def _amount(field: Number) -> float | int:
-    """A number near 0 that the bounds allow, as far as they include themselves."""
-    low, high = field.minimum or 0, field.maximum or 0
-    return low if low > 0 else min(high, 0)
 
 
 def _begun(fields: Iterable[Field], depth: int) -> dict[str, Json]:

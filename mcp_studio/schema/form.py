@@ -218,8 +218,6 @@ MAX_FIELDS = 300
 """Fields drawn for one object; further properties are edited as JSON."""
 _PATTERNS = 100
 """Patterns of keys that are looked at."""
-_NAMES = 50
-"""Names out of which an object's keys are chosen that are drawn each with a field of its own."""
 _KEYS = 20_000
 """Keys of a map whose fields are kept."""
 
@@ -227,12 +225,7 @@ _KEYS = 20_000
 def object_or_map(builder: Builder, base: dict[str, Any], schema: Schema) -> Field:
     """An object where the schema names properties, or no others are allowed; else a map."""
     known = schema.get("properties")
-    extra = schema.get("additionalProperties", schema.get("unevaluatedProperties", True))
-    closed = extra is False
-    names = builder.resolver.flat(schema.get("propertyNames")).get("enum")
-    if not known and isinstance(names, list) and len(cast("list[Json]", names)) <= _NAMES and not closed:
-        listed = {name: extra for name in cast("list[Json]", names) if isinstance(name, str)}
-        return object_field(builder, base, {**schema, "properties": listed, "additionalProperties": False})
+    closed = schema.get("additionalProperties", schema.get("unevaluatedProperties", True)) is False
     if known or required_names(schema) or (closed and "patternProperties" not in schema):
         return object_field(builder, base, schema)
     return map_field(builder, base, schema)
@@ -307,10 +300,6 @@ def map_field(builder: Builder, base: dict[str, Any], schema: Schema) -> Map:
 
     low, high = count(schema, "minProperties"), count(schema, "maxProperties")
     hint = _entries(builder, schema, low, high)
-    wanted = [pattern for pattern, _, _ in patterns] if rest is False else []
-    wanted = [names["pattern"]] if isinstance(names.get("pattern"), str) else wanted
-    if wanted:
-        hint = f"{hint}, names matching {' or '.join(wanted[:3])}"
     return Map(**base, of=of, wrong_key=wrong_key, min_entries=low, max_entries=high, hint=hint)
 
 
@@ -337,7 +326,6 @@ def list_field(builder: Builder, base: dict[str, Any], schema: Schema) -> List:
 
     unique = schema.get("uniqueItems") is True
     hint = [shape(schema, builder.resolver), span(low or None, high, unit="items"), "no two alike" if unique else ""]
-    hint.append(_contains(builder, schema))
     return List(
         **base,
         hint=", ".join(part for part in hint if part),
@@ -347,15 +335,6 @@ def list_field(builder: Builder, base: dict[str, Any], schema: Schema) -> List:
         max_items=high,
         unique=unique,
     )
-
-
-def _contains(builder: Builder, schema: Schema) -> str:
-    """Items of one kind that there must be, in words."""
-    if "contains" not in schema:
-        return ""
-    low, high = count(schema, "minContains"), count(schema, "maxContains")
-    often = span(1 if low is None else low, high)
-    return f"{often} of {shape(builder.resolver.flat(schema['contains']), builder.resolver)}"
 
 
 def _named(field: Field, name: str, *, required: bool = False) -> Field:
@@ -442,13 +421,7 @@ class Builder:
 
 _MORE = frozenset("anyOf oneOf allOf not const enum if dependentSchemas dependentRequired items prefixItems".split())
 
-_EXPLODED: Json = {
-    "anyOf": [
-        {"title": "text", "type": "string"},
-        {"title": "list", "type": "array", "items": {"type": "string"}},
-        {"title": "map", "type": "object", "additionalProperties": {"type": "string"}},
-    ]
-}
+_EXPLODED = ("string", "array", "object")
 """What a variable of a URI template with `*` can be (RFC 6570, 2.4.2)."""
 
 
@@ -532,13 +505,12 @@ def template_fields(uri_template: str) -> Form:
     except TemplateError as problem:
         return Form(problems=(f"The URI template cannot be used: {problem}.",))
     fields: dict[str, Field] = {}
-    builder = Builder(_EXPLODED)
     needed = {variable.name for variable in found if variable.operator in ("", "+", "/", ".")}
     for variable in found[:MAX_FIELDS]:
         name, required = variable.name, variable.name in needed
         fields.setdefault(
             name,
-            builder.field(name, _EXPLODED, required)
+            JsonField(name, required=required, hint="text, a list or a map", types=_EXPLODED)
             if variable.explode
             else Text(**common(name, {}, required), secret=looks_secret(name)),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
@@ -167,16 +166,8 @@ def spell(value: Json, width: int = 0) -> str:
     try:
         text = dumps(value).decode()
     except (ValueError, RecursionError):
-        text = _plain(value)
+        text = noun(value)  # infinity comes from schemas with numbers such as 1e999
     return text if not width or len(text) <= width else text[: width - 1] + "…"
-
-
-def _plain(value: Json) -> str:
-    # Infinity and NaN come from schemas with numbers such as 1e999.
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return noun(value)
 
 
 def got(value: Json) -> str:

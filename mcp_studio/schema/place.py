@@ -134,14 +134,11 @@ def move(value: Json, path: Path, by: int) -> tuple[Json, Path]:
         NoPlace: it is no list item.
     """
     item, last = get(value, path), path[-1] if path else None
-    holder = get(value, path[:-1])
-    if not isinstance(last, int) or not isinstance(holder, list):
+    if not isinstance(last, int):
         raise NoPlace(path)
-    items = list(cast("list[Json]", holder))
-    del items[last]
-    to = max(0, min(last + by, len(items)))
-    items.insert(to, item)
-    return put(value, path[:-1], items), (*path[:-1], to)
+    rest = remove(value, path)
+    new = (*path[:-1], max(0, min(last + by, len(get(rest, path[:-1])))))
+    return insert(rest, new, item), new
 
 
 def rename(value: Json, path: Path, key: str) -> Json:

@@ -103,11 +103,8 @@ def _kind(kind: str, schema: Schema, resolver: Resolver, depth: int) -> str:
         return _object(schema, resolver, depth)
     if kind != "array":
         return kind
-    places = schema.get("prefixItems", schema.get("items"))
-    if isinstance(places, list):
-        inner = [_shape_of_node(resolver.flat(place), resolver, depth - 1) or "any" for place in places[:6]]
-        return "[" + ", ".join(inner) + (", …]" if len(places) > 6 else "]")
-    inner = _shape_of_node(resolver.flat(places), resolver, depth - 1) if isinstance(places, dict) else ""
+    items = schema.get("items")
+    inner = _shape_of_node(resolver.flat(items), resolver, depth - 1) if isinstance(items, dict) else ""
     return (f"({inner})[]" if " | " in inner else f"{inner}[]") if inner else "list"
 
 

@@ -7,8 +7,6 @@ A question in a sentence hardly ever stands in a name, so there the words decide
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from enum import IntEnum
-from functools import lru_cache
 from typing import NamedTuple
 
 from mcp_studio.catalog.listing import Ref
@@ -23,10 +21,10 @@ _MOST_WORDS = 4
 """A question of more words is a sentence: names are looked through only where words find too little."""
 _ENOUGH = 5
 """Where words find fewer, whatever has the letters, and names that are nearly right, are shown as well."""
+_NAMED = 12.0
+"""What a name that is what was typed counts: a better name goes before anything that the words say."""
 _USED = 0.02
 """What is used much may overtake what the words rate higher by this share of the best; names it never overtakes."""
-_SHORTEST = 3
-"""Characters that may stand anywhere in a word; fewer only count at its beginning."""
 _LONGEST = 200
 _POOL = 100
 """So many of the best by words, and by names, are merged."""
@@ -40,19 +38,6 @@ class Served(NamedTuple):
     method: str
 
 
-class Closeness(IntEnum):
-    """How near a name is to what was asked for."""
-
-    NOT = 0
-    INSIDE = 1
-    """All words stand in it."""
-    BEGINS = 2
-    """All words begin words of it."""
-    BEGINNING = 3
-    """It begins with them, in their order."""
-    SAME = 4
-
-
 def search(
     query: Query, ask: Ask, meaning: Callable[[], bool], strength: Callable[[Ref], float] = lambda _: 0.0
 ) -> Served:
@@ -63,58 +48,26 @@ def search(
         meaning: whether meaning is known well enough to be mixed in; asked where that would help.
         strength: how much something is used, from 0 to 1.
     """
-    asked, text, limit = pieces(query.text), query.text.strip(), query.limit
+    text, limit = query.text.strip(), query.limit
     query = query._replace(limit=max(_POOL, limit))  # how many are shown must not change their order
     names = ask("substring", query) if "." in text or "__" in text else None
     if names is not None and names.hits and all(text in (str(hit.ref), hit.ref.flat) for hit in names.hits):
         return Served(names._replace(hits=names.hits[:limit]), "substring")  # an address in full
     words = _by_words(query, ask, several(query.text) and meaning())
-    if len(asked) > _MOST_WORDS and len(words.answer.hits) >= _ENOUGH:
+    if len(_pieces(text)) > _MOST_WORDS and len(words.answer.hits) >= _ENOUGH:
         names = Answer((), 0)
     elif names is None:
         names = ask("substring", query)
-    return _merged(asked, words, names, strength, limit)
+    return _merged(words, names, strength, limit)
 
 
 def several(text: str) -> bool:
     """Whether a question may have several words, so that it has a meaning beyond a name; Chinese has no spaces."""
-    return len(pieces(text)) > 1 or (not text.isascii() and any(map(is_dense, text[:_LONGEST])))
+    return len(_pieces(text)) > 1 or (not text.isascii() and any(map(is_dense, text[:_LONGEST])))
 
 
-def pieces(text: str) -> list[str]:
-    """The parts of a question or name."""
+def _pieces(text: str) -> list[str]:
     return name_parts(text[:_LONGEST])
-
-
-def closeness(asked: list[str], ref: Ref) -> Closeness:
-    """How near a name is to what was asked for; the server's name may stand beside it."""
-    own = _pieces(ref.name[:_LONGEST])
-    if not asked or not own:
-        return Closeness.NOT
-    found = _closeness(asked, own)
-    if found is Closeness.NOT:
-        server = _pieces(ref.server[:_LONGEST])
-        rest = [piece for piece in asked if piece not in server]
-        if rest and len(rest) < len(asked):
-            return min(_closeness(rest, own), Closeness.BEGINS)
-    return found
-
-
-_pieces = lru_cache(2_048)(pieces)
-"""Of names and servers: they are the same with the next key."""
-
-
-def _closeness(asked: list[str], own: list[str]) -> Closeness:
-    together, whole = "".join(asked), "".join(own)
-    if together == whole:
-        return Closeness.SAME
-    if whole.startswith(together):
-        return Closeness.BEGINNING
-    if all(any(piece.startswith(one) for piece in own) for one in asked):
-        return Closeness.BEGINS
-    if all(len(one) >= _SHORTEST and one in whole for one in asked):
-        return Closeness.INSIDE
-    return Closeness.NOT
 
 
 def _by_words(query: Query, ask: Ask, meaning: bool) -> Served:
@@ -129,19 +82,19 @@ def _by_words(query: Query, ask: Ask, meaning: bool) -> Served:
     return Served(found._replace(note=f"{note} {found.note}".strip()), "bm25")
 
 
-def _merged(asked: list[str], words: Served, names: Answer, strength: Callable[[Ref], float], limit: int) -> Served:
+def _merged(words: Served, names: Answer, strength: Callable[[Ref], float], limit: int) -> Served:
     found = words.answer
     by_word = sum(hit.reasons != BY_MEANING for hit in found.hits)
     base = 0.0 if by_word else 1.0  # a name that is nearly right goes before what only means something alike
-    near = {hit.ref: closeness(asked, hit.ref) for hit in (*found.hits, *names.hits)}
+    near = {hit.ref: max(0.0, hit.score - 1) for hit in names.hits}
     scores = {hit.ref: (0.5 + 0.5 * share, hit) for hit, share in _shares(found.hits)}
     of_names = {
         hit.ref: (base + 0.45 * share, hit)
         for hit, share in _shares(names.hits)
-        if hit.ref not in scores and (by_word < _ENOUGH or near[hit.ref] is not Closeness.NOT)
+        if hit.ref not in scores and (by_word < _ENOUGH or near[hit.ref])
     }
     hits = [
-        Scored(ref, 2.0 * near[ref] + score + _USED * strength(ref), hit.reasons)
+        Scored(ref, _NAMED * near.get(ref, 0.0) + score + _USED * strength(ref), hit.reasons)
         for ref, (score, hit) in (scores | of_names).items()
     ]
     hits.sort(key=order)

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from mcp_studio.search.semantic import Semantic
 
 Group = tuple[str, EntryKind]
-Servers = Callable[[], Iterable[str]]
 MEANT = ("semantic", "hybrid")
 """The methods that need meaning."""
 _NEEDED = {auto.NAME: auto.LEXICAL, "hybrid": ("bm25", "semantic")}
@@ -176,7 +175,6 @@ class Engine:
     Args:
         offers: the methods that can be asked for.
         semantic: mix in meaning where nobody chose a method.
-        servers: their order where nothing else orders entries.
         told: called when something was taken up.
         cache: the folder where indexes are kept for who asks once.
     """
@@ -186,7 +184,6 @@ class Engine:
         offers: Mapping[str, Offer],
         usage: Usage,
         semantic: bool,
-        servers: Servers,
         told: Callable[[], None],
         cache: Path | None = None,
         redact: Redact = bytes,
@@ -196,7 +193,6 @@ class Engine:
         self.feeds: dict[str, Feed] = {}
         self._offers = offers
         self._semantic = semantic
-        self._servers = servers
         self._usage = usage
         self._told = told
         self._cache = cache
@@ -437,10 +433,9 @@ class Engine:
         return tuple(hit for ref in refs if (hit := self._hit(Scored(ref, 0.0), uses)))
 
     def _ordered(self, scope: Scope) -> Iterator[Ref]:
-        """Those in a scope: tools first, servers in their order and then by name, entries as they were listed."""
-        place = {name: number for number, name in enumerate(self._servers())}
+        """Those in a scope: tools first, servers by name, entries as they were listed."""
         groups = [group for group in self._groups if scope.has(Ref(group[1], group[0], ""))]
-        groups.sort(key=lambda group: (KINDS.index(group[1]), place.get(group[0], len(place)), group[0]))
+        groups.sort(key=lambda group: (KINDS.index(group[1]), group[0]))
         return (ref for group in groups for ref in self._groups[group])
 
     def close(self) -> None:

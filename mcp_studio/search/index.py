@@ -21,7 +21,7 @@ from mcp_studio.config.model import Cjk
 from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
 from mcp_studio.search import auto
-from mcp_studio.search.engine import Engine, Group, Listed, Servers, own_offers
+from mcp_studio.search.engine import Engine, Group, Listed, own_offers
 from mcp_studio.search.index_file import Redact
 from mcp_studio.search.method import EVERYWHERE, LONGEST, Found, MethodInfo, Query, Scope, SearchProblem
 from mcp_studio.search.plugins import MethodFailed, Offer, entry_points
@@ -144,7 +144,6 @@ class SearchIndex:
     Args:
         catalog: what to follow; without one it has what is `put`.
         tags: words about a server, such as its group.
-        servers: the order of servers where nothing else orders entries.
         usage: what was run and opened.
         cache: the folder for vectors and indexes that are kept.
         semantic: mix in meaning, where the extra for it is installed, when nobody chose a method.
@@ -157,7 +156,6 @@ class SearchIndex:
         catalog: Catalog | None = None,
         *,
         tags: Callable[[str], tuple[str, ...]] = lambda _: (),
-        servers: Servers = lambda: (),
         usage: Usage | None = None,
         cache: Path | None = None,
         semantic: bool = True,
@@ -170,7 +168,7 @@ class SearchIndex:
         self._tags = tags
         self._offers = own_offers(cache, cjk)
         self._engine = partial(
-            Engine, usage=usage or Usage(None), semantic=semantic, servers=servers, told=self._emit, cache=cache,
+            Engine, usage=usage or Usage(None), semantic=semantic, told=self._emit, cache=cache,
             redact=redact,
         )  # fmt: skip
         self._has_plugins = self._closed = False

@@ -1,4 +1,8 @@
-"""Matching of typed text, letter by letter: every word must stand somewhere, and names count before the rest."""
+"""Matching of typed text, letter by letter: every word must stand somewhere, and names count before the rest.
+
+One `Matcher` serves every place where somebody types to find something: the filter of the catalog, the palette and
+other lists, and the search by names, which is a `Method`: `Substring`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from mcp_studio.catalog.listing import KINDS, Entry, Ref
+from mcp_studio.catalog.listing import KINDS, Ref
 from mcp_studio.search.fields import fields
 from mcp_studio.search.index_file import Arrays, Redact, packed, unpacked
 from mcp_studio.search.method import BY_LETTERS, BY_LIKENESS, LONGEST, Answer, Document, Query, Scope, Scored
@@ -17,22 +21,22 @@ LONGEST_NAME = 200
 """Characters of a name that are compared."""
 LONGEST_TEXT = 480
 """Characters of everything else: title, server, address, tags, names of arguments, the description's beginning."""
-_LONGEST_ARGUMENTS = 120
 MOST_WORDS = 12
 """Words of a question that count."""
-ENOUGH = 5
-"""Where fewer are found as they are written, names that are only similar are shown as well."""
 _FLAT = "mcp__"
 _MOST_DIVIDERS = 4
 _MOST_INITIALS = 5
+_SHORTEST = 3
+"""Fewer letters stand inside of nearly every name."""
 # What a word is worth where it stands.
-WHOLE, _BEGINS_BY_PART, _BEGINS, _PART, _FORM, _PART_BEGINS, _INITIALS, _INITIALS_BEGIN, INSIDE = (
-    24, 22, 20, 17, 10, 15, 13, 12, 9,
+WHOLE, _BEGINS_BY_PART, _BEGINS, _PART, _FORM, _PART_BEGINS, _INITIALS, _INITIALS_BEGIN, _INSIDE = (
+    24, 22, 20, 17, 10, 15, 13, 12, 10,
 )  # fmt: skip
-_SERVER, TITLED, _ELSEWHERE = 8, 6, 3
+_SHORT_INSIDE, _SERVER, _TITLED, _ELSEWHERE = 9, 8, 6, 3
 
 _NAME, _END, _DIVIDER, _LETTERS, _LAST = "\x1f", "\x1e", "\x1d", "\x1c", "\x1b"
 """Divide a row's head; no folded text has them."""
+Span = tuple[int, int]
 _CONTROL = re.compile("[\x00-\x1f\x7f]+")
 _NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _FOREIGN_PART = re.compile(r"[^\W\d_]+|\d+")
@@ -73,9 +77,9 @@ class Row(NamedTuple):
 
     head: str
     """`NAME name END DIVIDER part … LETTERS INITIALS LAST`."""
-    title: str
-    rest: str
-    server: str
+    title: str = ""
+    rest: str = ""
+    server: str = ""
 
     @property
     def parts(self) -> list[str]:
@@ -88,24 +92,19 @@ class Row(NamedTuple):
         return self.head.index(_END) - 1
 
 
-def row(ref: Ref, name: str, title: str, *rest: str) -> Row:
-    """A row to be matched.
-
-    Args:
-        rest: other texts in which words may stand, besides the server and the address.
-    """
+def row(name: str, rest: str = "", *, title: str = "", server: str = "") -> Row:
+    """What is compared of one thing; `rest` are other texts in which words may stand."""
     name = name[:LONGEST_NAME]
     parts = name_parts(name)
     initials = "".join(part[0] for part in parts if part.isascii()).upper()
     head = f"{_NAME}{fold(name)}{_END}{_DIVIDER}{_DIVIDER.join(parts)}{_LETTERS}{initials}{_LAST}"
-    others = fold(" ".join((f"{ref.server[:LONGEST_NAME]}.{ref.name[:LONGEST_NAME]}", *rest)))[:LONGEST_TEXT]
-    return Row(head, fold(title[:LONGEST_NAME]), others, fold(ref.server[:LONGEST_NAME]))
+    return Row(head, fold(title[:LONGEST_NAME]), fold(rest)[:LONGEST_TEXT], fold(server[:LONGEST_NAME]))
 
 
 class _Word:
     """One word of a question, in all the ways in which it may stand in a row."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, addressed: bool = True) -> None:
         self.plain = fold(text)
         own = name_parts(text)
         self.parts = "".join(_DIVIDER + part for part in own) if len(own) > 1 else ""
@@ -114,15 +113,18 @@ class _Word:
         self.initials = _LETTERS + text.upper() if short else ""
         form = stem(self.plain)
         self.form = "" if form == self.plain else form
-
-    @property
-    def pieces(self) -> list[str]:
-        """A row in which the word stands has one of these."""
-        form = _DIVIDER + self.form.rstrip("i") if self.form else ""
-        return [piece for piece in (self.plain, self.parts, self.initials, form) if piece]
+        self.form_begins = _DIVIDER + self.form.rstrip("i")
+        self.addresses = [(fold(server), _Word(name, False)) for server, name in addresses(text) if addressed]
 
     def grade(self, row: Row) -> int:
         """How well it stands in a row; 0 where it does not."""
+        grade = self._grade(row)
+        for server, name in self.addresses:
+            if row.server == server:
+                grade = max(grade, name.grade(row) if name.plain else _SERVER)
+        return grade
+
+    def _grade(self, row: Row) -> int:
         head, plain = row.head, self.plain
         if plain in head:
             return self._grade_in_name(head, plain)
@@ -130,12 +132,12 @@ class _Word:
             return _BEGINS if _END + self.parts in head else _PART_BEGINS
         if self.initials and self.initials in head:
             return _INITIALS if self.initials + _LAST in head else _INITIALS_BEGIN
-        if self.form and any(stem(part) == self.form for part in row.parts):
+        if self.form and self.form_begins in head and any(stem(part) == self.form for part in row.parts):
             return _FORM
         if plain in row.server:
             return _SERVER
         if plain in row.title:
-            return TITLED
+            return _TITLED
         return _ELSEWHERE if plain in row.rest else 0
 
     def _grade_in_name(self, head: str, plain: str) -> int:
@@ -144,7 +146,32 @@ class _Word:
             return WHOLE if _NAME + plain + _END in head else _BEGINS_BY_PART if ends_part else _BEGINS
         if _DIVIDER + plain in head:
             return _PART if ends_part else _PART_BEGINS
-        return _INITIALS_BEGIN if self.initials and self.initials in head else INSIDE
+        if self.initials and self.initials in head:
+            return _INITIALS_BEGIN
+        return _SHORT_INSIDE if len(plain) < _SHORTEST and plain.isascii() else _INSIDE
+
+    def spans(self, name: str) -> list[Span]:
+        """Where it stands in a name: itself, its parts, parts by their initials, or another form."""
+        if place := spot(name, self.plain):
+            return [place]
+        if len(self.parts) > 1 and all(places := [spot(name, part) for part in self.parts[1:].split(_DIVIDER)]):
+            return [place for place in places if place]
+        parts = name_parts(name)
+        named = [part for part in parts if part.isascii()]
+        if len(self.plain) > 1 and "".join(part[0] for part in named).startswith(self.plain):
+            found = named[: len(self.plain)]
+        else:
+            found = [part for part in parts if self.form and stem(part) == self.form]
+        return [place for part in found if (place := spot(name, part))]
+
+
+class Match(NamedTuple):
+    """How a row has what is typed."""
+
+    score: float
+    """The more the better: above 1 where the name and the server have all of it."""
+    titled: bool
+    """The name, the server or the title have all of it."""
 
 
 class Matches(NamedTuple):
@@ -152,95 +179,77 @@ class Matches(NamedTuple):
 
     places: Sequence[int]
     """The best first: names that are it, begin with it, have it; then titles, then the rest as it was listed."""
-    grades: Sequence[int]
+    scores: Sequence[float]
     named: bool
     """There is a row that has all of it in its name, title or server."""
 
 
 class Matcher:
-    """Finds rows by what is typed."""
+    """What somebody typed, to be looked for in rows; without a word it fits all of them."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self.rows = rows
-        self._texts = ["\n".join((own.head, own.title, own.rest)) for own in rows]
+    def __init__(self, text: str) -> None:
+        self.words = words_of(text)
+        self._words = sorted(map(_Word, self.words), key=lambda word: -len(word.plain))
+        """The longest first: it leaves the fewest rows for the others."""
+        parts = name_parts(text[:LONGEST_NAME])
+        self._joined, self._parted = "".join(parts), len(parts) > 1
 
-    def find(self, text: str) -> Matches:
-        """The rows in which every word stands, be it in another form."""
-        words = words_of(text)
-        if not words:
-            return Matches(range(len(self.rows)), [0] * len(self.rows), True)
-        totals = dict.fromkeys(range(len(self.rows)), 0)
-        least = dict.fromkeys(totals, WHOLE)
-        for word in words:
-            grades = self._with(totals, word)
-            totals = {place: totals[place] + grade for place, grade in grades.items()}
-            least = {place: min(least[place], grade) for place, grade in grades.items()}
-        places = sorted(totals, key=lambda place: self._order(place, totals[place]))
-        return Matches(places, [totals[place] for place in places], max(least.values(), default=0) >= TITLED)
+    def match(self, row: Row) -> Match | None:
+        """How a row has it; None where a word stands nowhere in it."""
+        grades: list[int] = []
+        for word in self._words:
+            if not (grade := word.grade(row)):
+                return None
+            grades.append(grade)
+        if not grades:
+            return Match(0.0, True)
+        least, share = min(grades), sum(grades) / len(grades) / WHOLE
+        if self._parted and (whole := "".join(row.parts)).startswith(self._joined):
+            share = 1.0 if whole == self._joined else max(share, _BEGINS_BY_PART / WHOLE)
+        in_name = max(grades) >= _INSIDE and all(grade >= _INSIDE or grade == _SERVER for grade in grades)
+        return Match(1 + share if in_name else share, least >= _TITLED)
 
-    def _with(self, places: Iterable[int], text: str) -> dict[int, int]:
-        """The grades of those rows that have a word."""
-        rows, texts, word = self.rows, self._texts, _Word(text)
-        likely = {place for piece in word.pieces for place in places if piece in texts[place]}
-        found = {place: grade for place in likely if (grade := word.grade(rows[place]))}
-        for server, name in addresses(text):
-            inside = [place for place in places if rows[place].server == fold(server)]
-            behind = _Word(name)
-            for place in inside:
-                grade = behind.grade(rows[place]) if behind.plain else _SERVER
-                if grade > found.get(place, 0):
-                    found[place] = grade
-        return found
+    def ranked(self, rows: Sequence[Row]) -> Matches:
+        """The places of the rows that have it, the best first; equal names the shorter first, then as they came."""
+        if not self._words:
+            return Matches(range(len(rows)), [0.0] * len(rows), True)
+        found = {place: match for place, row in enumerate(rows) if (match := self.match(row))}
+        places = sorted(
+            found, key=lambda place: (-found[place].score, rows[place].length if found[place].score > 1 else 0, place)
+        )
+        titled = any(match.titled for match in found.values())
+        return Matches(places, [found[place].score for place in places], titled)
 
-    def _order(self, place: int, grade: int) -> tuple[int, int, int]:
-        return -grade, self.rows[place].length if grade >= INSIDE else 0, place
-
-
-class NameFilter:
-    """Narrows a list that is shown, at once, whatever an index knows by then; duplicates are rows as well.
-
-    Args:
-        entries: the rows, in their order.
-        before: what it has read is not read again.
-    """
-
-    def __init__(self, entries: Sequence[Entry], before: NameFilter | None = None) -> None:
-        known = before._read if before is not None else {}
-        self._entries = entries
-        self._read = {id(entry): known[id(entry)] for entry in entries if id(entry) in known}
-        self._unread = [entry for entry in entries if id(entry) not in known]
-        self._matcher: Matcher | None = None
-
-    def read(self, most: int) -> bool:
-        """Read so many rows ahead of the first question, which reads the rest; whether there are more."""
-        now, self._unread = self._unread[:most], self._unread[most:]
-        for entry in now:
-            view = entry.view
-            own = row(entry.ref, name_of(entry), view.title, view.name, view.description[:LONGEST_TEXT])
-            self._read[id(entry)] = entry, own
-        return bool(self._unread)
-
-    def find(self, text: str) -> Matches:
-        """The rows that have what is typed."""
-        if self._matcher is None:
-            self.read(len(self._unread))
-            self._matcher = Matcher([self._read[id(entry)][1] for entry in self._entries])
-        return self._matcher.find(text)
+    def pieces(self, name: str) -> tuple[str, ...]:
+        """The pieces of a name that have it, to be marked, as they stand there."""
+        return tuple(
+            dict.fromkeys(name[start:end] for word in map(_Word, self.words) for start, end in word.spans(name))
+        )
 
 
-def name_of(entry: Entry) -> str:
-    """What an entry is called in a list; foreign, unsanitized."""
-    if entry.ref.kind in ("tool", "prompt"):
-        return entry.ref.name
-    return entry.view.title or entry.view.name or entry.ref.name
+def spot(text: str, folded: str) -> Span | None:
+    """Where a folded word stands in a text first: begin and end; None also where folding changes lengths."""
+    lowered = text.lower()
+    at = lowered.find(folded) if folded and len(lowered) == len(text) else -1
+    return (at, at + len(folded)) if at >= 0 else None
+
+
+_LONGEST_ARGUMENTS = 120
+ENOUGH = 5
+"""Where fewer are found as they are written, names that are only similar are shown as well."""
+
+
+def _row(ref: Ref, name: str, title: str, *rest: str) -> Row:
+    address = f"{ref.server[:LONGEST_NAME]}.{ref.name[:LONGEST_NAME]}"
+    return row(name, " ".join((address, *rest)), title=title, server=ref.server)
 
 
 class Substring:
-    """A `Method`: what is typed stands in names, addresses and texts; names that are similar where that is too few."""
+    """A `Method`; see above."""
 
     def __init__(self) -> None:
         self._rows: dict[Ref, Row] = {}
-        self._made: tuple[Scope, list[Ref], Matcher] | None = None
+        self._sorted: tuple[Scope, list[Ref], list[Row]] | None = None
         """For the last scope, until something changes."""
 
     def add(self, documents: Sequence[Document]) -> None:
@@ -249,14 +258,14 @@ class Substring:
             texts = fields(document)
             arguments = " ".join(one.name for one in texts.parameters)[:_LONGEST_ARGUMENTS]
             about = texts.description[:LONGEST_TEXT]
-            self._rows[document.ref] = row(document.ref, texts.name, texts.title, *texts.tags, arguments, about)
-        self._made = None
+            self._rows[document.ref] = _row(document.ref, texts.name, texts.title, *texts.tags, arguments, about)
+        self._sorted = None
 
     def remove(self, refs: Collection[Ref]) -> None:
         """Forget documents."""
         for ref in refs:
             self._rows.pop(ref, None)
-        self._made = None
+        self._sorted = None
 
     def state(self, redact: Redact) -> Arrays:
         """All of it but the addresses of its documents."""
@@ -270,20 +279,22 @@ class Substring:
     def search(self, query: Query) -> Answer:
         """All that have every word, the best first; an address in full finds exactly that."""
         if exact := self._addressed(query.text.strip(), query.scope):
-            return Answer([Scored(ref, float(WHOLE), BY_LETTERS) for ref in exact[: query.limit]], len(exact))
-        if self._made is None or self._made[0] != query.scope:
+            return Answer([Scored(ref, 2.0, BY_LETTERS) for ref in exact[: query.limit]], len(exact))
+        if self._sorted is None or self._sorted[0] != query.scope:
             refs = sorted((ref for ref in self._rows if query.scope.has(ref)), key=lambda ref: (*ref[1:], ref.kind))
-            self._made = query.scope, refs, Matcher([self._rows[ref] for ref in refs])
-        _, refs, matcher = self._made
-        found = matcher.find(query.text)
+            self._sorted = query.scope, refs, [self._rows[ref] for ref in refs]
+        _, refs, rows = self._sorted
+        matcher = Matcher(query.text)
+        found = matcher.ranked(rows)
+        # Among names that have it equally well the shorter comes first.
         hits = [
-            Scored(refs[place], grade + (1 / (1 + matcher.rows[place].length) if grade >= INSIDE else 0), BY_LETTERS)
-            for place, grade in zip(found.places[: query.limit], found.grades, strict=False)
+            Scored(refs[place], score + (0.01 / (1 + rows[place].length) if score > 1 else 0), BY_LETTERS)
+            for place, score in zip(found.places[: query.limit], found.scores, strict=False)
         ]
         total = len(found.places)
         note = f"Only the first {MOST_WORDS} words count." if len(query.text.split()) > MOST_WORDS else ""
         if total < min(ENOUGH, len(refs)):
-            like = similar(words_of(query.text), matcher.rows)
+            like = similar(matcher.words, rows)
             places = sorted(like.keys() - set(found.places), key=lambda place: (-like[place], place))
             hits += [Scored(refs[place], like[place], BY_LIKENESS) for place in places[: query.limit - total]]
             if places and not total:
@@ -297,15 +308,15 @@ class Substring:
         return sorted((ref for ref in refs if ref in self._rows and scope.has(ref)), key=lambda ref: (*ref[1:], ref[0]))
 
 
-_SHORTEST, _LONGEST = 3, 40
-"""Letters of what was typed that similar names are looked for with."""
+_LONGEST = 40
+"""Letters of what was typed that similar names are looked for with, at most; and no fewer than `_SHORTEST`."""
 _MOST_SIMILAR = 200
 _LIKE = 75.0
 """Of 100: a letter or two may be wrong, swapped or missing."""
 
 
 def similar(words: Iterable[str], rows: Sequence[Row]) -> dict[int, float]:
-    """The places of names that are nearly what was typed, or a part of which is; how like they are, below 1."""
+    """The places of names that are nearly what was typed, or a part of which is; worth less than what has the words."""
     from rapidfuzz import fuzz, process
 
     whole = "".join(part for word in words for part in name_parts(word))
@@ -314,5 +325,5 @@ def similar(words: Iterable[str], rows: Sequence[Row]) -> dict[int, float]:
     names = ["".join(own.parts) for own in rows]
     like = process.extract(whole, names, scorer=fuzz.ratio, score_cutoff=_LIKE, limit=_MOST_SIMILAR)
     inside = process.extract(whole, names, scorer=fuzz.partial_ratio, score_cutoff=_LIKE, limit=_MOST_SIMILAR)
-    found = {place: 0.5 * score / 100 for name, score, place in inside if len(name) > len(whole)}
-    return found | {place: 0.9 * score / 100 for _, score, place in like}
+    found = {place: 0.05 * score / 100 for name, score, place in inside if len(name) > len(whole)}
+    return found | {place: 0.09 * score / 100 for _, score, place in like}

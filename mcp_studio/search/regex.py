@@ -34,7 +34,6 @@ class _Row(NamedTuple):
     """All other texts with their fields."""
     whole: str
     """Those texts, a line each: where a pattern is not in it, it is in none of them."""
-    cut: bool
 
 
 class Regexes:
@@ -74,9 +73,7 @@ class Regexes:
         except TooSlow as slow:
             raise SearchProblem(slow.message, hint=slow.hint) from None
         found.sort(key=order)
-        cut = sum(row.cut for row in rows)
-        note = f"Of {cut:,} long entries only the first {_LONGEST_TEXT:,} characters were looked at." if cut else ""
-        return Answer(found[: query.limit], len(found), note)
+        return Answer(found[: query.limit], len(found))
 
 
 def compiled(text: str) -> Pattern:
@@ -106,14 +103,13 @@ def _elsewhere(pattern: Pattern, row: _Row, until: float) -> list[Scored]:
 
 def _row(document: Document) -> _Row:
     texts = fields(document)
-    left, found, cut = _LONGEST_TEXT, list[tuple[str, str]](), len(texts.name) > _LONGEST_NAME
+    left, found = _LONGEST_TEXT, list[tuple[str, str]]()
     for field, text in field_texts(texts):
         if field != "name" and (text or field == "title"):
             plain = _SPACE.sub(" ", text[: 2 * _LONGEST_TEXT]).strip()
-            cut = cut or len(plain) > left
             found.append((field, plain[:left]))
             left -= len(found[-1][1])
-    return _Row(document.ref, texts.name[:_LONGEST_NAME], tuple(found), "\n".join(text for _, text in found), cut)
+    return _Row(document.ref, texts.name[:_LONGEST_NAME], tuple(found), "\n".join(text for _, text in found))
 
 
 def _piece(text: str, span: Span) -> tuple[str, ...]:

@@ -13,15 +13,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mcp_studio.catalog.listing import KINDS, Ref
-from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping
-from mcp_studio.paths import write_atomically
+from mcp_studio.jsontext import Json, dumps, items_of, mapping
+from mcp_studio.paths import read_object, write_atomically
 
 MOST = 1_000
 """Entries in the file; those used last stay."""
 _FORMAT = 1
-_LARGEST = 4 << 20
-"""Bytes of a file that is read."""
 _LONGEST = 2_000
 """Characters of a name."""
 _OPENED = 0.25
@@ -81,7 +78,7 @@ class Usage:
         if self._file is None:
             return {}
         with self._disk:
-            return _joined(self._load(self._file), self._new)
+            return _joined(_entries(read_object(self._file)), self._new)
 
     def write(self) -> None:
         """Write what was used; blocks. A disk that refuses costs that and nothing else."""
@@ -89,7 +86,7 @@ class Usage:
             return
         with self._disk:
             new, self._new = self._new, {}
-            uses = _joined(self._load(self._file), new)
+            uses = _joined(_entries(read_object(self._file)), new)
             found = [one for one in uses.items() if all(self._clean(text) == text for text in one[0][1:])]
             found.sort(key=lambda one: (one[1].last, one[0]))
             used: list[Json] = [
@@ -108,13 +105,6 @@ class Usage:
         self._new[ref] = known.plus(uses)
         if len(self._new) > MOST:
             del self._new[next(iter(self._new))]
-
-    def _load(self, file: Path) -> dict[Ref, Uses]:
-        """What the file says; one that is no such file, or of a newer format, says nothing."""
-        try:
-            return _entries(mapping(loads(file.read_bytes()))) if file.stat().st_size <= _LARGEST else {}
-        except (OSError, JsonProblem, StudioError):
-            return {}
 
 
 def _joined(one: dict[Ref, Uses], other: dict[Ref, Uses]) -> dict[Ref, Uses]:

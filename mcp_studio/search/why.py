@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from mcp_studio.search.fields import Fields, fields
 from mcp_studio.search.method import Document, Query, Reason
-from mcp_studio.search.names import addresses, fold, name_parts, words_of
-from mcp_studio.search.tokens import matching, stem
+from mcp_studio.search.names import Matcher, addresses, fold, spot
+from mcp_studio.search.tokens import matching
 
 MOST = 3
 """Fields that are named."""
@@ -57,7 +57,6 @@ class _Piece(NamedTuple):
     end: int
     source: str
     """The question's text for it."""
-    synonym: bool
 
 
 def reasons(document: Document, sources: Mapping[str, str]) -> tuple[Reason, ...]:
@@ -68,19 +67,12 @@ def reasons(document: Document, sources: Mapping[str, str]) -> tuple[Reason, ...
     """
     best: dict[str, tuple[float, str, list[_Piece]]] = {}
     for field, text in field_texts(fields(document)):
-        pieces = [
-            _Piece(one.start, one.end, sources[one.word], _is_synonym(one.word, sources[one.word]))
-            for one in matching(text, sources, _MOST_PIECES)
-        ]
+        pieces = [_Piece(one.start, one.end, sources[one.word]) for one in matching(text, sources, _MOST_PIECES)]
         worth = _WEIGHTS[field] * len({piece.source for piece in pieces})
         if worth > (best[field][0] if field in best else 0):
             best[field] = worth, text, pieces
     ordered = sorted(best.items(), key=lambda one: -one[1][0])[:MOST]
     return tuple(_reason(field, text, pieces) for field, (_, text, pieces) in ordered)
-
-
-def _is_synonym(word: str, source: str) -> bool:
-    return stem(word) != stem(source) and word not in source and source not in word
 
 
 def _reason(field: str, text: str, pieces: list[_Piece]) -> Reason:
@@ -89,13 +81,8 @@ def _reason(field: str, text: str, pieces: list[_Piece]) -> Reason:
         first = max(pieces, key=lambda piece: len(_within_stretch(piece, pieces)))
         pieces = _within_stretch(first, pieces)
         shown = stretch(text, first.start, first.end)
-    asked = {text[piece.start : piece.end]: piece.source for piece in pieces if piece.synonym}
     found = tuple(dict.fromkeys(text[piece.start : piece.end][:LONGEST_STRETCH] for piece in pieces))
-    if asked and shown:
-        shown = f"{shown} (asked: {', '.join(dict.fromkeys(asked.values()))})"
-    elif asked:
-        shown = ", ".join(f"{word} (asked: {asked[word]})" if word in asked else word for word in found)
-    elif field == "title":
+    if field == "title":
         shown = text
     return Reason(field, found, shown)
 
@@ -110,51 +97,22 @@ def literal_reasons(document: Document, query: Query, reason: Reason) -> tuple[R
     if reason.text:
         return (Reason("name", (texts.name,), reason.text),)
     found: dict[str, tuple[str, list[str]]] = {}
-    for word in words_of(query.text):
-        for field, shown, pieces in _literal(document, texts, word):
+    for word in Matcher(query.text).words:
+        for field, shown, pieces in _literal(texts, word):
             found.setdefault(field, (shown, []))[1].extend(pieces)
     return tuple(Reason(field, tuple(dict.fromkeys(pieces)), text) for field, (text, pieces) in found.items())[:MOST]
 
 
-def _literal(document: Document, texts: Fields, word: str) -> Iterator[tuple[str, str, Sequence[str]]]:
-    if pieces := in_name(texts.name, word):
+def _literal(texts: Fields, word: str) -> Iterator[tuple[str, str, Sequence[str]]]:
+    if pieces := Matcher(word).pieces(texts.name):
         yield "name", "", pieces
         return
-    server = document.ref.server
-    for behind in [name for own, name in addresses(word) if fold(own) == fold(server)][:1]:
-        if pieces := in_name(texts.name, behind):
+    for behind in [name for own, name in addresses(word) if fold(own) == fold(texts.server)][:1]:
+        if pieces := Matcher(behind).pieces(texts.name):
             yield "name", "", pieces
-        yield "server", server, (server,)
+        yield "server", texts.server, (texts.server,)
         return
     for field, text in field_texts(texts):
         if place := spot(text, fold(word)):
             yield field, stretch(text, *place) if field in STRETCHED else text, (text[slice(*place)],)
             return
-
-
-def pieces_of(name: str, words: Sequence[str]) -> tuple[str, ...]:
-    """The pieces of a name that words stand for, as they stand there."""
-    return tuple(dict.fromkeys(piece for word in words for piece in in_name(name, word)))
-
-
-def in_name(name: str, word: str) -> tuple[str, ...]:
-    """The pieces of a name that a word stands for: itself, its parts, parts by their initials, or another form."""
-    folded = fold(word)
-    if place := spot(name, folded):
-        return (name[slice(*place)],)
-    own = name_parts(word)
-    if len(own) > 1 and all(places := [spot(name, part) for part in own]):
-        return tuple(name[slice(*place)] for place in places if place)
-    parts = name_parts(name)
-    named = [part for part in parts if part.isascii()]
-    if len(folded) > 1 and "".join(part[0] for part in named).startswith(folded):
-        return tuple(name[slice(*place)] for part in named[: len(folded)] if (place := spot(name, part)))
-    form = stem(folded)
-    return tuple(part for part in parts if form != folded and stem(part) == form)
-
-
-def spot(text: str, folded: str) -> tuple[int, int] | None:
-    """Where a folded word stands in a text first: begin and end; None also where folding changes lengths."""
-    lowered = text.lower()
-    at = lowered.find(folded) if folded and len(lowered) == len(text) else -1
-    return (at, at + len(folded)) if at >= 0 else None

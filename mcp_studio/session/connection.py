@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from functools import partial
 from typing import Literal, NamedTuple, TypeVar
 
 from mcp_studio.config.model import Timeouts
@@ -18,7 +17,7 @@ from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.events import Answered, Outgoing, Progressed, Ready, Refused, RequestId
 from mcp_studio.protocol.message import Parsed, parse
 from mcp_studio.record import record
-from mcp_studio.session.state import InFlight, RunningRequest, Spawn
+from mcp_studio.session.state import Progress, Spawn
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Opened, Transport
 
@@ -131,6 +130,10 @@ class DeadlinePassed(StudioError):
         super().__init__(f"No answer to {method} within {limit}.")
 
 
+class RequestStopped(StudioError):
+    """A person no longer wants the answer to a request that is no call."""
+
+
 class Reply(NamedTuple):
     """How a request was answered, and how large the frame was."""
 
@@ -139,15 +142,26 @@ class Reply(NamedTuple):
     request_id: RequestId
 
 
-@record()
-class Waiter:
-    """Who waits for one answer."""
+@record(eq=False)
+class RunningRequest:
+    """One request that has left and has no answer yet."""
 
+    server: str
+    method: str
+    target: str
+    """What is called, read or got; empty for everything else."""
     answer: asyncio.Future[Reply]
     deadline: Deadline
+    """Stands still while a person is being asked."""
     on_progress: OnProgress | None
-    shown: RunningRequest
-    """As it stands among all running requests."""
+    """A request that wants to hear of progress belongs to a call."""
+    started: float
+    """Monotonic."""
+    progress: Progress | None = None
+
+    def cancel(self) -> None:
+        """Stop waiting and tell the server."""
+        fail(self.answer, RequestStopped("The request was cancelled."))
 
 
 def fail(future: asyncio.Future[T], error: StudioError) -> None:
@@ -177,7 +191,6 @@ class Connection:
         probe: float,
         on_event: Callable[[ev.Event], None],
         spawn: Spawn,
-        inflight: InFlight,
     ) -> None:
         self._transport = transport
         self._tap = tap
@@ -186,8 +199,7 @@ class Connection:
         self._probe_time = probe
         self._on_event = on_event
         self._spawn = spawn
-        self._inflight = inflight
-        self._waiters: dict[RequestId, Waiter] = {}
+        self._running: dict[RequestId, RunningRequest] = {}
         self._lasting: dict[RequestId, tuple[OnProgress, Deadline]] = {}
         self._pauses = 0
         self._frame_size = 0
@@ -280,12 +292,10 @@ class Connection:
         if on_id is not None:
             on_id(out.id)
         deadline = deadline or self.deadline()
-        shown = RunningRequest(
-            self._tap.server, out.method, out.target, out.id, partial(self._stop, out.id), on_progress is not None
+        answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._running[out.id] = RunningRequest(
+            self._tap.server, out.method, out.target, answer, deadline, on_progress, time.monotonic()
         )
-        waiter = Waiter(asyncio.get_running_loop().create_future(), deadline, on_progress, shown)
-        self._waiters[out.id] = waiter
-        self._inflight.add(shown)
         try:
             async with deadline.begin():
                 if self._pauses:
@@ -293,21 +303,25 @@ class Connection:
                 await self._send(out, follows, under)
                 if on_sent is not None:
                     on_sent()
-                return await waiter.answer
+                return await answer
         except TimeoutError:
             self._give_up(out.id, "timed out")
             raise DeadlinePassed(method, deadline.limit) from None
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, RequestStopped):
             self._give_up(out.id, "cancelled")
             raise
         finally:
-            del self._waiters[out.id]
-            self._inflight.remove(shown)
+            del self._running[out.id]
+
+    @property
+    def running(self) -> tuple[RunningRequest, ...]:
+        """The requests that have no answer yet, oldest first; readers poll it on a timer of theirs."""
+        return tuple(self._running.values())
 
     @property
     def calls(self) -> set[RequestId]:
         """The open requests that want to hear of progress: calls."""
-        return {identity for identity, waiter in self._waiters.items() if waiter.on_progress is not None}
+        return {identity for identity, running in self._running.items() if running.on_progress is not None}
 
     @contextmanager
     def lasting(self, identity: RequestId, on_progress: OnProgress, deadline: Deadline) -> Generator[None]:
@@ -382,8 +396,8 @@ class Connection:
     def _handle(self, event: ev.Event) -> None:
         if isinstance(event, (ev.Answered, ev.Refused)):
             self._tap.matched(event.id)
-            if (waiter := self._waiters.get(event.id)) and not waiter.answer.done():
-                waiter.answer.set_result(Reply(event, self._frame_size, event.id))
+            if (running := self._running.get(event.id)) and not running.answer.done():
+                running.answer.set_result(Reply(event, self._frame_size, event.id))
         elif isinstance(event, ev.Progressed):
             self._on_progress(event)
         elif isinstance(event, ev.Broken):
@@ -400,31 +414,26 @@ class Connection:
             self._on_event(event)
 
     def _set_paused(self, paused: bool) -> None:
-        deadlines = [deadline for _, deadline in self._lasting.values()]
-        for waiter in self._waiters.values():
-            waiter.shown.paused = paused
-            deadlines.append(waiter.deadline)
-        for deadline in deadlines:
+        lasting = (deadline for _, deadline in self._lasting.values())
+        for deadline in (*lasting, *(running.deadline for running in self._running.values())):
             deadline.pause() if paused else deadline.resume()
 
     def _on_progress(self, event: Progressed) -> None:
         """Progress came: the idle limit starts anew."""
-        waiter = self._waiters.get(event.id)
-        if waiter is None:
+        running = self._running.get(event.id)
+        if running is None:
             if lasting := self._lasting.get(event.id):
                 lasting[0](event.progress, event.total, event.message)
             return
-        waiter.deadline.extend()
-        shown = waiter.shown
-        shown.done, shown.total, shown.message = event.progress, event.total, event.message
-        shown.progressed = time.monotonic()
-        if waiter.on_progress is not None:
-            waiter.on_progress(event.progress, event.total, event.message)
+        running.deadline.extend()
+        running.progress = Progress(event.progress, event.total, event.message, time.monotonic())
+        if running.on_progress is not None:
+            running.on_progress(event.progress, event.total, event.message)
 
     def _fail(self, identity: RequestId, error: StudioError) -> None:
         """There will be no usable answer to a request."""
-        if waiter := self._waiters.get(identity):
-            fail(waiter.answer, error)
+        if running := self._running.get(identity):
+            fail(running.answer, error)
 
     async def _send(self, out: Outgoing, follows: RequestId | None = None, under: int = 0) -> None:
         self._tap.expect(out, follows, under)
@@ -454,12 +463,6 @@ class Connection:
                 for out in self.core.take():
                     await self._send(out)
 
-    def _stop(self, identity: RequestId) -> None:
-        """Somebody no longer wants the answer to a request that is no call."""
-        if identity in self._waiters:
-            self._give_up(identity, "cancelled")
-            self._fail(identity, StudioError("The request was cancelled."))
-
     def _give_up(self, identity: RequestId, reason: str) -> None:
         self._tap.gave_up(identity)
         self._transport.abandon(identity)
@@ -471,8 +474,8 @@ class Connection:
         if self.ended.done():
             return
         self.ended.set_result(error)
-        for waiter in self._waiters.values():
-            fail(waiter.answer, self._lost())
+        for running in self._running.values():
+            fail(running.answer, self._lost())
         fail(self._ready, error or Unreachable("The connection was closed before it was ready."))
 
     def _lost(self) -> ConnectionLost:

@@ -14,12 +14,12 @@ from mcp_studio.errors import Unreachable, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.redact import Redactor
-from mcp_studio.session.connection import Connection
+from mcp_studio.session.connection import Connection, RunningRequest
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.logs import LogLevels, LogStore
 from mcp_studio.session.raw import RawSender
 from mcp_studio.session.rules import AnswerRules
-from mcp_studio.session.state import InFlight, Spawn, Status
+from mcp_studio.session.state import Spawn, Status
 from mcp_studio.session.subscriptions import Subscriptions
 from mcp_studio.session.supervisor import LiveConnection, Supervisor
 from mcp_studio.signal import Signal
@@ -58,7 +58,6 @@ class ConnectionManager:
         self.limits = settings.limits
         self.inbox = inbox
         self.rules = rules
-        self.inflight = InFlight()
         self.can_ask = can_ask
         self.traced = settings.traceparent
         self.client_info = client_info
@@ -87,6 +86,13 @@ class ConnectionManager:
         """All servers, in the order of the configuration."""
         return tuple(self._supervisors)
 
+    @property
+    def running(self) -> tuple[RunningRequest, ...]:
+        """The requests to all servers that have no answer yet, oldest first."""
+        connections = (supervisor.connection for supervisor in self._supervisors.values())
+        found = [request for connection in connections if connection is not None for request in connection.running]
+        return tuple(sorted(found, key=lambda request: request.started))
+
     def config(self, name: str) -> ServerConfig:
         """The configuration of a server.
 
@@ -95,13 +101,17 @@ class ConnectionManager:
         """
         return self.supervisor(name).config
 
+    def log_level(self, name: str) -> str:
+        """The level of log messages that a server is asked for; empty where that is left to it."""
+        return self.levels.of(self.config(name))
+
     def status(self, name: str) -> Status:
         """The status of a server (see `config` for errors)."""
         return self.supervisor(name).status
 
     def stderr(self, name: str) -> tuple[str, ...]:
-        """The newest standard error lines, redacted but not sanitized."""
-        return self.supervisor(name).tap.stderr_lines.newest()
+        """How the newest standard error lines begin, redacted but not sanitized."""
+        return tuple(self.supervisor(name).tap.stderr_lines)
 
     def stray(self, name: str) -> tuple[tuple[str, ...], int]:
         """The first stray standard output lines, and how many there were."""
@@ -224,10 +234,11 @@ class ConnectionManager:
         A person's wish to have it off, or to sign in first, stands.
         """
         supervisor = self.supervisor(name)
-        if supervisor.connection is None:
-            if supervisor.wanted or supervisor.status.state == "failed":
-                supervisor.start()
-            await supervisor.settled.wait()
+        if (connection := supervisor.connection) is not None:
+            return connection
+        if supervisor.wanted or supervisor.status.state == "failed":
+            supervisor.start()
+        await supervisor.settled.wait()
         return self.connection(name)
 
     async def close(self) -> None:

@@ -18,7 +18,7 @@ from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.message import Failure, Malformed, Message, Parsed, Request, Response, parse
 from mcp_studio.protocol.versions import LATEST_MODERN, era_of
 from mcp_studio.session.connection import Connection, limit_of
-from mcp_studio.session.state import InFlight, Spawn
+from mcp_studio.session.state import Spawn
 from mcp_studio.signal import Signal
 from mcp_studio.trace.message import ACKNOWLEDGED, WireMessage
 from mcp_studio.trace.server_tap import ServerTap
@@ -268,7 +268,7 @@ class RawConnection:
         self._core = core = ClientCore(info, {} if config.capabilities is None else config.capabilities)
         self._connection = Connection(
             transport, core, tap, limits, config.timeouts, probe=0, on_event=lambda event: None,
-            spawn=self._tasks.spawn, inflight=InFlight(),
+            spawn=self._tasks.spawn,
         )  # fmt: skip
         hand = RawSender(self._connection, transport, tap, limits, self._tasks.spawn, alone=True)
         self.send, self.spare_id = hand.send, hand.spare_id

@@ -33,7 +33,7 @@ from mcp_studio.protocol.versions import (
 )
 from mcp_studio.record import record
 from mcp_studio.session.connection import Connection, Reply
-from mcp_studio.session.inbox import Answer, InputRequest
+from mcp_studio.session.inbox import Answer, InputRequest, QuestionKind
 from mcp_studio.session.rules import secrets
 from mcp_studio.session.state import Spawn
 from mcp_studio.trace.server_tap import ServerTap
@@ -166,12 +166,9 @@ class Answerer:
 
     async def open_page(self, params: dict[str, Json], subject: str, *, retries: bool = True) -> Answer:
         """Have a page opened; with `retries` it is one that a call needs before it can be sent again (-32042)."""
-        return await self._put(
-            InputRequest(
-                "url", self._supervisor.config.name, _text(params, "message"), subject=self._subject(subject),
-                params=params, url=_text(params, "url"), elicitation_id=_text(params, "elicitationId"), retries=retries,
-            )
-        )  # fmt: skip
+        url, identity = _text(params, "url"), _text(params, "elicitationId")
+        message = _text(params, "message")
+        return await self._put("url", message, params, subject, url=url, elicitation_id=identity, retries=retries)
 
     async def _fill_form(self, params: dict[str, Json], subject: str) -> Json | Refusal:
         if params.get("mode", "form") != "form":
@@ -179,16 +176,12 @@ class Answerer:
         schema = params.get("requestedSchema")
         if not isinstance(schema, dict):
             return Refusal(INVALID_PARAMS, "requestedSchema must be an object")
-        answer = await self._put(
-            InputRequest(
-                "elicitation", self._supervisor.config.name, _text(params, "message"), schema=cast("Json", schema),
-                subject=self._subject(subject), params=params,
-            )
-        )  # fmt: skip
+        message, schema = _text(params, "message"), cast("Json", schema)
+        answer = await self._put("elicitation", message, params, subject, schema=schema)
         if answer.action != "accept":
             return {"action": answer.action}
         content = answer.content if answer.content is not None else {}
-        for name in secrets(cast("Json", schema)):  # they must never stand in the trace in clear
+        for name in secrets(schema):  # they must never stand in the trace in clear
             if isinstance(value := mapping(content).get(name), str):
                 self._manager.learn(value)
         return {"action": "accept", "content": content}
@@ -196,18 +189,22 @@ class Answerer:
     async def _sample(self, params: dict[str, Json], subject: str) -> Json | Refusal:
         if not isinstance(params.get("messages"), list):
             return Refusal(INVALID_PARAMS, "messages must be an array")
-        answer = await self._put(
-            InputRequest(
-                "sampling", self._supervisor.config.name, _last_message(params), subject=self._subject(subject),
-                params=params,
-            )
-        )  # fmt: skip
+        answer = await self._put("sampling", _last_message(params), params, subject)
         if answer.action == "accept" and isinstance(answer.content, dict):
             return answer.content
         return Refusal(USER_REJECTED, "User rejected sampling request", declined=True)
 
-    async def _put(self, request: InputRequest) -> Answer:
-        """Put a question to the rules, then to the person; what is answered by itself stands in the trace."""
+    async def _put(
+        self, kind: QuestionKind, message: str, params: dict[str, Json], subject: str, **more: Any
+    ) -> Answer:
+        """Put a question to the rules, then to the person; what is answered by itself stands in the trace.
+
+        Args:
+            subject: the call that it belongs to; where that is not known, it is the newest one.
+        """
+        name, calls = self._supervisor.config.name, self._supervisor.calls
+        subject = subject or (calls[-1] if calls else "")
+        request = InputRequest(kind, name, message, subject=subject, params=params, **more)
         what = "elicitation of a page" if request.kind == "url" else request.kind
         fit = self._manager.rules.match(request)
         if fit is not None:
@@ -232,10 +229,6 @@ class Answerer:
             self._note(f"{what} answered by {answer.by}: {answer.action}")
         return answer
 
-    def _subject(self, subject: str) -> str:
-        """The call that a question belongs to: the newest one, where it is not known."""
-        return subject or (self._supervisor.calls[-1] if self._supervisor.calls else "")
-
     def _note(self, text: str) -> None:
         self._supervisor.tap.note(text)
 
@@ -249,9 +242,8 @@ def _last_message(params: dict[str, Json]) -> str:
     """What the last message of a sampling request says, for lists and rules."""
     content = mapping((items_of(params["messages"]) or [None])[-1]).get("content")
     blocks = cast("list[Json]", content) if isinstance(content, list) else [content]
-    return next((_text(cast("dict[str, Json]", block), "text") for block in blocks if isinstance(block, dict)), "")[
-        :500
-    ]
+    texts = (_text(mapping(block), "text") for block in blocks if isinstance(block, dict))
+    return next(texts, "")[:500]
 
 
 # ---------------------------------------------------------------------- requests of the server, up to 2025-11-25
@@ -544,51 +536,26 @@ async def _next_round(
     return following
 
 
-async def with_pages(
-    send: Callable[[], Awaitable[Reply]],
-    connection: Connection,
-    answerer: Answerer,
-    limits: Limits,
-    subject: str,
-    pause: Callable[[bool], None],
-) -> Reply:
-    """Send a request; as long as it is refused for want of pages, and a person opens them, send it again.
-
-    Args:
-        pause: told True before a person is asked, and False afterwards.
-    """
-    for _ in range(limits.url_retries):
-        reply = await send()
-        pages = _pages_of(reply)
-        if not pages or not answerer.opens_pages:
-            return reply
-        pause(True)
-        try:
-            if not await _while_connected(_opened(pages, answerer, subject), connection.ended):
-                return reply
-        except StudioError:
-            if connection.ended.done():
-                return reply
-            raise
-        finally:
-            pause(False)
-    return await send()
-
-
-def _pages_of(reply: Reply) -> list[dict[str, Json]]:
-    """The pages that a refusal asks for; empty where it is none of this kind."""
+async def opened_pages(reply: Reply, connection: Connection, answerer: Answerer, subject: str) -> bool:
+    """Whether a request was refused for want of pages that a person has opened now: then it is sent again."""
     event = reply.event
-    if not isinstance(event, Refused) or event.code != URL_ELICITATION_REQUIRED:
-        return []
+    if not isinstance(event, Refused) or event.code != URL_ELICITATION_REQUIRED or not answerer.opens_pages:
+        return False
     found = [mapping(item) for item in items_of(mapping(event.data).get("elicitations"))]
-    return [item for item in found if item.get("mode", "url") == "url" and isinstance(item.get("url"), str)][:_PAGES]
+    pages = [item for item in found if item.get("mode", "url") == "url" and isinstance(item.get("url"), str)]
+    try:
+        return await _while_connected(_opened(pages[:_PAGES], answerer, subject), connection.ended)
+    except StudioError:
+        if connection.ended.done():
+            return False
+        raise
 
 
 async def _opened(pages: list[dict[str, Json]], answerer: Answerer, subject: str) -> bool:
     for page in pages:
         if (await answerer.open_page(page, subject)).action != "accept":
             return False
-    return True
+    return bool(pages)
 
 
 async def _while_connected(asking: Coroutine[Any, Any, T], ended: asyncio.Future[StudioError | None]) -> T:

@@ -43,9 +43,42 @@ def command(config: ServerConfig, challenge: str = "") -> str:
     missing = _SCOPE.search(challenge[:4_096]) if "insufficient_scope" in challenge[:4_096] else None
     scope = f" --scope {shlex.quote(missing[1])}" if missing else ""
     if config.source.origin == "argument":
-        return f"mcp-studio auth login --url URL{scope}"
+        return f"mcp-studio auth login --url {shlex.quote((config.written or config).url)}{scope}"
     file = f" --config {shlex.quote(config.source.file)}" if config.source.origin == "file" else ""
     return f"mcp-studio auth login {shlex.quote(config.name)}{file}{scope}"
+
+
+def why_nobody(config: ServerConfig) -> str:
+    """Why no person signs in to a server; empty where one does."""
+    if config.signs_in:
+        return f"by itself ({config.auth.kind})" if config.auth.alone else ""
+    return 'never (kind = "none")' if config.auth.kind == "none" else "by credentials that stand in its entry"
+
+
+def client_needed(sign_in: SignIn, finish: str) -> SignInNeeded:
+    """The error of a sign-in that a client id is missing for; `finish` is the command line that goes on with it."""
+    from mcp_studio.auth.model import port_kept
+
+    redirect = sign_in.redirect_uri
+    keeps = f" ({kept})" if (kept := port_kept(redirect)) else ""
+    where = f", with the redirect {redirect}{keeps}" if redirect else ""
+    hint = f"Register one there by hand{where}: {finish} --client-id ID, and --client-secret - for its secret."
+    return SignInNeeded(f"A client id is needed: {sign_in.client_reason}", hint=hint)
+
+
+def nobody_is_here(sign_in: SignIn, finish: str) -> SignInNeeded:
+    """The error of a sign-in whose page nobody can see; its detail has the `url` of that."""
+    notes = " ".join(
+        step.hint for step in sign_in.steps if step.state in ("waiting", "running", "asking") and step.hint
+    )
+    return SignInNeeded(
+        f"Nobody is here who could sign in to {sign_in.server}: there is no terminal, and no browser that "
+        f"could open the page. {notes}".rstrip(),
+        hint=f"Open the address in a browser; it ends on one that begins with {sign_in.redirect_uri}. Give that "
+        f"on standard input within 15 minutes: {finish} --redirect - "
+        f"If the page does not know the client: {finish} --register",
+        detail={"url": sign_in.authorization_url},
+    )
 
 
 def add_hint(error: StudioError, config: ServerConfig) -> None:

@@ -1,20 +1,16 @@
-"""What state a connection is in, as a frozen value, and which requests are running."""
+"""What state a connection is in, as a frozen value."""
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import field
 from typing import Any, Literal, NamedTuple
 
 from mcp_studio.catalog.listing import EntryKind
 from mcp_studio.config.model import Kind
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
-from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.versions import Hint
-from mcp_studio.record import record
 
 ConnectionState = Literal["disabled", "idle", "connecting", "ready", "retrying", "needs_auth", "failed", "stopping"]
 """`disabled`: not started by itself; `idle`: waiting for its turn; `retrying`: ended by itself and starts again."""
@@ -76,45 +72,11 @@ class TestReport(NamedTuple):
     """From starting it to its lists being read."""
 
 
-@record(eq=False)
-class RunningRequest:
-    """One request that has left and has no answer yet."""
+class Progress(NamedTuple):
+    """The newest progress of a request."""
 
-    server: str
-    method: str
-    target: str
-    """What is called, read or got; empty for everything else."""
-    id: RequestId
-    cancel: Callable[[], None]
-    """Stop waiting and tell the server."""
-    call: bool = False
-    """It belongs to a `Call`, which shows it."""
-    started: float = field(default_factory=time.monotonic)
-    """Monotonic."""
-    done: float = 0.0
-    total: float | None = None
-    message: str = ""
-    progressed: float = 0.0
-    """Monotonic time of the newest progress; 0 when there was none."""
-    paused: bool = False
-    """A person is being asked: its deadline stands still."""
-
-
-class InFlight:
-    """All running requests, oldest first; readers poll it on a timer of theirs."""
-
-    def __init__(self) -> None:
-        self._running: dict[int, RunningRequest] = {}
-
-    @property
-    def running(self) -> tuple[RunningRequest, ...]:
-        """The running requests, oldest first."""
-        return tuple(self._running.values())
-
-    def add(self, one: RunningRequest) -> None:
-        """A request leaves."""
-        self._running[id(one)] = one
-
-    def remove(self, one: RunningRequest) -> None:
-        """It is answered, or nobody waits any more."""
-        self._running.pop(id(one), None)
+    done: float
+    total: float | None
+    message: str
+    at: float
+    """Monotonic time when it came."""

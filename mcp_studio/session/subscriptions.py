@@ -49,19 +49,7 @@ class Stream:
     """What the server acknowledged; None while it has not."""
     detail: str = ""
     """Why it ended or was refused, in words."""
-    refused: bool = False
     began: float = field(default_factory=time.monotonic)
-    task: asyncio.Task[None] | None = None
-
-    @property
-    def over(self) -> bool:
-        """It has ended, or was never opened."""
-        return self.task is None or self.task.done()
-
-    def end(self) -> None:
-        """Nobody wants it any more: the server is told."""
-        if self.task is not None:
-            self.task.cancel()
 
 
 class SubscriptionStream:
@@ -86,9 +74,9 @@ class SubscriptionStream:
         self._on_change = on_change
         self._on_again = on_again
         self._wanted: dict[str, Json] = {}
-        self._wish = 0
-        self._event = asyncio.Event()
+        self._listening: asyncio.Task[None] | None = None
         self._failures = 0
+        self._missed = False
         self.stream = Stream(purpose)
         self.settled = asyncio.Event()
         """Set while the stream is as wanted, or will not be."""
@@ -97,17 +85,16 @@ class SubscriptionStream:
         """Listen for this from now on; an empty object ends it."""
         if asked != self._wanted or self.stream.state in ("refused", "lost"):
             self._wanted = asked
-            self._wish += 1
             self._failures = 0
             self.settled.clear()
-            self._event.set()
+            if self._listening is not None:
+                self._listening.cancel()
 
     def acknowledge(self, identity: str, honoured: dict[str, Json]) -> None:
         """Take an acknowledgement, where it is of our stream; only the first one counts."""
         if self.current(identity) and self.stream.honoured is None:
-            self.stream.honoured, self.stream.detail = honoured, ""
-            self._event.set()
-            self._show(self.stream, "open")
+            self.stream.honoured = honoured
+            self._opened()
 
     def current(self, identity: str) -> bool:
         """Whether it is our stream."""
@@ -115,93 +102,69 @@ class SubscriptionStream:
 
     async def run(self) -> None:
         """Listen until cancelled."""
-        try:
-            while True:
-                wish = self._wish
-                if self._wanted:
-                    await self._listen(wish)
-                else:
-                    await self._end()
-                    self.stream = Stream(self.stream.purpose)
-                    self._on_change()
-                    self.settled.set()
-                    await self._until_other(wish)
-        finally:
-            self.stream.end()
+        while True:
+            self._listening = asyncio.get_running_loop().create_task(self._listen(self._wanted))
+            try:
+                await asyncio.wait((self._listening,))
+            finally:  # before another one begins: a server may allow only one at a time
+                self._listening.cancel()
+                await asyncio.wait((self._listening,))
+            if not self._listening.cancelled():
+                self._listening.result()
 
-    async def _listen(self, wish: int) -> None:
-        """Put a stream in the place of the one before, and stay with it until it ends or is not wanted."""
-        again = self._failures > 0
-        await self._end()
-        stream = await self._open()
-        if not stream.over:
-            if again:
-                self._on_again()
-            if stream.honoured is None:
-                stream.detail = "the server has not acknowledged it"
-            self._show(stream, "opening" if stream.honoured is None else "open")
-            if self._wish == wish:
-                self.settled.set()
-            await self._until(lambda: stream.over or self._wish != wish)
-        if stream.over and self._wish == wish:
-            await self._ended(stream, wish)
-
-    async def _ended(self, stream: Stream, wish: int) -> None:
-        """Wait a little before it is opened again; for good where the server refuses, or it never holds."""
-        self._failures = 1 if time.monotonic() - stream.began > _HELD else self._failures + 1
-        if stream.refused or self._connection.ended.done() or self._failures > self._limits.reconnects:
-            self._show(stream, "refused" if stream.refused else "lost")
-            self.settled.set()
-            await self._until_other(wish)
-            return
-        self._show(stream, "waiting")
-        # There is a stream for each of two purposes: together they are opened no more than ten times in four seconds.
-        pause = min(self._limits.retry_min * 2 ** (self._failures + 1), self._limits.retry_max)
-        await self._until_other(wish, pause)
-
-    async def _open(self) -> Stream:
-        """A new stream, acknowledged, over, or past the grace."""
-        stream = self.stream = Stream(self.stream.purpose, self._wanted)
-        stream.task = asyncio.get_running_loop().create_task(self._hold(stream))
-        stream.task.add_done_callback(lambda _: self._event.set())
+    async def _listen(self, asked: dict[str, Json]) -> None:
+        """One stream, and the pause after its end; cancelled when something else is wanted."""
+        stream = self.stream = Stream(self.stream.purpose, asked)
         self._on_change()
-        await self._until(lambda: stream.over or stream.honoured is not None, _GRACE)
-        return stream
+        if not asked:
+            self.settled.set()
+            return await _for_good()
 
-    async def _hold(self, stream: Stream) -> None:
         def sent(identity: RequestId) -> None:
             stream.id = identity
 
-        params: dict[str, Json] = {"notifications": stream.asked}
-        forever = Deadline(_FOREVER, _FOREVER)
+        params, forever = {"notifications": asked}, Deadline(_FOREVER, _FOREVER)
+        refused, grace = False, asyncio.get_running_loop().call_later(_GRACE, self._opened)
         try:
             reply = await self._connection.request("subscriptions/listen", params, deadline=forever, on_id=sent)
+            refused = isinstance(reply.event, Refused)
+            ended = "The server ended the subscription."
+            stream.detail = reply.event.said if isinstance(reply.event, Refused) else ended
         except StudioError as error:
             stream.detail = error.message
-            return
-        stream.refused = isinstance(reply.event, Refused)
-        stream.detail = reply.event.said if isinstance(reply.event, Refused) else "The server ended the subscription."
+        finally:
+            grace.cancel()
+        await self._ended(stream, refused)
 
-    async def _until_other(self, wish: int, limit: float | None = None) -> None:
-        await self._until(lambda: self._wish != wish, limit)
-
-    async def _until(self, true: Callable[[], bool], limit: float | None = None) -> None:
-        """Wait until something is true, at most `limit` seconds."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(limit):
-                while not true():
-                    self._event.clear()
-                    await self._event.wait()
-
-    async def _end(self) -> None:
-        """End the stream before another one is opened: a server may allow only one at a time."""
-        self.stream.end()
-        if self.stream.task is not None:
-            await asyncio.wait((self.stream.task,))
-
-    def _show(self, stream: Stream, state: StreamState) -> None:
-        stream.state = state
+    def _opened(self) -> None:
+        """It is acknowledged, or was not for so long that we go on as if it were."""
+        stream = self.stream
+        known = stream.honoured is not None
+        stream.state, stream.detail = ("open", "") if known else ("opening", "the server has not acknowledged it")
+        if self._missed:
+            self._missed = False
+            self._on_again()
+        if stream.asked is self._wanted:
+            self.settled.set()
         self._on_change()
+
+    async def _ended(self, stream: Stream, refused: bool) -> None:
+        """Wait a little before it is opened again; for good where the server refuses, or it never holds."""
+        self._missed = True
+        self._failures = 1 if time.monotonic() - stream.began > _HELD else self._failures + 1
+        over = refused or self._connection.ended.done() or self._failures > self._limits.reconnects
+        stream.state = "refused" if refused else "lost" if over else "waiting"
+        self._on_change()
+        if over:
+            self.settled.set()
+            await _for_good()
+        # There is a stream for each of two purposes: together they are opened no more than ten times in four seconds.
+        await asyncio.sleep(min(self._limits.retry_min * 2 ** (self._failures + 1), self._limits.retry_max))
+
+
+async def _for_good() -> None:
+    """Wait until cancelled."""
+    await asyncio.get_running_loop().create_future()
 
 
 class Listener(NamedTuple):

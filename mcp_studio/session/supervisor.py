@@ -75,7 +75,7 @@ class LiveConnection:
             probe = max(probe, (config.timeouts.connect or limits.connect) - probe)
         self.connection = Connection(
             self._transport, core, supervisor.tap, limits, config.timeouts, probe=probe, on_event=self._on_event,
-            spawn=self.tasks.spawn, inflight=manager.inflight,
+            spawn=self.tasks.spawn,
         )  # fmt: skip
         self._questions = PendingQuestions(
             answerer, self.connection, limits.server_requests, self.tasks.spawn, supervisor.tap
@@ -187,7 +187,8 @@ class Supervisor:
     @property
     def connection(self) -> Connection | None:
         """The ready connection, or None."""
-        return None if self.live is None else self.live.connection
+        live = self.live
+        return None if live is None else live.connection
 
     # ------------------------------------------------------------------ commands
 

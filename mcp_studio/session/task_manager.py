@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from mcp_studio.catalog.listing import Ref, fetch_all
 from mcp_studio.catalog.refresh import asker
@@ -79,12 +80,10 @@ class TaskManager:
         """Keep a task in the place of the one before."""
         if self._tasks.get(task.key) == task:
             return
-        fresh = task.key not in self._tasks
+        more = task.done or task.key not in self._tasks
         self._tasks[task.key] = task
-        if fresh:
-            self._limit_number(task)
-        if task.done and task.size:
-            self._limit_size(task)
+        if more:
+            self._make_room(task)
         if task.server in self._manager.names() and task.ref is not None:
             self._file.keep(task, self._manager.config(task.server))
         self.changed.emit(task)
@@ -230,18 +229,17 @@ class TaskManager:
             return task
         raise UsageError(f"{server} has no task {identity!r}.")
 
-    def _limit_size(self, newest: Task) -> None:
-        over = sum(task.size for task in self._tasks.values()) - _BYTES
-        for task in tuple(self._tasks.values()):
-            if over > 0 and task.done and task is not newest:
-                over -= task.size
-                self.remove(*task.key)
-
-    def _limit_number(self, newest: Task) -> None:
+    def _make_room(self, newest: Task) -> None:
+        """Remove the oldest, finished ones first, where there are too many of a server or too much is kept."""
         mine = [task for task in self.all(newest.server) if task is not newest]
-        over = len(mine) + 1 - self._limits.tasks
-        for task in sorted(mine, key=lambda task: not task.done)[: max(0, over)]:
+        over = max(0, len(mine) + 1 - self._limits.tasks)
+        for task in sorted(mine, key=lambda task: not task.done)[:over]:
             self.remove(*task.key)
+        size = sum(task.size for task in self._tasks.values())
+        for task in self.all():
+            if size > _BYTES and task.done and task is not newest:
+                size -= task.size
+                self.remove(*task.key)
 
     def _follow(self, task: Task, *, now: bool) -> None:
         connection = self._connections.get(task.server)
@@ -456,7 +454,7 @@ class Follower:
             self._now = True  # the loop asks, and learns of it
         except StudioError as error:
             if (task := self._task) is not None and task.ended:
-                self._tasks.put(replace(task, gone=f"Its result cannot be had: {error.message}"))
+                self._change(gone=f"Its result cannot be had: {error.message}")
         finally:
             self._result = None
             self._wake.set()
@@ -501,7 +499,7 @@ class Follower:
             self._asking = None
 
     async def _answer(self, task: Task, questions: dict[str, Json]) -> None:
-        self._mark(asking=True)
+        self._change(asking=True)
         try:
             answers = {key: await self._answer_one(task, mapping(request)) for key, request in questions.items()}
             self._answered |= answers.keys()
@@ -515,7 +513,7 @@ class Follower:
             self._note(f"The answer could not be given: {error.message}")
             return
         finally:
-            self._mark(asking=False)
+            self._change(asking=False)
         if isinstance(reply.event, Refused):
             self._note(f"The server refused the answer: {reply.event.said[:500]}")
 
@@ -532,9 +530,9 @@ class Follower:
         self._note(f"{wanted} There is no result that says so: cancel the task, or it waits on.")
         return None
 
-    def _mark(self, *, asking: bool) -> None:
-        if (task := self._task) is not None and task.asking != asking:
-            self._tasks.put(replace(task, asking=asking))
+    def _change(self, **changes: Any) -> None:
+        if (task := self._task) is not None:
+            self._tasks.put(replace(task, **changes))
 
     # ------------------------------------------------------------------ what goes wrong
 
@@ -545,24 +543,20 @@ class Follower:
     def _strike(self, why: str) -> None:
         self._strikes += 1
         if self._strikes >= _STRIKES:
-            self._end(f"Given up after {_STRIKES} attempts: {why}.".replace("..", "."))
+            self._change(gone=f"Given up after {_STRIKES} attempts: {why}.".replace("..", "."))
 
     def _lost(self, why: str) -> None:
         task = self._task
         if task is not None and not task.done:
             over = task.expires is not None and time.time() > task.expires
             text = f"Its time to live of {task.ttl:g} s is over" if over else "The server does not know it any more"
-            self._end(f"{text}: {why}")
+            self._change(gone=f"{text}: {why}")
 
     def _expire(self) -> None:
         """Specification, both: after its time to live a task that has not ended may be taken for lost."""
         task = self._task
         if task is not None and not task.ended and task.expires and time.time() > task.expires + _GRACE:
-            self._end(f"Its time to live of {task.ttl:g} s is over, and it has not ended.")
-
-    def _end(self, why: str) -> None:
-        if (task := self._task) is not None:
-            self._tasks.put(replace(task, gone=why))
+            self._change(gone=f"Its time to live of {task.ttl:g} s is over, and it has not ended.")
 
 
 def _with_result(task: Task, raw: Json, reply: Reply | None) -> Task:

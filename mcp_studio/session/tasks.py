@@ -13,9 +13,8 @@ from typing import NamedTuple, cast
 from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
 from mcp_studio.catalog.remembered import memory_file
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads
-from mcp_studio.paths import write_atomically
+from mcp_studio.paths import read_object, write_atomically
 from mcp_studio.protocol.tasks import ENDED, TaskKind, TaskState, TaskStatus
 from mcp_studio.record import record
 
@@ -111,6 +110,14 @@ class Task:
         """When its time to live is over, in seconds since the epoch."""
         return None if self.ttl is None else self.started + self.ttl
 
+    def as_json(self) -> dict[str, Json]:
+        """It for scripts."""
+        return {
+            "server": self.server, "task": self.id, "kind": self.kind, "status": "gone" if self.gone else self.status,
+            "message": self.gone or self.message or None, "for": self.ref.name if self.ref else None,
+            "created": self.created or None, "updated": self.updated or None, "ttl": self.ttl,
+        }  # fmt: skip
+
     def heard(self, state: TaskState, raw: Json) -> Task:
         """It after a message about it. A task that has ended changes no more; a server that says so is told of."""
         status = state.status or self.status
@@ -135,7 +142,6 @@ class Task:
 
 _FORMAT = 1
 _MOST_ON_DISK = 1_000
-_LARGEST = 8 * 1024 * 1024
 _OLDEST = 30 * 86_400.0
 """Seconds after which a task without a time to live is forgotten."""
 _ENDLESS = 1e12
@@ -241,13 +247,8 @@ class TaskFile:
 
     def read(self) -> list[StoredTask]:
         """What earlier runs have kept; nothing of a file that is unreadable, too large, or of a newer format."""
-        try:
-            if self._file.stat().st_size > _LARGEST:
-                return []
-            value = loads(self._file.read_bytes(), exact=True)
-        except (OSError, JsonProblem, StudioError):
-            return []
-        found = value.get("tasks") if isinstance(value, dict) and value.get("version") == _FORMAT else None
+        value = read_object(self._file, exact=True)
+        found = value.get("tasks") if value.get("version") == _FORMAT else None
         items = [cast("dict[str, Json]", item) for item in items_of(found) if isinstance(item, dict)]
         return [StoredTask(str(item.get("address", "")), item) for item in items]
 

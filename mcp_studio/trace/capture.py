@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
-from typing import cast
 
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.message import Failure, Request, Response, parse
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.disk.format import Batch
-from mcp_studio.trace.lint.rules import SEVERITIES, Finding, weight
+from mcp_studio.trace.lint.rules import Finding, findings_to_json, weight
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, Columns, Span, WireMessage
 
 _ID_SIZE = 64 * 1024
@@ -158,7 +157,7 @@ class EntryMaker:
     Args:
         columns: of the recording, as they are at that time.
         body: reads a body, b"" where there is none any more; called each time somebody looks at it.
-        extra: reads what only few entries have, see `disk.format.Batch`; None where there is none.
+        findings: reads what the lint says about an entry.
         alive: an entry that is in memory; it is given instead.
     """
 
@@ -166,12 +165,12 @@ class EntryMaker:
         self,
         columns: Callable[[], Columns],
         body: Callable[[int], bytes],
-        extra: Callable[[int, str], Json],
+        findings: Callable[[int], tuple[Finding, ...]],
         alive: Callable[[int], WireMessage | None] = lambda number: None,
     ) -> None:
         self._columns = columns
         self._body = body
-        self._extra = extra
+        self._findings = findings
         self._alive = alive
         self._made: dict[int, WireMessage] = {}
 
@@ -235,7 +234,7 @@ class EntryMaker:
             body = entry.body
             entry.id = id_in(body) if len(body) <= _ID_SIZE else None  # what a file says of sizes may be wrong
         if flags & _SEVERITY:
-            entry.findings = findings_from_json(self._extra(number, "findings"), number)
+            entry.findings = self._findings(number)
         return entry
 
 
@@ -244,19 +243,3 @@ def id_in(body: bytes) -> int | str | None:
     messages = parse(body).messages
     first = messages[0] if len(messages) == 1 else None
     return first.id if isinstance(first, (Request, Response, Failure)) else None
-
-
-def findings_to_json(findings: tuple[Finding, ...]) -> Json:
-    """What the lint says about an entry, to be stored beside it."""
-    return [[one.severity, one.rule, one.text, one.section, one.pointer] for one in findings]
-
-
-def findings_from_json(value: Json, number: int) -> tuple[Finding, ...]:
-    """The findings of the entry with this number, as `findings_to_json` gave them; without what is none."""
-    found: list[Finding] = []
-    for item in cast("list[Json]", value) if isinstance(value, list) else []:
-        parts = cast("list[Json]", item) if isinstance(item, list) else []
-        texts = [part for part in parts if isinstance(part, str)]
-        if len(texts) == len(parts) == 5 and texts[0] in SEVERITIES:
-            found.append(Finding(texts[0], texts[1], texts[2], texts[3], texts[4], number))
-    return tuple(found)

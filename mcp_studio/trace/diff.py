@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import re
-from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
 from typing import Any, Literal, NamedTuple, cast
 
 from mcp_studio.errors import LimitExceeded, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
+from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
 from mcp_studio.redact import MARK
-from mcp_studio.safetext import SafeText, safe
 
 KEYS = ("id", "name", "uri", "uriTemplate", "key")
 """Members by which items are told apart, where all items of both arrays have one, each another."""
+_SQUARE = 1_000_000
+"""Pairs of items of two arrays that are looked at closely: the time grows with their square."""
 
 
 def _align(
@@ -34,14 +34,30 @@ def _align(
         array that have gone past others.
     """
     names = _names(before, after)
-    old, new = names or (_labels(map(mark, before)), _labels(map(mark, after)))
-    where = {label: index for index, label in enumerate(old)}
-    pairs = {index: where[label] for index, label in enumerate(new) if label in where}
-    in_order = set(_rising(list(pairs.values())))
-    moved = {index for index, one in pairs.items() if one not in in_order}
+    old, new = names or ([*map(mark, before)], [*map(mark, after)])
+    pairs: dict[int, int] = {}
+    for same, first, second in _runs(old, new):
+        if same or names is None:
+            pairs.update(zip(second, first, strict=False))
     if names is None:
-        pairs |= _by_place(pairs, moved, len(old), len(new))
-    return pairs, moved
+        return pairs, set()
+    where = {label: index for index, label in enumerate(old)}
+    moved = {index: where[label] for index, label in enumerate(new) if index not in pairs and label in where}
+    return dict(sorted((pairs | moved).items())), set(moved)
+
+
+def _runs(old: Sequence[Hashable], new: Sequence[Hashable]) -> Iterator[tuple[bool, range, range]]:
+    """Where two arrays are the same and where not; of long ones only their ends are found to be the same."""
+    if len(old) * len(new) <= _SQUARE:
+        for tag, *ends in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+            yield tag == "equal", range(ends[0], ends[1]), range(ends[2], ends[3])
+        return
+    most = min(len(old), len(new))
+    begin = next((at for at in range(most) if old[at] != new[at]), most)
+    end = next((at for at in range(most - begin) if old[-1 - at] != new[-1 - at]), most - begin)
+    yield True, range(begin), range(begin)
+    yield False, range(begin, len(old) - end), range(begin, len(new) - end)
+    yield True, range(len(old) - end, len(old)), range(len(new) - end, len(new))
 
 
 def _names(before: Sequence[Json], after: Sequence[Json]) -> tuple[list[Hashable], list[Hashable]] | None:
@@ -55,46 +71,6 @@ def _names(before: Sequence[Json], after: Sequence[Json]) -> tuple[list[Hashable
         if len(found) == 2 and set(found[0]) & set(found[1]):
             return found[0], found[1]
     return None
-
-
-def _labels(marks: Iterable[int]) -> list[Hashable]:
-    """Marks that are all different: each with how many of the same came before."""
-    seen: Counter[int] = Counter()
-    labels: list[Hashable] = []
-    for mark in marks:
-        labels.append((mark, seen[mark]))
-        seen[mark] += 1
-    return labels
-
-
-def _by_place(pairs: dict[int, int], moved: set[int], old: int, new: int) -> dict[int, int]:
-    """Of what is left between two items that stayed, the first with the first, the second with the second."""
-    taken, found = set(pairs.values()), dict[int, int]()
-    last = (-1, -1)
-    for index, one in [*((index, one) for index, one in pairs.items() if index not in moved), (new, old)]:
-        first = (free for free in range(last[1] + 1, one) if free not in taken)
-        second = (free for free in range(last[0] + 1, index) if free not in pairs)
-        found.update(zip(second, first, strict=False))
-        last = (index, one)
-    return found
-
-
-def _rising(values: list[int]) -> list[int]:
-    """The longest rising subsequence of different numbers."""
-    tails: list[int] = []
-    places: list[int] = []
-    before: list[int] = []
-    for index, value in enumerate(values):
-        slot = bisect_left(tails, value)
-        before.append(places[slot - 1] if slot else -1)
-        tails[slot : slot + 1] = [value]
-        places[slot : slot + 1] = [index]
-    found: list[int] = []
-    place = places[-1] if places else -1
-    while place >= 0:
-        found.append(values[place])
-        place = before[place]
-    return found
 
 
 At = tuple[Any, Any] | None
@@ -386,46 +362,7 @@ def path_of(at: At) -> Path:
     return tuple(reversed(steps))
 
 
-SIGNS: dict[DifferenceKind, str] = {
-    "added": "+", "removed": "-", "changed": "~", "type": "!", "moved": ">", "more": "…",
-}  # fmt: skip
 _PLAIN = re.compile(r"[\w$@/:-]+")
-_LEAD = 20
-"""Characters that two long texts have in common and that are shown before they differ."""
-
-
-class Shown(NamedTuple):
-    """One difference, ready to be drawn."""
-
-    sign: str
-    """One of `SIGNS`."""
-    place: SafeText
-    """Such as `content[0].text`; empty for the whole value."""
-    before: SafeText
-    after: SafeText
-    """Empty where there is nothing on that side."""
-
-    @property
-    def line(self) -> str:
-        """All of it on one line."""
-        sides = " → ".join(part for part in (self.before, self.after) if part)
-        return f"{self.sign} {self.place or '(the whole value)'}: {sides}"
-
-
-def shown(one: Difference, width: int = 60) -> Shown:
-    """A difference with its values cut to about a number of characters each, beginning near where texts differ."""
-    sign, place = SIGNS[one.kind], safe(path_text(one.path), 200)
-    if one.kind == "more":
-        return Shown(sign, safe("and more"), safe("the rest is not compared"), safe(""))
-    if one.kind == "moved":
-        return Shown(sign, place, safe(f"was {path_text(one.was)}", 200), safe(""))
-    old, new = one.before, one.after
-    if isinstance(old, str) and isinstance(new, str) and max(len(old), len(new)) > width:
-        differ = (index for index, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1])
-        begin = next(differ, min(len(old), len(new))) - _LEAD
-        old, new = (f"…{text[begin:]}" if begin > 0 else text for text in (old, new))
-    before = safe(value_text(old, width)) if one.kind != "added" else safe("")
-    return Shown(sign, place, before, safe(value_text(new, width)) if one.kind != "removed" else safe(""))
 
 
 def path_text(path: Path) -> str:
@@ -439,17 +376,3 @@ def path_text(path: Path) -> str:
         else:
             text += f'["{step}"]'
     return text
-
-
-def value_text(value: Json, width: int) -> str:
-    """A value on a line; of a large one its size."""
-    if isinstance(value, (dict, list)):
-        many, items = len(value), value.values() if isinstance(value, dict) else value
-        small = many <= 5 and not any(isinstance(item, (dict, list)) for item in items)
-        if small and len(text := printable(value, indent=None)) <= width:
-            return text
-        shape, what = ("{…}", "member") if isinstance(value, dict) else ("[…]", "item")
-        return f"{shape} {many} {what}{'' if many == 1 else 's'}"
-    if isinstance(value, str) and len(value) > width:
-        return f"{printable(value[:width], indent=None)[:-1]}… {len(value) - width:,} more"
-    return printable(value, indent=None)

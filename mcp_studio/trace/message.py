@@ -239,19 +239,16 @@ class Columns:
 
 
 class Block(NamedTuple):
-    """The bodies of some neighbouring entries in one piece of memory."""
+    """The bodies of some neighbouring entries."""
 
     first: int
     """The number of the first of them."""
-    ends: array[int]
-    """Where each body ends in `data`; a large one, which stands elsewhere, has no bytes here."""
-    data: bytes
-    large: tuple[int, ...] = ()
-    """The numbers of those whose bodies stand elsewhere: see `Reader.body`."""
+    bodies: list[bytes]
+    """One that is large stands elsewhere, and is empty here: see `Reader.body`."""
 
 
 class Reader(Protocol):
-    """Reads bodies; to be used by one thread only, and closed there."""
+    """Reads bodies and findings; to be used by one thread only, and closed there."""
 
     def blocks(self, below: int) -> Iterator[Block]:
         """All bodies of entries with numbers under `below`, the newest block first."""
@@ -259,6 +256,10 @@ class Reader(Protocol):
 
     def body(self, number: int) -> bytes:
         """The body of one entry; empty where it is not kept any more."""
+        ...
+
+    def findings(self, number: int) -> tuple[Finding, ...]:
+        """What the lint says about one entry."""
         ...
 
     def close(self) -> None:

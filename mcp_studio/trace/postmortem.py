@@ -10,17 +10,7 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from mcp_studio.record import record
-from mcp_studio.trace.message import (
-    DIRECTIONS,
-    KINDS,
-    LISTEN,
-    OUTCOMES,
-    Direction,
-    MessageKind,
-    Recording,
-    Span,
-    WireMessage,
-)
+from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, Recording, WireMessage
 
 How = Literal[
     "exit", "signal", "guard", "stdout", "stdin", "stalled", "refused", "dropped", "status", "timeout", "session",
@@ -109,34 +99,6 @@ _LOST = OUTCOMES.index("lost") + 1
 _MESSAGES: frozenset[str] = frozenset(("request", "notification", "result", "error", "invalid", "http"))
 
 
-class Flight(NamedTuple):
-    """A request that had no answer when it ended."""
-
-    number: int
-    """Its entry in the trace."""
-    direction: Direction
-    """`out` is a request of ours."""
-    method: str
-    target: str
-    id: int | str | None
-    ms: float
-    """How long it had been waiting."""
-
-
-class Frame(NamedTuple):
-    """One of the last messages, or a line that the server printed."""
-
-    number: int
-    time: float
-    direction: Direction
-    kind: MessageKind
-    method: str
-    target: str
-    size: int
-    text: str
-    """How its body begins: foreign text."""
-
-
 @record(frozen=True)
 class Mortem:
     """The end of one connection, or of one exchange over HTTP."""
@@ -153,19 +115,24 @@ class Mortem:
     """It had been connected; else it ended while it was starting."""
     message: str = ""
     """Why, in a sentence; may quote the server."""
-    flights: tuple[Flight, ...] = ()
-    stderr: tuple[Frame, ...] = ()
-    """The last lines of standard error, the oldest of them first."""
-    stray: tuple[Frame, ...] = ()
-    """The last lines on standard output that were no protocol."""
+    flights: tuple[WireMessage, ...] = ()
+    """The requests that had no answer when it ended."""
+    stderr: tuple[str, ...] = ()
+    """How the last lines of standard error begin, the oldest of them first."""
+    stray: tuple[str, ...] = ()
+    """The same of the last lines on standard output that were no protocol."""
     stray_count: int = 0
-    frames: tuple[Frame, ...] = ()
+    frames: tuple[WireMessage, ...] = ()
     """The last messages in both directions, the oldest of them first."""
 
     @property
     def uptime(self) -> float | None:
         """Seconds from its start to its end."""
         return max(0.0, self.time - self.began) if self.began else None
+
+    def waited(self, flight: WireMessage) -> float:
+        """Milliseconds for which a request had been waiting for its answer."""
+        return max(0.0, self.time - flight.time) * 1000
 
 
 def examine(
@@ -178,7 +145,6 @@ def examine(
     ready: bool = True,
     message: str = "",
     time: float = 0.0,
-    reach: int = _SCANNED,
 ) -> Mortem:
     """Gather what the trace has of a connection.
 
@@ -186,11 +152,10 @@ def examine(
         first: the number of the connection's first entry.
         last: the number of its last one; 0 is the newest that there is.
         time: when it ended; 0 takes the time of its last entry.
-        reach: entries that are looked at, at most.
     """
     last = min(last or trace.total, trace.total)
     columns = trace.columns
-    numbers = list(_back(trace, server, max(first, trace.first_number, last - reach), last))
+    numbers = list(_back(trace, server, max(first, trace.first_number, last - _SCANNED), last))
     ended = time or (columns.time[numbers[0] - columns.first] if numbers else 0.0)
     stderr, stray, frames = list[int](), list[int](), list[int]()
     for number in numbers:
@@ -210,11 +175,11 @@ def examine(
         last,
         ready,
         message or ending.text,
-        tuple(_flight(span, ended) for span in _lost(trace, server, first, last)),
-        _frames(trace, stderr[:_STDERR]),
-        _frames(trace, stray[:_STRAY]),
+        _lost(trace, server, first, last),
+        tuple(map(head_of, _entries(trace, stderr[:_STDERR]))),
+        tuple(map(head_of, _entries(trace, stray[:_STRAY]))),
         len(stray),
-        _frames(trace, frames[:_FRAMES]),
+        _entries(trace, frames[:_FRAMES]),
     )
 
 
@@ -282,37 +247,26 @@ def _began(trace: Recording, server: str, first: int) -> float:
     return next((columns.time[row] for row in rows if columns.server[row] == wanted), 0.0)
 
 
-def _lost(trace: Recording, server: str, first: int, last: int) -> list[Span]:
+def _lost(trace: Recording, server: str, first: int, last: int) -> tuple[WireMessage, ...]:
     """The requests that stayed without an answer, in their order."""
     columns = trace.columns
-    spans: list[Span] = []
+    found: list[WireMessage] = []
     for row in _rows(columns.outcome, _LOST, first - columns.first, last - columns.first + 1):
         entry = trace.entry(columns.first + row) if columns.kind_of(row) == "request" else None
-        # A subscription stays open, and nobody waits for it.
-        if entry is not None and entry.server == server and entry.span is not None and entry.method != LISTEN:
-            spans.append(entry.span)
-        if len(spans) == _FLIGHTS:
+        if entry is not None and entry.server == server:
+            found.append(entry)
+        if len(found) == _FLIGHTS:
             break
-    return spans[::-1]
+    return tuple(reversed(found))
 
 
-def _flight(span: Span, ended: float) -> Flight:
-    asked = span.request
-    waited = max(0.0, ended - asked.time) * 1000
-    return Flight(asked.number, span.direction, span.method, span.target, asked.id, waited)
-
-
-def _frames(trace: Recording, newest_first: list[int]) -> tuple[Frame, ...]:
+def _entries(trace: Recording, newest_first: list[int]) -> tuple[WireMessage, ...]:
     """Entries by their numbers, the oldest first."""
-    found = (trace.entry(number) for number in reversed(newest_first))
-    return tuple(
-        Frame(one.number, one.time, one.direction, one.kind, one.method, one.target, one.size, _head(one))
-        for one in found
-        if one is not None
-    )
+    return tuple(entry for number in reversed(newest_first) if (entry := trace.entry(number)) is not None)
 
 
-def _head(one: WireMessage) -> str:
+def head_of(one: WireMessage) -> str:
+    """How its body begins: foreign text."""
     if one.size > _LARGE and not isinstance(one.held, bytes):
         return ""
     return one.body[:_HEAD].decode("utf-8", "replace").rstrip("\r\n")

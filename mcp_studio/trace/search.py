@@ -28,14 +28,17 @@ class Slice(NamedTuple):
     """Of the entries that are meant, ascending."""
 
 
-def take(recording: Recording, query: Query) -> Snapshot:
+def take(recording: Recording) -> Snapshot:
     """What a query reads; on the event loop where the recording grows."""
     columns = recording.columns.snapshot()
-    comments: dict[int, str] = {}
-    if query.term is not None and query.term.comments:
-        numbers = (columns.first + row for row, flags in enumerate(columns.flags) if flags & COMMENTED)
-        comments = {number: text for number in numbers if (text := recording.comment_on(number))}
-    return Snapshot(columns, len(columns), comments)
+    return Snapshot(columns, len(columns))
+
+
+def comments_of(recording: Recording) -> dict[int, str]:
+    """The comments on all entries; on the event loop where the recording grows."""
+    columns = recording.columns
+    numbers = (number for number, flags in enumerate(columns.flags, columns.first) if flags & COMMENTED)
+    return {number: text for number in numbers if (text := recording.comment_on(number))}
 
 
 def select(recording: Recording, query: Query, above: int = 0) -> array[int]:
@@ -49,7 +52,7 @@ def select(recording: Recording, query: Query, above: int = 0) -> array[int]:
     """
     reader = recording.reader()
     try:
-        parts = [part.numbers for part in scan(take(recording, query), query, reader, above)]
+        parts = [part.numbers for part in scan(take(recording), query, reader, above)]
     finally:
         reader.close()
     found = array("Q")
@@ -62,7 +65,7 @@ def scan(snapshot: Snapshot, query: Query, reader: Reader, above: int = 0) -> It
     """The same in steps, the newest first, in any thread.
 
     Args:
-        snapshot: what `take` gave for the query.
+        snapshot: what `take` gave.
         query: what is asked for.
         reader: has the bodies.
         above: only entries with higher numbers.
@@ -75,7 +78,7 @@ def scan(snapshot: Snapshot, query: Query, reader: Reader, above: int = 0) -> It
     first, high, step = snapshot.columns.first, snapshot.rows, _FIRST_STEP
     bottom = max(0, above + 1 - first)
     for block in reader.blocks(first + high) if query.reads_bodies else ():
-        low, end = max(bottom, block.first - first), min(high, block.first - first + len(block.ends))
+        low, end = max(bottom, block.first - first), min(high, block.first - first + len(block.bodies))
         if end <= bottom:
             break
         if low >= end:
@@ -98,8 +101,7 @@ def scan_some(snapshot: Snapshot, query: Query, reader: Reader, numbers: Iterabl
     test = _test(query, rows)
     for number in sorted(set(numbers), reverse=True):
         if rows.columns.first <= number <= snapshot.newest:
-            body = reader.body(number) if query.reads_bodies else b""
-            rows.block = Block(number, array("I", [len(body)]), body)
+            rows.block = Block(number, [b""])
             row = number - rows.columns.first
             yield _slice(rows, range(row, row + 1), test)
 
@@ -171,11 +173,6 @@ class Search:
         """How many of the numbers found are lower: where a number is, or would be."""
         return bisect_left(self.found, number)
 
-    def wait(self, seconds: float) -> bool:
-        """Block until the thread has ended, at most so long; for other threads."""
-        running = self._pass
-        return running is None or running.ended.wait(seconds)
-
     def cancel(self) -> None:
         """Look no further; what is found stays."""
         if self._pass is not None:
@@ -209,7 +206,7 @@ class Search:
         changed = [number for number in revised if number <= self._seen]
         if recording.total <= self._seen and not changed:
             return
-        snapshot, reader, above = take(recording, query), recording.reader(), self._seen
+        snapshot, reader, above = take(recording), recording.reader(), self._seen
         steps = chain(scan(snapshot, query, reader, above), scan_some(snapshot, query, reader, changed))
         self._pass = _Pass(steps, reader, snapshot.newest, max(above, recording.first_number - 1))
         self._seen = max(self._seen, snapshot.newest)

@@ -50,6 +50,8 @@ _REMEMBERED = 500
 _ASKED = 1_000
 """Questions of the server that are remembered while they have no answer."""
 _LABEL, _LINE = 1_000, 65_536
+_STDERR = 200
+"""Lines of standard error."""
 _REFUSAL = b'{"jsonrpc":"2.0","id":%b,"error":'
 K = TypeVar("K")
 V = TypeVar("V")
@@ -149,27 +151,6 @@ def _asks(message: Response | Failure) -> bool:
     return cast("dict[str, object]", message.result).get("resultType") == "input_required"
 
 
-class Lines:
-    """A ring of text lines bounded by their size."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._lines: deque[str] = deque()
-        self._size = 0
-
-    def add(self, line: str) -> None:
-        """Keep a line, cut to the whole ring's size at most."""
-        line = line[: self._limit]
-        self._lines.append(line)
-        self._size += len(line) + 1
-        while self._size > self._limit and len(self._lines) > 1:
-            self._size -= len(self._lines.popleft()) + 1
-
-    def newest(self) -> tuple[str, ...]:
-        """The last lines, oldest of them first."""
-        return tuple(self._lines)
-
-
 def beginning(data: bytes, width: int) -> str:
     """What text begins with, `width` characters of it at the least where it has them; indentation is left out."""
     return data[: 4 * width + 200].decode("utf-8", "replace").strip().rstrip("\ufffd")
@@ -265,7 +246,9 @@ class ServerTap:
         """The frame that came last has no secret in it, and no character that is written with an escape."""
         self._rounds = Rounds(store.entry)
         self._lint = Linter(ledger or store.ledger(server), redactor.text, store.judged)
-        self.stderr_lines = Lines(limits.stderr)
+        self.stderr_lines: deque[str] = deque(maxlen=_STDERR)
+        """The newest lines, the oldest of them first; all together as long as the limit says."""
+        self._stderr_width = limits.stderr // _STDERR
         self.stray_lines: list[str] = []
         self.stray_count = 0
         self._stray_kept = limits.stray
@@ -335,7 +318,7 @@ class ServerTap:
 
     def stderr(self, line: bytes) -> None:
         """A line of standard error."""
-        self.stderr_lines.add(self._redactor.text(line.decode("utf-8", "replace")))
+        self.stderr_lines.append(self._redactor.text(line.decode("utf-8", "replace"))[: self._stderr_width])
         self.store.add(self.server, "in", "stderr", line)
 
     def note(self, text: str) -> None:

@@ -16,18 +16,7 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
-from mcp_studio.trace.message import (
-    ASKED,
-    DIRECTIONS,
-    KINDS,
-    LISTEN,
-    OTHER,
-    OUTCOMES,
-    PROBE,
-    UNTIMED,
-    Columns,
-    Recording,
-)
+from mcp_studio.trace.message import ASKED, DIRECTIONS, KINDS, OTHER, OUTCOMES, PROBE, UNTIMED, Columns, Recording
 
 EXACT = 4_000
 """Durations that are kept; of more it is a random sample."""
@@ -114,31 +103,25 @@ class Durations:
 _CHANGING = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,})*\b|\d+(?:\.\d+)?")
 BUCKETS = 240
 """Of one series, at most; when they are full, two and two become one."""
-_RECENT = 16
-"""Seconds that are kept one by one."""
 _ERRORS = 200
 """Numbers of the newest errors that are known one by one."""
 
 
 class Series:
-    """Counts over time, and the newest seconds one by one."""
+    """Counts over time."""
 
     def __init__(self) -> None:
         self._width = 1
         self._counts: Counter[int] = Counter()
-        self._recent: Counter[int] = Counter()
 
     def add(self, second: int) -> None:
         """One more in this second since the epoch."""
         self._counts[second // self._width] += 1
-        self._recent[second] += 1
         while len(self._counts) > BUCKETS:
             self._width *= 2
             counts, self._counts = self._counts, Counter()
             for place, count in counts.items():
                 self._counts[place // 2] += count
-        if len(self._recent) > 2 * _RECENT:
-            self._recent = Counter({second: self._recent[second] for second in sorted(self._recent)[-_RECENT:]})
 
     def shape(self, start: int, until: float, bars: int) -> list[int]:
         """Counts from one moment to another, in at most so many bars."""
@@ -148,10 +131,6 @@ class Series:
             since = max(0, place * self._width - start)
             found[min(len(found) - 1, since * len(found) // span)] += count
         return found
-
-    def recent(self, now: float, seconds: int = 10) -> float:
-        """How many a second over the newest whole seconds before a moment."""
-        return sum(self._recent[second] for second in range(int(now) - seconds, int(now))) / seconds
 
 
 class Tally:
@@ -176,8 +155,6 @@ class Tally:
         self.last = 0.0
         """When the newest came to its end, in whole seconds since the epoch; 0 for never."""
         self.durations = Durations()
-        self.apart: Durations | None = None
-        """Where the server asked something meanwhile: a person's time may be in these, they are not in `durations`."""
         self.series = Series()
         self.wrong: deque[int] = deque(maxlen=_ERRORS)
         """Numbers of the newest entries that tell of errors; of a request without an answer its own."""
@@ -218,22 +195,17 @@ class Tally:
         """Of requests and answers together."""
         return self.bytes_in + self.bytes_out
 
-    def rate(self, start: int, now: float | None) -> float:
-        """How many a second: over the newest 10 seconds before `now`, or without it since the start of the trace."""
-        if now is not None:
-            return self.series.recent(now)
+    def rate(self, start: int) -> float:
+        """How many a second since the start of the trace, to its own newest."""
         return self.count / max(1.0, self.last - start) if start else 0.0
 
-    def end(self, second: int, ms: float | None, asked: bool) -> None:
-        """One came to its end; with a duration where it was answered."""
+    def end(self, second: int, ms: float | None) -> None:
+        """One came to its end; with a duration where it was answered, and no person's time may be in it."""
         self.count += 1
         if second:
             self.last = max(self.last, second)
             self.series.add(second)
-        if ms is not None and asked:
-            self.apart = self.apart or Durations()
-            self.apart.add(ms)
-        elif ms is not None:
+        if ms is not None:
             self.durations.add(ms)
 
 
@@ -306,11 +278,6 @@ class Numbers:
         """Entries that were not looked at yet."""
         columns = self._recording.columns
         return max(0, columns.first + len(columns) - max(self._next, columns.first))
-
-    @property
-    def open(self) -> int:
-        """Requests without an answer, in both directions."""
-        return len(self._open)
 
     @property
     def until(self) -> float:
@@ -387,13 +354,11 @@ class Numbers:
         at = columns.time[row]
         second = int(at) if math.isfinite(at) else 0  # it may stand otherwise in a file that somebody gave us
         self.start = self.start or second
-        ms, other = None, columns.link[row] - columns.first
-        if columns.link[row] and 0 <= other < len(columns):
-            ms = (at - columns.time[other]) * 1000
-            ms = ms if 0 < ms < LONGEST else 0.0
-        asked = ms is not None and bool(columns.flags[other] & ASKED)
+        ms = columns.ms(row)
+        if ms is not None and columns.flags[columns.link[row] - columns.first] & ASKED:
+            ms = None
         for tally in self._tallies(columns, row, side):
-            tally.end(second, ms, asked)
+            tally.end(second, ms if ms is None or ms < LONGEST else 0.0)
         server = self._server(columns, row)
         server.notices += side == _NOTICE
         server.questions += side == _THEIRS
@@ -401,10 +366,8 @@ class Numbers:
     def _given_up(self, columns: Columns, row: int, side: int) -> None:
         """A request that no answer will come to."""
         self._ended(columns, row, side)
-        # A subscription that ends with its connection ends as it should.
-        lost = columns.outcome[row] == _LOST and columns.methods.texts[columns.method[row]] != LISTEN
         for tally in self._tallies(columns, row, side):
-            if lost:
+            if columns.outcome[row] == _LOST:
                 tally.lost += 1
                 tally.wrong.append(row + columns.first)
             else:

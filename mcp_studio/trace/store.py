@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate
 from pathlib import Path
 
 from mcp_studio.config.model import Settings
-from mcp_studio.jsontext import Json
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.redact import Redactor
 from mcp_studio.signal import Signal
@@ -20,8 +17,9 @@ from mcp_studio.trace import message as bits
 from mcp_studio.trace.capture import Capture, EntryMaker
 from mcp_studio.trace.disk.reader import DiskReader
 from mcp_studio.trace.disk.writer import Writer
-from mcp_studio.trace.lint.examiner import Examiner, typical
+from mcp_studio.trace.lint.examiner import examine, typical
 from mcp_studio.trace.lint.ledger import Ledger
+from mcp_studio.trace.lint.rules import Finding
 from mcp_studio.trace.message import (
     UNTIMED,
     Block,
@@ -39,8 +37,6 @@ LARGE = 1 << 20
 """Bodies with more bytes are redacted beside the event loop."""
 _BLOCK = 200
 """Entries of one block in memory."""
-_LARGE_HERE = 16 * 1024
-"""Larger bodies are not copied into a block."""
 _OVERHEAD = 200
 """Bytes that an entry costs besides its body."""
 _EVERY = 0.15
@@ -69,23 +65,23 @@ _TRIMMED = 2_000
 
 
 class LiveReader:
-    """Implements `message.Reader` over bodies in memory, and what a disk has of those before them.
+    """Implements `message.Reader` over entries in memory, and what a disk has of those before them.
 
     Args:
-        first: the number of the first body in memory.
-        bodies: they are not copied before somebody reads them.
+        first: the number of the first entry in memory.
+        entries: from that one on.
         older: reads the disk, which may have more than the trace; None where nothing is there.
     """
 
-    def __init__(self, first: int, bodies: Sequence[bytes], older: Reader | None = None) -> None:
-        self._first, self._bodies, self._older = first, bodies, older
+    def __init__(self, first: int, entries: Sequence[WireMessage], older: Reader | None = None) -> None:
+        self._first, self._entries, self._older = first, entries, older
 
     def blocks(self, below: int) -> Iterator[Block]:
         """All bodies of entries with numbers under `below`, the newest block first."""
-        stop = min(max(0, below - self._first), len(self._bodies))
+        stop = min(max(0, below - self._first), len(self._entries))
         while stop > 0:
             start = max(0, stop - _BLOCK)
-            yield self._block(start, stop)
+            yield Block(self._first + start, [entry.body for entry in self._entries[start:stop]])
             stop = start
         if self._older is not None:
             yield from self._older.blocks(min(below, self._first))
@@ -93,20 +89,21 @@ class LiveReader:
     def body(self, number: int) -> bytes:
         """The body of one entry; empty where it is not kept any more."""
         place = number - self._first
-        if 0 <= place < len(self._bodies):
-            return self._bodies[place]
+        if 0 <= place < len(self._entries):
+            return self._entries[place].body
         return b"" if self._older is None else self._older.body(number)
+
+    def findings(self, number: int) -> tuple[Finding, ...]:
+        """What the lint says about one entry."""
+        place = number - self._first
+        if 0 <= place < len(self._entries):
+            return self._entries[place].findings
+        return () if self._older is None else self._older.findings(number)
 
     def close(self) -> None:
         """No more reading."""
         if self._older is not None:
             self._older.close()
-
-    def _block(self, start: int, stop: int) -> Block:
-        first, bodies = self._first + start, self._bodies[start:stop]
-        large = tuple(number for number, body in enumerate(bodies, first) if len(body) > _LARGE_HERE)
-        small = [body if len(body) <= _LARGE_HERE else b"" for body in bodies]
-        return Block(first, array("I", accumulate(map(len, small))), b"".join(small), large)
 
 
 class Window:
@@ -133,14 +130,9 @@ class Window:
         self.bytes -= entry.size + _OVERHEAD
         return entry
 
-    def clear(self, following: int) -> None:
-        """Forget all; the next one has this number."""
-        self.entries.clear()
-        self.oldest, self.bytes = following, 0
-
-    def bodies(self, first: int) -> list[bytes]:
+    def since(self, first: int) -> list[WireMessage]:
         """From the entry with a number on."""
-        return [self.entries[number].body for number in range(first, self.oldest + len(self.entries))]
+        return [self.entries[number] for number in range(first, self.oldest + len(self.entries))]
 
 
 class TraceStore:
@@ -165,7 +157,7 @@ class TraceStore:
         self._writing = disk is not None
         self._timer: asyncio.TimerHandle | None = None
         self._pending = 0
-        self._maker = EntryMaker(lambda: self.columns, self._body, self._extra, self._window.entries.get)
+        self._maker = EntryMaker(lambda: self.columns, self._body, self._findings, self._window.entries.get)
         self.first_number = 1
         """The number of the oldest entry still kept."""
         self.total = 0
@@ -179,24 +171,17 @@ class TraceStore:
         """The server on which the lint has found its first error or warning, or that has printed a stray line."""
         self.troubled: Signal[str] = Signal()
         """Emitted once, with a sentence, when nothing is kept on disk any more."""
-        self.examiner = Examiner(self.ledger, self.judged)
-        """Checks messages more closely when somebody looks at them."""
 
     # ------------------------------------------------------------------ reading
 
     def __len__(self) -> int:
         return self.total - self.first_number + 1
 
-    def __getitem__(self, index: int) -> WireMessage:
+    def __getitem__(self, index: int, /) -> WireMessage:
         entry = self.entry(self.first_number + index) if index >= 0 else None
         if entry is None:
             raise IndexError(index)
         return entry
-
-    def __iter__(self) -> Iterator[WireMessage]:
-        for number in range(self.first_number, self.total + 1):
-            if (entry := self.entry(number)) is not None:
-                yield entry
 
     @property
     def dropped(self) -> int:
@@ -237,7 +222,7 @@ class TraceStore:
         if self._disk is not None:
             first = max(first, self._disk.written + 1)
             older = DiskReader(self._disk.path) if self._disk.path is not None else None
-        return LiveReader(first, self._window.bodies(first), older)
+        return LiveReader(first, self._window.since(first), older)
 
     def mark(self, number: int, on: bool) -> None:
         """Mark an entry, or no longer."""
@@ -329,18 +314,12 @@ class TraceStore:
     async def examine(self, server: str) -> None:
         """Check the newest messages of a server more closely, some of each kind; see `ledger` for what is found."""
         newest_first = (self[index] for index in range(len(self) - 1, -1, -1))
-        await self.examiner.look(typical(newest_first, server))
+        await self.look(typical(newest_first, server))
 
-    def clear(self) -> None:
-        """Forget all entries; numbers go on. What is on disk stays there."""
-        self.flush()
-        self.first_number = self.total + 1
-        self._capture.handed = self.total  # a large body that is redacted at this moment is lost
-        self._window.clear(self.first_number)
-        self._capture.columns.trim(self.first_number)
-        self._comments.clear()
-        self._maker.forget()
-        self.revision += 1
+    async def look(self, entries: Iterable[WireMessage]) -> None:
+        """Check these messages more closely; what is found is on them afterwards."""
+        for entry in await examine(entries, self.ledger):
+            self.judged(entry)
 
     def flush(self) -> None:
         """Hand over what is not on disk yet."""
@@ -401,9 +380,9 @@ class TraceStore:
         reader = self._opened()
         return b"" if reader is None else reader.body(number)
 
-    def _extra(self, number: int, name: str) -> Json:
+    def _findings(self, number: int) -> tuple[Finding, ...]:
         reader = self._opened()
-        return None if reader is None else reader.extra(number, name)
+        return () if reader is None else reader.findings(number)
 
     def _opened(self) -> DiskReader | None:
         if self._disk_reader is None and self._disk is not None and self._disk.path is not None:

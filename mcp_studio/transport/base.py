@@ -221,8 +221,10 @@ class Tasks:
         for task in self._tasks - {asyncio.current_task()}:
             task.cancel()
 
-    async def end(self, seconds: float) -> None:
-        """Cancel all and wait for their ends, for so long at most."""
+    async def end(self, seconds: float, grace: float = 0.0) -> None:
+        """Cancel all and wait for their ends, for so long at most; with `grace` they may come to them by themselves."""
+        if self._tasks and grace:
+            await asyncio.wait(tuple(self._tasks), timeout=grace)
         self.cancel()
         if self._tasks:
             await asyncio.wait(tuple(self._tasks), timeout=seconds)
@@ -231,5 +233,6 @@ class Tasks:
         self._tasks.discard(task)
         problem = None if task.cancelled() else task.exception()
         if problem is not None:
-            log.error("a task of a connection failed", exc_info=problem)
+            if not isinstance(problem, StudioError):
+                log.error("a task failed", exc_info=problem)
             self._failed(out, StudioError(f"The exchange failed unexpectedly: {type(problem).__name__}: {problem}"))

@@ -28,7 +28,7 @@ _NONCE = 12
 _TRIES = 3
 
 Json = dict[str, Any]
-_keys: dict[Path, tuple[Json, bytes]] = {}
+Keys = dict[Path, tuple[Json, bytes]]
 """How the key of each file is derived, and the key: a person is asked once. The passphrase itself is not stored."""
 _asking = threading.RLock()
 
@@ -38,20 +38,23 @@ def file_in(state: Path) -> Path:
     return state / "secrets" / "secrets.json"
 
 
-def forget_keys() -> None:
-    """Ask for passphrases anew."""
-    _keys.clear()
-
-
 class FileVault:
     """One drawer of the encrypted file. The first secret makes the file, and asks for a new passphrase."""
 
     kind: Keeping = "file"
 
-    def __init__(self, file: Path, drawer: Drawer = "secrets", passphrase: AskPassphrase | None = None) -> None:
+    def __init__(
+        self,
+        file: Path,
+        drawer: Drawer = "secrets",
+        passphrase: AskPassphrase | None = None,
+        keys: Keys | None = None,
+    ) -> None:
+        """Vaults that share their `keys` ask for a passphrase once."""
         self._file = file.absolute()
         self._prefix = f"{drawer}/"
         self._ask = passphrase
+        self._keys: Keys = {} if keys is None else keys
         self.place = f"the encrypted file {file}"
 
     def get(self, name: str) -> str | None:
@@ -73,7 +76,7 @@ class FileVault:
             with file_lock(self._file.with_suffix(".lock"), "the encrypted secrets"):
                 secrets = self._load()
                 change(secrets)
-                kdf, key = _keys[self._file] if self._file.exists() else self._new_key()
+                kdf, key = self._keys[self._file] if self._file.exists() else self._new_key()
                 write_atomically(self._file, _encoded(secrets, kdf, key))
         except OSError as problem:
             raise self._failed("written", problem) from None
@@ -90,15 +93,15 @@ class FileVault:
         kdf = content["kdf"]
         with _asking:
             for _ in range(_TRIES):
-                known = _keys.get(self._file)
+                known = self._keys.get(self._file)
                 key = known[1] if known and known[0] == kdf else self._derive(self._passphrase(new=False), kdf)
                 if _decrypt(content["check"], key, b"check", kdf) == _CHECK:
-                    _keys[self._file] = kdf, key
+                    self._keys[self._file] = kdf, key
                     secrets = _decrypt(content["sealed"], key, b"sealed", kdf)
                     if secrets is None:
                         raise self._damaged("The passphrase is right, but the file was changed.")
                     return json.loads(secrets)
-                _keys.pop(self._file, None)
+                self._keys.pop(self._file, None)
                 if os.environ.get(VARIABLE):
                     break
         hint = f"Try again; {VARIABLE} may be another's."
@@ -131,8 +134,8 @@ class FileVault:
         if len(passphrase) < SHORTEST:
             raise VaultRefused(f"A passphrase needs at least {SHORTEST} characters.", file=str(self._file))
         kdf = {"name": "scrypt", **COST, "salt": b64encode(os.urandom(16)).decode()}
-        _keys[self._file] = kdf, self._derive(passphrase, kdf)
-        return _keys[self._file]
+        self._keys[self._file] = kdf, self._derive(passphrase, kdf)
+        return self._keys[self._file]
 
     def _passphrase(self, *, new: bool) -> str:
         passphrase = os.environ.get(VARIABLE, "") or (self._ask(new) if self._ask else "")

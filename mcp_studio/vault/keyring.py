@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,37 +9,34 @@ from typing import get_args
 
 from mcp_studio.config.model import Keeping
 from mcp_studio.errors import ConfigError
-from mcp_studio.paths import Paths, write_atomically
+from mcp_studio.jsontext import mapping
+from mcp_studio.paths import Paths, read_object, write_object
 from mcp_studio.record import record
 from mcp_studio.vault.base import AskPassphrase, Drawer, MemoryVault, Vault, VaultDamaged, VaultRefused
-from mcp_studio.vault.file import FileVault, file_in
+from mcp_studio.vault.file import FileVault, Keys, file_in
 from mcp_studio.vault.oskeyring import KeyringVault
 
 _GOOD = re.compile(r"\w[\w.@ -]{0,98}[\w.@-]|\w")
 
-_memory: dict[Drawer, MemoryVault] = {}
+_memory: dict[tuple[Path, Drawer], MemoryVault] = {}
+_keys: Keys = {}
 
 
 def open_vault(keeping: Keeping, state: Path, drawer: Drawer = "tokens") -> Vault:
     """The vault of a kind. Looking for a keyring blocks: in a coroutine it belongs into a thread (`beside`).
 
     Args:
-        state: the state folder, for the encrypted file.
+        state: the state folder, for the encrypted file; what is kept in memory belongs to it too.
         drawer: `secrets` is for what `${keyring:NAME}` may name.
 
     Raises:
         VaultRefused: there is no keyring that can be used: why, and how to get one.
     """
     if keeping == "memory":
-        return _memory.setdefault(drawer, MemoryVault())
+        return _memory.setdefault((state, drawer), MemoryVault())
     if keeping == "file":
-        return FileVault(file_in(state), drawer, lambda new: _store.ask(new) if _store.ask else "")
+        return FileVault(file_in(state), drawer, lambda new: _store.ask(new) if _store.ask else "", _keys)
     return KeyringVault(drawer)
-
-
-def forget_memory() -> None:
-    """Empty what is kept in memory."""
-    _memory.clear()
 
 
 @record()
@@ -97,11 +93,8 @@ def _names_file() -> Path:
 
 def names() -> dict[str, Keeping]:
     """The names that a person has kept secrets under, sorted, and the kind of place that each was put in."""
-    try:
-        found = json.loads(_names_file().read_bytes())["names"]
-        return {name: kept for name, kept in sorted(found.items()) if kept in get_args(Keeping)}
-    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
-        return {}  # only lists depend on the file
+    found = mapping(read_object(_names_file()).get("names"))  # only lists depend on the file
+    return {name: kept for name, kept in sorted(found.items()) if kept in get_args(Keeping)}
 
 
 def _save_name(name: str, kept: Keeping | None) -> None:
@@ -109,7 +102,7 @@ def _save_name(name: str, kept: Keeping | None) -> None:
     file = _names_file()
     known = {key: value for key, value in {**names(), name: kept}.items() if value is not None}
     try:
-        write_atomically(file, json.dumps({"version": 1, "names": known}, indent=2).encode() + b"\n")
+        write_object(file, {"version": 1, "names": known})
     except OSError as problem:
         raise ConfigError(f"Cannot be written: {problem.strerror or problem}.", file=str(file)) from None
 

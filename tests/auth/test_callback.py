@@ -31,7 +31,7 @@ class Listener:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.redirects.close()
+        self.redirects.close()
 
     @property
     def port(self) -> int:
@@ -90,28 +90,28 @@ async def test_a_wrong_redirect_is_told_so_and_the_right_one_still_comes_through
 
 
 @pytest.mark.parametrize(
-    ("status", "target", "extra"),
+    ("target", "extra"),
     [
-        (404, "/favicon.ico", {}),
-        (404, "/", {}),
-        (404, f"/callback/?{GOOD}", {}),
-        (405, f"/callback?{GOOD}", {"method": "HEAD"}),
-        (405, f"/callback?{GOOD}", {"method": "POST"}),
-        (421, f"/callback?{GOOD}", {"host": "evil.example"}),
-        (421, f"/callback?{GOOD}", {"host": "127.0.0.1"}),
-        (421, f"/callback?{GOOD}", {"more": "Host: evil.example\r\n"}),
-        (404, f"http://evil.example/callback?{GOOD}", {}),
+        ("/favicon.ico", {}),
+        ("/", {}),
+        (f"/callback/?{GOOD}", {}),
+        (f"/callback?{GOOD}", {"method": "HEAD"}),
+        (f"/callback?{GOOD}", {"method": "POST"}),
+        (f"/callback?{GOOD}", {"host": "evil.example"}),
+        (f"/callback?{GOOD}", {"host": "127.0.0.1"}),
+        (f"/callback?{GOOD}", {"more": "Host: evil.example\r\n"}),
+        (f"http://evil.example/callback?{GOOD}", {}),
     ],
 )
-async def test_what_is_no_redirect_never_reaches_the_flow(status: int, target: str, extra: dict[str, str]) -> None:
+async def test_what_is_no_redirect_never_reaches_the_flow(target: str, extra: dict[str, str]) -> None:
     async with listening() as listener:
-        assert (await get(listener, target, **extra)).startswith(f"HTTP/1.1 {status} ")
+        assert (await get(listener, target, **extra)).startswith("HTTP/1.1 404 ")
         assert not listener.code.done()
 
 
 async def test_junk_is_cut_off_or_answered() -> None:
     async with listening() as listener:
-        assert (await raw(listener.port, b"\x16\x03\x01\x02\x00\r\n\r\n")).startswith(b"HTTP/1.1 400 ")
+        assert (await raw(listener.port, b"\x16\x03\x01\x02\x00\r\n\r\n")).startswith(b"HTTP/1.1 404 ")
         assert await raw(listener.port, b"GET /" + b"x" * 200_000) == b""
         assert not listener.code.done()
 
@@ -146,7 +146,7 @@ async def test_closing_cuts_everybody_off() -> None:
     async with listening() as listener:
         reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
         await get(listener, "/")  # who came before is connected by now
-        await listener.redirects.close()
+        listener.redirects.close()
         with pytest.raises(ConnectionError):
             if not await reader.read():
                 raise ConnectionError
@@ -155,18 +155,11 @@ async def test_closing_cuts_everybody_off() -> None:
             await get(listener, "/")
 
 
-async def test_localhost_is_listened_at_with_both_addresses() -> None:
+async def test_a_browser_that_is_sent_to_localhost_comes_back() -> None:
     async with listening("localhost") as listener:
         assert listener.redirects.uri.startswith("http://localhost:")
-        try:
-            found = await raw(
-                listener.port,
-                f"GET /callback?{GOOD} HTTP/1.1\r\nHost: localhost:{listener.port}\r\n\r\n".encode(),
-                "::1",
-            )
-        except OSError:
-            pytest.skip("no IPv6 here")
-        assert found.startswith(b"HTTP/1.1 200 ")
+        found = await get(listener, f"/callback?{GOOD}", host=f"localhost:{listener.port}")
+        assert found.startswith("HTTP/1.1 200 ")
 
 
 async def test_a_port_that_is_taken_is_left_for_another_unless_it_was_configured(
@@ -179,7 +172,7 @@ async def test_a_port_that_is_taken_is_left_for_another_unless_it_was_configured
         note = await redirects.start("127.0.0.1", 0)
         port = redirects.uri.partition("1:")[2].partition("/")[0]
         assert redirects.listening and port != str(taken.port) and port in note
-        await redirects.close()
+        redirects.close()
 
 
 def test_a_redirect_that_is_registered_by_hand_is_told_with_what_keeps_its_port() -> None:

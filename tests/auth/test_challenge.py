@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.auth.discovery import MOST_PARAMETERS, Challenge
+from mcp_studio.auth.discovery import Challenge
 
 META = "https://mcp.example/.well-known/oauth-protected-resource"
 CASES = {
@@ -67,8 +67,7 @@ def test_the_challenge_of_oauth_is_found_among_others() -> None:
 
 @given(st.one_of(st.text(max_size=300), st.text('Ba =,"\\\t\n;é', max_size=300)))
 def test_anything_is_read_without_an_error(text: str) -> None:
-    for one in Challenge.parse(text):
-        assert len(one.params) <= MOST_PARAMETERS
+    Challenge.parse(text)
     assert isinstance(Challenge.find(text), Challenge)
 
 
@@ -90,6 +89,5 @@ def test_what_is_quoted_comes_back(params: dict[str, str]) -> None:
 def test_hostile_headers_take_no_time(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
     began = time.thread_time()
-    found = Challenge.parse(text)
+    Challenge.parse(text)
     assert time.thread_time() - began < 0.5
-    assert len(found) <= MOST_PARAMETERS and all(len(one.params) <= MOST_PARAMETERS for one in found)

@@ -192,11 +192,8 @@ def test_what_the_identity_provider_refuses_ends_it(given: Fetched, words: str) 
 
 
 LACKING = {
-    "client_id": replace(CREDENTIALS, client_id=""),
-    "client_secret": replace(CREDENTIALS, client_secret=""),
     "key": Auth(kind="private_key_jwt", client_id="me"),
     "assertion": Auth(kind="workload"),
-    "idp_token_endpoint": replace(ENTERPRISE, idp_token_endpoint=""),
     "idp_id_token": replace(ENTERPRISE, idp_id_token=""),
 }
 

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from mcp_studio.auth.fetch import FIRST, LOOPBACK, PRIVATE, PUBLIC, Fetcher, check_address, check_url, nearness
+from mcp_studio.auth.discovery import check_url
+from mcp_studio.auth.fetch import FIRST, LOOPBACK, PRIVATE, PUBLIC, Fetcher, check_address, nearness
 from mcp_studio.auth.model import AuthExchange, AuthFailed
 from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.limits import Limits
@@ -216,7 +217,7 @@ async def test_what_is_posted_is_never_sent_on() -> None:
 )
 def test_addresses_that_are_never_asked(url: str, reach: int) -> None:
     with pytest.raises(AuthFailed) as found:
-        check_url(url, "token endpoint", "http://localhost/mcp" if reach == LOOPBACK else "https://mcp.example/mcp")
+        check_url(url, "http://localhost/mcp" if reach == LOOPBACK else "https://mcp.example/mcp", "token endpoint")
         check_address(urlsplit(url).hostname or "", "as.example", "token endpoint", reach)
     assert "planted" not in found.value.message
 

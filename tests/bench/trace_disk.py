@@ -76,7 +76,7 @@ def search(session: Session, needle: bytes) -> tuple[float, float, int]:
     began, first, count = time.perf_counter(), 0.0, 0
     reader = session.reader()
     for block in reader.blocks(session.total + 1):
-        found = block.data.count(needle)
+        found = sum(body.count(needle) for body in block.bodies)
         first = first or (time.perf_counter() - began if found else 0.0)
         count += found
     reader.close()

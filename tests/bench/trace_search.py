@@ -27,7 +27,7 @@ from mcp_studio.trace.search import Search
 from tests.trace.disk.batches import batch
 
 QUERIES = ("needle", "zebra", "server:s7 kind:result", "status:error >500ms", "since:1h -server:s1", "tool:tool_3",
-           "method:tools/call needle", "id:777777", "/ne{2}dle/", "/needle [0-9]+ x/i", "é", "not zebra")  # fmt: skip
+           "method:tools/call needle", '"id":777777', "/ne{2}dle/", "/needle [0-9]+ x/i", "é", "not zebra")  # fmt: skip
 PAGE = 5_000
 KIND = tuple(DIRECTIONS.index(way) << 4 | KINDS.index(kind) for way, kind in (("out", "request"), ("in", "result")))
 NAMES = (*(("server", 2 + n, f"s{n}") for n in range(10)), ("method", 2, "tools/call"),

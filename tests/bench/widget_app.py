@@ -1,6 +1,6 @@
 """The screens that `tests.bench.widgets` measures: one view among what is usually around it, or nothing in its place.
 
-    widget_app.py rows|trace|list|text|json|none [--rate N] [--count N] [--file F]
+    widget_app.py trace|list|text|json|none [--rate N] [--count N] [--file F]
 
 `x` counts up in the status line (`K1;`), and so does every filter that has been applied (`F1;`).
 """
@@ -26,50 +26,18 @@ from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import Redactor
-from mcp_studio.search.names import NameFilter, words_of
-from mcp_studio.search.why import pieces_of
+from mcp_studio.search.names import Matcher
 from mcp_studio.trace.store import TraceStore
+from mcp_studio.tui.driver import StudioDriver
+from mcp_studio.tui.panels.narrowing import NameFilter
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.line import Line, mark_matches
-from mcp_studio.tui.views.rows import CursorView
 from mcp_studio.tui.views.text_view import TextView
+from mcp_studio.tui.views.trace_table import TraceTable
 from mcp_studio.tui.views.virtual_list import VirtualList
 from mcp_studio.tui.walls import WALL
 
 PER_SECOND = 60
-
-
-class Growing(CursorView):
-    """As many rows as a store has entries, looked at ten times a second, the newest on screen: a bare trace table."""
-
-    def __init__(self, store: TraceStore, id: str) -> None:
-        super().__init__(id=id)
-        self.store = store
-        self.known = 0
-
-    def on_mount(self) -> None:
-        """Look on a timer."""
-        self.set_interval(0.1, self.look_again)
-
-    def look_again(self) -> None:
-        """Take over what has come."""
-        self.known = len(self.store)
-        self.rows_changed(self.known, cursor=self.known)
-
-    @property
-    def row_count(self) -> int:
-        """How many are known."""
-        return self.known
-
-    def render_row(self, index: int, width: int, selected: bool) -> Line:
-        """As many pieces as a trace has columns."""
-        return [
-            (f"{index:>9}  ", "dim"),
-            ("→ ", "accent"),
-            ("notifications/message ", "strong"),
-            ("flood ", ""),
-            ("120 B", "dim"),
-        ]
 
 
 class Bench(App[None]):
@@ -79,7 +47,7 @@ class Bench(App[None]):
     BINDINGS = [("x", "count", "Count")]  # noqa: RUF012
 
     def __init__(self, options: argparse.Namespace) -> None:
-        super().__init__()
+        super().__init__(driver_class=StudioDriver)
         self.options = options
         self.data = Path(options.file).read_bytes() if options.file else b""
         self.complete = asyncio.Event()
@@ -111,11 +79,7 @@ class Bench(App[None]):
         """The view that is measured."""
         match self.options.view:
             case "trace":
-                from mcp_studio.tui.views.trace_table import TraceTable
-
                 return [TraceTable(self.store, id="view")]
-            case "rows":
-                return [Growing(self.store, id="view")]
             case "list":
                 return [Input(), VirtualList(self.draw, key=lambda tool: tool[0], id="view")]
             case "none-list":
@@ -131,7 +95,7 @@ class Bench(App[None]):
         """One tool."""
         return [
             (" r ", "ok"),
-            *mark_matches(tool[0], pieces_of(tool[0], self.words), "strong"),
+            *mark_matches(tool[0], self.matcher.pieces(tool[0]), "strong"),
             ("  " + tool[1], "dim"),
         ]
 
@@ -174,11 +138,11 @@ class Bench(App[None]):
         """Hand over what is to be shown."""
         for view in self.query("#view"):
             if isinstance(view, VirtualList):
-                view.show(self.tools)
+                view.set_rows(self.tools)
             elif isinstance(view, JsonView):
-                view.show(data)
+                view.set_json(data)
             elif isinstance(view, TextView):
-                view.show(data)
+                view.set_text(data)
 
     async def feed(self) -> None:
         """So many entries a second, a batch at a time, as a transport hands them over."""
@@ -218,10 +182,10 @@ class Bench(App[None]):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter as one types."""
-        self.words = words_of(event.value)
+        self.matcher = Matcher(event.value)
         for view in self.query(VirtualList):
             hits = self.letters.find(event.value)
-            view.show([self.tools[place] for place in hits.places], keep=False)
+            view.set_rows([self.tools[place] for place in hits.places], keep=False)
         self.filtered += 1
         self.say()
 

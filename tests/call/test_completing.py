@@ -27,7 +27,7 @@ def asked(studio: Studio) -> list[bytes]:
 async def test_the_other_arguments_are_sent_as_context() -> None:
     for era in (("--modern",), ()):
         async with opened(server(*era)) as studio:
-            found = await studio.complete(VISIT, "city", "", {"country": "france"})
+            found = await studio.caller.complete(VISIT, "city", "", {"country": "france"})
             assert found.values == ("Lyon", "Nice", "Paris") and found.count == ""
             assert b'"context"' in asked(studio)[0]
 
@@ -36,13 +36,13 @@ async def test_versions_without_context_get_none() -> None:
     config = stdio(python_server("raw_faults", "--fault", "old-version"), era="legacy")
     async with opened(config) as studio:
         assert studio.manager.status("s").version == "2024-11-05"
-        await studio.complete(Ref("prompt", "s", "greet"), "who", "A", {"other": "x"})
+        await studio.caller.complete(Ref("prompt", "s", "greet"), "who", "A", {"other": "x"})
         assert b'"context"' not in asked(studio)[0]
 
 
 async def test_more_values_than_were_sent_are_counted() -> None:
     async with opened(server("--modern", "--completions", "many")) as studio:
-        found = await studio.complete(Ref("template", "s", "raw://notes/{name}"), "name", "n", {})
+        found = await studio.caller.complete(Ref("template", "s", "raw://notes/{name}"), "name", "n", {})
         assert (len(found.values), found.total, found.has_more) == (100, 250, True)
         assert found.count == "100 of 250"
         assert b'"ref":{"type":"ref/resource","uri":"raw://notes/{name}"}' in asked(studio)[0]
@@ -51,12 +51,12 @@ async def test_more_values_than_were_sent_are_counted() -> None:
 async def test_a_refusal_is_an_error_with_the_servers_words() -> None:
     async with opened(server("--modern", "--completions", "refused")) as studio:
         with pytest.raises(ProtocolError, match="No completions today"):
-            await studio.complete(VISIT, "city", "", {})
+            await studio.caller.complete(VISIT, "city", "", {})
 
 
 async def test_a_server_that_declares_none_is_not_asked() -> None:
     async with opened(server("--modern", "--without-completions")) as studio:
-        found = await studio.complete(VISIT, "city", "", {})
+        found = await studio.caller.complete(VISIT, "city", "", {})
         assert not found.declared and found.values == () and asked(studio) == []
 
 

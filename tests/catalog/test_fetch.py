@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.catalog.listing import Fetched, Page, fetch, fetch_page
+from mcp_studio.catalog.listing import METHODS, Fetched, Page, fetch, page_of
 from mcp_studio.errors import ProtocolError
 from mcp_studio.limits import DEFAULT
 from mcp_studio.protocol.versions import Hint
@@ -72,7 +72,7 @@ def one(answer: Any, cursor: str | None = None) -> Page:
         assert (method, params) == ("prompts/list", {} if cursor is None else {"cursor": cursor})
         return answer
 
-    return run(fetch_page("prompt", ask, cursor))
+    return run(page_of(*METHODS["prompt"][:2], ask, cursor))
 
 
 def test_one_page_has_its_cursors_and_lifetime_and_what_came() -> None:

@@ -126,7 +126,7 @@ async def test_somebody_who_looks_all_the_time_costs_one_reading() -> None:
     async with opened(server("--ttl", "0")) as studio:
         for _ in range(50):
             studio.manager.look("s", "tool")
-        await studio.complete(Ref("prompt", "s", "visit"), "country", "f", {})
+        await studio.caller.complete(Ref("prompt", "s", "visit"), "country", "f", {})
         asked = [e for e in studio.trace if e.method == "tools/list" and e.kind == "request"]
         assert len(asked) == 1
 
@@ -139,12 +139,12 @@ async def test_older_versions_have_no_lifetimes() -> None:
 
 async def test_a_page_is_read_past_the_catalog() -> None:
     async with opened(server("--pages", "--ttl", "9000")) as studio:
-        first = await studio.list_page("s", "tool")
+        first = await refresh.list_page(studio.manager.connection("s"), "tool")
         assert first.following == "after 2" and len(first.items) == 2
         assert first.hint is not None and first.hint.ttl == 9
-        second = await studio.list_page("s", "tool", first.following)
+        second = await refresh.list_page(studio.manager.connection("s"), "tool", first.following)
         assert second.cursor == "after 2" and second.items != first.items
-        last = await studio.list_page("s", "tool", second.following)
+        last = await refresh.list_page(studio.manager.connection("s"), "tool", second.following)
         assert last.following is None and len(last.items) == 1
         assert len(studio.catalog.entries("tool")) == 5
 

@@ -88,7 +88,7 @@ def test_the_address_of_a_page_is_told_whoever_answers(rules: str, tool: str, an
     url = "https://bank.example/authorize?state=8f14e45fceea167a"
     done = asks("call", tool, f"url={url}", *(["--answer", rules] if answered else []))
     assert done.code == (0 if answered else 6) and f"\n  {url}\n" in done.err, done
-    assert "asks for a page to be opened" in done.err and url not in done.out
+    assert "requests input on a web page" in done.err and url not in done.out
     assert ("rule 3 of rules.toml: accept" in done.err) is answered
 
 
@@ -106,7 +106,7 @@ def test_a_value_that_does_not_fit_is_not_sent_and_said(tmp_path: Path) -> None:
     assert done.code == 6 and "fits but was not used" in done.err and "name" in done.err
 
 
-@pytest.mark.parametrize(("text", "says"), [(None, "there is no file"), ("[[answer]]\n", "is missing")])
+@pytest.mark.parametrize(("text", "says"), [(None, "There is no such file"), ("[[answer]]\n", "is missing")])
 def test_a_wrong_file_of_rules_is_a_usage_error_before_anything_is_sent(
     tmp_path: Path, text: str | None, says: str
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.cli.options import parse
-from mcp_studio.cli.targets import bent, configuration
+from mcp_studio.cli.targets import adjusted, configuration
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import UsageError
 from mcp_studio.paths import Paths
@@ -72,13 +72,13 @@ def test_what_cannot_be_meant_is_refused_before_anything_starts(words: list[str]
 )
 def test_a_word_of_the_command_line_beats_the_file(words: list[str], era: str, version: str) -> None:
     configured = ServerConfig("s", era="modern", protocol_version="2026-07-28")
-    server = bent(configured, parse(["list", *words]))
+    server = adjusted(configured, parse(["list", *words]))
     assert (server.era, server.protocol_version) == (era, version)
 
 
 def test_an_unknown_version_is_no_version() -> None:
     with pytest.raises(UsageError):
-        bent(ServerConfig("s"), parse(["list", "--protocol-version", "new"]))
+        adjusted(ServerConfig("s"), parse(["list", "--protocol-version", "new"]))
 
 
 def test_doctor_declares_what_a_call_would() -> None:
@@ -110,4 +110,4 @@ def test_a_server_that_asks_as_in_the_older_era_says_which_option_makes_it_work(
     failed = cli("call", "ask", "--", *argv)
     assert failed.code == 1 and "no back-channel" in failed.err and "--era legacy" in failed.err
     assert "--era legacy" in cli("call", "ask", "--json", "--", *argv).json["error"]["hint"]
-    assert "asks for input" in cli("call", "ask", "--era", "legacy", "--", *argv).err
+    assert "requests input" in cli("call", "ask", "--era", "legacy", "--", *argv).err

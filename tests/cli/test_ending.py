@@ -8,15 +8,15 @@ from typing import Any, cast
 import pytest
 
 from mcp_studio.call.call import Denied, Rejected
+from mcp_studio.cli.engine import end
 from mcp_studio.cli.options import parse
-from mcp_studio.cli.outcome import end
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
 
 
 def ended(outcome: Any, *words: str) -> int:
     out = Output(parse(["call", *words]))
-    out.asker, out.studio = Asker(), cast(Any, SimpleNamespace(manager=SimpleNamespace(names=tuple)))
+    out.asker, out.studio = Asker(out), cast(Any, SimpleNamespace(manager=SimpleNamespace(names=tuple)))
     return end(outcome, out)
 
 

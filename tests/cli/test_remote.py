@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_studio.cli.accounts import resource
+from mcp_studio.auth.discovery import resource_of
 from mcp_studio.config.model import ServerConfig
 
 
@@ -14,10 +14,7 @@ from mcp_studio.config.model import ServerConfig
         ("https://MCP.example/Mcp?a=b", "https://mcp.example/Mcp"),
         ("https://bücher.example/mcp", "https://xn--bcher-kva.example/mcp"),
         ("https://mcp.example/mcp#top", "https://mcp.example/mcp"),
-        ("https://[", ""),
-        ("nothing", ""),
     ],
 )
 def test_it_is_looked_for_where_signing_in_has_put_it(url: str, kept: str) -> None:
-    found = resource(ServerConfig("one", url=url))
-    assert found == kept or (not kept and "example" not in found)
+    assert resource_of(ServerConfig("one", url=url)) == kept

@@ -10,12 +10,11 @@ import pytest
 
 from mcp_studio.auth.model import Account, AuthExchange, AuthStep, SignInState
 from mcp_studio.auth.signin import SignIn
-from mcp_studio.cli import accounts
 from mcp_studio.cli import sign_in as sign_in_module
-from mcp_studio.cli.output import SignInAt
 from mcp_studio.cli.sign_in import SignInController
 from mcp_studio.cli.terminal import EndOfInput, Lines
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
+from mcp_studio.present import accounts
 from mcp_studio.signal import Signal
 from tests.support import run
 
@@ -165,9 +164,9 @@ def test_whoever_gives_up_has_cancelled(state: SignInState, lines: Typed) -> Non
 
 async def test_without_anybody_the_page_is_handed_out_for_later() -> None:
     sign_in = Acted("browser")
-    with pytest.raises(SignInAt) as failed:
+    with pytest.raises(SignInNeeded) as failed:
         await guided(sign_in, None)
-    assert failed.value.url == URL and failed.value.exit_code == 3 and sign_in.did == ["set aside"]
+    assert failed.value.detail == {"url": URL} and failed.value.exit_code == 3 and sign_in.did == ["set aside"]
     assert "mcp-studio auth login mine --redirect -" in failed.value.hint and REDIRECT in failed.value.hint
 
 
@@ -248,9 +247,9 @@ def account(**facts: object) -> Account:
 @pytest.mark.parametrize(
     ("facts", "words", "usable"),
     [
-        ({}, "for 58 minutes, then renewed", True),
-        ({"refreshable": False}, "for 58 minutes", True),
-        ({"expires": 1_120.0 + 2 * 86_400}, "for 2 days, then renewed", True),
+        ({}, "valid for 58 minutes, then renewed", True),
+        ({"refreshable": False}, "valid for 58 minutes", True),
+        ({"expires": 1_120.0 + 2 * 86_400}, "valid for 2 days, then renewed", True),
         ({"expires": 1_061.0}, "expired 59 seconds ago, is renewed when used", True),
         ({"expires": 1_000.0, "refreshable": False}, "expired 2 minutes ago", False),
         ({"expires": 1_120.0}, "just expired, is renewed when used", True),
@@ -265,13 +264,6 @@ def test_until_when_is_said_in_words(facts: dict[str, object], words: str, usabl
 
 
 def test_all_that_is_known_is_told_with_moments_that_can_be_read() -> None:
-    found = dict(accounts.lines(account()))
-    assert found["claims: expires"].startswith("1970-01-01") and found["claims: subject"] == "ada"
+    found = dict(accounts.account_rows(account(), 1_120.0))
     assert found["client"] == "id, registered dynamically" and found["revocation"] == "offered"
-    told = accounts.with_claims(account())
-    assert told["expires"] == "1970-01-01T01:16:40Z" and told["claims"] == {"sub": "ada", "exp": 4_600}
-
-
-def test_how_long_a_token_is_good_is_a_phrase_of_its_own() -> None:
-    words = ("for 8 minutes, then renewed", "just expired", "no end is known")
-    assert [accounts.phrase(one) for one in words] == [f"valid {words[0]}", *words[1:]]
+    assert accounts.as_json(account())["expires"] == "1970-01-01T01:16:40Z"

@@ -62,7 +62,7 @@ def test_a_question_of_a_task_that_nobody_can_answer_is_exit_code_6(tmp_path: Pa
 def test_a_task_that_waits_on_for_an_answer_is_not_waited_for(tmp_path: Path) -> None:
     state, era = tmp_path / "s", ("--modern",)
     done = served(state, "call", "sample", era=era)
-    assert done.code == 6 and "asks for the answer of a model" in done.err
+    assert done.code == 6 and "requests an LLM completion" in done.err
     identity = served(state, "call", "sample", "--detach", era=era).out.strip()
     assert served(state, "tasks", "result", identity, era=era).code == 6
     assert served(state, "tasks", "get", identity, "--json", era=era).json["result"]["status"] == "input_required"

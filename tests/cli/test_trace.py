@@ -88,7 +88,7 @@ def test_one_call_is_a_tree_a_body_is_its_bytes_and_two_are_compared(place: Path
         ("--follow --jsonl --output x", "--output and --follow"), ("--header A:b", "--header needs --to"),
         ("--stats --limit 3", "--limit and --stats"), ("--jsonl --to http://h", "--jsonl and --to"),
         ("--export otlp --to http://h --output x", "--output and --to"), ("--limit 0", "whole number"),
-        ("--export har --to http://h", "--export otlp alone"), ("--to a:4318", "begins with http://"),
+        ("--export jsonl --to http://h", "--export otlp alone"), ("--to a:4318", "begins with http://"),
     ],
 )  # fmt: skip
 def test_options_that_do_not_fit_are_refused(place: Path, words: str, says: str) -> None:
@@ -106,6 +106,7 @@ def test_it_goes_out_and_opens_again(place: Path, tmp_path: Path) -> None:
     again = trace(place, str(file), "tool:echo", "--json").json["result"]
     assert again["found"] == 2
     assert trace(place, "last", "--export", "bundle", "--output", str(file)).code == 2, "it is there already"
+    assert '"mcp.method.name"' in trace(place, "last", "tool:echo", "--export", "otlp").out
     assert trace(place, "last", "--export", "pdf").code == 2
     assert trace(place, str(file), "--follow").code == 2
     figures = trace(place, "last", "tool:echo", "--stats", "--json").json["result"]
@@ -115,7 +116,6 @@ def test_it_goes_out_and_opens_again(place: Path, tmp_path: Path) -> None:
 def test_what_is_not_there_is_said_and_a_session_can_be_deleted(tmp_path: Path) -> None:
     assert trace(tmp_path, "last").code == 2 and "No session is kept" in trace(tmp_path, "last").err
     assert "no session is kept" in trace(tmp_path).err and trace(tmp_path, "--stats").code == 2
-    assert "trace last status:error" in trace(tmp_path, "status:error").err
     assert raw("list", "tools", MCP_STUDIO_HOME=str(tmp_path)).code == 0
     assert trace(tmp_path, "running").code == 2
     assert "is a folder" in trace(tmp_path, str(tmp_path)).err and "no file x.jsonl" in trace(tmp_path, "x.jsonl").err

@@ -97,17 +97,6 @@ def test_read_prints_the_content_below_the_line() -> None:
         running.interrupt()
 
 
-def test_a_template_is_filled_with_what_is_given() -> None:
-    with watching("raw://notes/{name}", "name=ada", NOTE, server=("--ticks",)) as running:
-        assert {running.line().split(" ")[-1] for _ in range(2)} == {"raw://notes/ada", NOTE}
-        running.interrupt()
-
-
-def test_a_value_for_no_template_is_told_before_anything_is_started() -> None:
-    done = cli("watch", "raw://notes/{name}", "name=ada", "nam=eve", "--", "no-such-program")
-    assert done.code == 2 and "`nam` is no variable of a template here." in done.err
-
-
 @ERAS
 def test_changes_of_lists_are_told(era: tuple[str, ...]) -> None:
     with watching(server=(*era, "--lists")) as running:
@@ -164,7 +153,7 @@ def test_a_server_that_cannot_be_reached_any_more_ends_it_with_4(tmp_path: Path)
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("raw://notes/{name}",), "needs name"),
+        (("raw://notes/{name}",), "is a URI template"),
         ((NOTE, "--log-level", "loud"), "--log-level: invalid choice: 'loud'"),
     ],
 )

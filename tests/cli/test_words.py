@@ -40,14 +40,14 @@ def test_options_about_servers_are_told_in_one_place(words: list[str]) -> None:
 
 def test_help_behind_two_dashes_belongs_to_the_command() -> None:
     options = parse(["list", "--", "server", "--help", "--json"])
-    assert options.command == ["server", "--help", "--json"] and not options.json
+    assert options.command == ["server", "--help", "--json"] and not options.flag("--json")
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         (["lst"], "There is no verb `lst`.\n  Did you mean `list`?"),
-        (["list", "--yes"], "`list` has no option --yes.\n  It is an option of `call`, `replay`, `config`."),
+        (["list", "--yes"], "`list` has no option --yes."),
         (["-q", "list", "tools"], "The verb comes first: mcp-studio list …"),
         (["--config", "x", "list"], "The verb comes first: mcp-studio list …"),
         (["list", "--port", "3", "--", "x"], "`list` has no option --port."),
@@ -65,7 +65,7 @@ def test_help_behind_two_dashes_belongs_to_the_command() -> None:
         (["list", "--timeout", "soon", "--", "x"], "--timeout: `soon` is no number of seconds above 0."),
         (["list", "--timeout", "-1", "--", "x"], "no number of seconds above 0."),
         (["list", "--json=1", "--", "x"], "--json: ignored explicit argument '1'."),
-        (["list", "--url", "h"], "`h` is no URL of a server."),
+        (["list", "--url", "h"], "`h` does not begin with http://"),
         (["list", "--url", "http://h", "--header", "nothing"], "--header: `nothing` is not of the form `Name: value`."),
         (["list", "--url", "http://h", "--", "x"], "Give one of --config, --url and -- COMMAND."),
         (["list", "--"], "There is no command after --."),
@@ -98,7 +98,7 @@ def test_a_usage_error_is_an_envelope_too() -> None:
 
 def test_options_are_read_in_every_spelling() -> None:
     options = parse(["call", "-q", "s.t", "--era=modern", "a=-1", "-y", "--header", "K: V", "--header=L:W"])
-    assert options.words == ["s.t", "a=-1"] and options.quiet and options.flag("--yes")
+    assert options.words == ["s.t", "a=-1"] and options.flag("--quiet") and options.flag("--yes")
     assert options.value("--era") == "modern" and options.headers == [("K", "V"), ("L", "W")]
 
 
@@ -131,9 +131,6 @@ def test_completion_scripts_are_what_the_shell_can_read(shell: str) -> None:
         ("search x --server mi", "mine"),
         ("auth logi", "login"),
         ("auth login --no-b", "--no-browser"),
-        ("auth status mi", "mine"),
-        ("doctor mi", "mine"),
-        ("config secrets re", "remove"),
         ("list -- npx --er", ""),
         ("call x --output re", ""),
     ],

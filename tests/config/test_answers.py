@@ -9,7 +9,8 @@ import pytest
 
 from mcp_studio.config.load import load
 from mcp_studio.config.model import AnswerRule, Problem
-from mcp_studio.config.settings import append_answer, fingerprint, load_answers
+from mcp_studio.config.save import append_answer
+from mcp_studio.config.settings import fingerprint, load_answers
 from mcp_studio.errors import ConfigError
 from mcp_studio.paths import Paths
 
@@ -37,7 +38,7 @@ def test_a_rule_is_read_with_all_its_keys(tmp_path: Path) -> None:
         ('[[answer]]\naction = "accept"\ncontent = {a = 2020-01-01}\n', "no JSON value"),
         ('[[answer]]\naction = "accept"\nservr = "b"\n', "not a known key"),
         ('answer = "accept"\n', "[[answer]] tables"),
-        ("[[answer]\n", "no valid TOML"),
+        ("[[answer]\n", "not valid TOML"),
     ],
 )
 def test_what_is_wrong_is_said_and_costs_one_rule(tmp_path: Path, text: str, says: str) -> None:
@@ -69,7 +70,7 @@ def test_json_is_known_without_its_ending_as_pipes_have_none(tmp_path: Path) -> 
     ((rule,), problems) = read(file)
     assert (rule.action, rule.content, problems) == ("accept", {"name": "Ada"}, [])
     file.write_text('{"name": ')
-    assert "is no valid JSON" in str(read(file)[1][0])
+    assert "is not valid JSON" in str(read(file)[1][0])
 
 
 def test_a_new_rule_comes_first_and_the_old_text_stays(tmp_path: Path) -> None:
@@ -88,7 +89,7 @@ def test_a_new_rule_comes_first_and_the_old_text_stays(tmp_path: Path) -> None:
 def test_a_broken_file_is_not_written_over(tmp_path: Path) -> None:
     file = tmp_path / "answers.toml"
     file.write_text("[[answer]\n")
-    with pytest.raises(ConfigError, match="no valid TOML"):
+    with pytest.raises(ConfigError, match="cannot be changed"):
         append_answer(file, AnswerRule("decline"))
     assert file.read_text() == "[[answer]\n"
 

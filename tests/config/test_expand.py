@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.config.expand import Expander, effective, expanded
+from mcp_studio.config.expand import effective, expanded
 from mcp_studio.config.model import ServerConfig, Source
 from mcp_studio.errors import ConfigError
 from tests.config.helpers import keyring
@@ -17,7 +17,7 @@ ENVIRON = {"HOME": "/home/ada", "USER_ID": "ada-17x", "EMPTY": "", "MY_TOKEN": "
 
 
 def value(text: str) -> str:
-    return Expander(ENVIRON, keyring, "/w").text(text, "args[0]")
+    return expanded(ServerConfig("s", args=(text,)), ENVIRON, keyring, "/w").args[0]
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_a_websocket_is_pasted_and_given_by_its_url(url: str) -> None:
 
 def test_the_transport_of_a_url_can_be_given() -> None:
     assert [from_url("http://h", transport=kind).kind for kind in ("", "http", "sse")] == ["http", "http", "sse"]
-    for url, kind in (("http://h", "websocket"), ("ws://h", "sse"), ("http://h", "stdio")):
+    for url, kind in (("http://h", "websocket"), ("ws://h", "sse")):
         with pytest.raises(UsageError, match=kind):
             from_url(url, transport=kind)
 

@@ -112,7 +112,7 @@ class Player:
             if not entry.skill:
                 await self._end(self.studio.read_resource(NAME, entry.ref.name))
         if LOADS_SKILLS:
-            for skill in await self.studio.skills(NAME):
+            for skill in await self.studio.caller.skills.listed(NAME):
                 await self._load(skill)
         for entry in catalog.entries("prompt"):
             assert isinstance(entry.view, PromptView)

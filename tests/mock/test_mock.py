@@ -17,7 +17,7 @@ from mcp_studio.call.replay.runner import Replayer, ReplayOptions, summary
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.session.inbox import InputRequest
-from mcp_studio.trace.export.bundle import open_bundle
+from mcp_studio.trace.export.bundle import open_file
 from mcp_studio.trace.export.formats import export
 from tests.studio_support import http, opened, stdio
 from tests.support import npm_server, python_server, run
@@ -50,7 +50,7 @@ async def record(server: ServerConfig, file: Path, calls: list[tuple[str, dict[s
 
 async def replay(server: ServerConfig, file: Path) -> dict[str, int]:
     """Replay a whole bundle."""
-    recording = open_bundle(file)
+    recording = open_file(file)
     async with opened(server) as studio:
         assert studio.manager.status("s").state == "ready", studio.manager.status("s").error
         steps = plan(recording.columns).steps

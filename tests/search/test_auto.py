@@ -8,10 +8,9 @@ import pytest
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.search import auto
-from mcp_studio.search.auto import Closeness, closeness, pieces
 from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.method import Answer, Document, Query, Scored
-from mcp_studio.search.names import Substring
+from mcp_studio.search.names import Matcher, Substring, row
 from tests.search.index_kit import Make, document, names
 
 TOOLS = [
@@ -131,20 +130,16 @@ def test_totals_count_what_there_is_and_limits_hold() -> None:
     assert Engines().search("nothing of this kind").answer.total == len(found("nothing of this kind"))
 
 
-def test_names_are_compared_by_their_pieces() -> None:
-    assert pieces("getHTTPResponse_v2-list.all") == ["get", "http", "response", "v", "2", "list", "all"]
+def test_a_name_that_is_what_was_typed_goes_before_one_that_has_it_and_that_before_words() -> None:
+    def of(text: str, name: str, server: str = "s") -> float:
+        match = Matcher(text).match(row(name, server=server))
+        return match.score if match else 0.0
 
-    def of(text: str, name: str, server: str = "s") -> Closeness:
-        return closeness(pieces(text), Ref("tool", server, name))
-
-    assert of("get user", "getUser") is Closeness.SAME
-    assert of("get us", "getUserName") is Closeness.BEGINNING
-    assert of("name get", "getUserName") is Closeness.BEGINS
-    assert of("ser", "getUserName") is Closeness.INSIDE
-    assert of("se", "getUserName") is Closeness.NOT, "two letters stand everywhere"
-    assert of("github get user", "getUser", "github") is Closeness.BEGINS
-    assert of("github", "getUser", "github") is Closeness.NOT
-    assert of("", "getUser") is of("get", "___") is Closeness.NOT
+    assert of("get user", "getUser") == of("getuser", "getUser") == 2
+    assert 2 > of("get us", "getUserName") > of("name get", "getUserName") > of("ser", "getUserName") > 1
+    assert 1 > of("se", "getUserName") > 0, "two letters stand everywhere"
+    assert of("github get user", "getUser", "github") > 1 > of("github", "getUser", "github") > 0
+    assert of("nowhere", "getUser") == 0
 
 
 def test_what_is_missing_is_said_once(indexes: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +181,11 @@ def test_how_many_are_wanted_changes_neither_the_order_nor_how_many_there_are() 
     hits = [Scored(Ref("tool", "s", name), 1 / at) for at, name in enumerate((*"abcdefgh", "read"), 1)]
 
     def ask(name: str, query: Query) -> Answer:
-        found = hits if name == "bm25" else [Scored(hit.ref, hit.score) for hit in reversed(hits)]
+        found = (
+            hits
+            if name == "bm25"
+            else [Scored(hit.ref, 2.0 if hit.ref.name == "read" else 0.1) for hit in reversed(hits)]
+        )
         return Answer(found[: query.limit], len(hits))
 
     whole = auto.search(Query("read", 50), ask, meaning=lambda: False).answer

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from mcp_studio.catalog.listing import Entry, EntryKind, Ref
 from mcp_studio.protocol.views import ResourceView, ToolView
-from mcp_studio.search.names import NameFilter, words_of
-from mcp_studio.search.why import pieces_of
+from mcp_studio.search.names import Matcher
+from mcp_studio.tui.panels.narrowing import NameFilter
 
 
 def tool(name: str, description: str = "", server: str = "github", **more: str) -> Entry:
@@ -87,10 +87,10 @@ def test_marks_an_index_puts_between_parts_are_found_nowhere_in_foreign_text() -
 
 
 def test_the_pieces_of_a_name_that_were_asked_for_are_told() -> None:
-    assert pieces_of("getFileContents", ["file", "get_con"]) == ("File", "get", "Con")
-    assert pieces_of("list_issue", ["issues"]) == ("issue",)
-    assert pieces_of("list_issue", ["nowhere"]) == ()
-    assert words_of("a  a b") == ["a", "b"]
+    assert Matcher("file get_con").pieces("getFileContents") == ("File", "get", "Con")
+    assert Matcher("issues").pieces("list_issue") == ("issue",)
+    assert Matcher("nowhere").pieces("list_issue") == ()
+    assert Matcher("a  a b").words == ["a", "b"]
 
 
 TYPED = "abAB1s_."
@@ -104,7 +104,7 @@ def test_typing_finds_what_asking_at_once_finds_and_all_that_has_the_words(
     typed = NameFilter(entries)
     places = [list(typed.find(asked[:end]).places) for end in range(len(asked) + 1)][-1]
     assert places == list(NameFilter(entries).find(asked).places) and len(set(places)) == len(places)
-    words = words_of(asked.lower())
+    words = Matcher(asked.lower()).words
     has = {at for at, (name, text) in enumerate(texts) if all(word in f"{name}\n{text}".lower() for word in words)}
     assert has <= set(places)
 

@@ -128,11 +128,12 @@ def test_an_empty_question_shows_what_was_used_last_then_most_then_the_rest(
     indexes: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     used = Usage(tmp_path / "used.json")
-    index = indexes(usage=used, servers=lambda: ("second", "first"))
+    index = indexes(usage=used)
     index.list("first", "tool", [document("first", f"t{number}") for number in range(20)])
     index.list("second", "prompt", [document("second", "p", kind="prompt")])
     index.list("second", "tool", [document("second", "b"), document("second", "a")])
-    assert names(index.ask_now(""))[:4] == ["second.b", "second.a", "first.t0", "first.t1"]
+    assert names(index.ask_now(""))[:2] == ["first.t0", "first.t1"]
+    assert names(index.ask_now(""))[20:22] == ["second.b", "second.a"]
     assert names(index.ask_now(" "))[-1] == "second.p"
     monkeypatch.setattr("mcp_studio.search.engine._RECENT", 2)
     clock = iter(range(10**9, 2 * 10**9))
@@ -141,7 +142,7 @@ def test_an_empty_question_shows_what_was_used_last_then_most_then_the_rest(
         used.ran(Ref("tool", "first", name))
     used.opened(Ref("tool", "second", "a"))
     found = index.ask_now("", limit=6)
-    assert names(found) == ["second.a", "first.t8", "first.t5", "first.t7", "first.t6", "second.b"]
+    assert names(found) == ["second.a", "first.t8", "first.t5", "first.t7", "first.t6", "first.t0"]
     assert found.method == "used" and (found.total, found.of) == (23, 23)
     assert found.hits[0].used == Used(1, found.hits[0].used.last if found.hits[0].used else 0)
     assert [hit.used.count if hit.used else 0 for hit in found.hits] == [1, 1, 3, 1, 1, 0]

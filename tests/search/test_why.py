@@ -68,16 +68,11 @@ def test_where_there_is_no_such_word_a_beginning_is_said_as_well() -> None:
     assert why("forec", document("forec", "The forecast.")) == {"name": ("forec",)}
 
 
-def test_another_word_for_the_same_is_said_as_such() -> None:
+def test_another_word_for_the_same_is_named_as_it_stands_there() -> None:
     (reason, *_) = told("remove record", document("delete_record"))
-    assert reason == Reason("name", ("delete", "record"), "delete (asked: remove), record")
-    (reason,) = told("remove it", document("purge", "Delete records. Forever."))
-    assert reason.text == "Delete records. Forever. (asked: remove)"
-
-
-def test_a_word_of_another_language_is_said_as_such() -> None:
+    assert reason == Reason("name", ("delete", "record"))
     (reason,) = told("天气", document("get_weather"))
-    assert reason == Reason("name", ("weather",), "weather (asked: 天气)")
+    assert reason == Reason("name", ("weather",))
 
 
 def test_the_stretch_is_round_the_hit_on_one_line_and_cut_at_words() -> None:

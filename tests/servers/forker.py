@@ -31,7 +31,7 @@ IMPORTED = (
     *("uvicorn", "uvicorn.lifespan.on", "uvicorn.protocols.http.auto", "starlette.applications", "sse_starlette"),
     *("rich.console", "rich.logging", "anyio._backends._asyncio", "argparse", "sdk_serving"),
     *("mcp_studio.studio", "mcp_studio.schema.form", "mcp_studio.transport.http", "mcp_studio.auth.signin", "httpx2"),
-    *("mcp_studio.cli.engine", "mcp_studio.cli.outcome", "mcp_studio.cli.terminal", "tomlkit"),
+    *("mcp_studio.cli.engine", "mcp_studio.cli.terminal", "tomlkit"),
     *(f"mcp_studio.cli.verbs.{verb}" for verb in ("auth", "call", "config", "doctor", "listing", "search", "trace")),
     *("mcp_studio.servers.demo.server", "mcp_studio.servers.demo.server", "mcp_studio.servers.mock.start"),
 )

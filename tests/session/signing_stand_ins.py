@@ -97,7 +97,7 @@ class StandInAccess:
             return self._accounts.made(self._config, {"step_by_step": step_by_step})
 
         self._accounts.refusals += 1  # it is asked in the same moment
-        request = SignInRequest(self._config.name, "It wants to know who you are.", ("notes",), CHALLENGE, sign_in)  # type: ignore[arg-type]
+        request = SignInRequest("It wants to know who you are.", ("notes",), sign_in)  # type: ignore[arg-type]
         if self._ask is not None and await self._ask(request):
             return True
         error = SignInNeeded("It wants to know who you are.")

@@ -35,7 +35,7 @@ async def test_everythings_research_runs_as_a_task_and_asks() -> None:
         tool = Ref("tool", "s", "simulate-research-query")
         call = studio.call_tool(tool, {"topic": "python", "ambiguous": True}, approved=True)
         await wait_until(lambda: studio.inbox.pending, 20, "a question")
-        assert studio.tasks.all()[0].status == "input_required"
+        await wait_until(lambda: studio.tasks.all()[0].status == "input_required", 20, "a task that waits")
         studio.inbox.pending[0].answer("accept", {"interpretation": "snake"})
         assert "snake" in text(await call.wait())
         task = studio.tasks.all()[0]

@@ -236,7 +236,7 @@ async def test_a_connection_without_a_handshake_sends_nothing_by_itself() -> Non
         await exchange.wait()
         assert answers(exchange)[0]["result"]["protocolVersion"] == "2025-03-26"
         assert [entry.method for entry in studio.trace if entry.direction == "out"] == ["initialize"]
-        await studio.close_raw(bare)
+        await bare.close()
         await wait_until(bare.ended.done)
 
 
@@ -280,7 +280,7 @@ async def test_a_frame_that_is_sent_as_the_connection_closes_comes_to_an_end() -
     async with opened(config) as studio:
         bare = await studio.open_raw(config)
         exchange = bare.send(frame(id=1, method="ping"))
-        await studio.close_raw(bare)
+        await bare.close()
         await exchange.wait()
         assert not exchange.answers
 

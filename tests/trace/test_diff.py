@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, dumps, loads
-from mcp_studio.trace.diff import MOST, Difference, Ignore, compare, diff, path_text, shown
+from mcp_studio.present.differences import difference_line
+from mcp_studio.trace.diff import MOST, Difference, Ignore, compare, diff, path_text
 from tests.support import run
 
 ALL = Ignore(usual=False)
@@ -191,7 +192,7 @@ def test_bytes_are_compared_beside_the_event_loop_and_need_not_be_json() -> None
 
 def test_a_difference_is_told_on_a_line_without_anything_live() -> None:
     def line(one: Difference) -> str:
-        return shown(one, 20).line
+        return difference_line(one, 20)
 
     assert line(diff({"a": "x"}, {"a": "\x1b[31my"}, ALL)[0]) == r'~ a: "x" → "\u001b[31my"'
     assert line(diff({"a\u202e": 1}, {}, ALL)[0]) == '- ["a⟦U+202E⟧"]: 1'
@@ -199,5 +200,6 @@ def test_a_difference_is_told_on_a_line_without_anything_live() -> None:
     assert line(diff(1, 2, ALL)[0]) == "~ (the whole value): 1 → 2"
     assert line(Difference("more", ())).startswith("… and more")
     long = diff("a" * 100 + "1" + "b" * 100, "a" * 100 + "2" + "b" * 100, ALL)[0]
-    assert shown(long, 40).before.startswith('"…aaaa') and "1b" in shown(long, 40).before
+    before, _ = difference_line(long, 40).split(" → ")
+    assert before.startswith('~ (the whole value): "…aaaa') and "1b" in before
     assert line(diff([{"id": 1}, {"id": 2}], [{"id": 2}, {"id": 1}], ALL)[0]).startswith("> [")

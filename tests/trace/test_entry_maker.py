@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from mcp_studio.jsontext import Json
 from mcp_studio.trace import message as bits
-from mcp_studio.trace.capture import EntryMaker, findings_from_json, findings_to_json, id_in
-from mcp_studio.trace.lint.rules import Finding
+from mcp_studio.trace.capture import EntryMaker, id_in
+from mcp_studio.trace.lint.rules import Finding, findings_from_json
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, Columns, MessageKind, Outcome, WireMessage
 
 
@@ -15,9 +14,9 @@ class Made:
     def __init__(self) -> None:
         self.columns = Columns()
         self.bodies: dict[int, bytes] = {}
-        self.extras: dict[tuple[int, str], Json] = {}
+        self.findings: dict[int, tuple[Finding, ...]] = {}
         self.read: list[int] = []
-        self.maker = EntryMaker(lambda: self.columns, self.body, lambda number, name: self.extras.get((number, name)))
+        self.maker = EntryMaker(lambda: self.columns, self.body, lambda number: self.findings.get(number, ()))
 
     def body(self, number: int) -> bytes:
         self.read.append(number)
@@ -64,7 +63,7 @@ def test_bodies_ids_and_findings_are_read() -> None:
     made.row("request", outcome="lost", flags=3 << bits.SEVERITY)
     made.row("request", outcome="open", size=100_000)
     found = (Finding("error", "not-json", "It is not JSON.", "basic", "/a", 1),)
-    made.extras = {(1, "findings"): findings_to_json(found)}
+    made.findings = {1: found}
     made.bodies[1] = b'{"id":7,"method":"m"}'
     entry = made.entry(1)
     assert entry.id == 7 and entry.body == made.bodies[1] and entry.findings == found
@@ -122,7 +121,7 @@ def test_what_is_in_memory_is_given_as_it_is() -> None:
     made.row("result", link=1, outcome="ok")
     request, answer = made.entry(1), made.entry(2)
     alive = {2: answer}
-    other = EntryMaker(lambda: made.columns, made.body, lambda number, name: None, alive.get)
+    other = EntryMaker(lambda: made.columns, made.body, lambda number: (), alive.get)
     assert other.entry(2) is answer and other.entry(1) is request
 
 

@@ -117,7 +117,7 @@ async def test_old_entries_leave_the_memory_and_come_back_as_they_were(tmp_path:
     assert again is not None and again.span is not None and again.span.response is store[store.total - 1]
     assert store.columns.outcome_of(2) == "ok"
     reader = store.reader()
-    assert sum(len(block.ends) for block in reader.blocks(store.total + 1)) == store.total
+    assert sum(len(block.bodies) for block in reader.blocks(store.total + 1)) == store.total
     assert reader.body(1) == old.body and reader.body(store.total) == store[store.total - 1].body
     reader.close()
     await store.close(5)
@@ -177,7 +177,7 @@ async def test_findings_of_old_entries_are_kept_and_added_to(tmp_path: Path) -> 
     await written(store, writer)
     old = store.entry(1)
     assert said and old is not None and old.findings == said
-    await store.examiner.look([old])
+    await store.look([old])
     assert store.columns.flags[0] >> bits.SEVERITY & 3 == 3
     await store.close(5)
     past = Session(writer.path or tmp_path)
@@ -200,24 +200,6 @@ async def test_a_folder_that_cannot_be_written_is_said_once_and_the_trace_goes_o
     assert len(store) == 10_000 and store.dropped == 10_010 and len(store.columns) == 10_000
     assert store[0].number == 10_011 and store.entry(1) is None
     await store.close(1)
-
-
-async def test_what_is_cleared_stays_on_disk_and_numbers_go_on(tmp_path: Path) -> None:
-    store, tap, writer = made(tmp_path)
-    flood(tap, 4)
-    call(tap, 1, "slow", b"")
-    store.clear()
-    flood(tap, 4)
-    receive(tap, b'{"jsonrpc":"2.0","id":1,"result":{}}')
-    assert [entry.number for entry in store] == [6, 7, 8, 9, 10] and store.columns.first == 6
-    await wait_until(lambda: writer.written == 10)
-    newest = next(store.reader().blocks(11))
-    assert newest.first + len(newest.ends) == 11 and b"jsonrpc" in newest.data
-    await store.close(5)
-    past = Session(writer.path or tmp_path)
-    assert len(past) == 10
-    assert past[4].target == "slow" and past[9].id == 1
-    past.close()
 
 
 class Slow:
@@ -243,7 +225,7 @@ async def test_nothing_leaves_the_memory_before_it_is_written() -> None:
     await wait_until(lambda: sum(len(batch.bodies) for batch in disk.taken) == store.total)
     assert in_memory(store) == 5_000
     reader = store.reader()
-    assert sum(len(block.ends) for block in reader.blocks(10_000)) == 5_000
+    assert sum(len(block.bodies) for block in reader.blocks(10_000)) == 5_000
     disk.written = 5_000
     await wait_until(lambda: in_memory(store) == 2_000)
     disk.trimmed = 4_000

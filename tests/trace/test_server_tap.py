@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import parse
 from mcp_studio.redact import Redactor
-from mcp_studio.trace.server_tap import Lines, ServerTap, beginning
+from mcp_studio.trace.server_tap import ServerTap, beginning
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import HttpRequest, HttpResponse
 
@@ -134,11 +135,11 @@ def test_only_the_beginning_of_a_huge_stray_line_is_made_ready_to_be_shown() -> 
     assert Counting.seen < 100_000 and tap.stray_lines[0].startswith("keykey")
 
 
-def test_the_line_ring_keeps_the_newest() -> None:
-    lines = Lines(20)
-    for number in range(10):
-        lines.add(f"line {number}")
-    assert lines.newest() == ("line 8", "line 9")
+def test_of_standard_error_the_newest_lines_are_kept_within_the_limit() -> None:
+    tap = ServerTap(TraceStore(Redactor()), Redactor(), "s", Limits(stderr=4_000))
+    for number in range(300):
+        tap.stderr(b"%d" % number * 100)
+    assert sum(map(len, tap.stderr_lines)) <= 4_000 and tap.stderr_lines[-1].startswith("299299")
 
 
 def test_the_beginning_of_a_line_is_cut_between_characters_and_without_its_indentation() -> None:

@@ -68,7 +68,7 @@ async def test_what_runs_besides_calls_stands_there_too_and_a_subscription_is_no
         await stage.shows("Running  1", "raw subscriptions/listen", "listens for changes")
         await stage.press("x")
         await stage.until(lambda: any("Nothing runs here" in toast for toast in stage.toasts), "toast")
-        assert len(stage.studio.manager.inflight.running) == 1
+        assert len(stage.studio.manager.running) == 1
 
 
 async def test_questions_of_all_servers_are_answered_from_the_board_one_after_another() -> None:

@@ -138,7 +138,6 @@ def test_whatever_is_written_as_json_gives_an_entry_or_a_reason(value: Any) -> N
         ({"connect": {"url": "https://a b"}}, "/connect/url", "no spaces"),
         ({"connect": {"url": "https://a", "transport": "websocket"}}, "/connect/transport", "not for an address"),
         ({"connect": {"url": "https://a", "auth": {"kind": "workload"}}}, "/connect/auth/assertion", "needed"),
-        ({"connect": {"url": "https://a", "auth": {"scopes": ["a b"]}}}, "/connect/auth/scopes/0", "no scope"),
         ({"connect": {"url": "https://a", "tls": {"key": "k"}}}, "/connect/tls/key", "without a client certificate"),
         ({"era": "legacy", "protocol": {"version": "2026-07-28"}}, "/protocol/version", "legacy"),
         ({"protocol": {"capabilities": []}}, "/protocol/capabilities", "object"),

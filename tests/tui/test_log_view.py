@@ -54,7 +54,7 @@ async def test_levels_words_and_servers_filter() -> None:
 async def test_another_level_is_asked_for_and_what_that_means_is_said() -> None:
     async with on_stage(changing()) as stage:
         await stage.press("1", "l", "a", "end", "enter")
-        await stage.until(lambda: stage.studio.log_level("s") == "emergency", "level")
+        await stage.until(lambda: stage.studio.manager.log_level("s") == "emergency", "level")
         await stage.shows("s has taken the level.")
     async with on_stage(changing("s", "--refuse", "never")) as stage:
         await stage.press("1", "l", "a", "end", "enter")

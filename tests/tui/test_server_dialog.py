@@ -16,7 +16,6 @@ from mcp_studio.config.model import Source
 from mcp_studio.config.save import put_server
 from mcp_studio.paths import Paths
 from mcp_studio.vault import keyring
-from mcp_studio.vault.keyring import forget_memory
 from tests.tui.stage import Stage, on_stage, raw
 
 
@@ -69,7 +68,6 @@ def in_memory() -> Iterator[None]:
     file.write_text('[secrets]\nstore = "memory"\n')
     keyring.use("memory", Paths.default().state)
     yield
-    forget_memory()
     keyring.use("keyring", Paths.default().state)
 
 

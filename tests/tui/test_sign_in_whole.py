@@ -59,7 +59,7 @@ async def test_from_a_row_that_wants_a_sign_in_to_a_call_that_wants_more(monkeyp
         shown = await dialog(stage)
         await visit(await visit(url))
         await stage.shows("✓ Signed in to notes.", "✓ Where it is kept", "mcp:tools")
-        await stage.press("j", "enter")
+        await stage.press("home", "j", "j", "j", "j", "enter")
         await stage.until(lambda: isinstance(stage.app.screen, Exchanges), "exchanges")
         await stage.shows("token for the code", "‹redacted›")
         text = stage.screen_text()

@@ -15,7 +15,7 @@ import pytest
 from mcp_studio.vault import file as sealed
 from mcp_studio.vault import keyring
 from mcp_studio.vault.base import Vault, VaultDamaged, VaultRefused
-from mcp_studio.vault.file import FileVault, file_in, forget_keys
+from mcp_studio.vault.file import FileVault, Keys, file_in
 from mcp_studio.vault.keyring import open_vault
 from tests.support import ROOT
 
@@ -24,10 +24,9 @@ PASSPHRASE = "correct horse"
 
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys that cost nothing, and none known yet."""
+    """Keys that cost nothing."""
     monkeypatch.setitem(sealed.COST, "n", 16)
     monkeypatch.delenv("MCP_STUDIO_PASSPHRASE", raising=False)
-    forget_keys()
 
 
 class Asked:
@@ -47,28 +46,25 @@ def vault(home: Path, *answers: str) -> FileVault:
 
 
 def test_secrets_are_kept_encrypted_and_the_passphrase_is_asked_for_once(home: Path) -> None:
-    person = Asked(PASSPHRASE)
-    kept = FileVault(file_in(home), "secrets", person)
+    person, keys = Asked(PASSPHRASE), Keys()
+    kept = FileVault(file_in(home), "secrets", person, keys)
     assert kept.get("x") is None and not kept.delete("x") and person.asked == []
     kept.set("x", "Pl4nted ä\n")
-    FileVault(file_in(home), "tokens", person).set("Name1", "y")
+    FileVault(file_in(home), "tokens", person, keys).set("Name1", "y")
     assert kept.get("x") == "Pl4nted ä\n" and kept.get("Name1") is None and person.asked == [True]
     text = file_in(home).read_bytes()
     assert file_in(home).stat().st_mode & 0o077 == 0
     assert b"Pl4nted" not in text and b"Name1" not in text
-    forget_keys()
     again = vault(home)
     assert again.get("x") == "Pl4nted ä\n" and again.delete("x") and again.get("x") is None
-    assert open_vault("file", home).get("Name1") == "y"
+    assert FileVault(file_in(home), "tokens", None, keys).get("Name1") == "y"
     assert again.place == f"the encrypted file {file_in(home)}" and again.kind == "file"
 
 
 def test_a_wrong_passphrase_is_asked_for_again_and_then_told(home: Path) -> None:
     vault(home).set("x", "y")
-    forget_keys()
     person = Asked("wrong one", "also wrong", PASSPHRASE)
     assert FileVault(file_in(home), "secrets", person).get("x") == "y" and person.asked == [False] * 3
-    forget_keys()
     with pytest.raises(VaultRefused, match="not the one of this file"):
         vault(home, "a", "b", "c").get("x")
     assert vault(home).get("x") == "y"
@@ -77,7 +73,6 @@ def test_a_wrong_passphrase_is_asked_for_again_and_then_told(home: Path) -> None
 def test_the_environment_says_the_passphrase_and_nobody_is_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MCP_STUDIO_PASSPHRASE", PASSPHRASE)
     FileVault(file_in(home)).set("x", "y")
-    forget_keys()
     monkeypatch.setenv("MCP_STUDIO_PASSPHRASE", "another one")
     with pytest.raises(VaultRefused) as raised:
         FileVault(file_in(home)).get("x")
@@ -156,7 +151,6 @@ def test_what_somebody_changed_on_purpose_is_found_out_with_the_right_passphrase
 )
 def test_a_file_cannot_make_its_key_cost_a_fortune_or_nothing(home: Path, kdf: object) -> None:
     vault(home).set("x", "y")
-    forget_keys()
     changed(home, kdf=kdf)
     with pytest.raises(VaultDamaged, match="about its key"):
         vault(home).get("x")
@@ -208,10 +202,9 @@ def test_a_folder_that_cannot_be_made_is_told(home: Path) -> None:
 
 def test_threads_ask_for_the_passphrase_once(home: Path) -> None:
     vault(home).set("x", "y")
-    forget_keys()
-    person, found = Asked(PASSPHRASE), list[str | None]()
+    person, keys, found = Asked(PASSPHRASE), Keys(), list[str | None]()
     threads = [
-        threading.Thread(target=lambda: found.append(FileVault(file_in(home), "secrets", person).get("x")))
+        threading.Thread(target=lambda: found.append(FileVault(file_in(home), "secrets", person, keys).get("x")))
         for _ in range(4)
     ]
     for thread in threads:

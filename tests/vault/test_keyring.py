@@ -89,7 +89,7 @@ def test_files_that_are_named_use_the_store_of_the_person(home: Path, name: str,
     paths = Paths.default()
     paths.config_file.parent.mkdir(parents=True)
     paths.config_file.write_text('theme = 7\n[secrets]\nstore = "memory"\n[servers.other]\nurl = "nonsense"')
-    open_vault("memory", home, drawer="secrets").set("x", "from memory")
+    open_vault("memory", paths.state, drawer="secrets").set("x", "from memory")
     (home / name).write_text(text)
     config = load(paths, home, files=[home / name])
     assert config.settings.secrets == "memory" and config.problems == () and list(config.servers) == ["a"]

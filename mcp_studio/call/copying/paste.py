@@ -9,7 +9,7 @@ from typing import Literal, cast
 
 from mcp_studio.call.copying.shell import END, Unclosed, shell_words
 from mcp_studio.catalog.listing import EntryKind, Ref
-from mcp_studio.config.table import loads_lenient, unfenced
+from mcp_studio.config.table import loads_lenient
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, mapping
 from mcp_studio.record import record
@@ -108,6 +108,7 @@ _CURL = re.compile(r"[\s$%>#]*+(?:\S{0,1000}/)?curl(?:\.exe)?\s")
 _OUR_LINE = re.compile(r"(?:^|[\s/\\(])mcp[-_]studio(?:\.exe)?\s")
 _PROMPT = re.compile(r"\A\s*[$%>#] +(?=\S)")
 _URL = re.compile(r"https?://[^\s\"']+")
+_FENCE = re.compile(r"```[^`\n]*+\n")
 
 
 def read_paste(text: str) -> Pasted:
@@ -127,6 +128,14 @@ def read_paste(text: str) -> Pasted:
     if MARK in text:
         return replace(found, remarks=(*found.remarks, f"{MARK} stands for a secret that was left out."))
     return found
+
+
+def unfenced(text: str) -> str:
+    """What stands between the fences of a block of Markdown; the text itself where it is no such block."""
+    # No search for the end: one that looks ahead at every place takes hours in a megabyte of blank lines.
+    begun = _FENCE.match(text)
+    closed = begun is not None and len(text) >= begun.end() + 3 and text.endswith("```")
+    return text[begun.end() : -3].rstrip() if begun and closed else text
 
 
 def _read(text: str) -> Pasted:

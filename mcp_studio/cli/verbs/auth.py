@@ -4,58 +4,97 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+import time
 from dataclasses import replace
 
+from mcp_studio.auth.accounts import Accounts
+from mcp_studio.auth.discovery import resource_or_none
 from mcp_studio.auth.model import Account
-from mcp_studio.cli import accounts
 from mcp_studio.cli.arguments import given_bytes
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output, SignInAt, table
-from mcp_studio.cli.sign_in import SignInController, login_command, no_browser, steps_json
-from mcp_studio.cli.targets import configured
+from mcp_studio.cli.output import Output
+from mcp_studio.cli.sign_in import SignInController, no_browser
+from mcp_studio.cli.targets import configured, select, with_secrets
 from mcp_studio.cli.terminal import Lines, can_ask, typed
 from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError, renamed
 from mcp_studio.jsontext import Json, pretty
+from mcp_studio.paths import Paths
+from mcp_studio.present.accounts import account_rows, as_json, claim_rows, steps_json, usable, utc, validity
 from mcp_studio.present.browser import NONE
+from mcp_studio.session.sign_in import command, why_nobody
 from mcp_studio.studio import Studio
 
 _ONLY = {"--claims": "token", "--client": "forget"}
 """Option -> the action that it is for; others of `auth` are for `login`."""
-_ACTIONS = ("login", "status", "token", "refresh", "logout", "forget")
 
 
 def run(options: Options, out: Output) -> int:
     """Do what the word after `auth` says; returns the exit code."""
     word, *words = options.words or ["status"]
-    if word not in _ACTIONS:
-        raise UsageError(f"`auth` knows no `{word}`.", hint=nearest(word, _ACTIONS) or "mcp-studio auth --help")
+    if word not in (known := VERBS["auth"].words):
+        raise UsageError(f"`auth` knows no `{word}`.", hint=nearest(word, known) or "mcp-studio auth --help")
     for option in VERBS["auth"].options:
         if options.flag(option.name) and (action := _ONLY.get(option.name, "login")) != word:
             raise UsageError(f"{option.name} is for `auth {action}`.")
     config = configured(out)
+    if word == "status" and not words and not options.value("--url"):
+        return asyncio.run(_overview(config, out))
     if word == "status":
-        return _status(config, words, out)
+        return asyncio.run(_details(config, _named(config, words, out), out))
     if len(words) > 1:
         raise UsageError(f"`{words[1]}` is too much: it is about one server.")
-    (server,) = accounts.named(config, words, out)
+    (server,) = _named(config, words, out)
     out.server = server.name
-    accounts.refuse_own(server)
+    _refuse_own(server)
     if word == "login":
         return _login(config, server, out)
-    work: dict[str, Callable[[Studio, ServerConfig, Output], Awaitable[Json]]] = {
-        "token": _token, "refresh": _refresh, "logout": _logout, "forget": _forget,
-    }  # fmt: skip
+    work = {"token": _token, "refresh": _refresh, "logout": _logout, "forget": _forget}[word]
 
     async def body(studio: Studio) -> int:
-        return out.done(await work[word](studio, server, out))
+        return out.done(await work(studio, server, out))
 
     return execute(_alone(config, server), out, body, answers=False)
+
+
+def _named(config: Config, words: list[str], out: Output) -> list[ServerConfig]:
+    """The servers that are named, or the only one that can be meant, with the kept secrets that their entries use.
+
+    Raises:
+        UsageError, ConfigError: there is no such server, or none at a URL.
+    """
+    if out.options.value("--url") or out.options.command is not None:
+        if words:
+            raise UsageError(f"`{words[0]}` is too much: --url names the server.")
+        found = list(config.servers.values())
+    elif words:
+        found = list(select(config, words).servers.values())
+    else:
+        found = [server for server in config.servers.values() if server.url]
+        if len(found) != 1:
+            names = ", ".join(server.name for server in found) or "none; mcp-studio config add URL adds one"
+            raise UsageError("Which server?", hint=f"Servers at a URL: {names}.")
+    for server in found:
+        if not server.url:
+            hint = "What it needs is in its environment: see `env` in its entry."
+            raise UsageError(f"{server.name} is a program on this machine; there is no signing in to it.", hint=hint)
+    config = replace(config, servers={server.name: server for server in found})
+    return list(with_secrets(config, out.options, out).servers.values())
+
+
+def _refuse_own(server: ServerConfig) -> None:
+    """Refuse servers to which nobody signs in.
+
+    Raises:
+        UsageError: it is one.
+    """
+    if not server.signs_in:
+        hint = f"Its entry can say otherwise: [servers.{server.name}.auth]"
+        raise UsageError(f"Nobody signs in to {server.name}: {why_nobody(server)}.", hint=hint)
 
 
 def _alone(config: Config, server: ServerConfig) -> Config:
@@ -68,7 +107,7 @@ def _login(config: Config, server: ServerConfig, out: Output) -> int:
     if options.flag("--step") and not can_ask():
         raise UsageError("--step needs a terminal: it waits before each request.")
     server = _adjusted(server, out)
-    if options.flag("--register") and (server.auth.client_id or accounts.alone(server)):
+    if options.flag("--register") and (server.auth.client_id or server.auth.alone):
         hint = "Register one there by hand, and name it: --client-id ID, or client_id in its auth table."
         raise UsageError(f"The client of {server.name} is named, and not registered by us.", hint=hint)
     if (seconds := options.seconds()) is not None:
@@ -111,7 +150,7 @@ def _private(option: str, question: str, out: Output) -> str:
 async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, out: Output) -> int:
     options, tap = out.options, studio.manager.supervisor(server.name).tap
     studio.signing.accounts.browser, studio.signing.accounts.stays = no_browser, False
-    if not accounts.alone(server):
+    if not server.auth.alone:
         await studio.signing.accounts.unlock()  # before anything is sent, not after a browser
     if redirect:
         sign_in = studio.signing.accounts.sign_in(server, tap, redirect_url=redirect)
@@ -126,10 +165,10 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, out: Out
     browser = NONE if options.flag("--no-browser") else studio.config.settings.browser
     lines = Lines() if can_ask() else None
     try:
-        await SignInController(sign_in, out.note, lines, browser, finish=login_command(server)).run()
+        await SignInController(sign_in, out.note, lines, browser, finish=command(server)).run()
     except StudioError as error:
-        if isinstance(error, SignInAt):
-            out.data(error.url)
+        if page := error.detail.get("url"):
+            out.data(page)
         return out.fail(error, {"steps": steps_json(sign_in.steps)})
     assert sign_in.account is not None, "the sign-in is done"
     return await _try_token(studio, server, sign_in.account, steps_json(sign_in.steps), out)
@@ -148,106 +187,99 @@ async def _try_token(studio: Studio, server: ServerConfig, account: Account, ste
     status = await studio.manager.settle(server.name)
     if isinstance(status.error, SignInNeeded):
         look = see_to(server)
-        if not accounts.alone(server):
-            look = f"The token is kept. What it says: {login_command(server).replace('auth login', 'auth status', 1)}"
+        if not server.auth.alone:
+            look = f"The token is kept. What it says: {command(server).replace('auth login', 'auth status', 1)}"
         hint = f"{account.issuer} gave a token; it is the server that does not take it. {look}"
         return out.fail(renamed(status.error, SignInNeeded, hint), {"issuer": account.issuer, "steps": steps})
-    found: dict[str, Json] = {**accounts.with_claims(account), "steps": steps}
+    found: dict[str, Json] = {**_with_claims(account), "steps": steps}
     scopes = f" ({' '.join(account.scopes)})" if account.scopes else ""
     out.data(f"Signed in to {account.server} at {account.issuer}{scopes}")
-    out.note(f"  {accounts.phrase(accounts.validity(account))}")
+    out.note(f"  {validity(account)}")
     if status.state != "ready":
         found["untried"] = out.redactor.text(status.error.message if status.error else f"It is {status.state}.")
         out.warn(f"Whether {server.name} takes the token is not known: {found['untried']}")
     return out.done(found)
 
 
-def _status(config: Config, words: list[str], out: Output) -> int:
-    if not words and not out.options.value("--url"):
-        return asyncio.run(_overview(config, out))
-    servers = accounts.named(config, words, out)
-    out.server = servers[0].name if len(servers) == 1 else ""
-    return asyncio.run(_details(config, servers, out))
+def _accounts(config: Config, out: Output) -> Accounts:
+    """The sign-ins of this person, without a studio around them."""
+    return Accounts(config.settings, Paths.default(), config.settings.limits, out.redactor)
 
 
 async def _overview(config: Config, out: Output) -> int:
     """A line for each server at a URL, and for each sign-in to one that is not configured now."""
-    known = {(one.resource, one.account): one for one in await accounts.accounts(config, out).accounts()}
+    known = {(one.resource, one.account): one for one in await _accounts(config, out).accounts()}
     rows: list[tuple[str, ...]] = []
     found: list[Json] = []
     shown: set[tuple[str, str]] = set()
     for server in config.servers.values():
         if server.url:
-            key = (accounts.resource(server), server.auth.whose)
+            key = (resource_or_none(server), server.auth.whose)
             shown.add(key)
             account = known.get(key) if server.signs_in else None
-            rows.append(_row(server.name, account, _why_nobody(server) or "no"))
+            rows.append(_row(server.name, account, why_nobody(server) or "no"))
             found.append(_facts(server, account))
     for key, account in known.items():
         if key not in shown:
             rows.append(_row(account.server, account, f"not configured now: {account.resource}"))
-            found.append({**accounts.facts(account), "configured": False})
+            found.append({**as_json(account), "configured": False})
     heads = ("server", "signed in", "authorization server", "scopes", "kept in")
-    for line in table([heads, *rows] if rows else []):
-        out.data(line)
-    if not rows:
-        out.note("No servers at a URL are configured, and nobody is signed in anywhere.")
-    return out.done(found)
+    empty = "No servers at a URL are configured, and nobody is signed in anywhere."
+    return out.listing(rows, found, empty=empty, heads=heads)
 
 
 def _row(name: str, account: Account | None, about: str) -> tuple[str, ...]:
     if account is None:
         return name, about, "", "", ""
-    state = accounts.validity(account) + ("" if about == "no" else f", {about}")
+    state = validity(account) + ("" if about == "no" else f", {about}")
     return name, state, account.issuer, " ".join(account.scopes), account.kept.partition(" /")[0]
 
 
 async def _details(config: Config, servers: list[ServerConfig], out: Output) -> int:
     """All that is known of the sign-ins to these servers; returns the exit code: 3 where one is missing."""
-    known = accounts.accounts(config, out)
+    known, now = _accounts(config, out), time.time()
+    out.server = servers[0].name if len(servers) == 1 else ""
     found: list[Json] = []
     missing: list[ServerConfig] = []
-    for number, server in enumerate(servers):
+    for server in servers:
         account = await known.account(server) if server.signs_in else None
-        found.append(accounts.with_claims(account) if account else _facts(server, None))
-        why = _why_nobody(server)
-        if not why and not (account and accounts.usable(account)):
+        found.append(_with_claims(account) if account else _facts(server, None))
+        why = why_nobody(server)
+        if not why and not (account and usable(account)):
             missing.append(server)
-        if number:
+        if found[1:]:
             out.data("")
-        rows = (
-            list(accounts.lines(account)) if account else [("server", server.name), ("signed in", why or "nobody is")]
-        )
-        for line in table(rows):
-            out.data(line)
+        rows = [("server", server.name)]
+        if account:
+            rows += account_rows(account, now)
+            for title, claims in (("claims", account.claims), ("id token", account.id_claims)):
+                rows += [(f"{title}: {label}", text) for label, text in claim_rows(claims, now)]
+        else:
+            rows.append(("signed in", why or "nobody is"))
+        out.table(rows)
     result: Json = found[0] if len(found) == 1 else found
     if missing:
         names = ", ".join(server.name for server in missing)
-        error = SignInNeeded(f"Nobody is signed in to {names}.", hint=f"Sign in: {login_command(missing[0])}")
+        error = SignInNeeded(f"Nobody is signed in to {names}.", hint=f"Sign in: {command(missing[0])}")
         return out.fail(error, {"result": result})
     return out.done(result)
 
 
-def _why_nobody(server: ServerConfig) -> str:
-    """Why no person signs in to a server; empty where one does."""
-    if accounts.alone(server):
-        return f"by itself ({server.auth.kind})"
-    if server.signs_in:
-        return ""
-    return 'never (kind = "none")' if server.auth.kind == "none" else "by a header of its entry"
-
-
 def _facts(server: ServerConfig, account: Account | None) -> dict[str, Json]:
     if account is not None:
-        return accounts.facts(account)
-    how = _why_nobody(server) or None
-    return {"server": server.name, "resource": accounts.resource(server), "signedIn": False, "how": how}
+        return as_json(account)
+    how = why_nobody(server) or None
+    return {"server": server.name, "resource": resource_or_none(server), "signedIn": False, "how": how}
+
+
+def _with_claims(account: Account) -> dict[str, Json]:
+    return as_json(account) | {"claims": account.claims or None, "idClaims": account.id_claims or None}
 
 
 async def _token(studio: Studio, server: ServerConfig, out: Output) -> Json:
     """Print the token, or what it says."""
     tap = studio.manager.supervisor(server.name).tap
-    if accounts.alone(server):
+    if server.auth.alone:
         await studio.signing.accounts.refresh(server, tap)
     token = await studio.signing.accounts.token(server, tap)
     account = await studio.signing.accounts.account(server)
@@ -261,17 +293,17 @@ async def _token(studio: Studio, server: ServerConfig, out: Output) -> Json:
         out.warn("Whoever has this token can use the server in your name; it stands on your screen now.")
     if account.token_type == "DPoP":
         out.warn("It is bound to a key: alone, without a proof made for each request, servers do not accept it.")
-    line = f"Authorization: {account.token_type} {token}"
-    out.data(line if out.options.flag("--header") else token)
-    return {"token": token, "header": line, "expires": accounts.when(account.expires)}
+    header = f"Authorization: {account.token_type} {token}"
+    out.data(header if out.options.flag("--header") else token)
+    return {"token": token, "header": header, "expires": utc(account.expires)}
 
 
 async def _refresh(studio: Studio, server: ServerConfig, out: Output) -> Json:
     account = await studio.signing.accounts.refresh(server, studio.manager.supervisor(server.name).tap)
     if lost := studio.signing.accounts.unsaved:
-        raise StudioError(lost[0], hint=f"It ends with this command; sign in again: {login_command(server)}")
-    out.note(f"renewed: {accounts.phrase(accounts.validity(account))}")
-    return accounts.facts(account)
+        raise StudioError(lost[0], hint=f"It ends with this command; sign in again: {command(server)}")
+    out.note(f"renewed: {validity(account)}")
+    return as_json(account)
 
 
 async def _logout(studio: Studio, server: ServerConfig, out: Output) -> Json:

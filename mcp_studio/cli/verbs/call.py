@@ -14,38 +14,31 @@ from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.subject import subject_of
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, past_of_load
 from mcp_studio.catalog.listing import Ref, doubts_of
-from mcp_studio.cli.arguments import expanded, refuse_wrong, template_form, template_pairs, texts
-from mcp_studio.cli.call_arguments import Intent, form_of, intent_of, plan_saved, take_pasted
-from mcp_studio.cli.engine import connected, execute, outcome_of
-from mcp_studio.cli.entries import Plan, located, owner, plan_named, plan_read
+from mcp_studio.cli.arguments import expanded, refuse_wrong, template_form, texts
+from mcp_studio.cli.call_arguments import Intent, Plan, form_of, intent_of, located, plan_of
+from mcp_studio.cli.engine import Narration, connected, end, execute, outcome_of
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.outcome import ToolError, end
-from mcp_studio.cli.output import Output, problem_of
+from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured
-from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.present.blocks import messages_text, resource_text
+from mcp_studio.present.outcomes import ToolError
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.schema.check import quick
-from mcp_studio.schema.field import AS_JSON, Field, Form, Number, SchemaProblem, Text
+from mcp_studio.schema.field import Form
 from mcp_studio.studio import Studio
 
-_INTERRUPTED = 130
-_TOLD = 0.1
+_TOLD = 1.0
 """Seconds between two lines about how far it is."""
-_SHOWN = 10
 
 Work = Callable[[Studio, Plan, Output], Awaitable[int]]
 
 
 def run(options: Options, out: Output) -> int:
     """Do it, and return the exit code."""
-    config = configured(out)
-    if options.flag("--from"):
-        take_pasted(options, config)
-    plan = _plan(options, config)
+    plan = plan_of(options, configured(out))
     verb = plan.saved.verb if plan.saved else options.verb
     if verb == "complete" and not plan.pairs:
         raise UsageError("Which argument?", hint="mcp-studio complete SERVER.PROMPT ARGUMENT=START")
@@ -63,29 +56,19 @@ def run(options: Options, out: Output) -> int:
     return execute(plan.config, out, lambda studio: work(studio, plan, out))
 
 
-def _plan(options: Options, config: Config) -> Plan:
-    if options.flag("--saved"):
-        return plan_saved(options, config)
-    if options.verb == "read":
-        return plan_read(options, config)
-    return plan_named(options, config, *(("--tool", "tool") if options.verb == "call" else ("--prompt", "prompt")))
-
-
 async def _call(studio: Studio, plan: Plan, out: Output) -> int:
     options, ref = out.options, await located(studio, plan, out, "tool")
     found = studio.catalog.find(ref)
     doubts = doubts_of(studio.catalog.listing(ref.server, "tool").entries)
-    out.problem = problem_of(found[0], doubts) if found else ""
+    out.problem = found[0].said_of(doubts) if found else ""
     if out.problem:
         out.warn(f"{ref}: {out.problem}")
-    if found and found[0].change:
-        out.note("the studio shows how it differs from what you saw last, and takes it as seen")
     view = found[0].view if found else None
     form = form_of(studio, ref)
     intent = await intent_of(studio, plan, out, form, ref)
     if options.flag("--as"):
         return _copied(studio, intent, "", out)
-    problems = () if options.flag("--unchecked") else await _wrong(studio, form, intent.arguments)
+    problems = () if options.flag("--unchecked") else await studio.checker.check_arguments(form, intent.arguments)
     refuse_wrong(problems, intent.arguments, str(ref), hint="--unchecked sends them all the same.")
     as_task = _is_task(studio, ref, view if isinstance(view, ToolView) else None, out)
     intent.save(studio, out)
@@ -112,15 +95,14 @@ async def _get(studio: Studio, plan: Plan, out: Output) -> int:
 
 async def _read(studio: Studio, plan: Plan, out: Output) -> int:
     options, form = out.options, template_form(plan.name)
-    for name in plan.config.servers:
-        await connected(studio, name, out)
-    server = out.server = plan.server or owner(studio, plan.name, "read")
+    if plan.server:
+        await connected(studio, plan.server, out)
+    server = plan.server or (await located(studio, plan, out, "resource", "template")).server
     if form is None:
         if plan.pairs or options.value("--args") or options.flag("--last"):
             raise UsageError(f"{plan.name} is no URI template: it takes no values.")
         uri, intent = plan.name, Intent(Ref("resource", server, plan.name), Form(), {})
     else:
-        plan = plan._replace(pairs=tuple(template_pairs(plan.pairs)))
         intent = await intent_of(studio, plan, out, form, Ref("template", server, plan.name))
         uri = expanded(plan.name, form, intent.arguments)
     if options.flag("--as"):
@@ -156,7 +138,7 @@ async def _complete(studio: Studio, plan: Plan, out: Output) -> int:
     ref = await located(studio, plan, out, "prompt", "template")
     argument, _, start = plan.pairs[0].partition("=")
     known = dict((name, value) for name, _, value in (pair.partition("=") for pair in plan.pairs[1:]))
-    found = await studio.complete(ref, argument, start, known)
+    found = await studio.caller.complete(ref, argument, start, known)
     if not found.declared:
         out.warn(f"{ref.server} declares no completions, so it was not asked")
     for value in found.values:
@@ -190,34 +172,8 @@ def _leave(call: Call) -> None:
         call.leave()
 
 
-_RULES = frozenset(("allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependentRequired", "dependencies"))
-"""Keywords by which a schema says more of its arguments than their fields do."""
-
-
-async def _wrong(studio: Studio, form: Form, arguments: dict[str, Json]) -> tuple[SchemaProblem, ...]:
-    """What is wrong with arguments; the whole schema is asked, which takes a process, where the fields know less."""
-    found = quick(form, arguments)
-    schema = form.schema
-    if isinstance(schema, dict) and (
-        schema.keys() & _RULES or any(_hides_more(form.field(name)) for name in arguments)
-    ):
-        return (*found, *await studio.check(schema, arguments))
-    return found
-
-
-def _hides_more(field: Field | None) -> bool:
-    """Whether a value can be wrong in ways that its field alone does not tell."""
-    if isinstance(field, Text):
-        return bool(field.pattern)
-    return field is None or isinstance(field, AS_JSON) or (isinstance(field, Number) and bool(field.multiple_of))
-
-
 def _counts(options: Options) -> tuple[int, int]:
-    """How many calls, and how many of them at once.
-
-    Raises:
-        UsageError: one of the numbers is none, or too large.
-    """
+    """How many calls, and how many of them at once."""
     return options.count("--repeat", MOST) or 1, options.count("--concurrency", MOST_AT_ONCE) or 1
 
 
@@ -247,11 +203,11 @@ async def _repeat(studio: Studio, intent: Intent, out: Output, task: bool) -> in
 
 async def _watched(load: Load, out: Output) -> bool:
     """Run it and tell how far it is; whether somebody interrupted it."""
-    running = asyncio.ensure_future(load.run())
+    running, narration = asyncio.ensure_future(load.run()), Narration(out)
     try:
         while not running.done():
             await asyncio.wait((running,), timeout=_TOLD)
-            out.passing(load.line())
+            narration.tell("" if running.done() else load.line())
         running.result()
     except asyncio.CancelledError:
         load.stop("interrupted")
@@ -259,8 +215,6 @@ async def _watched(load: Load, out: Output) -> bool:
         if (task := asyncio.current_task()) is not None:
             task.uncancel()
         return True
-    finally:
-        out.passing("")
     return False
 
 
@@ -272,34 +226,21 @@ def _ended(load: Load, out: Output, interrupted: bool) -> int:
         what = "One question" if len(refused) == 1 else f"{len(refused):,} questions"
         out.warn(f"{what} had no answer: {refused[0].message}")
     figures = load.figures()
-    out.data(_text(load))
+    out.data(_text(load, figures))
     if interrupted:
-        out.note("interrupted")
-        if out.json:
-            error = {"kind": "interrupted", "message": "Interrupted.", "result": figures}
-            out.envelope({"ok": False, "error": error})
-        return _INTERRUPTED
+        return out.interrupted(result=figures)
     if not load.wrong and not load.why:
         return out.done(figures)
     out.flush()
-    words = f"{load.wrong:,} of {load.done:,} calls failed"
-    words += f"; it ended early: {load.why}" if load.why else ""
+    words = f"{load.wrong:,} of {load.done:,} calls failed{f'; it ended early: {load.why}' if load.why else ''}."
     only_tools = load.wrong == load.outcomes["tool error"] and not load.why
-    return out.fail(ToolError(f"{words}.") if only_tools else StudioError(f"{words}."), {"result": figures})
+    return out.fail((ToolError if only_tools else StudioError)(words), {"result": figures})
 
 
-def _text(load: Load) -> str:
+def _text(load: Load, figures: dict[str, Json]) -> str:
     """The figures as lines."""
-    times = load.durations
     lines = [f"{load.done:,} calls, {load.at_once:,} at once, in {load.seconds:.2f} s: {load.rate:,.1f} a second", ""]
-    lines += [f"  {name:<12}{count:>12,}" for name, count in load.outcomes.most_common()]
-    lines.append(f"  {'bytes':<12}{load.bytes:>12,}")
-    if times.count:
-        p50, p95, p99 = map(times.percentile, (0.5, 0.95, 0.99))
-        named = {"p50": p50, "p95": p95, "p99": p99, "min": times.least, "mean": times.mean, "max": times.most}
-        lines += ["", *(f"  {name:<12}{value:>12,.2f} ms" for name, value in named.items() if value is not None)]
-    if load.errors:
-        lines += ["", *(f"  {count:>8,}x  {text}" for count, text in load.errors[:_SHOWN])]
-    if len(load.errors) > _SHOWN:
-        lines.append(f"  and {len(load.errors) - _SHOWN:,} more")
-    return "\n".join(lines)
+    lines += [f"  {name:<12}{count:>12,}" for name, count in [*load.outcomes.most_common(), ("bytes", load.bytes)]]
+    if load.durations.count:
+        lines += ["", *(f"  {name:<12}{ms:>12,.2f} ms" for name, ms in figures["ms"].items())]
+    return "\n".join([*lines, "", *(f"  {count:>8,}x  {text}" for count, text in load.errors)]).rstrip()

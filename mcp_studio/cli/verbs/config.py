@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 
 from mcp_studio.call.saved import folders
+from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output, table
-from mcp_studio.cli.terminal import can_ask, confirm, typed
+from mcp_studio.cli.output import Output
+from mcp_studio.cli.targets import target_text
+from mcp_studio.cli.terminal import EndOfInput, can_ask, confirm, typed
 from mcp_studio.config.expand import uses
 from mcp_studio.config.importers import foreign_files, from_command, parse_paste, suggest_name
 from mcp_studio.config.load import TrustStore, load, written
 from mcp_studio.config.model import Config, Keeping, ServerConfig, Untrusted
-from mcp_studio.config.save import put_server, remove_server, set_value
+from mcp_studio.config.save import put_server, remove_server, set_text
 from mcp_studio.config.secrets import map_texts, offers, placed
 from mcp_studio.config.servers import to_table
 from mcp_studio.config.table import nearest
@@ -30,18 +32,9 @@ from mcp_studio.safetext import safe
 from mcp_studio.vault import keyring
 from mcp_studio.vault.base import VaultRefused
 
-_USAGE = {
-    "show": (0, 0, "config show"),
-    "path": (0, 0, "config path"),
-    "keys": (0, 0, "config keys"),
-    "add": (0, 1, "config add [--name NAME] URL, or -- COMMAND ARGS…, or - for an mcp.json snippet"),
-    "remove": (1, 1, "config remove NAME"),
-    "set": (2, 2, "config set KEY VALUE"),
-    "trust": (0, 0, "config trust"),
-    "import": (0, 1, "config import [FILE]"),
-    "secrets": (0, 2, "config secrets [list], set NAME [--from-env VARIABLE], or remove NAME"),
-}
-"""Word after `config` -> how many more words it takes, at least and at most, and how it is used."""
+_COUNTS = {"add": (0, 1), "remove": (1, 1), "set": (2, 2), "import": (0, 1), "secrets": (0, 2)}
+"""How many words an action takes, at least and at most; none where it is not named here."""
+_HELP = "mcp-studio config --help"
 
 Keys = Callable[[Mapping[str, str]], Sequence[tuple[str, str, str, str]]]
 """Gives the keys of the studio, with the person's own: id, keys, what they do, where."""
@@ -50,11 +43,12 @@ Keys = Callable[[Mapping[str, str]], Sequence[tuple[str, str, str, str]]]
 def run(options: Options, out: Output, keys: Keys) -> int:
     """Do what the word after `config` says; returns the exit code."""
     word, *words = options.words or ["show"]
-    if word not in _USAGE:
-        raise UsageError(f"`config` knows no `{word}`.", hint=nearest(word, _USAGE))
-    least, most, _ = _USAGE[word]
+    known = VERBS["config"].words
+    if word not in known:
+        raise UsageError(f"`config` knows no `{word}`.", hint=nearest(word, known))
+    least, most = _COUNTS.get(word, (0, 0))
     if not least <= len(words) <= most:
-        raise _wrong_words("Words are missing." if len(words) < least else "There are too many words.", word)
+        raise UsageError("Words are missing." if len(words) < least else "There are too many words.", hint=_HELP)
     if word == "keys":
         return _keys(keys(_loaded(options, out).settings.keys), out)
     verbs: dict[str, Callable[[list[str], Options, Output], int]] = {
@@ -62,10 +56,6 @@ def run(options: Options, out: Output, keys: Keys) -> int:
         "secrets": _secrets,
     }  # fmt: skip
     return verbs[word](words, options, out)
-
-
-def _wrong_words(message: str, word: str) -> UsageError:
-    return UsageError(message, hint=f"mcp-studio {_USAGE[word][2]}")
 
 
 def _file(options: Options) -> Path:
@@ -97,8 +87,7 @@ def _path(_: list[str], options: Options, out: Output) -> int:
 
 
 def _keys(rows: Sequence[tuple[str, str, str, str]], out: Output) -> int:
-    for line in table([(pressed.replace(",", ", "), title, scope, name) for name, pressed, title, scope in rows]):
-        out.data(line)
+    out.table([(pressed.replace(",", ", "), title, scope, name) for name, pressed, title, scope in rows])
     return out.done([{"id": row[0], "keys": row[1], "title": row[2], "scope": row[3]} for row in rows])
 
 
@@ -108,18 +97,11 @@ def _show(_: list[str], options: Options, out: Output) -> int:
     settings, base = config.settings, Limits()
     limits = {item.name: value for item in fields(Limits) if (value := getattr(settings.limits, item.name)) is not None}
     changed = {name: value for name, value in limits.items() if value != getattr(base, name)}
-    out.data(f"files    {', '.join(config.files) or 'none'}")
-    out.data(f"theme    {settings.theme}")
-    if settings.secrets != "keyring":
-        out.data(f"secrets  {settings.secrets}")
-    for name, value in changed.items():
-        out.data(f"limit    {name} = {value:g}")
-    for rule in settings.policy:
-        out.data(f"policy   {rule.tools} -> {rule.verdict}")
-    for name, pressed in settings.keys.items():
-        out.data(f"key      {name} = {pressed}")
-    for server in config.servers.values():
-        out.data(f"server   {out.redactor.text(_line(server))}")
+    rows = [("files", ", ".join(config.files) or "none"), ("theme", settings.theme), ("secrets", settings.secrets)]
+    rows += [("limit", f"{name} = {value:g}") for name, value in changed.items()]
+    rows += [("policy", f"{rule.tools} -> {rule.verdict}") for rule in settings.policy]
+    rows += [("key", f"{name} = {pressed}") for name, pressed in settings.keys.items()]
+    out.table(rows + [("server", out.redactor.text(_line(server))) for server in config.servers.values()])
     for problem in config.problems:
         out.warn(problem)
     for question in config.untrusted:
@@ -143,23 +125,21 @@ def _masked(server: ServerConfig, out: Output) -> Json:
 
 
 def _line(server: ServerConfig) -> str:
-    written = server.written or server
-    target = written.url or " ".join((written.command, *written.args))
     state = "" if server.enabled else "  (disabled)"
     insecure = "  (INSECURE: any certificate is accepted)" if server.tls.insecure else ""
-    return f"{server.name}  {target}{state}{insecure}"
+    return f"{server.name}  {target_text(server)}{state}{insecure}"
 
 
 def _add(words: list[str], options: Options, out: Output) -> int:
     if options.command is not None:
         if words:
-            raise _wrong_words(f"`{words[0]}` is neither an option nor part of the command.", "add")
+            raise UsageError(f"`{words[0]}` is neither an option nor part of the command.", hint=_HELP)
         server = from_command(options.command)
         servers = [replace(server, name=suggest_name(server), secrets=())]
     elif words:
         servers = parse_paste(sys.stdin.read() if words == ["-"] else words[0])
     else:
-        raise _wrong_words("What is to be added?", "add")
+        raise UsageError("What is to be added?", hint=_HELP)
     if name := options.value("--name"):
         if len(servers) > 1:
             raise UsageError("--name names one server, but there are several.")
@@ -188,29 +168,10 @@ def _remove(words: list[str], options: Options, out: Output) -> int:
 
 
 def _set(words: list[str], options: Options, out: Output) -> int:
-    """Set one value, and take it back where it would not load."""
     key, text = words
-    file = _file(options)
-    before = file.read_bytes() if file.exists() else b""
-    problems = {str(problem) for problem in _load([file]).problems}
-    set_value(file, key.split("."), _toml(text))
-    wrong = [one for one in _load([file]).problems if str(one) not in problems]
-    if wrong:
-        if before:
-            file.write_bytes(before)
-        else:
-            file.unlink()
-        raise UsageError(f"{wrong[0].key or key} {wrong[0].message}", hint=wrong[0].hint)
+    value = set_text(_file(options), key, text, _load)
     out.note(f"{key} = {text}")
-    return out.done({key: _toml(text)})
-
-
-def _toml(text: str) -> Json:
-    """A TOML value where it is one, else the text itself."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
+    return out.done({key: value})
 
 
 def _trust(_: list[str], options: Options, out: Output) -> int:
@@ -234,10 +195,9 @@ def _starts(question: Untrusted) -> list[str]:
     rows: list[str] = []
     for server in question.servers:
         names = (*server.env, *server.inherit_env)
-        where = f"  (in {server.cwd})" if server.cwd else ""
-        environment = f"  (environment: {', '.join(names)})" if names else ""
-        asks = "".join(f"  ({caution})" for caution in cautions(server))
-        rows.append(safe(f"{_line(server)}{where}{environment}{asks}"))
+        parts = [f"in {server.cwd}"] if server.cwd else []
+        parts += [f"environment: {', '.join(names)}"] if names else []
+        rows.append(safe("".join((_line(server), *(f"  ({part})" for part in (*parts, *cautions(server)))))))
     return rows or ["settings only, no servers"]
 
 
@@ -248,11 +208,9 @@ def _import(words: list[str], options: Options, out: Output) -> int:
             out.warn(problem)
         return _put([server.written or server for server in config.servers.values()], options, out)
     found = foreign_files(Path.cwd())
-    for line in table([(one.client, str(one.file)) for one in found]):
-        out.data(line)
-    if not found:
-        out.note("There are no configuration files of other clients here.")
-    return out.done([{"client": one.client, "file": str(one.file)} for one in found])
+    rows = [(one.client, str(one.file)) for one in found]
+    facts: list[Json] = [{"client": client, "file": file} for client, file in rows]
+    return out.listing(rows, facts, empty="There are no configuration files of other clients here.")
 
 
 # Secrets
@@ -305,7 +263,7 @@ def _secrets(words: list[str], options: Options, out: Output) -> int:
     if options.value("--from-env") and word != "set":
         raise UsageError("--from-env is for `config secrets set`.")
     if len(names) != (0 if word == "list" else 1):
-        raise _wrong_words("It is one name, and no value." if names else "Which name?", "secrets")
+        raise UsageError("It is one name, and no value." if names else "Which name?", hint=_HELP)
     config = written(Paths.default(), Path.cwd(), files=_files(options))
     if word == "list":
         return _list_secrets(config, out)
@@ -333,30 +291,24 @@ def _list_secrets(config: Config, out: Output) -> int:
     known, used = keyring.names(), _uses(config)
     names = sorted({*known, *used})
     present: dict[str, bool] = {}
-    kind, place = "", ""
+    place = ""
     try:
         if names:
             vault = keyring.named()
-            kind, place = vault.kind, vault.place
+            place = vault.place
             present = {name: vault.get(name) is not None for name in names}
     except VaultRefused as problem:
         out.warn(f"{problem.message} {problem.hint}".strip())
     rows: list[tuple[str, ...]] = []
     result: list[Json] = []
     for name in names:
-        there, before = present.get(name), known.get(name)
+        there, before, users = present.get(name), known.get(name), used.get(name, [])
         where = place if there else "not known" if there is None else "MISSING"
-        if before and before != kind:
-            where += f" (kept in: {before})"
-        users = used.get(name, [])
         rows.append((name, where, ", ".join(use["where"] for use in users) or "not used"))
         at = place if there else None
         result.append({"name": name, "present": there, "place": at, "kept": before, "used": users})
-    for line in table(rows):
-        out.data(line)
-    if not rows:
-        out.note("No secrets have been given names. `mcp-studio config secrets set NAME` keeps one.")
-    return out.done(result)
+    empty = "No secrets have been given names. `mcp-studio config secrets set NAME` keeps one."
+    return out.listing(rows, result, empty=empty)
 
 
 def _set_secret(name: str, config: Config, out: Output) -> int:
@@ -382,10 +334,9 @@ def _value(name: str, options: Options) -> str:
             raise UsageError(f"The environment variable {variable} is not set.", hint=hint)
         return os.environ[variable]
     if can_ask():
-        try:
+        with suppress(EndOfInput):
             return typed(f"Value of {name} (not shown): ")
-        except EOFError:
-            return ""
+        return ""
     try:
         text = sys.stdin.buffer.read().decode()
     except UnicodeDecodeError:

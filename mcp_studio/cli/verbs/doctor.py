@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 import time
 from contextlib import suppress
-from dataclasses import fields
 
 from mcp_studio import __version__
 from mcp_studio.catalog.listing import KINDS
-from mcp_studio.cli import accounts
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output, http_json, http_lines
-from mcp_studio.cli.sign_in import login_command
-from mcp_studio.cli.targets import configured, only, select
+from mcp_studio.cli.output import Output
+from mcp_studio.cli.targets import configured, select
 from mcp_studio.config.model import KIND_NAMES, Config, ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
-from mcp_studio.jsontext import Json, mapping
-from mcp_studio.limits import DEFAULT, Limits
+from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.paths import Paths
-from mcp_studio.present import crashes, servers
+from mcp_studio.present import accounts, crashes, servers
+from mcp_studio.present import http as answers
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.session.connection import Deadline
+from mcp_studio.session.sign_in import command, why_nobody
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
-from mcp_studio.trace.disk.sessions import in_words
 from mcp_studio.transport.guard import child_environment
 from mcp_studio.transport.http_client import route_to
 from mcp_studio.vault.keyring import place_in_words
 
 _PATIENCE = 5.0
-"""Seconds that the ping, and looking at what is kept, may take."""
+"""Seconds that the ping may take."""
 _SIGNS = {"error": "✗", "warning": "!", "hint": "·"}
 _STDERR = 5
 """Lines of standard error that are shown of a server."""
@@ -45,26 +41,16 @@ _LONGEST = 20_000
 def run(options: Options, out: Output) -> int:
     """Examine, and return the exit code: that of the first server that failed."""
     config = select(configured(out), [*options.words, *options.values("--server")])
-    out.server = only(config)
+    out.server = config.only
     _surroundings(config, out)
     return execute(config, out, lambda studio: _examine(studio, out))
 
 
 def _surroundings(config: Config, out: Output) -> None:
-    folder, settings = Paths.default().state / "trace", config.settings
-    kept = in_words(folder, settings.record, settings.record_bytes, settings.record_age)
-    limits = {field.name: getattr(settings.limits, field.name) for field in fields(Limits) if field.name != "leave"}
-    changed = [f"{name} = {value:g}" for name, value in limits.items() if value != getattr(DEFAULT, name)]
     out.data(f"mcp-studio {__version__}, Python {sys.version.split()[0]} ({sys.executable})")
     out.data(f"configuration  {', '.join(config.files) or f'none ({Paths.default().config_file})'}")
-    out.data(f"sessions       {kept} ({folder})")
-    out.data(f"limits         {', '.join(changed) or 'none is changed'}")
     if any(server.url for server in config.servers.values()):
-        out.data(f"sign-ins       {place_in_words(settings.secrets, Paths.default().state)}")
-    for problem in config.problems:
-        out.data(f"✗ left out     {problem}")
-    for question in config.untrusted:
-        out.data(f"✗ not in use   {question.file}: nobody has agreed to it; mcp-studio config trust")
+        out.data(f"sign-ins       {place_in_words(config.settings.secrets, Paths.default().state)}")
     out.data("")
 
 
@@ -83,6 +69,11 @@ class Report:
     def row(self, label: str, text: str) -> None:
         """Add a line with a label."""
         self.lines.append(f"  {label:<11}  {text}".rstrip())
+
+    def add(self, name: str, value: Json, text: str = "") -> None:
+        """Add a fact, and a line with it: what a list joins, where there is no other text."""
+        self.facts[name] = value
+        self.row(name, text or ", ".join(map(str, items_of(value) or [value])))
 
 
 async def _examine(studio: Studio, out: Output) -> int:
@@ -125,79 +116,63 @@ def add_entry(report: Report, studio: Studio, status: Status) -> None:
     """What the configuration says of the server."""
     server, clean = report.server, studio.redactor
     if server.url:
-        url, kind = clean.url((server.written or server).url), status.spoken or server.kind
-        report.facts |= {"transport": kind, "url": url, "headers": list(server.headers)}
-        report.row("url", url)
-        report.row("transport", KIND_NAMES[kind])
-        report.row("headers", ", ".join(server.headers) or "none of its own")
+        kind = status.spoken or server.kind
+        report.add("url", clean.url((server.written or server).url))
+        report.add("transport", kind, KIND_NAMES[kind])
+        report.add("headers", list(server.headers), ", ".join(server.headers) or "none of its own")
     else:
         argv = [clean.text(word) for word in (server.command, *server.args)]
-        folder, environment = os.path.abspath(server.cwd or "."), sorted(child_environment(server))
-        report.facts |= {"argv": argv, "cwd": folder, "environment": environment, "pid": status.pid}
-        report.row("argv", " ".join(argv))
-        report.row("cwd", folder)
-        report.row("environment", ", ".join(environment))
+        report.add("argv", argv, " ".join(argv))
+        report.add("cwd", os.path.abspath(server.cwd or "."))
+        report.add("environment", sorted(child_environment(server)))
+        report.facts["pid"] = status.pid
 
 
 async def add_remote(report: Report, studio: Studio) -> None:
     """How a server at a URL is reached, and signed in to."""
     server = report.server
-    tls, proxy = servers.tls(server), None
-    report.row("tls", tls)
+    report.add("tls", servers.tls(server))
+    report.facts |= {"insecure": server.tls.insecure, "proxy": None}
     try:
         if (route := route_to(server.url)) is not None:
-            proxy = f"{route.place} ({route.variable})"
+            report.add("proxy", f"{route.place} ({route.variable})")
     except ConfigError as error:
-        proxy = f"✗ {error.message}"
-    if proxy:
-        report.row("proxy", proxy)
-    report.facts |= {"tls": tls, "insecure": server.tls.insecure, "proxy": proxy}
+        report.add("proxy", f"✗ {error.message}")
     if server.signs_in:
         report.facts["signIn"] = await _add_sign_in(report, studio)
     else:
-        never = server.auth.kind == "none"
-        report.facts |= {"signIn": None, "credentials": "none" if never else "in its entry"}
-        report.row("signed in", "never: kind = none" if never else "by credentials that stand in its entry")
+        report.facts |= {"signIn": None, "credentials": "none" if server.auth.kind == "none" else "in its entry"}
+        report.row("signed in", why_nobody(server))
 
 
 async def _add_sign_in(report: Report, studio: Studio) -> Json:
-    problem, account, server = "", None, report.server
+    server = report.server
     try:
-        async with asyncio.timeout(_PATIENCE):
-            account = await studio.signing.account(server.name)
-    except TimeoutError:
-        problem = "What is kept could not be looked at: the keyring does not answer."
+        account = await studio.signing.account(server.name)
     except StudioError as error:
         problem = f"{error.message} {error.hint}".rstrip()
-    if problem:
         report.row("signed in", f"✗ {problem}")
         return {"problem": problem}
     if account is None:
         wanted = "" if report.facts["state"] == "needs_auth" else ", should it want that"
         by_itself = f"not yet: by itself ({server.auth.kind}), when the server wants it"
-        report.row("signed in", by_itself if accounts.alone(server) else f"nobody is{wanted}: {login_command(server)}")
+        report.row("signed in", by_itself if server.auth.alone else f"nobody is{wanted}: {command(server)}")
         return {"signedIn": False}
     valid, scopes = accounts.validity(account), f", scopes {' '.join(account.scopes)}" if account.scopes else ""
     report.row("signed in", f"at {account.issuer}{scopes}")
-    report.row("token", f"{accounts.phrase(valid)}; kept in {account.kept}")
-    return {**accounts.facts(account), "valid": valid}
+    report.row("token", f"{valid}; kept in {account.kept}")
+    return {**accounts.as_json(account), "valid": valid}
 
 
 def add_connection(report: Report, studio: Studio, status: Status, waited: float, listed: float) -> None:
     """What was done and how long it took, and what both sides have said of themselves."""
-    steps: list[dict[str, Json]] = [
-        {"step": step.name, "ms": round(step.ms, 1), "detail": studio.redactor.text(step.detail)}
-        for step in status.steps
-    ]
     counts = {kind: len(studio.catalog.listing(status.server, kind).entries) for kind in KINDS}
-    if report.good:
-        listing = ", ".join(plural(count, kind) for kind, count in counts.items())
-        steps.append({"step": "listed", "ms": round(listed, 1), "detail": listing})
-    else:
-        steps.append({"step": "failed", "ms": round(waited, 1), "detail": ""})
-    report.facts["steps"] = steps
-    for step in steps:
-        report.row(step["step"], f"{step['ms']:.0f} ms  {step['detail']}")
+    steps = [(step.name, step.ms, studio.redactor.text(step.detail)) for step in status.steps]
+    listing = ", ".join(plural(count, kind) for kind, count in counts.items())
+    steps.append(("listed", listed, listing) if report.good else ("failed", waited, ""))
+    report.facts["steps"] = [{"step": name, "ms": round(ms, 1), "detail": detail} for name, ms, detail in steps]
+    for name, ms, detail in steps:
+        report.row(name, f"{ms:.0f} ms  {detail}")
     if not report.good:
         return
     era, info = "modern" if status.modern else "legacy", mapping(status.server_info)
@@ -259,12 +234,12 @@ def add_error(report: Report, studio: Studio, status: Status) -> None:
     if (error := status.error) is not None:
         by_hand = "Start the command by hand, in that folder, to see what it says." if report.server.command else ""
         message, hint = studio.redactor.text(error.message), studio.redactor.text(error.hint or by_hand)
-        http = http_json(error.http, studio.redactor) if error.http is not None else None
+        http = answers.as_json(error.http, studio.redactor) if error.http is not None else None
         report.facts |= {"error": message, "try": hint, "http": http}
         report.lines.append(f"  ✗ {message}")
         if hint:
             report.lines.append(f"    try: {hint}")
-        report.lines += http_lines(http) if http is not None else ()
+        report.lines += answers.lines(http) if http is not None else ()
     last = list(studio.manager.stderr(status.server)[-_STDERR:])
     report.facts["stderr"] = last
     if last and not report.good:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections import Counter
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from mcp_studio.call.history import History, Past
 from mcp_studio.call.saved import SavedCall, schema_of
-from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref, doubts_of, problems_of, salvage
+from mcp_studio.catalog.listing import KINDS, EntryKind, doubts_of, problems_of, salvage
+from mcp_studio.catalog.refresh import list_page
 from mcp_studio.cli.call_arguments import saved_folders
-from mcp_studio.cli.engine import connect_all, execute, settled
+from mcp_studio.cli.engine import connect_all, execute, ready
 from mcp_studio.cli.grammar import LIST_KINDS
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output, entry_rows, problem_of
-from mcp_studio.cli.targets import configured, only, select
+from mcp_studio.cli.output import Output, entry_rows
+from mcp_studio.cli.targets import configured, select, target_text
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.table import nearest
-from mcp_studio.errors import StudioError, Unreachable, UsageError
+from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
 from mcp_studio.studio import Studio
@@ -35,16 +35,17 @@ def run(options: Options, out: Output) -> int:
     word = words[0] if words else ""
     if word == "history" and len(words) <= 2:
         return _history(config, [*words[1:], *options.values("--server")], out)
-    if len(words) > 1 or word not in (*LIST_KINDS, ""):
-        word = words[-1]
-        raise UsageError(f"`list` lists one of {', '.join(LIST_KINDS)}, not `{word}`.", hint=nearest(word, LIST_KINDS))
+    if wrong := next((one for one in words if one not in LIST_KINDS), "".join(words[1:2])):
+        raise UsageError(
+            f"`list` lists one of {', '.join(LIST_KINDS)}, not `{wrong}`.", hint=nearest(wrong, LIST_KINDS)
+        )
     if word == "servers":
         return _servers(config, out)
     if word == "saved":
         return _saved_calls(config, out)
     chosen = select(config, options.values("--server"))
     kinds: tuple[EntryKind, ...] = tuple(kind for kind in KINDS if word in ("", kind + "s"))
-    server = out.server = only(chosen)
+    server = out.server = chosen.only
     # Servers list less to a client that can answer nothing: here as much is declared as for a call.
     if not options.flag("--page"):
         return execute(chosen, out, lambda studio: _listed(studio, kinds, out))
@@ -56,16 +57,13 @@ def run(options: Options, out: Output) -> int:
 
 async def _page(studio: Studio, server: str, kind: EntryKind, cursor: str | None, out: Output) -> int:
     """One page, as it comes."""
-    status = await settled(studio, server, out)
-    if status.state != "ready":
-        raise status.error or Unreachable(f"{server} is {status.state}.")
-    page = await studio.list_page(server, kind, cursor)
+    await ready(studio, server, out)
+    page = await list_page(studio.manager.connection(server), kind, cursor)
     entries = salvage(server, kind, page.items)
     for row in entry_rows(entries):
         out.data(row)
-    for problem in (page.problem, page.hint.problem if page.hint else "", *problems_of(entries)):
-        if problem:
-            out.warn(f"{server}, {kind}s: {problem}")
+    for problem in filter(None, (page.problem, page.hint.problem if page.hint else "", *problems_of(entries))):
+        out.warn(f"{server}, {kind}s: {problem}")
     if page.hint is not None:
         out.note(f"fresh for {page.hint.ttl:g} s, {page.hint.scope}")
     if page.following is None:
@@ -73,7 +71,7 @@ async def _page(studio: Studio, server: str, kind: EntryKind, cursor: str | None
     else:
         out.note(f"next page: --page={shlex.quote(page.following)}")
     hint = {"ttlMs": round(page.hint.ttl * 1000), "cacheScope": page.hint.scope} if page.hint else {}
-    found: list[Json] = [_json(entry, doubts_of(entries)) for entry in entries]
+    found: list[Json] = [entry.as_json(doubts_of(entries)) for entry in entries]
     return out.done({kind + "s": found, "nextCursor": page.following, **hint})
 
 
@@ -83,7 +81,7 @@ async def _listed(studio: Studio, kinds: tuple[EntryKind, ...], out: Output) -> 
     for kind in kinds:
         entries = [entry for entry in studio.catalog.entries(kind) if not entry.remembered]
         doubts = doubts_of(entries)
-        result[kind + "s"] = [_json(entry, doubts) for entry in entries]
+        result[kind + "s"] = [entry.as_json(doubts) for entry in entries]
         _tell(studio, kind, out)
         if entries and len(kinds) > 1:
             out.data(f"{kind}s")
@@ -94,17 +92,10 @@ async def _listed(studio: Studio, kinds: tuple[EntryKind, ...], out: Output) -> 
         for error in errors[:-1]:
             out.warn(error.message)
         return out.fail(errors[-1], {"result": result})
-    failed = [kind for kind in kinds for name in names if _failed(studio, name, kind)]
-    if failed:
-        return out.fail(
-            StudioError(f"Not everything could be listed: {', '.join(dict.fromkeys(failed))}s."), {"result": result}
-        )
+    listings = [(kind, studio.catalog.listing(name, kind)) for kind in kinds for name in names]
+    if failed := dict.fromkeys(kind for kind, listing in listings if listing.error and not listing.entries):
+        return out.fail(StudioError(f"Not everything could be listed: {', '.join(failed)}s."), {"result": result})
     return out.done()
-
-
-def _failed(studio: Studio, name: str, kind: EntryKind) -> bool:
-    listing = studio.catalog.listing(name, kind)
-    return bool(listing.error) and not listing.entries
 
 
 def _tell(studio: Studio, kind: EntryKind, out: Output) -> None:
@@ -114,33 +105,21 @@ def _tell(studio: Studio, kind: EntryKind, out: Output) -> None:
         doubts = [f"{ref.name}: {doubt}" for ref, doubt in doubts_of(listing.entries).items()]
         if len(doubts) > _DOUBTS:
             doubts[_DOUBTS:] = [f"{len(doubts) - _DOUBTS:,} more are listed twice or look like others"]
-        changes = Counter(change.kind for change in listing.changes)
-        counts = ", ".join(f"{count:,} {what}" for what, count in changes.items())
+        counts = ", ".join(f"{count:,} {what}" for what, count in Counter(one.kind for one in listing.changes).items())
         seen = f"± {counts} since they were looked at last in the studio" if counts else ""
-        for problem in (listing.error, listing.capped, *listing.problems, *doubts, seen):
-            if problem:
-                out.warn(f"{name}, {kind}s: {problem}")
-
-
-def _json(entry: Entry, doubts: Mapping[Ref, str]) -> Json:
-    found: dict[str, Json] = {"ref": str(entry.ref), "server": entry.ref.server, "name": entry.ref.name}
-    if problem := problem_of(entry, doubts):
-        found["problem"] = problem
-    if entry.skill:
-        found["skill"] = entry.skill
-    return {**found, "definition": entry.view.raw}
+        for problem in filter(None, (listing.error, listing.capped, *listing.problems, *doubts, seen)):
+            out.warn(f"{name}, {kind}s: {problem}")
 
 
 def _servers(config: Config, out: Output) -> int:
     servers = config.servers.values()
-    out.table([(server.name, server.kind, _state(server), _target(server, out)) for server in servers])
-    if not servers:
-        out.note("No servers are configured; mcp-studio config add … adds one.")
-    out.result = [
+    targets = {server.name: out.redactor.text(target_text(server)) for server in servers}
+    rows = [(server.name, server.kind, _state(server), targets[server.name]) for server in servers]
+    facts: list[Json] = [
         {
             "name": server.name,
             "transport": server.kind,
-            "target": _target(server, out),
+            "target": targets[server.name],
             "enabled": server.enabled,
             "era": server.era,
             "insecure": server.tls.insecure,
@@ -148,7 +127,7 @@ def _servers(config: Config, out: Output) -> int:
         }
         for server in servers
     ]
-    return out.done()
+    return out.listing(rows, facts, empty="No servers are configured; mcp-studio config add … adds one.")
 
 
 def _state(server: ServerConfig) -> str:
@@ -156,36 +135,23 @@ def _state(server: ServerConfig) -> str:
     return ", ".join(filter(None, marks))
 
 
-def _target(server: ServerConfig, out: Output) -> str:
-    """The address as it was written, without the secrets that stand in it."""
-    written = server.written or server
-    if written.url:
-        return out.redactor.url(written.url)
-    return out.redactor.text(" ".join((written.command, *written.args)))
-
-
 def _history(config: Config, names: list[str], out: Output) -> int:
     """Calls that have ended, newest first; `names` are of servers, or of what was called."""
     history = History(Paths.default().state / "history.jsonl", config.settings.history)
     found = [past for past in asyncio.run(history.all()) if not names or {*names} & {*_names(past)}]
-    out.table([_row(past) for past in found])
-    if not found:
-        off = "" if history.keep else "; it is switched off: [history] keep = 0"
-        out.note(f"no calls are remembered{f' of {names[0]}' if names else ''}{off}")
-    return out.done({"history": [_past(past) for past in found]})
+    empty = f"no calls are remembered{f' of {names[0]}' if names else ''}"
+    return out.listing([_row(past) for past in found], {"history": [_past(past) for past in found]}, empty=empty)
 
 
 def _saved_calls(config: Config, out: Output) -> int:
     """Calls with a name; what cannot be used is told, and costs nothing else."""
     loaded = saved_folders(config).load()
     rows = [(one.name, one.where, one.ref.kind, str(one.ref), one.description) for one in loaded.calls]
-    out.table(rows)
     for problem in loaded.failed:
         out.warn(problem)
-    if not loaded.calls:
-        out.note("no calls are saved; mcp-studio call SERVER.TOOL … --save NAME saves one")
     failed: list[Json] = [problem._asdict() for problem in loaded.failed]
-    return out.done({"saved": [_saved(one) for one in loaded.calls], "failed": failed})
+    facts: Json = {"saved": [_saved(one) for one in loaded.calls], "failed": failed}
+    return out.listing(rows, facts, empty="no calls are saved; mcp-studio call SERVER.TOOL … --save NAME saves one")
 
 
 def _names(past: Past) -> tuple[str, ...]:
@@ -194,15 +160,9 @@ def _names(past: Past) -> tuple[str, ...]:
 
 def _row(past: Past) -> tuple[str, ...]:
     when = datetime.fromtimestamp(past.at).strftime("%Y-%m-%d %H:%M:%S")
-    took = f"{past.ms:.0f} ms" if past.ms else ""
     what = dumps(past.arguments).decode()[:_SUMMARY] if past.arguments else ""
-    return (
-        when,
-        past.kind,
-        took,
-        str(past.ref),
-        " ".join(filter(None, (what, past.said and f"({past.said})", past.loss))),
-    )
+    about = " ".join(filter(None, (what, past.said and f"({past.said})", past.loss)))
+    return when, past.kind, f"{past.ms:.0f} ms" if past.ms else "", str(past.ref), about
 
 
 def _past(past: Past) -> Json:

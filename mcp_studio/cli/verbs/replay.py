@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -13,21 +12,22 @@ from mcp_studio.call.replay.runner import VERDICTS, Replayer, ReplayOptions, Res
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import configured, only, select, server_option
+from mcp_studio.cli.targets import configured, select, server_option
+from mcp_studio.config.expand import Expander
 from mcp_studio.config.model import Config
-from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.errors import ConfigError, StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
+from mcp_studio.present.differences import difference_line, value_text
 from mcp_studio.redact import MARK
 from mcp_studio.schema.place import get_or_none, put
 from mcp_studio.studio import Studio
-from mcp_studio.trace.diff import Difference, Ignore, path_text, shown, value_text
+from mcp_studio.trace.diff import Difference, Ignore, path_text
 from mcp_studio.trace.export.bundle import open_recording
 from mcp_studio.trace.message import Recording
 from mcp_studio.trace.query.parser import parse
 from mcp_studio.trace.search import select as chosen
-
-_REFERENCE = re.compile(r"\$\{(\w+)\}")
+from mcp_studio.vault.keyring import lookup
 
 
 def _servers(options: Options, config: Config, recorded: tuple[str, ...]) -> dict[str, str]:
@@ -50,8 +50,7 @@ class Secrets:
     """What stands in the places where a recording has no secret, as `--set` gives it.
 
     Raises:
-        UsageError: an option is not of the form FIELD=VALUE.
-        StudioError: it names a variable that is not set.
+        UsageError: an option is not of the form FIELD=VALUE, or names a variable or secret that is not there.
     """
 
     def __init__(self, studio: Studio, pairs: Sequence[str]) -> None:
@@ -60,7 +59,10 @@ class Secrets:
             name, sign, value = pair.partition("=")
             if not sign or not name:
                 raise UsageError(f"--set: `{pair}` is not of the form FIELD=VALUE.")
-            self._known[name] = secret = _REFERENCE.sub(_variable, value)
+            try:
+                self._known[name] = secret = Expander(os.environ, lookup).text(value)
+            except ConfigError as problem:
+                raise UsageError(f"--set {name}: {problem.message}", hint=problem.hint) from None
             studio.manager.learn(secret)
 
     async def fill(self, step: Step, recorded: Recorded) -> dict[str, Json] | None:
@@ -76,15 +78,6 @@ class Secrets:
         return cast("dict[str, Json]", value)
 
 
-def _variable(reference: re.Match[str]) -> str:
-    value = os.environ.get(reference[1])
-    if value is None:
-        raise StudioError(f"--set: the environment has no {reference[1]}.")
-    return value
-
-
-_SHOWN = 20
-"""Differences of one request that are printed; all of them with `--json`."""
 _LARGE = 20_000
 _WIDE = 60
 
@@ -104,7 +97,7 @@ def run(options: Options, out: Output) -> int:
         raise UsageError(f"{what} nothing that can be sent again{f' ({why})' if why else ''}.")
     servers = _servers(options, config, plan.servers)
     target = select(config, list(dict.fromkeys(servers.values())))
-    out.server = only(target)
+    out.server = target.only
     return execute(target, out, lambda studio: _replay(studio, recording, plan, servers, ignore, out))
 
 
@@ -151,10 +144,8 @@ def _print(result: Result, several: bool, out: Output) -> None:
     times = " → ".join(f"{ms:.0f} ms" for ms in (step.ms, result.ms) if ms is not None)
     said = f"  {result.said}" if result.said else f"  {times}" if times else ""
     out.data(out.redactor.text(f"{result.verdict:<8} {where}{step.subject}{said}"))
-    for one in result.differences[:_SHOWN]:
-        out.data(f"         {shown(one, _WIDE).line}")
-    if (more := len(result.differences) - _SHOWN) > 0:
-        out.data(f"         and {more:,} more differences")
+    for one in result.differences:
+        out.data(f"         {difference_line(one, _WIDE)}")
     out.flush()
 
 

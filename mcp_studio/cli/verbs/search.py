@@ -5,25 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from mcp_studio.catalog.listing import KINDS, EntryKind
 from mcp_studio.cli.engine import connect_all, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import RISKS, Output, table
 from mcp_studio.cli.targets import configured, select
-from mcp_studio.config.table import nearest
-from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
-from mcp_studio.present.units import plural
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
-from mcp_studio.search import auto
-from mcp_studio.search.engine import MEANT, OWN
-from mcp_studio.search.method import Found, Hit, Reason, SearchProblem
-from mcp_studio.search.model import available
-from mcp_studio.search.plugins import entry_points
-from mcp_studio.search.regex import compiled
+from mcp_studio.search.engine import MEANT
+from mcp_studio.search.method import Found, Hit, Reason, Scope
 from mcp_studio.studio import Studio
 
 MOST = 1_000
@@ -33,50 +27,36 @@ _TOLD = 1.0
 """Seconds after which waiting is told of."""
 
 
-class Wanted(NamedTuple):
-    """What is looked for."""
-
-    text: str
-    method: str
-    kinds: list[EntryKind]
-    limit: int
-
-
 def run(options: Options, out: Output) -> int:
     """Search, and return the exit code: 1 where nothing is found.
 
     Raises:
-        UsageError: no such server or method; the method is not installed; a pattern is none.
+        UsageError: there is no such server.
     """
     config, text, names = configured(out), " ".join(options.words), options.values("--server")
     method = options.value("--method") or config.settings.search_method
     limit = options.count("--limit", MOST) or USUAL
-    try:
-        _check(method)
-    except UsageError as problem:
-        if options.value("--method"):
-            raise
-        raise UsageError(f"`[search] method` in the configuration: {problem.message}", hint=problem.hint) from None
-    if method == "regex" and text:
-        _check_pattern(text)
-    # Servers list less to a client that can answer nothing: here as much is declared as for a call.
     offline = options.flag("--offline")
     chosen = select(config, (names or list(config.servers)) if offline else names)
     if offline:  # also those that are disabled: nothing is started
         servers = {name: replace(server, enabled=False) for name, server in chosen.servers.items()}
         chosen = replace(chosen, servers=servers)
-    wanted = Wanted(text, method, [kind for kind in KINDS if kind in options.values("--kind")], limit)
-    return execute(chosen, out, lambda studio: _search(studio, wanted, out), answers=not offline, connects=not offline)
+    kinds: list[EntryKind] = [kind for kind in KINDS if kind in options.values("--kind")]
+
+    async def body(studio: Studio) -> int:
+        if not offline:
+            await _listed(studio, kinds, out)
+        scope = Scope(kinds=frozenset(kinds) or None)
+        asked = studio.index.ask(text, method=method, scope=scope, limit=limit, once=True)
+        return _end(await (meant(asked, studio, out, options.seconds()) if method in MEANT else asked), method, out)
+
+    return execute(chosen, out, body, answers=not offline, connects=not offline)
 
 
-async def _search(studio: Studio, wanted: Wanted, out: Output) -> int:
-    if not out.options.flag("--offline"):
-        await _listed(studio, wanted.kinds, out)
-    asked = studio.search(wanted.text, method=wanted.method, kinds=wanted.kinds or None, limit=wanted.limit, once=True)
-    found = await (meant(asked, studio, out, out.options.seconds()) if wanted.method in MEANT else asked)
+def _end(found: Found, method: str, out: Output) -> int:
     result = _json(found)
     if not found.hits:
-        return out.fail(await _nothing(studio, wanted, found, out), {"result": result})
+        return out.fail(_nothing(found, method, out), {"result": result})
     for line in _lines(found):
         out.data(line)
     out.note(_summary(found))
@@ -105,28 +85,6 @@ async def meant(asked: Coroutine[Any, Any, Found], studio: Studio, out: Output, 
         raise StudioError(error, hint="What is known is kept: the next search goes on from there.") from None
 
 
-def _check(method: str) -> None:
-    known = [auto.NAME, *(name for name, _, _ in OWN)]
-    if method not in known:
-        known += sorted(entry_points(known))
-    if method not in known:
-        hint = " ".join(filter(None, (nearest(method, known), f"There are {', '.join(known)}.")))
-        raise UsageError(f"There is no search method `{method}`.", hint=hint)
-    if method in MEANT:
-        fine, why = available()
-        if not fine:
-            raise UsageError(why)
-
-
-def _check_pattern(text: str) -> None:
-    try:
-        compiled(text)
-    except SearchProblem as problem:
-        where = "" if problem.at is None else f"It is at character {problem.at + 1}."
-        raise UsageError(problem.message, hint=where) from None
-
-
-_NEAR = 3
 _ABOUT = 160
 _LINES = ("name", "title", "server", "tag")
 """Fields that are short: what matched is told, not what stands round it."""
@@ -155,18 +113,15 @@ async def _listed(studio: Studio, kinds: Sequence[EntryKind], out: Output) -> No
                 out.warn(f"{name}, {kind}s: {problem}")
 
 
-async def _nothing(studio: Studio, wanted: Wanted, found: Found, out: Output) -> StudioError:
+def _nothing(found: Found, method: str, out: Output) -> StudioError:
     """Why nothing is shown, and what else may find it."""
     if not found.of:
         hint = "Without --offline servers are asked; what programs offered is remembered for the folder they ran in."
         hint = hint if out.options.flag("--offline") else ""
         return StudioError("There is nothing to search: no entry is known.", hint=hint)
-    why = f"Nothing was found for `{safe(wanted.text, 100)}` among {_count(found.of)}. {found.note}".rstrip()
-    if wanted.method in ("auto", "semantic"):
+    why = f"Nothing was found for `{safe(found.query.text, 100)}` among all {found.of:,}. {found.note}".rstrip()
+    if method in ("auto", "semantic"):
         return StudioError(why, hint="" if found.note else "--method semantic finds what means the same.")
-    near = await studio.search(wanted.text, method="substring", kinds=wanted.kinds or None, limit=_NEAR)
-    if near.hits:
-        return StudioError(why, hint=f"Near it: {', '.join(str(hit.ref) for hit in near.hits)}")
     return StudioError(why, hint="--method auto looks for words, their forms, and names that are similar.")
 
 
@@ -177,8 +132,6 @@ def _lines(found: Found) -> list[str]:
         lines.append(line)
         if why := " · ".join(said(reason, row[-1]) for reason in hit.reasons):
             lines.append(f"    {why}")
-        elif hit.used is not None and hit.used.count:
-            lines.append(f"    used {plural(hit.used.count, 'time')}")
     return lines
 
 
@@ -208,11 +161,7 @@ def said(reason: Reason, shown: str = "") -> str:
 def _summary(found: Found) -> str:
     shown = f"{len(found.hits):,} of {found.total:,}" if len(found.hits) < found.total else f"{found.total:,}"
     how = "used last and most first" if found.method == "used" else f"found by {found.method}"
-    return f"{shown}, {how}, among {_count(found.of)} in {found.ms:.0f} ms. {found.note}".rstrip()
-
-
-def _count(number: int) -> str:
-    return "one entry" if number == 1 else f"{number:,} entries"
+    return f"{shown}, {how}, among {found.of:,} in {found.ms:.0f} ms. {found.note}".rstrip()
 
 
 def _json(found: Found) -> dict[str, Json]:

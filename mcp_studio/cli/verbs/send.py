@@ -8,11 +8,11 @@ from dataclasses import replace
 from mcp_studio.cli.arguments import given_bytes, given_json, given_object
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.outcome import ToolError
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select, server_and_words
 from mcp_studio.errors import LimitExceeded, StudioError, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, pretty
+from mcp_studio.present.outcomes import ToolError
 from mcp_studio.protocol.events import NONE, request
 from mcp_studio.session.raw import RawConnection, RawExchange, RawSender
 from mcp_studio.studio import Studio

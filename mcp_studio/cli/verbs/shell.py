@@ -16,7 +16,7 @@ from mcp_studio.cli.arguments import standard_input
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options, help_text, parse, show
-from mcp_studio.cli.output import Output
+from mcp_studio.cli.output import INTERRUPTED, Output
 from mcp_studio.cli.questions import Asker
 from mcp_studio.cli.targets import configured, select, server_and_words, with_secrets
 from mcp_studio.config.model import Config
@@ -32,9 +32,6 @@ with suppress(ImportError):  # Windows, and Pythons that are built without it
 _VERBS = ("list", "search", "call", "read", "get", "complete", "skills", "tasks", "watch", "send")
 _OWN = ("--answer", "--json", "--quiet")
 """Options that a line can have though the shell has them, too; the others are about the connection."""
-_INTERRUPTED = 130
-_LONGEST = 100_000
-"""Characters of a line."""
 
 
 def run(options: Options, out: Output) -> int:
@@ -49,10 +46,10 @@ def run(options: Options, out: Output) -> int:
         if number := getattr(signal, name, None):  # Windows has not all of them
             signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
-        with Shell(config, server, Asker(options.values("--answer")), out) as shell:
+        with Shell(config, server, out) as shell:
             return shell.serve()
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return INTERRUPTED
     except SystemExit as end:
         return int(end.code or 0)
 
@@ -64,10 +61,10 @@ class Shell:
         StudioError: it could not be opened.
     """
 
-    def __init__(self, config: Config, server: str, asker: Asker, out: Output) -> None:
+    def __init__(self, config: Config, server: str, out: Output) -> None:
         self.config = config
         self._server = server
-        self._asker = asker
+        self._rules = Asker(out).rules
         self._out = out
         self._opened: Future[Studio] = Future()
         self._task: asyncio.Task[int] | None = None
@@ -86,7 +83,7 @@ class Shell:
         self._loop, self._leaving = asyncio.get_running_loop(), asyncio.Event()
         try:
             async with Studio.open(self.config, Paths.default(), can_ask=True, origin="command line") as studio:
-                for rule in reversed(self._asker.rules):
+                for rule in reversed(self._rules):
                     studio.rules.add(rule)
                 self._opened.set_result(studio)
                 await self._leaving.wait()
@@ -103,7 +100,7 @@ class Shell:
         while (line := self._read()) is not None and line.strip() != "exit":
             code = self._do(lambda out, line=line: self._line(line, out))
             failed = failed or code
-            if code == _INTERRUPTED and not self._terminal:
+            if code == INTERRUPTED and not self._terminal:
                 break
         return 0 if self._terminal else failed
 
@@ -140,8 +137,6 @@ class Shell:
         Raises:
             StudioError: it cannot be meant, or what it wants failed.
         """
-        if len(line) > _LONGEST:
-            raise UsageError(f"The line has more than {_LONGEST:,} characters.", hint="Large arguments: --args @FILE")
         try:
             words = shlex.split(line)
         except ValueError as problem:
@@ -149,8 +144,7 @@ class Shell:
         if not words or words[0].startswith("#"):
             return 0
         if words[0] == "help" or "--help" in words:
-            topic = next((word for word in words if word in _VERBS), "shell")
-            return show(help_text([topic, "--help"]) or "")
+            return show(help_text([*(word for word in words if word in _VERBS), "shell", "--help"]) or "")
         if words[0] not in _VERBS:
             hint = nearest(words[0][:40], (*_VERBS, "help", "exit")) or f"There are {', '.join(_VERBS)}, help and exit."
             raise UsageError(f"There is no command `{words[0][:40]}` here.", hint=hint)
@@ -161,9 +155,8 @@ class Shell:
             hint = f"Give it where the shell begins: mcp-studio shell {name} …"
             raise UsageError(f"{name} is for the whole shell.", hint=hint)
         whole = self._out.options
-        options.given = {
-            name: whole.values(name) for name in whole.given if name not in ("--answer", "--server")
-        } | options.given
+        kept = {name: whole.values(name) for name in whole.given if name not in ("--answer", "--server")}
+        options.given = {**kept, **options.given}
         options.command = whole.command
         out.take(options)
         standard_input.cache_clear()  # each line reads anew

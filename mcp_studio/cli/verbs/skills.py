@@ -5,9 +5,8 @@ from __future__ import annotations
 from mcp_studio.call.call import Succeeded
 from mcp_studio.call.skills import SkillReading
 from mcp_studio.catalog.skills import Skill, offered
-from mcp_studio.cli.engine import connected, execute
+from mcp_studio.cli.engine import connected, end, execute
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.outcome import end
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select, server_and_words
 from mcp_studio.errors import StudioError, UsageError
@@ -40,13 +39,10 @@ async def _listed(studio: Studio, server: str, out: Output) -> int:
     for name in studio.manager.names():
         status = await connected(studio, name, out)
         if server or offered(status.capabilities):
-            found += await studio.skills(name)
+            found += await studio.caller.skills.listed(name)
             if error := studio.catalog.skills.of(name).error:
                 out.warn(f"{name}: {error}")
-    out.table([_row(skill) for skill in found])
-    if not found:
-        out.note("No server lists skills.")
-    return out.done([_json(skill) for skill in found])
+    return out.listing([_row(one) for one in found], [_json(one) for one in found], empty="No server lists skills.")
 
 
 def _row(skill: Skill) -> tuple[str, ...]:

@@ -8,14 +8,12 @@ from collections.abc import Callable
 
 from mcp_studio.call.call import CallOutcome, Cancelled, TimedOut
 from mcp_studio.call.sending import outcome_of_task
-from mcp_studio.cli.engine import Narration, connected, execute
+from mcp_studio.cli.engine import Narration, connected, end, execute
 from mcp_studio.cli.grammar import TASK_ACTIONS
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.outcome import end
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select, server_and_words
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import Json
 from mcp_studio.session.connection import limit_of
 from mcp_studio.session.tasks import Task
 from mcp_studio.studio import Studio
@@ -92,10 +90,7 @@ async def _list(studio: Studio, server: str, out: Output) -> int:
     for task in studio.tasks.all():
         await _soon(studio, task, lambda task: task.seen > 0 or task.done)
     tasks = studio.tasks.all(server)
-    out.table([_row(task) for task in tasks])
-    if not tasks:
-        out.note("no tasks")
-    return out.done([_facts(task) for task in tasks])
+    return out.listing([_row(task) for task in tasks], [task.as_json() for task in tasks], empty="no tasks")
 
 
 async def _cancel(studio: Studio, task: Task, out: Output) -> int:
@@ -120,18 +115,9 @@ def _show(task: Task, out: Output, *, gone: bool = False) -> int:
     for problem in task.problems:
         out.warn(problem)
     if task.gone and not gone:
-        return out.fail(StudioError(task.gone), {"task": _facts(task)})
-    out.table([(name, "" if value is None else str(value)) for name, value in _facts(task).items()])
-    return out.done(_facts(task))
-
-
-def _facts(task: Task) -> dict[str, Json]:
-    """A task for scripts."""
-    return {
-        "server": task.server, "task": task.id, "kind": task.kind, "status": "gone" if task.gone else task.status,
-        "message": task.gone or task.message or None, "for": task.ref.name if task.ref else None,
-        "created": task.created or None, "updated": task.updated or None, "ttl": task.ttl,
-    }  # fmt: skip
+        return out.fail(StudioError(task.gone), {"task": task.as_json()})
+    out.table([(name, "" if value is None else str(value)) for name, value in task.as_json().items()])
+    return out.done(task.as_json())
 
 
 def _row(task: Task) -> tuple[str, ...]:

@@ -13,20 +13,21 @@ from pathlib import Path
 from mcp_studio import __version__
 from mcp_studio.cli import targets
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output, table
+from mcp_studio.cli.output import Output
 from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
+from mcp_studio.present.differences import difference_line
+from mcp_studio.present.trace import entry_json, session_json, tally_json, tree_json
 from mcp_studio.present.units import plural, size
 from mcp_studio.safetext import safe
-from mcp_studio.trace import message as bits
-from mcp_studio.trace.diff import compare, shown
+from mcp_studio.trace.diff import compare
 from mcp_studio.trace.disk.session import Bundle, Session
 from mcp_studio.trace.disk.sessions import SessionInfo, delete, describe, find, sessions
 from mcp_studio.trace.export.bundle import open_recording
 from mcp_studio.trace.export.collector import send
 from mcp_studio.trace.export.formats import export
-from mcp_studio.trace.export.item import items
+from mcp_studio.trace.export.item import Source
 from mcp_studio.trace.export.jsonl import head_line, line_of
 from mcp_studio.trace.message import Reader, Recording
 from mcp_studio.trace.query.parser import QueryError, parse
@@ -34,7 +35,7 @@ from mcp_studio.trace.query.terms import Query
 from mcp_studio.trace.search import select
 from mcp_studio.trace.server_tap import beginning
 from mcp_studio.trace.statistics import Tally, numbers_of
-from mcp_studio.trace.tree import Node, tree, walk
+from mcp_studio.trace.tree import tree
 
 _SESSIONS = 30
 """Sessions that are listed unless `--limit` says otherwise."""
@@ -49,11 +50,6 @@ _OF_SESSIONS = {"--limit", "--config", "--json", "--quiet"}
 """Options of the list of sessions; the others are about one."""
 _QUOTED = ("stderr", "stray", "note", "invalid")
 """Kinds of entries whose text says what they are about."""
-_STATUS = {"error": "error", "result": "unasked", "invalid": "no message", "stray": "stray"}
-"""How it stands with an entry that is no request: by its kind."""
-_SEVERITIES = (None, "hint", "warning", "error")
-_RELATIONS = {"root": "", "asked": "asked", "round": "next round", "task": "task", "retry": "again", "step": "step",
-              "http": "http", "note": "note"}  # fmt: skip
 
 
 def run(options: Options, out: Output) -> int:
@@ -90,7 +86,7 @@ def _answer(recording: Recording, query: Query, options: Options, out: Output) -
     numbers = select(recording, query) if query else None
     if options.flag("--stats"):
         return _statistics(recording, numbers, out)
-    if options.flag("--jsonl") or options.flag("--export") or options.flag("--to"):
+    if any(map(options.flag, ("--jsonl", "--export", "--to"))):
         return _export(recording, numbers, options, out)
     return _table(recording, numbers, options, out)
 
@@ -107,27 +103,18 @@ def _list(options: Options, out: Output) -> int:
     limit = options.count("--limit", _MOST) or _SESSIONS
     found = sessions(_folder(), limit + 1)
     heads = ("session", "state", "began", "messages", "size", "servers", "made by")
-    for line in table([heads, *map(_session_row, found[:limit])] if found else []):
-        out.data(line)
+    out.table([_session_row(one) for one in found[:limit]], heads)
     if len(found) > limit:
         out.note(f"the newest {limit:,}; --limit N shows more")
     elif not found:
         out.note(f"no session is kept in {_folder()}")
-    return out.done([_session_facts(info) for info in found[:limit]])
+    return out.done([session_json(info) for info in found[:limit]])
 
 
 def _session_row(info: SessionInfo) -> tuple[str, ...]:
-    began = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(info.began)) if info.began else "-"
+    began = _clock(info.began) if info.began else "-"
     what = info.problem or " ".join(filter(None, (info.origin, info.title and f"({info.title})")))
     return info.name, info.state, began, f"{info.entries:,}", size(info.bytes), ", ".join(info.servers), what
-
-
-def _session_facts(info: SessionInfo) -> dict[str, Json]:
-    return {
-        "name": info.name, "state": info.state, "origin": info.origin or None, "title": info.title or None,
-        "began": info.began or None, "ended": info.ended, "entries": info.entries, "bytes": info.bytes,
-        "servers": list(info.servers), "file": str(info.path), "problem": info.problem or None,
-    }  # fmt: skip
 
 
 def _open(name: str, out: Output) -> Session:
@@ -136,12 +123,7 @@ def _open(name: str, out: Output) -> Session:
     Raises:
         StudioError: there is none, or it cannot be read.
     """
-    try:
-        recording = open_recording(name, _folder())
-    except UsageError as error:
-        if ":" in name and not Path(name).exists():
-            error.hint = f"The first word says which session: mcp-studio trace last {name}"
-        raise
+    recording = open_recording(name, _folder())
     if recording.problem:
         out.warn(recording.problem)
     return recording
@@ -180,40 +162,27 @@ def _number(recording: Recording, text: str) -> int:
 # Entries
 
 
-_HEAD = (
-    f"{'number':>8}  {'time':<23}  {'server':<20}  dir  {'kind':<12}  {'method':<26}  {'ms':>8}  {'bytes':>9}"
-    f"  {'status':<10}  target"
-)
+_LINE = "{:>8}  {:<23}  {:<20}  {:<3}  {:<12}  {:<26}  {:>8}  {:>9}  {:<10}  {}"
+_HEAD = _LINE.format("number", "time", "server", "dir", "kind", "method", "ms", "bytes", "status", "target")
+
+
+def _clock(stamp: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(stamp))
 
 
 def _line(entry: dict[str, Json], reader: Reader) -> str:
     """One entry as a line of the table."""
-    number, stamp, kind, ms = entry["number"], entry["time"], entry["kind"], entry["ms"]
-    target = entry["target"] or (beginning(reader.body(number), 60) if kind in _QUOTED else "")
-    clock = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(stamp)) + f".{int(stamp * 1000) % 1000:03}"
-    return (
-        f"{number:>8}  {clock}  {safe(entry['server'], 20):<20}  {entry['direction'].replace('none', '-'):<3}"
-        f"  {kind:<12}  {safe(entry['method'] or '', 80):<26}  {'' if ms is None else f'{ms:.1f}':>8}"
-        f"  {entry['size']:>9}  {entry['status'] or '':<10}  {safe(target, 60)}"
-    ).rstrip()
+    stamp, ms, direction = entry["time"], entry["ms"], entry["direction"]
+    return _LINE.format(
+        entry["number"], f"{_clock(stamp)}.{int(stamp * 1000) % 1000:03}", safe(entry["server"], 20),
+        "-" if direction == "none" else direction, entry["kind"], safe(entry["method"] or "", 80),
+        "" if ms is None else f"{ms:.1f}", entry["size"], entry["status"] or "", safe(_target(entry, reader), 60),
+    ).rstrip()  # fmt: skip
 
 
-def _facts(recording: Recording, number: int) -> dict[str, Json]:
-    """One entry without its body."""
-    columns = recording.columns
-    row = number - columns.first
-    flags, ms, link, kind = columns.flags[row], columns.ms(row), columns.link[row] or None, columns.kind_of(row)
-    return {
-        "number": number, "time": round(columns.time[row], 6), "server": columns.servers.texts[columns.server[row]],
-        "direction": columns.direction_of(row), "kind": kind,
-        "method": columns.methods.texts[columns.method[row]] or None,
-        "target": columns.targets.texts[columns.target[row]] or None,
-        "size": columns.size[row], "ms": None if ms is None else round(ms, 3),
-        "status": columns.outcome_of(row) or _STATUS.get(kind),
-        "request": link if kind != "request" else None, "answer": link if kind == "request" else None,
-        "finding": _SEVERITIES[flags >> bits.SEVERITY & 3], "marked": bool(flags & bits.MARKED),
-        "comment": (recording.comment_on(number) or None) if flags & bits.COMMENTED else None,
-    }  # fmt: skip
+def _target(entry: dict[str, Json], reader: Reader) -> str:
+    """What an entry is about: its text says that where it is no message."""
+    return beginning(reader.body(entry["number"]), 80) if entry["kind"] in _QUOTED else entry["target"] or ""
 
 
 def _all(recording: Recording, numbers: Sequence[int] | None) -> Sequence[int]:
@@ -223,15 +192,12 @@ def _all(recording: Recording, numbers: Sequence[int] | None) -> Sequence[int]:
 def _table(recording: Recording, numbers: Sequence[int] | None, options: Options, out: Output) -> int:
     found = _all(recording, numbers)
     chosen = found[-(options.count("--limit", _MOST) or _ROWS) :]
-    entries = [_facts(recording, number) for number in chosen]
     if out.json:
+        entries: Json = [entry_json(recording, number) for number in chosen]
         return out.done({"session": _name(recording), "found": len(found), "entries": entries})
-    reader = recording.reader()
-    if entries:
+    if chosen:
         out.data(_HEAD)
-    for entry in entries:
-        out.data(_line(entry, reader))
-    reader.close()
+    _print(recording, chosen, options, out)
     if len(chosen) < len(found):
         out.note(f"the newest {len(chosen):,} of {len(found):,}; --limit N shows more")
     elif not chosen:
@@ -243,7 +209,7 @@ def _follow(session: Session, query: Query, options: Options, out: Output) -> in
     """Print the newest entries, and then what comes, until the studio that writes it ends."""
     out.lines = True
     if options.flag("--jsonl"):
-        _write(head_line({}, session.path.stem, time.time(), f"mcp-studio {__version__}"), out)
+        _write(head_line({}, session.path.stem, f"mcp-studio {__version__}"), out)
     elif not out.json:
         out.data(_HEAD)
     last, running = session.total, session.info.state == "running"
@@ -258,14 +224,14 @@ def _follow(session: Session, query: Query, options: Options, out: Output) -> in
     return 0
 
 
-def _print(session: Session, numbers: Sequence[int], options: Options, out: Output) -> None:
-    reader = session.reader()
+def _print(recording: Recording, numbers: Sequence[int], options: Options, out: Output) -> None:
+    reader = recording.reader()
     if options.flag("--jsonl"):
-        for item in items(session.columns, numbers, reader.body, {}, out.redactor):
+        for item in Source(recording.columns, numbers, {}, reader, out.redactor).items():
             _write(line_of(item), out)
     else:
         for number in numbers:
-            entry = _facts(session, number)
+            entry = entry_json(recording, number)
             out.line(_line(entry, reader), entry)
     reader.close()
     out.flush()
@@ -282,8 +248,7 @@ def _write(data: bytes, out: Output) -> None:
 
 
 def _body(recording: Recording, number: int, out: Output) -> int:
-    (body,) = _bodies(recording, number)
-    body = out.redactor.bytes(body)
+    body = out.redactor.bytes(_bodies(recording, number)[0])
     if out.json:
         return out.done({"number": number, "body": body.decode("utf-8", "replace")})
     _write(body, out)
@@ -303,7 +268,7 @@ def _diff(recording: Recording, options: Options, out: Output) -> int:
     if len(given) != 2:
         raise UsageError("--diff takes two numbers: --diff 17,23", hint="The first column of the table has them.")
     old, new = _bodies(recording, *(_number(recording, text) for text in given))
-    lines = [out.redactor.text(shown(one, 100).line) for one in asyncio.run(compare(old, new))]
+    lines = [out.redactor.text(difference_line(one, 100)) for one in asyncio.run(compare(old, new))]
     for line in lines:
         out.data(line)
     if not lines:
@@ -317,30 +282,21 @@ def _diff(recording: Recording, options: Options, out: Output) -> int:
 def _show_tree(recording: Recording, number: int, out: Output) -> int:
     root = tree(recording, number)
     assert root is not None, "the number was checked"
-    begin = min(recording.columns.time[node.number - recording.columns.first] for _, node in walk(root))
-    entry = _tree_facts(recording, root, begin)
+    entry = tree_json(recording, root)
     reader = recording.reader()
-    stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry["time"]))
-    out.data(f"{safe(entry['server'], 40)} · {stamp}")
+    out.data(f"{safe(entry['server'], 40)} · {_clock(entry['time'])}")
     for line in _tree_lines(entry, reader):
         out.data(line)
     reader.close()
     return out.done(entry)
 
 
-def _tree_facts(recording: Recording, node: Node, begin: float) -> dict[str, Json]:
-    known = _facts(recording, node.number)
-    children = [_tree_facts(recording, child, begin) for child in node.children]
-    after = round((known["time"] - begin) * 1000, 3)
-    return {"relation": node.relation, "after_ms": after, **known, "children": children}
-
-
 def _tree_lines(entry: dict[str, Json], reader: Reader, indent: str = "") -> Iterator[str]:
-    number, kind = entry["number"], entry["kind"]
-    target = beginning(reader.body(number), 80) if kind in _QUOTED else entry["target"]
-    what = " ".join(filter(None, (_RELATIONS[entry["relation"]], entry["method"] or kind, target)))
+    relation = "" if entry["relation"] == "root" else entry["relation"]
+    what = " ".join(filter(None, (relation, entry["method"] or entry["kind"], _target(entry, reader))))
     took = "" if entry["ms"] is None else f"{entry['ms']:.1f} ms"
-    yield f"{number:>8}  {entry['after_ms']:>9.1f}  {took:>11}  {entry['status'] or '':<10}  {indent}{safe(what, 80)}"
+    start = f"{entry['number']:>8}  {entry['after_ms']:>9.1f}  {took:>11}  {entry['status'] or '':<10}"
+    yield f"{start}  {indent}{safe(what, 80)}"
     for child in entry["children"]:
         yield from _tree_lines(child, reader, indent + "  ")
 
@@ -354,13 +310,13 @@ def _statistics(recording: Recording, numbers: Sequence[int] | None, out: Output
     rows = [("", "", "", counted.total), *((name, "", "", tally) for name, tally in sorted(counted.servers.items()))]
     rows += [(one.server, one.method, "", tally) for one, tally in sorted(counted.methods.items())]
     rows += [(one.server, one.method, one.target, tally) for one, tally in sorted(counted.targets.items())]
-    lines = [("server", "what", "count", "errors", "p50 ms", "p95 ms", "p99 ms", "max ms", "bytes")]
-    for server, method, target, tally in rows:
-        lines.append((server or "all", f"{method} {target}".strip() or "requests", *_figures(tally)))
-    for line in table(lines):
-        out.data(line)
+    out.table(
+        [(server or "all", f"{method} {target}".strip() or "requests", *_figures(tally))
+         for server, method, target, tally in rows],
+        heads=("server", "what", "count", "errors", "p50 ms", "p95 ms", "p99 ms", "max ms", "bytes"),
+    )  # fmt: skip
     result: list[Json] = [
-        {"server": server or None, "method": method or None, "target": target or None, **_tally_json(tally)}
+        {"server": server or None, "method": method or None, "target": target or None, **tally_json(tally)}
         for server, method, target, tally in rows
     ]
     return out.done(result)
@@ -370,15 +326,6 @@ def _figures(tally: Tally) -> tuple[str, str, str, str, str, str, str]:
     p50, p95, p99, most = ("-" if ms is None else f"{ms:,.1f}" for ms in (tally.p50, tally.p95, tally.p99, tally.most))
     errors = f"{tally.errors:,} ({tally.error_rate:.0%})" if tally.errors else "0"
     return f"{tally.count:,}", errors, p50, p95, p99, most, size(tally.bytes)
-
-
-def _tally_json(tally: Tally) -> dict[str, Json]:
-    times = {"p50": tally.p50, "p95": tally.p95, "p99": tally.p99, "max": tally.most}
-    return {
-        "count": tally.count, "errors": tally.errors, "refused": tally.refused, "tool_errors": tally.failed,
-        "lost": tally.lost, "cancelled": tally.cancelled, **{name: ms and round(ms, 3) for name, ms in times.items()},
-        "bytes_in": tally.bytes_in, "bytes_out": tally.bytes_out,
-    }  # fmt: skip
 
 
 # What goes out
@@ -393,31 +340,22 @@ def _export(recording: Recording, numbers: Sequence[int] | None, options: Option
         raise UsageError("This needs a file.", hint="--output FILE")
     if (limit := options.count("--limit", _MOST)) is not None:
         numbers = array("Q", _all(recording, numbers)[-limit:])
-    if numbers is not None and not numbers and options.flag("--jsonl"):
-        out.note("no such entry")
-        return out.done()
-    _learn_secrets(options, out)
+    try:
+        targets.learn(targets.configuration(options, Paths.default(), None), out)
+    except ConfigError as error:
+        out.warn(error.message)
     if to:
         return asyncio.run(send_to_collector(recording, numbers, to, options.headers, out))
     out.flush()
     screen = BytesIO() if sys.stdout.isatty() else None
     target = Path(file) if file else screen or sys.stdout.buffer
-    title = _name(recording)
-    written = asyncio.run(export(recording, numbers, format, target, out.redactor, title=title))
+    count = asyncio.run(export(recording, numbers, format, target, out.redactor, title=_name(recording)))
     if file:
-        out.note(f"{written.entries:,} entries are in {file}")
-        return out.done({"entries": written.entries, "file": file, "format": format})
+        out.note(f"{count:,} entries are in {file}")
+        return out.done({"entries": count, "file": file, "format": format})
     if screen is not None:
         _write(screen.getvalue(), out)
     return 0
-
-
-def _learn_secrets(options: Options, out: Output) -> None:
-    """What the configuration says is secret goes out of nothing; where it cannot be read, that is told."""
-    try:
-        targets.learn(targets.configuration(options, Paths.default(), None), out)
-    except ConfigError as error:
-        out.warn(error.message)
 
 
 async def send_to_collector(

@@ -3,79 +3,56 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 
 from mcp_studio.call.call import Rejected, Succeeded
-from mcp_studio.cli.arguments import expanded, template_form, template_pairs, with_pairs
+from mcp_studio.cli.call_arguments import listed
 from mcp_studio.cli.engine import connected, execute
-from mcp_studio.cli.entries import owner
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import configured, only, select
+from mcp_studio.cli.targets import configured, select
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.present.blocks import resource_text
-from mcp_studio.schema.field import Form
 from mcp_studio.session.logs import LogMessage, rank_of
 from mcp_studio.session.subscriptions import Subscription
 from mcp_studio.studio import Studio
 
 _LEAVING = 2.0
 """Seconds for telling servers that nothing is watched any more."""
-_PAIR = re.compile(r"[\w.-]+:?=")
-"""How `key=value` and `key:=JSON` begin, and no URI does."""
 
 
 def run(options: Options, out: Output) -> int:
     """Watch until interrupted, or until nothing can be watched any more; returns the exit code."""
     config, words, servers = configured(out), list(options.words), list(options.values("--server"))
-    while words and ":" not in words[0] and "=" not in words[0]:
+    while words and ":" not in words[0]:
         servers.append(words.pop(0))
-    pairs = [word for word in words if _PAIR.match(word)]
+    if template := next((uri for uri in words if set("{}") & set(uri)), ""):
+        raise UsageError(f"{template} is a URI template.", hint="Watch an address: fill in the template yourself.")
     chosen = select(config, servers)
-    server = out.server = only(chosen)
+    server = out.server = chosen.only
     out.lines = True
     least, out.log_level = out.log_level, ""
     if options.flag("--logs"):
         least = least or "debug"
         asked = {name: replace(one, log_level=one.log_level or "debug") for name, one in chosen.servers.items()}
         chosen = replace(chosen, servers=asked)
-    addresses = _addresses([word for word in words if word not in pairs], pairs)
-    return execute(chosen, out, lambda studio: _watch(studio, server, addresses, out, least), answers=False)
+    return execute(chosen, out, lambda studio: _watch(studio, server, words, out, least), answers=False)
 
 
-def _addresses(uris: Sequence[str], pairs: Sequence[str]) -> dict[str, str]:
-    """What is to be watched, as given and with the values of the templates that it names.
-
-    Raises:
-        UsageError: a value is missing, or is for no template.
-    """
-    forms = {uri: template_form(uri) or Form() for uri in uris}
-    keys = {pair: pair.partition("=")[0].rstrip(":") for pair in pairs}
-    known = {field.name for form in forms.values() for field in form.fields}
-    if unknown := [key for key in keys.values() if key not in known]:
-        raise UsageError(f"`{unknown[0]}` is no variable of a template here.")
-    addresses: dict[str, str] = {}
-    for uri, form in forms.items():
-        own = [pair for pair, key in keys.items() if form.field(key) is not None]
-        values = with_pairs(form, {}, template_pairs(own))
-        addresses[uri] = expanded(uri, form, values) if form.fields else uri
-    return addresses
-
-
-async def _watch(studio: Studio, server: str, addresses: dict[str, str], out: Output, least: str) -> int:
+async def _watch(studio: Studio, server: str, uris: list[str], out: Output, least: str) -> int:
     names = studio.manager.names()
     with ExitStack() as ends:
-        ends.callback(studio.manager.notified.connect(lambda heard: _print_change(heard, out)))
+        ends.callback(studio.manager.notified.connect(partial(_print_change, out)))
         if least:
-            ends.callback(_print_logs(studio, out, least))
+            ends.callback(studio.logs.added.connect(partial(_print_log, out, rank_of(least))))
         for name in names:
             await connected(studio, name, out)
-        targets = [(server or owner(studio, uri, "watch"), uri, address) for uri, address in addresses.items()]
+        targets = [(server or listed(studio, uri, "resource").server, uri) for uri in uris]
         if not targets:
             what = "changes of lists and log messages" if least else "changes of lists"
             out.note(f"{what} of {', '.join(names)}; Ctrl-C ends")
@@ -86,7 +63,7 @@ async def _watch(studio: Studio, server: str, addresses: dict[str, str], out: Ou
         return await watcher.run(targets)
 
 
-def _print_change(heard: tuple[str, str, dict[str, Json]], out: Output) -> None:
+def _print_change(out: Output, heard: tuple[str, str, dict[str, Json]]) -> None:
     server, method, _ = heard
     if method.endswith("/list_changed"):
         now, kind = time.time(), method.split("/")[1]
@@ -94,16 +71,11 @@ def _print_change(heard: tuple[str, str, dict[str, Json]], out: Output) -> None:
         out.line(f"{_clock(now)} {server} list of {kind} changed", value)
 
 
-def _print_logs(studio: Studio, out: Output, least: str) -> Callable[[], None]:
-    rank = rank_of(least)
-
-    def added(message: LogMessage) -> None:
-        if message.rank >= rank:
-            value = {"server": message.server, "level": message.level, "logger": message.logger or None}
-            value = {"log": message.data, **value, "time": round(message.time, 3)}
-            out.line(f"{_clock(message.time)} {message.line}", value)
-
-    return studio.logs.added.connect(added)
+def _print_log(out: Output, least: int, message: LogMessage) -> None:
+    if message.rank >= least:
+        value = {"log": message.data, "server": message.server, "level": message.level}
+        value |= {"logger": message.logger or None, "time": round(message.time, 3)}
+        out.line(f"{_clock(message.time)} {message.line}", value)
 
 
 def _clock(when: float) -> str:
@@ -124,14 +96,14 @@ class Watcher:
         self._wake = asyncio.Event()
         self._over: asyncio.Future[StudioError] = asyncio.get_running_loop().create_future()
 
-    async def run(self, targets: Sequence[tuple[str, str, str]]) -> int:
-        """Watch `targets` (server, URI as given, URI) until interrupted; the exit code when nothing is left."""
+    async def run(self, targets: Sequence[tuple[str, str]]) -> int:
+        """Watch `targets` (server, URI) until interrupted; the exit code when nothing is left."""
         subscriptions = self._studio.subscriptions
         reader = asyncio.create_task(self._reading())
         try:
-            for server, given, uri in targets:
+            for server, uri in targets:
                 self._watched[server, uri] = "wanted"
-                subscriptions.watch(server, uri, template=given if given != uri else "")
+                subscriptions.watch(server, uri)
             return self._out.fail(await self._over)
         finally:
             reader.cancel()

@@ -151,8 +151,9 @@ def _tell(recording: Recording, tape: Tape, greeting: Greeting, server: str, not
 def _has_secrets(reader: Reader, below: int) -> bool:
     mark, room = MARK.encode(), _SEARCHED
     for block in reader.blocks(below):
-        room -= len(block.data)
-        if mark in block.data or room < 0:
+        data = b"".join(block.bodies)
+        room -= len(data)
+        if mark in data or room < 0:
             return room >= 0
     return False
 

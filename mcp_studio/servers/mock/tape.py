@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping
+from mcp_studio.present.differences import difference_line
 from mcp_studio.protocol.versions import (
     HANDSHAKE_VERSIONS,
     LATEST_HANDSHAKE,
@@ -22,7 +23,7 @@ from mcp_studio.protocol.versions import (
     era_of,
 )
 from mcp_studio.redact import Redactor
-from mcp_studio.trace.diff import Ignore, diff, shown
+from mcp_studio.trace.diff import Ignore, diff
 from mcp_studio.trace.message import DIRECTIONS, KINDS, LISTEN, UNTIMED, Columns
 
 _REQUEST, _NOTIFICATION = KINDS.index("request"), KINDS.index("notification")
@@ -372,7 +373,7 @@ def unknown(tape: Tape, method: str, params: dict[str, Json]) -> tuple[str, Json
     redactor = Redactor()
     before, now = (loads(redactor.bytes(dumps(one))) for one in (near.params, plain(params)))
     found = diff(before, now, Ignore(usual=False))
-    lines = [shown(one, 60).line for one in found[:_LINES]]
+    lines = [difference_line(one, 60) for one in found[:_LINES]]
     more = f" and {len(found) - _LINES} more" if len(found) > _LINES else ""
     text = f"The recording has no {what} like this; from the nearest it differs in: {'; '.join(lines)}{more}"
     return text, {"nearest": before}

@@ -7,8 +7,6 @@ the order of `message.CODES`, little-endian), `bodies` their bodies in one piece
 
 from __future__ import annotations
 
-import errno
-import os
 import sqlite3
 import stat
 import time
@@ -94,27 +92,6 @@ def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
             db.close()
             raise
     return db
-
-
-def is_database(path: Path) -> bool:
-    """Whether a file is of the kind that sessions are.
-
-    SQLite is asked, and the file not opened beside it: closing it would take away the locks that this process has on
-    it, where it is the running session (POSIX).
-
-    Raises:
-        OSError: it is not there, or cannot be read.
-    """
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode) or not found.st_size:
-        return False
-    if not os.access(path, os.R_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    try:
-        _open(path, "ro").close()
-    except (sqlite3.Error, UnicodeDecodeError) as problem:
-        return "not a database" not in str(problem)
-    return True
 
 
 @contextmanager

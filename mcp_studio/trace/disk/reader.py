@@ -5,17 +5,18 @@ from __future__ import annotations
 import sqlite3
 import threading
 import zlib
-from array import array
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, loads
 from mcp_studio.trace.disk import format
+from mcp_studio.trace.lint.rules import Finding, findings_from_json
 from mcp_studio.trace.message import Block
 
-_EMPTY = Block(0, array("I"), b"")
+_EMPTY = Block(0, [])
 _LONGEST = 1 << 20
 """Bytes of one extra."""
 
@@ -45,28 +46,20 @@ class DiskReader:
             if not isinstance(first, int) or not 0 < first < below:
                 return
             if (block := self._checked(found[0])) is not None:
-                ends = block.ends[: below - first]
-                large = self._rows(
-                    "SELECT number FROM large WHERE number >= ? AND number < ? ORDER BY number",
-                    first,
-                    first + len(ends),
-                )
-                yield Block(first, ends, block.data[: ends[-1]], tuple(number for (number,) in large))
+                yield Block(first, block.bodies[: below - first])
             below = first
 
     def body(self, number: int) -> bytes:
         """The body of one entry; empty where it is not kept, or cannot be read."""
         block = self._block
-        if not block.first <= number < block.first + len(block.ends):
+        if not block.first <= number < block.first + len(block.bodies):
             query = "SELECT first, ends, data FROM bodies WHERE first <= ? ORDER BY first DESC LIMIT 1"
             found = self._rows(query, number)
             block = (self._checked(found[0]) if found else None) or _EMPTY
-            if number >= block.first + len(block.ends):
+            if number >= block.first + len(block.bodies):
                 return self._large_body(number)
             self._block = block
-        place = number - block.first
-        start, end = block.ends[place - 1] if place else 0, block.ends[place]
-        return block.data[start:end] if end > start else self._large_body(number)
+        return block.bodies[number - block.first] or self._large_body(number)
 
     def extra(self, number: int, name: str) -> Json:
         """What an entry has besides the columns, see `format.Batch`; None where it has none, or it cannot be read."""
@@ -77,6 +70,10 @@ class DiskReader:
             return loads(found[0][0]) if found and isinstance(found[0][0], str) else None
         except (JsonProblem, StudioError):
             return None
+
+    def findings(self, number: int) -> tuple[Finding, ...]:
+        """What the lint says about one entry."""
+        return findings_from_json(self.extra(number, "findings"), number)
 
     def close(self) -> None:
         """No more reading; reading once more opens it again."""
@@ -100,10 +97,9 @@ class DiskReader:
     def _checked(self, row: tuple[Any, ...]) -> Block | None:
         first, raw, data = row
         if isinstance(first, int) and isinstance(raw, bytes) and isinstance(data, bytes) and not len(raw) % 4:
-            ends = format.unpacked(raw)
-            values = ends.tolist()
-            if 0 < first < 1 << 32 and values and values[-1] == len(data) and values == sorted(values):
-                return Block(first, ends, data)
+            ends = format.unpacked(raw).tolist()
+            if 0 < first < 1 << 32 and ends and ends[-1] == len(data) and ends == sorted(ends):
+                return Block(first, [data[start:end] for start, end in pairwise((0, *ends))])
         self.problem = self.problem or f"The session {self._path.name} is damaged."
         return None
 

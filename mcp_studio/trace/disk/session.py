@@ -1,4 +1,4 @@
-"""A session that is over, or that another process is writing, as a recording that can be read, marked and followed."""
+"""A session that is over, or that another process is writing, as a recording that can be read and followed."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ import time
 import weakref
 from array import array
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, dumps
+from mcp_studio.jsontext import Json
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.capture import EntryMaker
 from mcp_studio.trace.disk import format
-from mcp_studio.trace.disk.format import WIDTH, packed, split, unpacked
+from mcp_studio.trace.disk.format import WIDTH, split, unpacked
 from mcp_studio.trace.disk.reader import DiskReader
 from mcp_studio.trace.disk.sessions import SessionInfo, describe
 from mcp_studio.trace.message import CODES, DIRECTIONS, KINDS, OUTCOMES, Columns, Reader, WireMessage
@@ -195,26 +194,23 @@ class Session:
         """As it was when it was opened, or refreshed with something new."""
         self.revision = 1
         """Changes with everything that changes."""
-        self._trouble = ""
         self._comments: dict[int, str] = {}
         self._reader = DiskReader(path)
-        self._worker = ThreadPoolExecutor(1, "session")
-        self._maker = EntryMaker(lambda: self.columns, self._reader.body, self._reader.extra)
+        self._maker = EntryMaker(lambda: self.columns, self._reader.body, self._reader.findings)
 
     def close(self) -> None:
-        """Wait for what is being written, and let the file go; any number of times."""
-        self._worker.shutdown()
+        """Let the file go; any number of times."""
         self._reader.close()
         self._db.close()
 
     @property
     def problem(self) -> str:
-        """What could not be read or written, in a sentence; empty where all is well."""
+        """What could not be read, in a sentence; empty where all is well."""
         lost = self.info.lost
         said = (
             f"Of {lost:,} message{'s' if lost != 1 else ''} only the size was kept: the disk was slow." if lost else ""
         )
-        return self._trouble or self._loader.problem or self._reader.problem or said
+        return self._loader.problem or self._reader.problem or said
 
     @property
     def columns(self) -> Columns:
@@ -272,7 +268,7 @@ class Session:
         self.revision += 1
         return True
 
-    # ------------------------------------------------------------------ marks and comments
+    # ------------------------------------------------------------------ marks and comments, while it is open
 
     def mark(self, number: int, on: bool) -> None:
         """Mark an entry, or no longer."""
@@ -281,8 +277,8 @@ class Session:
     def comment(self, number: int, text: str) -> None:
         """Keep a comment on an entry, without secrets; empty removes it."""
         if 0 <= number - self.first_number < len(self):
-            text = self._comments[number] = self._clean(text)
-            self._flag(number, bits.COMMENTED, bool(text), text)
+            self._comments[number] = self._clean(text)
+            self._flag(number, bits.COMMENTED, bool(text))
 
     def comment_on(self, number: int) -> str:
         """The comment on an entry, or nothing."""
@@ -295,7 +291,7 @@ class Session:
         kept = self._reader.extra(number, "comment")
         return kept if isinstance(kept, str) else ""
 
-    def _flag(self, number: int, bit: int, on: bool, comment: str | None = None) -> None:
+    def _flag(self, number: int, bit: int, on: bool) -> None:
         row = number - self.first_number
         if not 0 <= row < len(self):
             return
@@ -304,30 +300,13 @@ class Session:
         self.columns.revise(number)
         self._maker.forget()
         self.revision += 1
-        self._worker.submit(self._write, number, flags[row], comment)
-
-    def _write(self, number: int, flags: int, comment: str | None) -> None:
-        """In the worker's thread."""
-        try:
-            with format.as_studio_errors(self.path), contextlib.closing(format.connect(self.path, write=True)) as db:
-                db.execute("BEGIN IMMEDIATE")
-                row = ("flags", packed([number]), packed([flags]))
-                db.execute("INSERT INTO change(field, numbers, news) VALUES (?, ?, ?)", row)
-                if comment:
-                    text = dumps(comment).decode("utf-8", "replace")
-                    db.execute("INSERT OR REPLACE INTO extra VALUES (?, 'comment', ?)", (number, text))
-                elif comment is not None:
-                    db.execute("DELETE FROM extra WHERE number = ? AND name = 'comment'", (number,))
-                db.execute("COMMIT")
-        except StudioError as error:
-            self._trouble = error.message.replace("cannot be read", "cannot be written")
 
     def _data_version(self) -> int:
         return self._db.execute("PRAGMA data_version").fetchone()[0]
 
 
 class Bundle(Session):
-    """What was in an exported file; marks and comments are for as long as it is open."""
+    """What was in an exported file."""
 
     def __init__(self, path: Path, head: Mapping[str, Json], problem: str = "") -> None:
         super().__init__(path)

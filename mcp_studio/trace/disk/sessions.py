@@ -16,7 +16,6 @@ from mcp_studio.trace.disk import format
 _MOST = 1_000
 """Sessions that are kept at most, and listed."""
 _SERVERS = 100
-_MB, _DAY = 1 << 20, 86_400
 _LONGEST = 1_000
 """Characters of a name or title."""
 _WAL = "-wal"
@@ -123,23 +122,13 @@ def _above() -> list[int]:
 
 def size_of(path: Path) -> int:
     """Bytes on disk, with what SQLite keeps beside the file."""
-    return sum(_size(one) for one in (path, *_beside(path)))
+    return sum(one.st_size for one in _stats(path))
 
 
 def used(folder: Path) -> tuple[int, int]:
     """How many sessions there are, and their bytes on disk."""
     found = [size_of(file) for file in _files(folder)]
     return len(found), sum(found)
-
-
-def in_words(folder: Path, record: bool, most_bytes: int, max_age: float) -> str:
-    """How much is kept in a folder, and how much may be."""
-    count, total = used(folder)
-    days = max_age / _DAY
-    span = f"{days:,.4g} day{'s' if days != 1 else ''}" if days >= 1 else f"{max_age / 3_600:,.3g} h"
-    room = f"{total / _MB:,.1f} MB of at most {most_bytes / _MB:,.4g} MB, for {span}"
-    kept = f"{count:,} session{'s' if count != 1 else ''}, {room}"
-    return kept if record else f"nothing is recorded (trace.record is false); {kept}"
 
 
 def delete(path: Path) -> None:
@@ -165,7 +154,7 @@ def prune(folder: Path, most_bytes: float, oldest: float, most: int = _MOST) -> 
     for file in folder.glob(f"*{_LOCK_ENDING}"):
         if not file.with_suffix(format.ENDING).exists() and not is_locked(file):
             file.unlink(missing_ok=True)  # of a studio that ended before its session began
-    found = sorted((max(map(_modified, (file, *_beside(file)))), file) for file in _files(folder))
+    found = sorted((max((one.st_mtime for one in _stats(file)), default=0), file) for file in _files(folder))
     sizes = {file: size_of(file) for _, file in found}
     total, gone = sum(sizes.values()), 0
     for written, file in found:
@@ -227,18 +216,13 @@ def _beside(path: Path) -> tuple[Path, ...]:
     return tuple(path.with_name(path.name + ending) for ending in _BESIDE)
 
 
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
-
-
-def _modified(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
+def _stats(path: Path) -> list[os.stat_result]:
+    """What the system says of the file, and of those beside it."""
+    found: list[os.stat_result] = []
+    for one in (path, *_beside(path)):
+        with contextlib.suppress(OSError):
+            found.append(one.stat())
+    return found
 
 
 def lock_of(session: Path) -> Path:

@@ -295,14 +295,9 @@ class Writer:
     def _run(self) -> None:
         try:
             self._write_all()
-        except OSError as problem:
-            full = problem.errno in (errno.ENOSPC, errno.EDQUOT)
-            self._fail("the disk is full" if full else f"{self._folder}: {problem.strerror}")
-        except sqlite3.Error as problem:
-            self._fail("the disk is full" if "full" in str(problem) else str(problem))
-        except (ValueError, TypeError, LookupError, ArithmeticError, MemoryError) as problem:
-            # Nobody waits for this thread: what was not foreseen must not end it unsaid.
-            self._fail(f"{type(problem).__name__}: {problem}")
+        except Exception as problem:  # nobody waits for this thread: nothing must end it unsaid
+            full = getattr(problem, "errno", 0) in (errno.ENOSPC, errno.EDQUOT) or "is full" in str(problem)
+            self._fail("the disk is full" if full else str(problem) or type(problem).__name__)
 
     def _write_all(self) -> None:
         file = SessionFile(self._folder, self._meta, *self._bounds)

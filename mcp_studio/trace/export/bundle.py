@@ -12,7 +12,7 @@ import stat
 import zlib
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from tempfile import mkdtemp
@@ -21,17 +21,16 @@ from typing import IO
 from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import KB, MB
-from mcp_studio.record import record
 from mcp_studio.trace import message as bits
-from mcp_studio.trace.capture import Capture, findings_to_json
-from mcp_studio.trace.disk.format import Batch, is_database
+from mcp_studio.trace.capture import Capture
+from mcp_studio.trace.disk.format import ENDING, Batch
 from mcp_studio.trace.disk.session import Bundle, Session
 from mcp_studio.trace.disk.sessions import NAMES, find
 from mcp_studio.trace.disk.writer import SessionFile
 from mcp_studio.trace.export.item import Item
 from mcp_studio.trace.export.jsonl import BadLine, read_head, read_line
-from mcp_studio.trace.lint.rules import weight
-from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, Columns
+from mcp_studio.trace.lint.rules import findings_to_json, weight
+from mcp_studio.trace.message import KINDS, OUTCOMES, Columns, WireMessage
 
 _BATCH = 256 * KB
 _REQUEST = KINDS.index("request")
@@ -55,18 +54,15 @@ class _Importer:
         self._numbers.append(item.number)
         self._links.append(item.link)
         # Readers judge by the size how a body is read, so it must not be much larger than it says.
-        columns.size.append(item.size if 2 * item.size > len(item.body) else len(item.body))
-        columns.server.append(columns.servers.number(item.server))
-        columns.method.append(columns.methods.number(item.method))
-        columns.target.append(columns.targets.number(item.target))
-        columns.kind.append(KINDS.index(item.kind) | DIRECTIONS.index(item.direction) << 4)
-        findings, comment = item.extra
-        flags = bits.COMMENTED * bool(comment) | weight(findings) << bits.SEVERITY
-        columns.flags.append(item.flags | flags)
-        columns.outcome.append(OUTCOMES.index(item.outcome) + 1 if item.outcome else 0)  # type: ignore[arg-type]
-        columns.link.append(0)
-        columns.exchange.append(item.exchange)
-        columns.time.append(item.time)
+        size = item.size if 2 * item.size > len(item.body) else len(item.body)
+        self._capture.append(
+            WireMessage(number, item.time, item.server, item.direction, item.kind, b"", size, exchange=item.exchange)
+        )
+        columns.method[-1] = columns.methods.number(item.method)
+        columns.target[-1] = columns.targets.number(item.target)
+        findings, comment = item.findings, item.comment
+        columns.flags[-1] = item.flags | bits.COMMENTED * bool(comment) | weight(findings) << bits.SEVERITY
+        columns.outcome[-1] = OUTCOMES.index(item.outcome) + 1 if item.outcome else 0  # type: ignore[arg-type]
         if comment:
             self._capture.note(number, "comment", comment)
         if findings:
@@ -136,56 +132,54 @@ def made_of(items: Iterable[Item], head: Mapping[str, Json] | None = None, probl
         raise
 
 
-_GZIP = b"\x1f\x8b"
+_GZIP, _SQLITE = b"\x1f\x8b", b"SQLite format 3\0"
 
 
-@record(frozen=True)
-class Bounds:
-    """How much of a file is taken; it is unpacked while it is read."""
-
-    entries: int = 2_000_000
-    line: int = 128 * MB
-    """Bytes of one entry."""
-    whole: int = 2048 * MB
-    """Bytes of all lines."""
-
-
-BOUNDS = Bounds()
+_ENTRIES, _LINE, _WHOLE = 2_000_000, 128 * MB, 2048 * MB
+"""How much of a file is taken, which is unpacked while it is read: entries, bytes of one of them and of all."""
 _HEAD = 1024 * KB
 """Bytes of the first line."""
 
 
-def open_bundle(path: Path, *, bounds: Bounds = BOUNDS) -> Bundle:
-    """The recording in a bundle or JSONL file; may take long, so it is for a thread where a person waits.
+def open_file(path: Path, clean: Callable[[str], str] = str) -> Session:
+    """The recording in a session's file, a bundle or a JSONL file; may take long, so it is for a thread where a person
+    waits.
 
-    A file that ends too early is opened as far as it goes: see `Bundle.problem`.
+    A file that ends too early is opened as far as it goes: see `Session.problem`.
+
+    Args:
+        clean: takes secrets out of comments that are added.
 
     Raises:
         UsageError: there is no such file, it is none of ours, or a line in it cannot be used.
-        LimitExceeded: there is more in it than `bounds` allow.
+        StudioError: it cannot be read, or there is too much in it.
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise UsageError(f"{path} is no file that can be opened.")
+        if path.suffix == ENDING:  # it may be the running session: closing it here would take away SQLite's locks on it
+            return Session(path, clean)
         with path.open("rb") as file:
-            packed = file.read(2) == _GZIP
+            begin = file.read(len(_SQLITE))
             file.seek(0)
-            if packed:
+            if begin.startswith(_GZIP):
                 with gzip.GzipFile(fileobj=file) as stream:
-                    return read(stream, path.name, bounds)
-            return read(file, path.name, bounds)
+                    return read(stream, path.name)
+            if begin != _SQLITE:
+                return read(file, path.name)
     except OSError as problem:
         raise UsageError(f"{path} cannot be read: {problem.strerror or problem}.") from None
+    return Session(path, clean)
 
 
-def read(stream: IO[bytes] | gzip.GzipFile, place: str, bounds: Bounds = BOUNDS) -> Bundle:
+def read(stream: IO[bytes] | gzip.GzipFile, place: str) -> Bundle:
     """The same from a stream of lines; `place` is what it is called in errors.
 
     Raises:
-        StudioError: as `open_bundle`.
+        StudioError: as `open_file`.
     """
     problems: list[str] = []
-    lines = _lines(stream, place, bounds, problems)
+    lines = _lines(stream, place, problems)
     head = read_head(next(lines, b""), place)
     return made_of(_items(lines, place, problems), head, problems)
 
@@ -208,25 +202,24 @@ def _items(lines: Iterator[bytes], place: str, problems: list[str]) -> Iterator[
         yield item
 
 
-def _lines(stream: IO[bytes] | gzip.GzipFile, place: str, bounds: Bounds, problems: list[str]) -> Iterator[bytes]:
+def _lines(stream: IO[bytes] | gzip.GzipFile, place: str, problems: list[str]) -> Iterator[bytes]:
     """The lines of a stream, bounded."""
-    left = bounds.whole
+    left = _WHOLE
     for number in count(1):
-        most = bounds.line if number > 1 else _HEAD
+        most = _LINE if number > 1 else _HEAD
         try:
             line = stream.readline(most + 1)
         except EOFError:
             problems.append(_cut(place))
             return
-        except (gzip.BadGzipFile, zlib.error) as problem:
-            why = str(problem) if isinstance(problem, gzip.BadGzipFile) else "its compressed part is damaged"
-            raise UsageError(f"{place} cannot be read after line {number - 1:,}: {why}.") from None
+        except (gzip.BadGzipFile, zlib.error):
+            raise UsageError(f"{place} cannot be read after line {number - 1:,}: it is damaged.") from None
         if not line:
             return
         left -= len(line)
         if len(line) > most and number == 1:
             return
-        if len(line) > most or left < 0 or number > bounds.entries + 1:
+        if len(line) > most or left < 0 or number > _ENTRIES + 1:
             hint = "Export less of it: a filter takes only what is looked for."
             raise LimitExceeded(f"{place} is too large, from line {number:,} on.", limit="trace", hint=hint)
         yield line
@@ -248,11 +241,8 @@ def open_recording(name: str, folder: Path) -> Session:
         StudioError: there is none, or it cannot be read.
     """
     path = Path(name).expanduser()
-    try:
-        if name not in NAMES and path.is_file():
-            return Session(path) if is_database(path) else open_bundle(path)
-    except OSError as problem:
-        raise UsageError(f"{name} cannot be read: {problem.strerror or problem}.") from None
+    if name not in NAMES and path.is_file():
+        return open_file(path)
     if path.is_dir():
         raise UsageError(f"{name} is a folder.", hint="Name a file in it, or a session.")
     if path.suffix or len(path.parts) > 1:

@@ -1,25 +1,35 @@
-"""Spans to an OpenTelemetry collector, by OpenTelemetry's exporter for OTLP over HTTP (the extra `otlp`)."""
+"""The requests of a recording as OpenTelemetry's spans, sent to a collector by OpenTelemetry's exporter for OTLP over
+HTTP, or written as it encodes them (the extra `otlp`).
+
+A request that carried a `traceparent` has the ids of that; all others get some that are the same each time the same
+recording is sent, so that a collector takes nothing twice.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from base64 import b64decode
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from mcp_studio import __version__
-from mcp_studio.errors import StudioError, Unreachable, UsageError
+from mcp_studio.errors import LimitExceeded, StudioError, Unreachable, UsageError
+from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping
 from mcp_studio.limits import KB
+from mcp_studio.protocol import versions
 from mcp_studio.protocol.versions import Context
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.export.item import Item, Progress, Source, run
-from mcp_studio.trace.export.spans import FINDING, Span, finding_attributes, nanos, spans_of
-from mcp_studio.trace.message import Recording
+from mcp_studio.trace.lint.rules import Finding
+from mcp_studio.trace.message import BY_HAND, LISTEN, Recording
+from mcp_studio.trace.tree import parent_of
 
 if TYPE_CHECKING:
-    from opentelemetry.sdk.trace import ReadableSpan
-    from opentelemetry.trace import SpanContext
+    from opentelemetry.sdk.trace import Event, ReadableSpan
+    from opentelemetry.trace import SpanContext, Status
     from requests import Response
 
 PATH = "/v1/traces"
@@ -28,12 +38,9 @@ _BATCH = 500
 _TIME = 10.0
 """Seconds for one batch; within them a collector that is busy gets it once more, after some pauses."""
 _ANSWER = 64 * KB
+_INSTALL = "Try: pip install 'mcp-studio[otlp]'"
+_IDS = ("traceId", "spanId", "parentSpanId")
 _EXCERPT = 300
-_HINTS = {
-    401: "A header that signs in is given with the address.",
-    404: f"Spans usually go to the path {PATH}.",
-    415: "It has to take OTLP in protobuf.",
-}
 
 
 class Sent(NamedTuple):
@@ -64,11 +71,11 @@ async def send(
     place = address(url)
     sent = Sent(0)
 
-    def consume(source: Source, items: Iterator[Item]) -> None:
+    def consume(source: Source) -> None:
         nonlocal sent
-        spans = spans_of(source, items)
         collector = _Collector(place, dict(headers), redactor)
         try:
+            spans = spans_of(source)
             while batch := list(islice(spans, _BATCH)):
                 collector.take(batch)
         finally:
@@ -104,10 +111,7 @@ class _Collector:
             from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
             from requests import Session
         except ImportError:
-            raise UsageError(
-                "Sending spans needs OpenTelemetry's exporter, which is not installed.",
-                hint="Try: pip install 'mcp-studio[otlp]'",
-            ) from None
+            raise _missing() from None
         # It logs what fails; with a handler of its own nothing of that gets to the terminal.
         logging.getLogger("opentelemetry").addHandler(logging.NullHandler())
         self._session = Session()
@@ -119,10 +123,10 @@ class _Collector:
         self._answers: list[tuple[int, str, bytes]] = []
         self.sent = Sent(0)
 
-    def take(self, spans: list[Span]) -> None:
+    def take(self, spans: list[ReadableSpan]) -> None:
         """Send some spans; raises `StudioError` where they were not taken."""
         self._answers.clear()
-        self._exporter.export([_readable(span) for span in spans])
+        self._exporter.export(spans)
         if not self._answers:
             text = f"The collector at {self._place} cannot be reached, or did not answer within {_TIME:g} s."
             raise Unreachable(self._redactor.text(text), hint="Is it running, and does it take OTLP over HTTP there?")
@@ -146,11 +150,9 @@ class _Collector:
         text = (
             f"The collector {urlsplit(self._place).netloc.rpartition('@')[2]} did not take the spans: {status} {reason}"
         )
-        if 300 <= status < 400:
-            text += ", which leads to another place; it was not followed"
-        elif answer := " ".join(body[:_EXCERPT].decode("utf-8", "replace").split()):
+        if answer := " ".join(body[:_EXCERPT].decode("utf-8", "replace").split()):
             text += f": {answer}"
-        return StudioError(text.rstrip(".") + ".", hint=_HINTS.get(status, ""))
+        return StudioError(text.rstrip(".") + ".")
 
 
 def _partial_success(body: bytes) -> tuple[int, str]:
@@ -165,28 +167,211 @@ def _partial_success(body: bytes) -> tuple[int, str]:
     return max(0, partly.rejected_spans), partly.error_message
 
 
-def _readable(span: Span) -> ReadableSpan:
-    """A span as the exporter takes it."""
-    from opentelemetry.sdk.resources import Resource
-    from opentelemetry.sdk.trace import Event, ReadableSpan
-    from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-    from opentelemetry.trace import Link, SpanKind, Status, StatusCode
+def write(source: Source) -> Iterator[bytes]:
+    """The same spans for a file: OTLP as JSON, some hundred on each line."""
+    try:
+        from google.protobuf.json_format import MessageToDict
+        from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+    except ImportError:
+        raise _missing() from None
+    spans = spans_of(source)
+    while batch := list(islice(spans, _BATCH)):
+        made = MessageToDict(encode_spans(batch), use_integers_for_enums=True)
+        for group in (scope for resource in made["resourceSpans"] for scope in resource["scopeSpans"]):
+            for one in (place for span in group["spans"] for place in (span, *span.get("links", ()))):
+                # Protobuf writes bytes as base64; ids are an exception in OTLP.
+                one.update((name, b64decode(one[name]).hex()) for name in _IDS if name in one)
+        yield dumps(made) + b"\n"
 
-    about, end, parent = span.about, nanos(span.end), Context(span.own.trace, span.parent)
-    return ReadableSpan(
-        about.name,
-        context=_context(span.own, span.state),
-        parent=_context(parent, span.state) if span.parent else None,
-        resource=Resource({"service.name": "mcp-studio", "service.version": __version__}),
-        attributes=span.attributes,
-        events=[Event(FINDING, finding_attributes(one), end) for one in span.findings],
-        links=[Link(_context(span.link))] if span.link is not None else (),
-        kind=SpanKind.CLIENT if about.client else SpanKind.SERVER,
-        status=Status(StatusCode.ERROR, about.why or None) if about.failed else Status(),
-        start_time=nanos(span.begin),
-        end_time=end,
-        instrumentation_scope=InstrumentationScope("mcp-studio", __version__),
-    )
+
+def _missing() -> UsageError:
+    return UsageError("Spans need OpenTelemetry's exporter, which is not installed.", hint=_INSTALL)
+
+
+# ---------------------------------------------------------------------- spans
+
+Attributes = dict[str, str | int | bool]
+_LARGE = 1 << 20
+"""Bytes of a message up to which it is parsed for its id or error."""
+_WORDS = 1_000
+_HIGHEST = 100
+"""Requests above one that are looked at for the trace it belongs to."""
+_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+_TARGETS = {
+    "tools/call": "gen_ai.tool.name",
+    "prompts/get": "gen_ai.prompt.name",
+    "resources/read": "mcp.resource.uri",
+    "resources/subscribe": "mcp.resource.uri",
+    "resources/unsubscribe": "mcp.resource.uri",
+}
+"""Method -> the attribute that its target is."""
+
+
+def spans_of(source: Source) -> Iterator[ReadableSpan]:
+    """A span of each request that was chosen, or whose answer was. Needs the extra `otlp`.
+
+    Raises:
+        UsageError: there is none.
+    """
+    requests = source.requests()
+    if not requests:
+        raise UsageError("None of it is a request or an answer, and only those are spans.")
+    return map(_Spans(source).span, source.paced(requests))
+
+
+class _Spans:
+    def __init__(self, source: Source) -> None:
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+
+        self._source = source
+        self._columns = columns = source.columns
+        begin = columns.time[0] if len(columns) else 0.0
+        self._seed = f"{begin!r} {columns.first} {' '.join(columns.servers.texts[:20])}"
+        self._resource = Resource({"service.name": "mcp-studio", "service.version": __version__})
+        self._scope = InstrumentationScope("mcp-studio", __version__)
+
+    def span(self, number: int) -> ReadableSpan:
+        """The span of the request with a number."""
+        from opentelemetry.sdk.trace import ReadableSpan
+        from opentelemetry.trace import Link, SpanKind
+
+        source = self._source
+        request, link = source.item(number), source.answer_to(number)
+        answer = source.item(link) if link else None
+        own, parent, other = self._place(request)
+        state = versions.of_frame(request.body).get("tracestate") or ""
+        attributes = _attributes(request, mapping(source.servers.get(request.server)))
+        comment = "\n".join(filter(None, (request.comment, answer.comment if answer else "")))
+        if comment:
+            attributes["mcp_studio.comment"] = comment
+        status = _status(request, answer, attributes)
+        begin = _nanos(request.time)
+        end = max(begin, _nanos(answer.time)) if answer else begin
+        return ReadableSpan(
+            _name(request),
+            context=_context(own, state),
+            parent=_context(Context(own.trace, parent), state) if parent else None,
+            resource=self._resource,
+            attributes=attributes,
+            events=[_event(one, end) for one in request.findings + (answer.findings if answer else ())],
+            links=[Link(_context(other))] if other else (),
+            kind=SpanKind.CLIENT if request.direction == "out" else SpanKind.SERVER,
+            status=status,
+            start_time=begin,
+            end_time=end,
+            instrumentation_scope=self._scope,
+        )
+
+    def _place(self, request: Item) -> tuple[Context, str, Context | None]:
+        """The ids of a request, the id of the span above it in the same trace, and a span of another trace it is of."""
+        own, above = self._context_of(request.number), parent_of(self._columns, request.number)
+        parent = self._context_of(above) if above >= self._columns.first else None
+        named = self._named(request.number)
+        if named is not None and own != named:  # the server, or a person, says under which span it is
+            if parent is None or parent.trace == named.trace:
+                return Context(named.trace, own.span), named.span, None
+            return Context(parent.trace, own.span), parent.span, named
+        same = parent is not None and parent.trace == own.trace
+        return own, parent.span if parent and same else "", None if same else parent
+
+    def _context_of(self, number: int) -> Context:
+        """The ids that a request carried, or its own in the trace of what it came under."""
+        columns, root = self._columns, number
+        for _ in range(_HIGHEST):
+            row, named = root - columns.first, self._named(root)
+            ours = columns.direction_of(row) == "out" and not columns.flags[row] & BY_HAND
+            if named is not None and ours:
+                return named if root == number else Context(named.trace, self._hash(8, number))
+            above = parent_of(columns, root)
+            if above < columns.first:
+                break
+            root = above
+        return Context(self._hash(16, root), self._hash(8, number))
+
+    def _named(self, number: int) -> Context | None:
+        return versions.read(versions.of_frame(self._source.body(number)).get("traceparent"))
+
+    def _hash(self, size: int, number: int) -> str:
+        return blake2b(f"{self._seed} {number}".encode("utf-8", "replace"), digest_size=size).hexdigest()
+
+
+def _name(request: Item) -> str:
+    """`{mcp.method.name} {target}` where the target is one of few: a tool or prompt, but no URI."""
+    named = request.target and request.method in ("tools/call", "prompts/get")
+    return f"{request.method} {request.target}" if named else request.method or "request"
+
+
+def _attributes(request: Item, server: Mapping[str, Json]) -> Attributes:
+    found: Attributes = {"mcp.method.name": request.method, "mcp_studio.server": request.server}
+    found["mcp_studio.number"] = request.number
+    identity = _parsed(request.body).get("id")
+    if isinstance(identity, (int, str)) and not isinstance(identity, bool):
+        found["jsonrpc.request.id"] = str(identity)[:_WORDS]
+    if request.method == "tools/call":
+        found["gen_ai.operation.name"] = "execute_tool"
+    if request.method in _TARGETS and request.target:
+        found[_TARGETS[request.method]] = request.target
+    if request.outcome:
+        found["mcp_studio.outcome"] = request.outcome
+    if request.flags & BY_HAND:
+        found["mcp_studio.by_hand"] = True
+    return found | _server(server)
+
+
+def _server(server: Mapping[str, Json]) -> Attributes:
+    found: Attributes = {}
+    if isinstance(version := server.get("version"), str) and version:
+        found["mcp.protocol.version"] = version
+    transport, url = server.get("transport"), server.get("url")
+    if transport == "stdio":
+        return {**found, "network.transport": "pipe"}
+    protocol = "websocket" if transport == "websocket" else "http"
+    found |= {"network.transport": "tcp", "network.protocol.name": protocol}
+    try:
+        parts = urlsplit(url if isinstance(url, str) else "")
+        port = parts.port or _PORTS.get(parts.scheme, 0)
+    except ValueError:
+        return found
+    return found | {"server.address": parts.hostname, "server.port": port} if parts.hostname else found
+
+
+def _status(request: Item, answer: Item | None, attributes: Attributes) -> Status:
+    """Whether it failed, and why; puts what kind of failure it is among the attributes."""
+    from opentelemetry.trace import Status, StatusCode
+
+    outcome = request.outcome
+    if outcome in ("ok", "open", "") or (request.method == LISTEN and outcome != "error"):
+        return Status()
+    attributes["error.type"] = outcome.replace(" ", "_")
+    if outcome != "error":
+        why = "The connection ended before the answer came." if outcome == "lost" else None
+        return Status(StatusCode.ERROR, why)
+    error = mapping(_parsed(answer.body if answer else b"").get("error"))
+    code, message = error.get("code"), error.get("message")
+    attributes["error.type"] = "_OTHER"
+    if isinstance(code, int) and not isinstance(code, bool):
+        attributes["error.type"] = attributes["rpc.response.status_code"] = str(code)[:_WORDS]
+    return Status(StatusCode.ERROR, message[:_WORDS] if isinstance(message, str) else None)
+
+
+def _parsed(frame: bytes) -> dict[str, Json]:
+    try:
+        return mapping(loads(frame)) if len(frame) <= _LARGE else {}
+    except (JsonProblem, LimitExceeded):
+        return {}
+
+
+def _event(finding: Finding, end: int) -> Event:
+    from opentelemetry.sdk.trace import Event
+
+    known = {"severity": finding.severity, "rule": finding.rule, "message": finding.text}
+    return Event("mcp_studio.finding", {f"mcp_studio.finding.{name}": text for name, text in known.items()}, end)
+
+
+def _nanos(time: float) -> int:
+    """A moment as OpenTelemetry has it."""
+    return max(0, round(time * 1_000_000)) * 1_000
 
 
 def _context(context: Context, state: str = "") -> SpanContext:

@@ -9,7 +9,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from threading import Thread
 from typing import NamedTuple
 
@@ -17,18 +17,25 @@ from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
 from mcp_studio.protocol.versions import META_SERVER, MODERN_VERSIONS
 from mcp_studio.redact import Redactor
-from mcp_studio.trace import message as bits
 from mcp_studio.trace.lint.rules import Finding
-from mcp_studio.trace.message import DIRECTIONS, GREETINGS, KINDS, Columns, Direction, MessageKind, Reader, Recording
+from mcp_studio.trace.message import (
+    DIRECTIONS,
+    GREETINGS,
+    KINDS,
+    SEVERITY,
+    Columns,
+    Direction,
+    MessageKind,
+    Reader,
+    Recording,
+)
+from mcp_studio.trace.search import comments_of
 from mcp_studio.trace.server_tap import redacted
 from mcp_studio.trace.store import LARGE
 
-
-class Extra(NamedTuple):
-    """What only few entries have."""
-
-    findings: tuple[Finding, ...] = ()
-    comment: str = ""
+_LARGEST = 1 << 20
+_REQUEST, _HTTP, _RESULT = KINDS.index("request"), KINDS.index("http"), KINDS.index("result")
+_ADDRESS = re.compile(r"[A-Z]+ (\S+)")
 
 
 class Item(NamedTuple):
@@ -58,32 +65,87 @@ class Item(NamedTuple):
     """Bits, see `message`."""
     ms: float | None = None
     """Milliseconds from request to answer."""
-    extra: Extra = Extra()
+    findings: tuple[Finding, ...] = ()
+    comment: str = ""
 
 
-def items(
-    columns: Columns,
-    numbers: Iterable[int],
-    body: Callable[[int], bytes],
-    extras: Mapping[int, Extra],
-    redactor: Redactor,
-) -> Iterator[Item]:
-    """The entries with these numbers that are still there."""
-    clean = lru_cache(10_000)(redactor.text)
-    for number in numbers:
+class Source:
+    """The entries that were chosen, and what is known of the whole; for one thread.
+
+    Args:
+        columns: of the recording, as they were when the export began.
+        numbers: of the entries, None for all; what is gone is left out.
+        comments: of people on entries.
+        reader: has bodies and findings, also of entries that were not chosen.
+        pace: gets how many of how many entries are out; what it raises ends the export.
+    """
+
+    def __init__(
+        self,
+        columns: Columns,
+        numbers: Iterable[int] | None,
+        comments: Mapping[int, str],
+        reader: Reader,
+        redactor: Redactor,
+        *,
+        title: str = "",
+        pace: Callable[[int, int], None] = lambda done, total: None,
+    ) -> None:
+        self.columns = columns
+        self.numbers = _present(numbers, columns.first, columns.first + len(columns))
+        """The entries that were chosen, ascending."""
+        self.redactor = redactor
+        self.clean = lru_cache(10_000)(redactor.text)
+        self.title = redactor.text(title)
+        self._comments, self._reader, self._pace = comments, reader, pace
+
+    @cached_property
+    def servers(self) -> Mapping[str, Json]:
+        """For each server that is in it: `transport`, `version` of the protocol, `info` as the server gave it, and over
+        HTTP its `url`; as far as the recording has it.
+        """
+        columns = self.columns
+        wanted = {columns.server[number - columns.first] for number in self.numbers}
+        found: dict[int, dict[str, Json]] = {server: {} for server in wanted}
+        greetings = {number for name in GREETINGS if (number := columns.methods.known(name)) is not None}
+        for row, kind in enumerate(columns.kind):
+            server = columns.server[row]
+            if server not in found:
+                continue
+            if kind & 15 == _HTTP and "url" not in found[server]:
+                found[server].update(_address(self.body(columns.first + row), self.redactor))
+            elif kind & 15 == _RESULT and columns.method[row] in greetings and columns.size[row] < _LARGEST:
+                found[server].update(_greeting(self.body(columns.first + row)))
+        names = columns.servers.texts
+        return {self.clean(names[server]): {"transport": "stdio", **known} for server, known in found.items()}
+
+    def paced(self, numbers: Sequence[int] | None = None) -> Iterator[int]:
+        """These numbers, or those of the entries that were chosen, as fast as the export may go on."""
+        numbers = self.numbers if numbers is None else numbers
+        for done, number in enumerate(numbers, 1):
+            yield number
+            self._pace(done, len(numbers))
+
+    def items(self) -> Iterator[Item]:
+        """The entries that were chosen."""
+        return map(self.item, self.paced())
+
+    def item(self, number: int) -> Item:
+        """One entry of the recording."""
+        columns, clean = self.columns, self.clean
         row = number - columns.first
-        if not 0 <= row < len(columns.time):
-            continue
-        kind, extra = KINDS[columns.kind[row] & 15], extras.get(number, Extra())
-        findings = (one._replace(text=clean(one.text), pointer=clean(one.pointer)) for one in extra.findings)
-        data = body(number)
-        yield Item(
+        findings: tuple[Finding, ...] = ()
+        if columns.flags[row] >> SEVERITY & 3:
+            findings = tuple(
+                one._replace(text=clean(one.text), pointer=clean(one.pointer)) for one in self._reader.findings(number)
+            )
+        return Item(
             number,
             columns.time[row],
             clean(columns.servers.texts[columns.server[row]]),
             DIRECTIONS[columns.kind[row] >> 4],
-            kind,
-            redacted(data, redactor) if kind == "http" else redactor.bytes(data),
+            KINDS[columns.kind[row] & 15],
+            self.body(number),
             columns.size[row],
             clean(columns.methods.texts[columns.method[row]]),
             clean(columns.targets.texts[columns.target[row]]),
@@ -94,59 +156,43 @@ def items(
             columns.exchange[row],
             columns.flags[row],
             columns.ms(row),
-            Extra(tuple(findings), clean(extra.comment)),
+            findings,
+            clean(self._comments.get(number, "")),
         )
 
+    def body(self, number: int) -> bytes:
+        """The body of an entry of the recording, without secrets."""
+        data = self._reader.body(number)
+        is_http = self.columns.kind[number - self.columns.first] & 15 == _HTTP
+        return redacted(data, self.redactor) if is_http else self.redactor.bytes(data)
 
-class Source(NamedTuple):
-    """What a format knows of the whole before it begins."""
+    def request_of(self, number: int) -> int:
+        """The number of the request that an entry is, or answers; 0 where that is none, or is gone."""
+        columns = self.columns
+        row = number - columns.first
+        if columns.kind[row] & 15 == _REQUEST:
+            return number
+        return columns.link[row] if columns.outcome[row] and columns.link[row] >= columns.first else 0
 
-    columns: Columns
-    """Of the recording, as they were when the export began."""
-    numbers: Sequence[int]
-    """The entries that were chosen, ascending."""
-    servers: Mapping[str, Json]
-    """What is known of each server that is in it, see `servers`."""
-    title: str
-    made: float
-    """Seconds since the epoch."""
-    redactor: Redactor
-    reader: Reader
-    """For bodies of entries that were not chosen; those of the chosen come with them."""
+    def answer_to(self, request: int) -> int:
+        """The number of the answer to a request; 0 where there is none, or it is gone."""
+        columns = self.columns
+        link = columns.link[request - columns.first]
+        return link if columns.first <= link < columns.first + len(columns) else 0
 
-    def chosen(self, number: int) -> bool:
-        """Whether an entry is one of those that were chosen."""
-        at = bisect_left(self.numbers, number)
-        return at < len(self.numbers) and self.numbers[at] == number
-
-
-Write = Callable[[Source, Iterator[Item]], Iterator[bytes]]
-"""Makes the bytes of a format; a `StudioError` says that the format has nothing to say about what was chosen."""
-
-_LARGEST = 1 << 20
-_HTTP, _RESULT = KINDS.index("http"), KINDS.index("result")
-_ADDRESS = re.compile(r"[A-Z]+ (\S+)")
+    def requests(self) -> Sequence[int]:
+        """The numbers of the requests that were chosen, or whose answers were."""
+        return sorted({request for number in self.numbers if (request := self.request_of(number))})
 
 
-def servers_in(
-    columns: Columns, numbers: Sequence[int], body: Callable[[int], bytes], redactor: Redactor
-) -> Mapping[str, Json]:
-    """For each server that entries with these numbers are of: `transport`, `version` of the protocol, `info` as the
-    server gave it, and over HTTP its `url`; as far as the recording has it, redacted.
-    """
-    wanted = {columns.server[number - columns.first] for number in numbers}
-    found: dict[int, dict[str, Json]] = {server: {} for server in wanted}
-    greetings = {number for name in GREETINGS if (number := columns.methods.known(name)) is not None}
-    for row, kind in enumerate(columns.kind):
-        server = columns.server[row]
-        if server not in found:
-            continue
-        if kind & 15 == _HTTP and "url" not in found[server]:
-            found[server].update(_address(redactor.bytes(body(columns.first + row)), redactor))
-        elif kind & 15 == _RESULT and columns.method[row] in greetings and columns.size[row] < _LARGEST:
-            found[server].update(_greeting(redactor.bytes(body(columns.first + row))))
-    names = columns.servers.texts
-    return {redactor.text(names[server]): {"transport": "stdio", **known} for server, known in found.items()}
+def _present(numbers: Iterable[int] | None, first: int, end: int) -> Sequence[int]:
+    """The chosen ones, ascending, once each, as far as they are there."""
+    if numbers is None:
+        return range(first, end)
+    if isinstance(numbers, range) and numbers.step == 1:
+        return range(max(first, numbers.start), min(end, numbers.stop))
+    known = array("I", sorted(set(numbers)))
+    return known[bisect_left(known, first) : bisect_left(known, end)]
 
 
 def _address(head: bytes, redactor: Redactor) -> dict[str, Json]:
@@ -173,8 +219,6 @@ def _greeting(frame: bytes) -> dict[str, Json]:
 
 
 _CHUNK = 500
-_WAIT = 60.0
-"""Seconds that the thread waits for the event loop."""
 _FRESH = 10.0
 """Seconds in which a body may still be waited for."""
 Progress = Callable[[int, int], None]
@@ -185,7 +229,7 @@ async def run(
     recording: Recording,
     numbers: Iterable[int] | None,
     redactor: Redactor,
-    consume: Callable[[Source, Iterator[Item]], None],
+    consume: Callable[[Source], None],
     *,
     title: str = "",
     told: Progress | None = None,
@@ -199,23 +243,36 @@ async def run(
     Raises:
         UsageError: nothing is chosen, or `consume` has nothing to say about it.
     """
-    one = _Export(recording, redactor, title, told)
-    await one.complete()
-    reader = recording.reader()
-    done: Future[int] = Future()
+    await _complete(recording)
+    columns, comments, reader = recording.columns.snapshot(), comments_of(recording), recording.reader()
+    loop = asyncio.get_running_loop()
+    over: Future[int] = Future()
+    stopped = False
 
-    def run() -> None:
+    def pace(done: int, total: int) -> None:
+        if stopped:
+            raise _Stopped
+        if told is not None and (done % _CHUNK == 0 or done == total):
+            loop.call_soon_threadsafe(told, done, total)
+
+    def work() -> None:
         try:
-            done.set_result(one.run(numbers, reader, consume))
+            source = Source(columns, numbers, comments, reader, redactor, title=title, pace=pace)
+            if not source.numbers:
+                raise UsageError("There is nothing to export.", hint="No entry of the trace was chosen.")
+            consume(source)
+            over.set_result(len(source.numbers))
         except BaseException as problem:
-            done.set_exception(problem)
+            over.set_exception(problem)
+        finally:
+            reader.close()
 
-    Thread(target=run, name="export", daemon=True).start()
-    waiting = asyncio.wrap_future(done)
+    Thread(target=work, name="export", daemon=True).start()
+    waiting = asyncio.wrap_future(over)
     try:
         return await asyncio.shield(waiting)
     except asyncio.CancelledError:
-        one.stopped = True
+        stopped = True
         waiting.add_done_callback(lambda over: over.cancelled() or over.exception())  # nobody asks for it any more
         if not leave:
             await asyncio.wait((waiting,))
@@ -226,75 +283,11 @@ class _Stopped(Exception):
     """Nobody waits for the export any more."""
 
 
-class _Export:
-    """One export: what only the recording knows is asked for on the event loop, all else is done in a thread."""
-
-    def __init__(self, recording: Recording, redactor: Redactor, title: str, told: Progress | None) -> None:
-        self.stopped = False
-        self._recording = recording
-        self._columns = recording.columns.snapshot()
-        self._redactor = redactor
-        self._title = title
-        self._told = told
-        self._loop = asyncio.get_running_loop()
-
-    async def complete(self) -> None:
-        """Wait for bodies that have just come and are large: they are redacted beside the event loop."""
-        columns, since = self._columns, time.time() - _FRESH
-        for row in range(len(columns) - 1, -1, -1):
-            if columns.time[row] < since:
-                return
-            if columns.size[row] > LARGE and (entry := self._recording.entry(columns.first + row)) is not None:
-                await self._recording.body(entry)
-
-    def run(
-        self, wanted: Iterable[int] | None, reader: Reader, consume: Callable[[Source, Iterator[Item]], None]
-    ) -> int:
-        """All of it; in the thread."""
-        columns, redactor = self._columns, self._redactor
-        try:
-            numbers = _present(wanted, columns.first, columns.first + len(columns))
-            if not numbers:
-                raise UsageError("There is nothing to export.", hint="No entry of the trace was chosen.")
-            servers = servers_in(columns, numbers, reader.body, redactor)
-            title = redactor.text(self._title)
-            source = Source(columns, numbers, servers, title, time.time(), redactor, reader)
-            consume(source, self._items(source))
-            return len(numbers)
-        finally:
-            reader.close()
-
-    def _items(self, source: Source) -> Iterator[Item]:
-        numbers, body = source.numbers, source.reader.body
-        for at in range(0, len(numbers), _CHUNK):
-            chunk = numbers[at : at + _CHUNK]
-            extras = asyncio.run_coroutine_threadsafe(self._extras(chunk), self._loop).result(_WAIT)
-            for item in items(self._columns, chunk, body, extras, self._redactor):
-                if self.stopped:
-                    raise _Stopped
-                yield item
-            if self._told is not None:
-                self._loop.call_soon_threadsafe(self._told, at + len(chunk), len(numbers))
-
-    async def _extras(self, numbers: Sequence[int]) -> dict[int, Extra]:
-        """Findings and comments, which only the recording knows; most entries have none."""
-        found: dict[int, Extra] = {}
-        for number in numbers:
-            flags = self._columns.flags[number - self._columns.first]
-            if flags & (bits.COMMENTED | 3 << bits.SEVERITY):
-                entry = self._recording.entry(number)
-                comment = self._recording.comment_on(number) if flags & bits.COMMENTED else ""
-                found[number] = Extra(entry.findings if entry else (), comment)
-                if not len(found) % 20:
-                    await asyncio.sleep(0)
-        return found
-
-
-def _present(numbers: Iterable[int] | None, first: int, end: int) -> Sequence[int]:
-    """The chosen ones, ascending, once each, as far as they are there."""
-    if numbers is None:
-        return range(first, end)
-    if isinstance(numbers, range) and numbers.step == 1:
-        return range(max(first, numbers.start), min(end, numbers.stop))
-    known = array("I", sorted(set(numbers)))
-    return known[bisect_left(known, first) : bisect_left(known, end)]
+async def _complete(recording: Recording) -> None:
+    """Wait for bodies that have just come and are large: they are redacted beside the event loop."""
+    columns, since = recording.columns.snapshot(), time.time() - _FRESH
+    for row in range(len(columns) - 1, -1, -1):
+        if columns.time[row] < since:
+            return
+        if columns.size[row] > LARGE and (entry := recording.entry(columns.first + row)) is not None:
+            await recording.body(entry)

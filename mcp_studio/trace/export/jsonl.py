@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import binascii
 import re
+import time
 import zlib
 from collections.abc import Iterator, Mapping
 from typing import cast
@@ -11,7 +12,7 @@ from typing import cast
 from mcp_studio import __version__
 from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping, parts
-from mcp_studio.trace.export.item import Extra, Item, Source
+from mcp_studio.trace.export.item import Item, Source
 from mcp_studio.trace.lint.rules import SEVERITIES, Finding
 from mcp_studio.trace.message import ASKED, BY_HAND, DIRECTIONS, KINDS, MARKED, OUTCOMES, PROBE
 
@@ -34,9 +35,9 @@ class BadLine(ValueError):
     """A line that cannot be used; says why."""
 
 
-def head_line(servers: Mapping[str, Json], title: str, made: float, by: str) -> bytes:
+def head_line(servers: Mapping[str, Json], title: str, by: str) -> bytes:
     """The first line."""
-    head: dict[str, Json] = {"format": FORMAT, "version": VERSION, "made": made, "by": by, "title": title}
+    head: dict[str, Json] = {"format": FORMAT, "version": VERSION, "made": time.time(), "by": by, "title": title}
     return dumps({**head, "servers": dict(servers)}) + b"\n"
 
 
@@ -55,10 +56,10 @@ def line_of(item: Item) -> bytes:
     if item.ms is not None and not asks:
         known["ms"] = round(item.ms, 3)
     known.update((name, True) for name, flag in _FLAGS if item.flags & flag)
-    if item.extra.comment:
-        known["comment"] = item.extra.comment
-    if item.extra.findings:
-        known["findings"] = [_told(finding) for finding in item.extra.findings]
+    if item.comment:
+        known["comment"] = item.comment
+    if item.findings:
+        known["findings"] = [_told(finding) for finding in item.findings]
     return _with_body(known, item.body)
 
 
@@ -103,11 +104,9 @@ def read_head(line: bytes, place: str) -> dict[str, Json]:
         head = mapping(loads(line))
     except (JsonProblem, LimitExceeded):
         head = {}
-    if head.get("format") != FORMAT:
-        raise UsageError(f"{place} is no recording of mcp-studio.", hint="A recording begins with a line that says so.")
     version = head.get("version")
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise UsageError(f"{place} does not say of which version its format is.")
+    if head.get("format") != FORMAT or type(version) is not int:
+        raise UsageError(f"{place} is no recording of mcp-studio.", hint="A recording begins with a line that says so.")
     if version > VERSION:
         raise UsageError(
             f"{place} was written by a newer mcp-studio: its format is version {version}, known here is {VERSION}.",
@@ -123,22 +122,22 @@ def read_line(line: bytes) -> Item:
         BadLine: why it cannot be used.
     """
     known, body = _split(line)
-    number, time = known.get("n"), known.get("time")
-    if isinstance(number, bool) or not isinstance(number, int) or not 0 < number <= _MOST:
-        raise BadLine("its number `n` is missing or makes no sense")
-    if isinstance(time, bool) or not isinstance(time, (int, float)) or not 0 <= time < _LATEST:
-        raise BadLine("its `time` is missing or makes no sense")
+    number, moment = known.get("n"), known.get("time")
     kind, direction, outcome = known.get("kind"), known.get("direction"), known.get("outcome", "")
-    if kind not in KINDS or direction not in DIRECTIONS or outcome not in ("", *OUTCOMES):
-        raise BadLine("its `kind`, `direction` or `outcome` is not known")
+    if (
+        isinstance(number, bool) or not isinstance(number, int) or not 0 < number <= _MOST
+        or isinstance(moment, bool) or not isinstance(moment, (int, float)) or not 0 <= moment < _LATEST
+        or kind not in KINDS or direction not in DIRECTIONS or outcome not in ("", *OUTCOMES)
+    ):  # fmt: skip
+        raise BadLine("its `n`, `time`, `kind`, `direction` or `outcome` is missing or makes no sense")
     size = _number(known, "size")
     return Item(
-        number, float(time), _text(known, "server"), direction, kind, body, size or len(body),
+        number, float(moment), _text(known, "server"), direction, kind, body, size or len(body),
         _text(known, "method"), _text(known, "target"),
         _number(known, "answer" if kind == "request" else "request"), outcome,
         _number(known, "under"), _number(known, "follows"), _number(known, "exchange"),
         sum(flag for name, flag in _FLAGS if known.get(name) is True),
-        extra=Extra(_findings(known.get("findings"), number), _text(known, "comment")),
+        findings=_findings(known.get("findings"), number), comment=_text(known, "comment"),
     )  # fmt: skip
 
 
@@ -151,12 +150,8 @@ def _split(line: bytes) -> tuple[dict[str, Json], bytes]:
         if at > 0 and line.endswith(b"}") and _is_json(body, True):  # it is the last member
             return _object(line[:at] + b"}"), body
         known = _object(line)
-    except BadLine:
-        raise
-    except (ValueError, RecursionError):
-        raise BadLine("it is no JSON") from None
-    except LimitExceeded as problem:
-        raise BadLine(problem.message.rstrip(".")) from None
+    except (UnicodeDecodeError, JsonProblem, LimitExceeded):
+        raise BadLine("it is no JSON that can be read") from None
     return known, _body(known)
 
 
@@ -206,16 +201,15 @@ def _findings(value: Json, number: int) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def write(source: Source, items: Iterator[Item]) -> Iterator[bytes]:
+def write(source: Source) -> Iterator[bytes]:
     """The line that says what the file is, and one line for each entry."""
-    yield head_line(source.servers, source.title, source.made, f"mcp-studio {__version__}")
-    for item in items:
-        yield line_of(item)
+    yield head_line(source.servers, source.title, f"mcp-studio {__version__}")
+    yield from map(line_of, source.items())
 
 
-def write_bundle(source: Source, items: Iterator[Item]) -> Iterator[bytes]:
+def write_bundle(source: Source) -> Iterator[bytes]:
     """The same, compressed with gzip; `bundle.open_bundle` opens it."""
     packer = zlib.compressobj(6, zlib.DEFLATED, _GZIP_BITS)
-    for line in write(source, items):
+    for line in write(source):
         yield packer.compress(line)
     yield packer.flush()

@@ -72,33 +72,27 @@ _SECTIONS = {
 """Method without `notifications/`, or the first part of it -> page and heading of the specification."""
 
 
-class Examiner:
-    """Checks whole messages when somebody looks at them, and adds what it finds to them.
+async def examine(entries: Iterable[WireMessage], ledger: Callable[[str], Ledger]) -> list[WireMessage]:
+    """Check these messages, and add what is found to them; those that something was added to.
 
     Args:
         ledger: the ledger of a server.
-        changed: gets each message that something was added to.
     """
-
-    def __init__(self, ledger: Callable[[str], Ledger], changed: Callable[[WireMessage], None]) -> None:
-        self._ledger = ledger
-        self._changed = changed
-
-    async def look(self, entries: Iterable[WireMessage]) -> None:
-        """Check these messages; what is found is on them afterwards."""
-        wanted = [entry for entry in entries if _is_wanted(entry)][:_TOGETHER]
-        versions = [self._ledger(entry.server).version_at(entry.number) for entry in wanted]
-        jobs = [
-            Job(entry.direction, entry.kind, entry.method, version, entry.body)
-            for entry, version in zip(wanted, versions, strict=True)
-        ]
-        all_spots = await asyncio.to_thread(check_all, jobs) if jobs else []
-        for entry, version, spots in zip(wanted, versions, all_spots, strict=True):
-            known = {finding.pointer for finding in entry.findings}
-            modern = version in MODERN_VERSIONS
-            new = [found(spot, entry.number, modern) for spot in spots if not _is_covered(spot.pointer, known)]
-            if attach(entry, self._ledger(entry.server), new):
-                self._changed(entry)
+    wanted = [entry for entry in entries if _is_wanted(entry)][:_TOGETHER]
+    versions = [ledger(entry.server).version_at(entry.number) for entry in wanted]
+    jobs = [
+        Job(entry.direction, entry.kind, entry.method, version, entry.body)
+        for entry, version in zip(wanted, versions, strict=True)
+    ]
+    all_spots = await asyncio.to_thread(check_all, jobs) if jobs else []
+    changed: list[WireMessage] = []
+    for entry, version, spots in zip(wanted, versions, all_spots, strict=True):
+        known = {finding.pointer for finding in entry.findings}
+        modern = version in MODERN_VERSIONS
+        new = [found(spot, entry.number, modern) for spot in spots if not _is_covered(spot.pointer, known)]
+        if attach(entry, ledger(entry.server), new):
+            changed.append(entry)
+    return changed
 
 
 def _is_wanted(entry: WireMessage) -> bool:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-import math
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -23,7 +23,6 @@ from mcp_studio.protocol.versions import (
     MISSING_CAPABILITY,
     NAMED,
     UNSUPPORTED_VERSION,
-    URL_ELICITATION_REQUIRED,
 )
 from mcp_studio.trace.lint.rules import Spot, kind_in, kind_of, quoted
 
@@ -57,8 +56,9 @@ _CALL = frozenset({"jsonrpc", "id", "method", "params"})
 _ANSWER = frozenset({"jsonrpc", "id", "result", "error"})
 _LONG_ID = 1_000
 _JSONRPC_CODES = (-32700, -32600, -32601, -32602, -32603)
+_RETIRED = -32002
+"""No such resource, of earlier versions; -32602 in 2026-07-28."""
 _MODERN_CODES = (HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
-_RETIRED_CODES = {-32002: "-32602 in 2026-07-28", URL_ELICITATION_REQUIRED: "an input_required result"}
 
 
 def check_envelope(value: Json, modern: bool) -> Iterator[Spot]:
@@ -132,18 +132,13 @@ def _error(error: Json, modern: bool) -> Iterator[Spot]:
 
 def _reserved(code: int, modern: bool) -> Iterator[Spot]:
     """Specification 2026-07-28, basic, "Error Codes"; earlier versions leave the server range to the server."""
-    rule, text = "error-code-reserved", ""
-    if code < -32099:
-        text = f"{code} is reserved by JSON-RPC and means nothing."
-    elif not modern or code in _MODERN_CODES:
+    if code >= -32099 and (not modern or code in _MODERN_CODES):
         return
-    elif code in _RETIRED_CODES:
-        text = f"{code} is of earlier versions; it became {_RETIRED_CODES[code]}."
-    elif code < -32019:
-        text = f"{code} is reserved for the specification, which has no such code."
+    if code >= -32019 and code != _RETIRED:
+        text = f"{code} has no fixed meaning, and new servers should not use it."
+        yield Spot("error-code-legacy", text, "/error/code")
     else:
-        rule, text = "error-code-legacy", f"{code} has no fixed meaning, and new servers should not use it."
-    yield Spot(rule, text, "/error/code")
+        yield Spot("error-code-reserved", f"{code} is reserved, and means nothing in this version.", "/error/code")
 
 
 # ---------------------------------------------------------------------- requests and their answers
@@ -279,12 +274,7 @@ def check_progress(params: dict[str, Json], requests: Requests) -> Iterator[Spot
 
 
 def _is_finite(value: Json) -> bool:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def check_log(params: dict[str, Json], requests: Requests, modern: bool) -> Iterator[Spot]:

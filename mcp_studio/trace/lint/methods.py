@@ -18,14 +18,22 @@ class Availability(NamedTuple):
     """The last version that has it."""
     needs: str = ""
     """The capability that it needs, and the part of it: `tools.listChanged`."""
-    section: str = ""
-    """Where that is written."""
+
+    @property
+    def section(self) -> str:
+        """Where it is written that the capability has to be declared."""
+        name = self.needs.partition(".")[0]
+        return f"{_PAGES.get(name, f'server/{name}')}#capabilities" if name else ""
 
     def has(self, version: str) -> bool:
         """Whether a version has the method."""
         return at_least(version, self.first) and at_least(self.last, version)
 
 
+_PAGES = {name: f"client/{name}" for name in ("roots", "sampling", "elicitation")} | {
+    "logging": "server/utilities/logging"
+}
+"""Pages of the specification about capabilities, but for those that are named like them."""
 _HANDSHAKE = Availability(last=LATEST_HANDSHAKE)
 _MODERN = Availability(LATEST_MODERN)
 _ONLY_2025_11 = Availability("2025-11-25", "2025-11-25")
@@ -57,13 +65,9 @@ CLIENT_REQUESTS: dict[str, Availability] = {
 }
 _SERVER_REQUESTS: dict[str, Availability] = {
     "ping": _HANDSHAKE,
-    "roots/list": Availability(last=LATEST_HANDSHAKE, needs="roots", section="client/roots#capabilities"),
-    "sampling/createMessage": Availability(
-        last=LATEST_HANDSHAKE, needs="sampling", section="client/sampling#capabilities"
-    ),
-    "elicitation/create": Availability(
-        "2025-06-18", LATEST_HANDSHAKE, "elicitation", "client/elicitation#capabilities"
-    ),
+    "roots/list": Availability(last=LATEST_HANDSHAKE, needs="roots"),
+    "sampling/createMessage": Availability(last=LATEST_HANDSHAKE, needs="sampling"),
+    "elicitation/create": Availability("2025-06-18", LATEST_HANDSHAKE, "elicitation"),
     "tasks/get": _ONLY_2025_11,
     "tasks/result": _ONLY_2025_11,
     "tasks/list": _ONLY_2025_11,
@@ -72,17 +76,11 @@ _SERVER_REQUESTS: dict[str, Availability] = {
 _SERVER_NOTIFICATIONS: dict[str, Availability] = {
     "notifications/progress": Availability(),
     "notifications/cancelled": Availability(),
-    "notifications/message": Availability(needs="logging", section="server/utilities/logging#capabilities"),
-    "notifications/tools/list_changed": Availability(needs="tools.listChanged", section="server/tools#capabilities"),
-    "notifications/prompts/list_changed": Availability(
-        needs="prompts.listChanged", section="server/prompts#capabilities"
-    ),
-    "notifications/resources/list_changed": Availability(
-        needs="resources.listChanged", section="server/resources#capabilities"
-    ),
-    "notifications/resources/updated": Availability(
-        needs="resources.subscribe", section="server/resources#capabilities"
-    ),
+    "notifications/message": Availability(needs="logging"),
+    "notifications/tools/list_changed": Availability(needs="tools.listChanged"),
+    "notifications/prompts/list_changed": Availability(needs="prompts.listChanged"),
+    "notifications/resources/list_changed": Availability(needs="resources.listChanged"),
+    "notifications/resources/updated": Availability(needs="resources.subscribe"),
     "notifications/elicitation/complete": _ONLY_2025_11,
     "notifications/tasks/status": _ONLY_2025_11,
     "notifications/tasks": _MODERN,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from mcp_studio.jsontext import Json
 
@@ -49,6 +49,22 @@ def worst(findings: tuple[Finding, ...]) -> Severity | None:
     return SEVERITIES[-weight(findings)] if findings else None
 
 
+def findings_to_json(findings: tuple[Finding, ...]) -> Json:
+    """What the lint says about an entry, to be stored beside it."""
+    return [[one.severity, one.rule, one.text, one.section, one.pointer] for one in findings]
+
+
+def findings_from_json(value: Json, number: int) -> tuple[Finding, ...]:
+    """The findings of the entry with this number, as `findings_to_json` gave them; without what is none."""
+    found: list[Finding] = []
+    for item in cast("list[Json]", value) if isinstance(value, list) else []:
+        parts = cast("list[Json]", item) if isinstance(item, list) else []
+        texts = [part for part in parts if isinstance(part, str)]
+        if len(texts) == len(parts) == 5 and texts[0] in SEVERITIES:
+            found.append(Finding(texts[0], texts[1], texts[2], texts[3], texts[4], number))
+    return tuple(found)
+
+
 class Rule(NamedTuple):
     """One rule."""
 
@@ -62,10 +78,9 @@ class Rule(NamedTuple):
 
 
 _STDIO = ("basic/transports#stdio", "basic/transports/stdio")
-_POST = (
-    "basic/transports#sending-messages-to-the-server",
-    "basic/transports/streamable-http#sending-messages",
-)
+_POST = ("basic/transports#sending-messages-to-the-server", "basic/transports/streamable-http#sending-messages")
+_HEADERS = ("basic/transports#protocol-version-header", "basic/transports/streamable-http#standard-request-headers")
+_STATUS = (_POST[0], "basic/transports/streamable-http#protocol-version-header")
 _SESSION = ("basic/transports#session-management", "basic/transports/streamable-http#backward-compatibility")
 _PROGRESS = ("basic/utilities/progress", "basic/patterns/progress")
 _NEGOTIATED = ("basic/lifecycle#capability-negotiation", "basic#meta")
@@ -120,9 +135,7 @@ RULES: dict[str, Rule] = {
     "undeclared-request": _rule("error", _NEGOTIATED, "a server asks for what the client declared"),
     "undeclared-use": _rule("warning", _NEGOTIATED, "a client uses what the server declared"),
     "not-subscribed": _rule("warning", ("server/resources#subscriptions", _LISTEN), "updates are sent to subscribers"),
-    "log-not-asked": _rule(
-        "error", "server/utilities/logging", "a modern server logs for requests that carry a log level only"
-    ),
+    "log-not-asked": _rule("error", "server/utilities/logging", "a modern server logs for requests that ask for it"),
     "log-level": _rule("error", "server/utilities/logging#log-levels", "a log message has one of the eight levels"),
     "subscription-id": _rule("error", _LISTEN, "notices of a subscription carry its id"),
     "subscription-ack": _rule("error", _LISTEN, "the acknowledgement comes before any notice"),
@@ -156,17 +169,11 @@ RULES: dict[str, Rule] = {
     "meta-key": _rule("hint", "basic#meta", "keys of _meta are named as the specification says"),
     "own-meta": _rule("error", "basic#meta", "our own requests say version and capabilities"),
     # HTTP
-    "http-header-mismatch": _rule(
-        "error",
-        ("basic/transports#protocol-version-header", "basic/transports/streamable-http#standard-request-headers"),
-        "headers say what the body says",
-    ),
+    "http-header-mismatch": _rule("error", _HEADERS, "headers say what the body says"),
     "http-content-type": _rule("error", _POST, "a request is answered with JSON or an event stream"),
     "http-accepted": _rule("error", _POST, "what needs no answer gets 202 without a body, a request never"),
     "http-session": _rule("error", _SESSION, "session ids are visible ASCII, and exist in the handshake era only"),
-    "http-status": _rule(
-        "warning", (_POST[0], "basic/transports/streamable-http#protocol-version-header"), "a status fits its error"
-    ),
+    "http-status": _rule("warning", _STATUS, "a status fits its error"),
     "sse-event": _rule("hint", _POST, "events of a stream are messages"),
 }  # fmt: skip
 """Rule id -> rule."""

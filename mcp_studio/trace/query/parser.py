@@ -17,9 +17,8 @@ from mcp_studio.trace.message import BY_HAND, COMMENTED, DIRECTIONS, KINDS, MARK
 from mcp_studio.trace.query import terms
 from mcp_studio.trace.query.terms import Query, Rows, Sought, Term, Test, TextTest
 
-LONGEST = 10_000
+LONGEST = 2_000
 """Characters of a query; longer ones are refused."""
-_LONGEST_REGEX = 1_000
 _DEEPEST = 50
 _MOST = 200
 _TOKEN = re.compile(
@@ -249,8 +248,6 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 def _sought(token: Token) -> Sought:
     if token.form != "regex":
         return terms.needle(token.value)
-    if len(token.value) > _LONGEST_REGEX:
-        raise QueryError(f"A regex has at most {_LONGEST_REGEX:,} characters.", token.at, token.end)
     try:
         return terms.regex(token.value, token.flags)
     except PatternError as error:
@@ -310,10 +307,6 @@ def _status(token: Token, now: float) -> Term:
     return _outcome_is(text)
 
 
-def _id(token: Token, now: float) -> Term:
-    return terms.every((terms.kind_is(("request", "result", "error")), terms.id_is(token.value)))
-
-
 def _ms_is(sign: str, limit: float) -> Term:
     compare = _COMPARISONS[sign]
 
@@ -368,17 +361,9 @@ def _finding(token: Token, now: float) -> Term:
     return _severe(LEVELS[_one_of(token, "severity", tuple(LEVELS))])
 
 
-def _purpose(token: Token, now: float) -> Term:
-    return terms.every((_SIGN_IN, terms.name_is("target", _name_test(token))))
-
-
 def _is(token: Token, now: float) -> Term:
     flag = _one_of(token, "such property", _IS)
     return _flag_is(FLAGS[flag]) if flag in FLAGS else _SIGN_IN
-
-
-def _comment(token: Token, now: float) -> Term:
-    return terms.comment_is(_name_test(token._replace(form="bare") if token.form == "quoted" else token))
 
 
 def _text(token: Token, now: float) -> Term:
@@ -405,19 +390,18 @@ KEYS: dict[str, Key] = {
     "tool": Key("the tool of a call", "tool:read_file", _name("target", "tools/call")),
     "prompt": Key("the prompt that is got", "prompt:review", _name("target", "prompts/get")),
     "resource": Key("the address of a resource", "resource:file://*", _RESOURCE),
-    "target": Key("tool, prompt or address that a message is about", "target:report", _name("target")),
+    "target": Key(
+        "tool, prompt, address or step of signing in that a message is about", "target:report", _name("target")
+    ),
     "kind": Key("what an entry is", "kind:request", _kind, (*KINDS, "response")),
     "direction": Key("which way it went", "direction:in", _direction, DIRECTIONS),
     "status": Key("what came of a request; of HTTP answers the number", "status:error", _status, STATUSES),
-    "id": Key("the id of a request or answer", "id:17", _id),
     "ms": Key("milliseconds from request to answer", "ms:>500", _ms),
     "size": Key("bytes on the wire", "size:>1MB", _size),
     "since": Key("at this time or later", "since:10m", _time(">=")),
     "until": Key("at this time or earlier", "until:12:30", _time("<=")),
     "finding": Key("the lint found something at least so bad", "finding:error", _finding, tuple(LEVELS)),
-    "purpose": Key("what a request of signing in is for", "purpose:token", _purpose),
     "is": Key(_PROPERTY, "is:marked", _is, _IS),
-    "comment": Key("a person's comment on it", "comment:odd", _comment),
     "text": Key("the body alone", 'text:"not found"', _text),
 }
 """By their names, in the order of the help."""

@@ -11,16 +11,12 @@ from functools import reduce
 from typing import Literal, NamedTuple
 
 from mcp_studio.schema.patterns import Pattern
-from mcp_studio.trace.capture import id_in
 from mcp_studio.trace.message import DIRECTIONS, KINDS, Block, Columns, Reader
 
 Test = Callable[[int], bool]
 """Whether the entry in a row is meant."""
 TextTest = Callable[[str], bool]
 NameColumn = Literal["server", "method", "target"]
-_PARSED = 1 << 16
-"""Larger bodies are not parsed for their id; it is looked for at their beginning and end."""
-_EDGE = 4_096
 
 
 class Snapshot(NamedTuple):
@@ -29,7 +25,6 @@ class Snapshot(NamedTuple):
     columns: Columns
     rows: int
     """The rows that are asked about, of those that there are by now."""
-    comments: dict[int, str]
 
     @property
     def newest(self) -> int:
@@ -42,19 +37,16 @@ class Rows:
 
     def __init__(self, snapshot: Snapshot, reader: Reader) -> None:
         self.columns = snapshot.columns
-        self.comments = snapshot.comments
-        self.block = Block(0, array("I"), b"")
+        self.block = Block(0, [])
         self._reader = reader
 
     def body(self, row: int) -> bytes:
         """The body of a row; empty where the block has none."""
         block, number = self.block, self.columns.first + row
         place = number - block.first
-        if not 0 <= place < len(block.ends):
+        if not 0 <= place < len(block.bodies):
             return b""
-        if number in block.large:
-            return self._reader.body(number)
-        return block.data[block.ends[place - 1] if place else 0 : block.ends[place]]
+        return block.bodies[place] or self._reader.body(number)
 
     def named(self, column: NameColumn, test: TextTest) -> frozenset[int]:
         """The numbers of the names that are meant; each name is tested once."""
@@ -68,7 +60,6 @@ class Term(NamedTuple):
 
     make: Callable[[Rows], Test]
     bodies: bool = False
-    comments: bool = False
 
 
 class Query(NamedTuple):
@@ -103,7 +94,7 @@ def _joined(one: Term, other: Term, both: bool) -> Term:
             return lambda row: first(row) and second(row)
         return lambda row: first(row) or second(row)
 
-    return Term(make, one.bodies or other.bodies, one.comments or other.comments)
+    return Term(make, one.bodies or other.bodies)
 
 
 def opposite(term: Term) -> Term:
@@ -142,16 +133,6 @@ def kind_is(kinds: Iterable[str], directions: Iterable[str] = DIRECTIONS) -> Ter
     """It is of one of these kinds and goes in one of these directions."""
     codes = {DIRECTIONS.index(way) << 4 | KINDS.index(kind) for way in directions for kind in kinds}  # type: ignore[arg-type]
     return byte_is("kind", codes.__contains__)
-
-
-def comment_is(test: TextTest) -> Term:
-    """A person's comment on it is so."""
-
-    def make(rows: Rows) -> Test:
-        first = rows.columns.first
-        return {number - first for number, text in rows.comments.items() if test(text)}.__contains__
-
-    return Term(make, comments=True)
 
 
 class Sought(NamedTuple):
@@ -211,16 +192,3 @@ def regex(text: str, flags: str = "") -> Sought:
         return pattern.find(text, math.inf) is not None
 
     return Sought(in_text, lambda body: in_text(body.decode("utf-8", "replace")))
-
-
-def id_is(id: str) -> Term:
-    """A frame has this id itself, and not only something inside it."""
-    forms = {re.escape(form) for form in (id.encode("utf-8", "replace"), json.dumps(id)[1:-1].encode())}
-    pattern = re.compile(rb'"id"\s*:\s*"?(?:' + b"|".join(forms) + rb')"?\s*[,}]', re.I)
-
-    def has_id(body: bytes) -> bool:
-        if len(body) > _PARSED:
-            return bool(pattern.search(body, 0, _EDGE) or pattern.search(body, len(body) - _EDGE))
-        return bool(pattern.search(body)) and str(id_in(body)) == id
-
-    return Term(lambda rows: lambda row: has_id(rows.body(row)), bodies=True)

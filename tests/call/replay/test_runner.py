@@ -11,6 +11,7 @@ from mcp_studio.call.call import Succeeded
 from mcp_studio.call.replay.plan import Plan, Recorded, Step, load, plan, step_of
 from mcp_studio.call.replay.runner import Fill, Replayer, ReplayOptions, Result, summary
 from mcp_studio.catalog.listing import Ref
+from mcp_studio.catalog.refresh import list_page
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.studio import Studio
 from mcp_studio.trace.diff import path_text
@@ -34,7 +35,7 @@ async def made(studio: Studio, server: str) -> None:
         await studio.call_tool(Ref("tool", server, tool), arguments, approved=True).wait()
     await studio.read_resource(server, "raw://note").wait()
     await studio.get_prompt(Ref("prompt", server, "greet"), {"who": "Bob"}).wait()
-    await studio.complete(Ref("prompt", server, "greet"), "who", "A", {})
+    await studio.caller.complete(Ref("prompt", server, "greet"), "who", "A", {})
     disconnect()
 
 
@@ -53,8 +54,8 @@ async def test_a_session_is_the_same_again_and_nearly_so_in_the_other_era() -> N
         for here, there in (("old", "new"), ("new", "old")):
             begin = studio.trace.total
             await made(studio, here)
-            await studio.list_page(here, "tool")
-            await studio.list_page(here, "tool")
+            await list_page(studio.manager.connection(here), "tool")
+            await list_page(studio.manager.connection(here), "tool")
             mine = plan(studio.trace.columns, range(begin + 1, studio.trace.total + 1))
             same = await replayed(studio, mine, APPROVED)
             assert [one.verdict for one in same] == ["same"] * len(mine.steps), same

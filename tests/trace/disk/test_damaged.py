@@ -15,12 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_studio.errors import StudioError
+from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.trace.disk import format
 from mcp_studio.trace.disk import session as loading
 from mcp_studio.trace.disk.format import packed
 from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.disk.sessions import describe
+from mcp_studio.trace.export.bundle import open_file
 from mcp_studio.trace.tree import root_of, tree, walk
 from tests.trace.disk.batches import batch, bodies, kind, write
 
@@ -47,9 +48,8 @@ def look(path: Path) -> Session:
             assert (entry.number, entry.span, entry.body, entry.id, entry.findings) and entry.time >= 0
             session.comment_on(entry.number)
         for block in reader.blocks(session.total + 1):
-            assert block.ends[-1] == len(block.data)
-            for number in block.large[:5]:
-                reader.body(number)
+            for number, body in enumerate(block.bodies[:5], block.first):
+                assert reader.body(number) or not body
         session.refresh()
     return session
 
@@ -168,10 +168,12 @@ def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
 def test_what_may_be_a_session_is_told_apart(path: Path, tmp_path: Path) -> None:
     (tmp_path / "text").write_text('{"a": 1}\n' * 100)
     (tmp_path / "empty").touch()
-    assert format.is_database(path)
-    assert not any(format.is_database(tmp_path / name) for name in ("text", "empty", "."))
-    with pytest.raises(FileNotFoundError):
-        format.is_database(tmp_path / "none")
+    renamed = path.rename(tmp_path / "renamed")
+    with contextlib.closing(open_file(renamed)) as session:
+        assert len(session)
+    for name in ("text", "empty", ".", "none"):
+        with pytest.raises(UsageError):
+            open_file(tmp_path / name)
 
 
 def test_a_newer_session_is_refused_with_a_sentence(path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.trace.disk.sessions import delete, find, in_words, prune, sessions, used
+from mcp_studio.trace.disk.sessions import delete, find, prune, sessions, used
 from tests.trace.disk.batches import NAMES, batch, bodies, write
 
 DAY = 86_400
@@ -37,13 +37,6 @@ def test_what_is_listed_of_a_session(tmp_path: Path) -> None:
     assert (broken.state, broken.problem) == ("unreadable", "broken.trace is not a session of the studio.")
     assert used(tmp_path) == (2, info.bytes + broken.bytes)
     assert sessions(tmp_path / "nowhere") == [] and used(tmp_path / "nowhere") == (0, 0)
-
-
-def test_how_much_is_kept_is_said_in_words(tmp_path: Path) -> None:
-    size = ended(tmp_path, "20260101-100000-1").stat().st_size / (1 << 20)
-    assert in_words(tmp_path, True, 256 << 20, 14 * DAY) == f"1 session, {size:.1f} MB of at most 256 MB, for 14 days"
-    words = in_words(tmp_path / "none", False, 3 << 19, DAY / 2)
-    assert words == "nothing is recorded (trace.record is false); 0 sessions, 0.0 MB of at most 1.5 MB, for 12 h"
 
 
 def test_a_session_is_found_by_its_file_its_name_or_how_that_begins(tmp_path: Path) -> None:

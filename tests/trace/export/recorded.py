@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import io
 
+from opentelemetry.sdk.trace import ReadableSpan
+
 from mcp_studio.redact import Redactor
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.disk.session import Bundle
 from mcp_studio.trace.export.bundle import made_of
+from mcp_studio.trace.export.collector import spans_of
 from mcp_studio.trace.export.formats import export
-from mcp_studio.trace.export.item import Extra, Item
+from mcp_studio.trace.export.item import Item, Source
+from mcp_studio.trace.export.item import run as run_export
 from mcp_studio.trace.lint.rules import Finding
 from mcp_studio.trace.message import Recording
 from tests.support import run
@@ -44,7 +48,7 @@ def morning() -> list[Item]:
         item(7, "stray", "in", b"half a line \xff\xfe\x00"),
         item(
             8, "result", "in", ANSWER, method="tools/call", target="order", link=4, outcome="ok",
-            flags=bits.MARKED, extra=Extra((FINDING,), "look at *this*"),
+            flags=bits.MARKED, findings=(FINDING,), comment="look at *this*",
         ),
         item(9, "note", "none", b"the server exited with code 3"),
     ]  # fmt: skip
@@ -62,3 +66,16 @@ def exported(
     out = io.BytesIO()
     run(export(recording, numbers, format, out, redactor or Redactor(), title="a morning"))
     return out.getvalue()
+
+
+def spans(
+    recording: Recording, numbers: list[int] | None = None, redactor: Redactor | None = None
+) -> list[ReadableSpan]:
+    """What goes to a collector."""
+    found: list[ReadableSpan] = []
+
+    def consume(source: Source) -> None:
+        found.extend(spans_of(source))
+
+    run(run_export(recording, numbers, redactor or Redactor(), consume))
+    return found

@@ -115,7 +115,7 @@ def test_a_collector_that_is_busy_is_asked_again() -> None:
         sent(*[(503, b"", "Retry-After: 99\r\n")] * 3)
 
 
-def test_a_refusal_is_told_with_what_may_help_and_without_secrets() -> None:
+def test_a_refusal_is_told_without_secrets() -> None:
     redactor = Redactor()
     redactor.learn("abc-123-def")
 
@@ -125,7 +125,7 @@ def test_a_refusal_is_told_with_what_may_help_and_without_secrets() -> None:
 
     with pytest.raises(StudioError) as caught:
         run(main())
-    assert "401 Said: no ‹redacted› here." in caught.value.message and "signs in" in caught.value.hint
+    assert "401 Said: no ‹redacted› here." in caught.value.message
 
 
 def test_nobody_there_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +148,7 @@ def test_without_the_extra_the_person_hears_what_to_install(monkeypatch: pytest.
 
 
 def test_it_does_not_follow_to_another_place() -> None:
-    with pytest.raises(StudioError, match="it was not followed"):
+    with pytest.raises(StudioError, match="did not take the spans: 307"):
         sent((307, b"", "Location: http://elsewhere.example/\r\n"))
 
 

@@ -14,7 +14,8 @@ import pytest
 from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.disk.session import Bundle
-from mcp_studio.trace.export.bundle import Bounds, open_bundle, read
+from mcp_studio.trace.export import bundle
+from mcp_studio.trace.export.bundle import open_file, read
 from mcp_studio.trace.export.jsonl import BadLine, line_of, read_line
 from mcp_studio.trace.tree import tree, walk
 from tests.support import run
@@ -65,8 +66,8 @@ def test_a_line_that_another_program_has_written_anew_is_read() -> None:
 def test_a_recording_comes_back_as_it_was(format: str, tmp_path: Path) -> None:
     path = tmp_path / "x.mcptrace"
     path.write_bytes(exported(recorded(morning()), format))
-    opened = open_bundle(path)
-    assert opened.problem == "" and opened.head["title"] == "a morning"
+    opened = open_file(path)
+    assert isinstance(opened, Bundle) and opened.problem == "" and opened.head["title"] == "a morning"
     assert (opened.first_number, opened.total, len(opened)) == (1, 9, 9)
     call, answer = opened.entry(4), opened.entry(8)
     assert call and answer and call.span is answer.span and call.span
@@ -104,8 +105,7 @@ def test_bodies_are_found_in_all_blocks() -> None:
     assert reader.body(0) == reader.body(2_000) == b""
     below: list[bytes] = []
     for block in reader.blocks(1_500):
-        starts = [0, *block.ends[:-1]]
-        below = [block.data[start:end] for start, end in zip(starts, block.ends, strict=True)] + below
+        below = block.bodies + below
     assert below == bodies[:1_499]
     assert run(opened.body(opened[1_400])) == bodies[1_400]
 
@@ -117,17 +117,17 @@ def test_bodies_are_found_in_all_blocks() -> None:
         (b"{}\n", "no recording of mcp-studio"),
         (b"\x89PNG\n\n", "no recording of mcp-studio"),
         (b"[" * 90_000, "no recording of mcp-studio"),
-        (b'{"format":"mcp-studio-trace","version":"1"}', "of which version"),
-        (b'{"format":"mcp-studio-trace","version":true}', "of which version"),
+        (b'{"format":"mcp-studio-trace","version":"1"}', "no recording of mcp-studio"),
+        (b'{"format":"mcp-studio-trace","version":true}', "no recording of mcp-studio"),
         (b'{"format":"mcp-studio-trace","version":7}', "newer mcp-studio: its format is version 7"),
         (HEAD + b"[]\n\n{}\n", "line 2: it is no JSON object"),
-        (HEAD + b"{}\n{}\n", "line 2: its number"),
-        (HEAD + b'{"n":1,"time":"x"}\n{}\n', "line 2: its `time`"),
-        (HEAD + b'{"n":1,"time":1e999}\n{}\n', "line 2: its `time`"),
-        (HEAD + b'{"n":1,"time":1,"kind":"x"}\n{}\n', "line 2: its `kind`"),
-        (HEAD + b'{"n":1,"time":1,"kind":[]}\n{}\n', "line 2: its `kind`"),
+        (HEAD + b"{}\n{}\n", "line 2: its `n`, `time`"),
+        (HEAD + b'{"n":1,"time":"x"}\n{}\n', "line 2: its `n`, `time`"),
+        (HEAD + b'{"n":1,"time":1e999}\n{}\n', "line 2: its `n`, `time`"),
+        (HEAD + b'{"n":1,"time":1,"kind":"x"}\n{}\n', "line 2: its `n`, `time`"),
+        (HEAD + b'{"n":1,"time":1,"kind":[]}\n{}\n', "line 2: its `n`, `time`"),
         (HEAD + line_of(item(2, "note", "none", b"x")) * 2 + b"{}\n", "line 3: the numbers of entries have to grow"),
-        (HEAD + b'{"a":' * 700 + b"1" + b"}" * 700 + b"\n{}\n", "line 2: The JSON is nested deeper"),
+        (HEAD + b'{"a":' * 700 + b"1" + b"}" * 700 + b"\n{}\n", "line 2: it is no JSON that can be read"),
         (HEAD + b"[" * 90_000 + b"\n{}\n", "line 2: "),
         (b"\x1f\x8bjunk", "no recording of mcp-studio"),
         (gzip.compress(HEAD)[:-9] + b"\xff" * 40, "x.mcptrace cannot be read"),
@@ -138,7 +138,7 @@ def test_what_is_no_recording_is_refused_in_words(content: bytes, says: str, tmp
     path = tmp_path / "x.mcptrace"
     path.write_bytes(content)
     with pytest.raises(UsageError) as caught:
-        open_bundle(path)
+        open_file(path)
     assert says in caught.value.message
 
 
@@ -146,7 +146,7 @@ def test_a_file_that_is_not_there_is_told_in_words(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "none", tmp_path, tmp_path / "pipe", Path("/dev/zero")):
         with pytest.raises(UsageError, match=r"cannot be read|can be opened"):
-            open_bundle(path)
+            open_file(path)
 
 
 @pytest.mark.parametrize("format", ["jsonl", "bundle"])
@@ -154,23 +154,25 @@ def test_a_file_that_broke_off_is_opened_as_far_as_it_goes(format: str, tmp_path
     whole = exported(recorded([item(n, "note", "none", b"%032x" % (n * 7**30)) for n in range(1, 2_001)]), format)
     path = tmp_path / "x"
     path.write_bytes(whole[: len(whole) * 2 // 3])
-    opened = open_bundle(path)
+    opened = open_file(path)
     assert 500 < len(opened) < 2_000
     assert opened.problem == "x ends too early: what came before that is shown."
 
 
-def test_what_is_too_large_is_refused() -> None:
+@pytest.mark.parametrize(("bound", "most"), [("_LINE", 1_000), ("_WHOLE", 4_000), ("_ENTRIES", 0)])
+def test_what_is_too_large_is_refused(bound: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle, bound, most)
     line = line_of(item(1, "note", "none", b"x" * 5_000))
-    for bounds in (Bounds(line=1_000), Bounds(whole=4_000), Bounds(entries=0)):
-        with pytest.raises(LimitExceeded, match="x is too large, from line 2 on"):
-            read(io.BytesIO(HEAD + line), "x", bounds)
+    with pytest.raises(LimitExceeded, match="x is too large, from line 2 on"):
+        read(io.BytesIO(HEAD + line), "x")
 
 
-def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
+def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle, "_LINE", 1_000_000)
     path = tmp_path / "bomb.mcptrace"
     path.write_bytes(gzip.compress(HEAD + b'{"n":1,"text":"' + b"\0" * 20_000_000, 9))
     with pytest.raises(LimitExceeded, match="too large"):
-        open_bundle(path, bounds=Bounds(line=1_000_000))
+        open_file(path)
 
 
 def test_links_of_a_hostile_file_lead_nowhere() -> None:
@@ -231,13 +233,14 @@ def test_a_line_with_millions_of_values_is_not_made_into_values() -> None:
             read_line(known % (1, b"result") + line)
 
 
-def test_empty_lines_do_not_go_on_for_ever() -> None:
+def test_empty_lines_do_not_go_on_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle, "_ENTRIES", 4)
     with pytest.raises(LimitExceeded, match="from line 6 on"):
-        read(io.BytesIO(HEAD + b"\n" * 50), "x", Bounds(entries=4))
+        read(io.BytesIO(HEAD + b"\n" * 50), "x")
 
 
 def test_a_last_line_that_is_whole_and_wrong_is_told() -> None:
-    with pytest.raises(UsageError, match="line 2: its number"):
+    with pytest.raises(UsageError, match="line 2: its `n`, `time`"):
         read(io.BytesIO(HEAD + b'{"n":0}\n'), "x")
 
 

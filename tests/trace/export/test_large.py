@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mcp_studio.redact import Redactor
-from mcp_studio.trace.export.bundle import open_bundle
+from mcp_studio.trace.export.bundle import open_file
 from mcp_studio.trace.export.formats import export
 from mcp_studio.trace.store import TraceStore
 from tests.support import run
@@ -23,5 +23,5 @@ def test_a_large_body_that_is_still_being_redacted_is_waited_for(tmp_path: Path)
         await export(store, None, "bundle", file, redactor)
 
     run(main())
-    kept = open_bundle(file).reader().body(1)
+    kept = open_file(file).reader().body(1)
     assert kept == body.replace(b"very-secret-1", "‹redacted›".encode())

@@ -10,9 +10,9 @@ import pytest
 
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.export.formats import FORMATS
-from mcp_studio.trace.export.item import Extra, Item
+from mcp_studio.trace.export.item import Item
 from mcp_studio.trace.lint.rules import Finding
-from tests.trace.export.recorded import exported, item, recorded
+from tests.trace.export.recorded import exported, item, recorded, spans
 
 TOLD = "hunter2/hunter2=é"
 """A secret that the redactor was told; it changes when it is escaped, quoted or encoded."""
@@ -40,10 +40,10 @@ def planted() -> list[Item]:
         item(1, "request", "out", b'{"id":1}', method="initialize", link=2, outcome="ok"),
         item(2, "result", "in", json.dumps(hello).encode(), **welcome),
         item(3, "http", "out", head.encode(), exchange=3, method="POST", server=f"s {TOLD}"),
-        item(4, "request", "out", json.dumps(asked).encode(), link=6, extra=Extra((), f"see {TOLD}"), **ends),
+        item(4, "request", "out", json.dumps(asked).encode(), link=6, comment=f"see {TOLD}", **ends),
         item(5, "http", "in", f"200 OK\nSet-Cookie: {NAMED}".encode(), exchange=3, server=f"s {TOLD}"),
         item(6, "error", "in", json.dumps(answer, ensure_ascii=False).encode(), link=4,
-             extra=Extra((finding,), SHAPED), **ends),
+             findings=(finding,), comment=SHAPED, **ends),
         item(7, "stderr", "in", f"TOKEN={NAMED} {TOLD} {SHAPED}".encode()),
         item(8, "stray", "in", f"\udcff {TOLD} {SHAPED}".encode("utf-8", "surrogateescape")),
         item(9, "note", "none", f"exited: api_key: {NAMED} {base64.b64encode(TOLD.encode()).decode()}".encode()),
@@ -60,6 +60,15 @@ def test_no_format_carries_a_secret(format: str) -> None:
     unpacked = whole + b"".join(decoded(whole))
     for secret in (*SECRETS, base64.b64encode(TOLD.encode()).decode(), json.dumps(TOLD)[1:-1], "hunter2"):
         assert secret.encode() not in unpacked, secret
+
+
+def test_no_span_carries_a_secret() -> None:
+    redactor = Redactor()
+    redactor.learn(TOLD)
+    text = "".join(span.to_json() for span in spans(recorded(planted()), redactor=redactor))
+    assert "redacted" in text
+    for secret in (*SECRETS, json.dumps(TOLD)[1:-1], "hunter2"):
+        assert secret not in text, secret
 
 
 def decoded(whole: bytes) -> list[bytes]:

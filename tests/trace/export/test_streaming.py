@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from mcp_studio.errors import UsageError
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.export.formats import export
-from mcp_studio.trace.export.item import Item, Source
+from mcp_studio.trace.export.item import Source
 from mcp_studio.trace.export.item import run as run_export
 from tests.support import run
 from tests.trace.export.recorded import item, morning, recorded
@@ -58,9 +57,9 @@ class Slow:
         self.thread = 0
         self.over = False
 
-    def __call__(self, source: Source, items: Iterator[Item]) -> None:
+    def __call__(self, source: Source) -> None:
         self.thread = threading.get_ident()
-        assert sum(1 for _ in items) == len(source.numbers) == 9
+        assert sum(1 for _ in source.items()) == len(source.numbers) == 9
         self.inside.set()
         assert self.go_on.wait(20)
         self.over = True
@@ -102,15 +101,16 @@ def test_a_stopped_export_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_is_overwritten_unless_it_is_said(tmp_path: Path) -> None:
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
     file = tmp_path / "x"
     file.write_text("mine")
     with pytest.raises(UsageError, match="is there already"):
         run(export(recorded(morning()), None, "jsonl", file, Redactor()))
     assert file.read_text() == "mine"
-    written = run(export(recorded(morning()), [8, 4, 4, 99], "jsonl", file, Redactor(), overwrite=True))
-    assert (written.entries, written.path) == (2, file) and len(file.read_text().splitlines()) == 3
-    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+    other = tmp_path / "y"
+    assert run(export(recorded(morning()), [8, 4, 4, 99], "jsonl", other, Redactor())) == 2
+    assert len(other.read_text().splitlines()) == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x", "y"]
 
 
 def test_what_cannot_be_exported_is_told_in_words(tmp_path: Path) -> None:

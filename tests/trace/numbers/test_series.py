@@ -31,11 +31,3 @@ def test_two_series_share_their_axis_though_one_is_older() -> None:
     shapes = old.shape(start, 5_000, 10), young.shape(start, 5_000, 10)
     assert [shape.index(max(shape)) for shape in shapes] == [0, 9]
     assert len(shapes[0]) == len(shapes[1]) == 10
-
-
-def test_the_newest_seconds_are_known_one_by_one() -> None:
-    series, _ = filled([100] * 5 + [105] * 10 + [109] * 5)
-    assert series.recent(110.2) == 2.0
-    assert series.recent(112.0) == 1.5
-    assert series.recent(120.9) == 0.0
-    assert series.recent(500.0) == 0.0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Sequence
 
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.capture import Capture
+from mcp_studio.trace.lint.rules import Finding
 from mcp_studio.trace.message import Block, Columns, Reader, Span, WireMessage
 
 
@@ -22,20 +22,18 @@ class Blocks:
         size = recording.block
         while stop > 0:
             start = max(0, (stop - 1) // size * size)
-            ends, data, large = array("I"), bytearray(), list[int]()
-            for entry in recording.entries[start:stop]:
-                if len(entry.body) > recording.large:
-                    large.append(entry.number)
-                else:
-                    data += entry.body
-                ends.append(len(data))
+            bodies = [b"" if len(one.body) > recording.large else one.body for one in recording.entries[start:stop]]
             recording.read += 1
-            yield Block(recording.columns.first + start, ends, bytes(data), tuple(large))
+            yield Block(recording.columns.first + start, bodies)
             stop = start
 
     def body(self, number: int) -> bytes:
         entry = self._recording.entry(number)
         return entry.body if entry is not None else b""
+
+    def findings(self, number: int) -> tuple[Finding, ...]:
+        entry = self._recording.entry(number)
+        return entry.findings if entry is not None else ()
 
     def close(self) -> None:
         self._recording.closed += 1

@@ -22,10 +22,10 @@ FINDINGS = {level: (Finding(level, "rule", "text", "section"),) for level in ("h
 TERMS = [
     "a", "É", "straße", r'"\""', "server:s", "server:=S", "server:*2", "server:=s*", "tool:a", "target:*",
     "kind:request", "kind:response", "direction:in", "status:ok", "error", "status:tool-error", "status:open",
-    "status:lost", "status:404", "status:4xx", "id:1", "id:x", ">1500ms", "<=1s", "ms:>=0", "size:>40", "<1KB",
+    "status:lost", "status:404", "status:4xx", ">1500ms", "<=1s", "ms:>=0", "size:>40", "<1KB",
     "since:40s", "method:tools/*", "until:20s", "finding:any", "finding:warning", "finding:error", "marked",
-    "is:commented", "is:probe", "comment:odd",
-    "comment:*", "text:a", "/a./", "/^a|b$/", "text:/A[bx]/i", "/bbb+/", "/ABB(x|b)/i", "server:/^S/i", "request", '""',
+    "is:commented", "is:probe",
+    "text:a", "/a./", "/^a|b$/", "text:/A[bx]/i", "/bbb+/", "/ABB(x|b)/i", "server:/^S/i", "request", '""',
 ]  # fmt: skip
 
 
@@ -85,7 +85,7 @@ QUERIES = st.recursive(
 @given(recordings(), QUERIES)
 def test_a_few_entries_and_all_blocks_give_the_same(recording: Fake, text: str) -> None:
     query = parse(text, NOW)
-    snapshot, reader = take(recording, query), recording.reader()
+    snapshot, reader = take(recording), recording.reader()
     few = [number for part in scan_some(snapshot, query, reader, range(99)) for number in part.numbers]
     assert list(select(recording, query)) == sorted(few)
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.trace.query.complete import complete
 from mcp_studio.trace.query.parser import KEYS, parse
+from mcp_studio.tui.query_completion import complete
 from tests.trace.query.kit import Fake, entry
 from tests.trace.query.test_parser import WORDS
 
@@ -38,7 +38,7 @@ def offered(text: str, cursor: int | None = None) -> list[str]:
         ("st b", []),
         ("server:", ["server:github", 'server:"my files"']),
         ("server:FI", ['server:"my files"']),
-        ("purpose:", ['purpose:"renewed token"']),
+        ("target:re", ["target:read_file", 'target:"renewed token"']),
         ('server:"my f', ['server:"my files"']),
         ("tool:", ["tool:read_file", "tool:create_issue"]),
         ("tool:is", ["tool:create_issue"]),

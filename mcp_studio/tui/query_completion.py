@@ -23,7 +23,7 @@ _WORDS = {
 }
 _EXAMPLES = {
     "since": ("1m", "10m", "1h", "1d"), "until": ("1m", "10m", "1h", "1d"), "ms": (">100", ">1s", "<10"),
-    "size": (">1KB", ">100KB", ">1MB"), "comment": ("*",),
+    "size": (">1KB", ">100KB", ">1MB"),
 }  # fmt: skip
 _METHODS = {
     "tool": ("tools/call",), "prompt": ("prompts/get",),
@@ -108,7 +108,7 @@ def _known(key: str, recording: Recording) -> Iterable[str]:
     columns = recording.columns
     if key == "server":
         return columns.servers.texts[2:]
-    if key not in ("method", "target", "purpose", *_METHODS):
+    if key not in ("method", "target", *_METHODS):
         return ()
     rows = slice(max(0, len(columns) - _SAMPLE), len(columns))
     seen = Counter(zip(columns.kind[rows], columns.method[rows], columns.target[rows], strict=True))
@@ -119,7 +119,7 @@ def _known(key: str, recording: Recording) -> Iterable[str]:
         is_http = kind & 15 == http
         if key == "method":
             found[methods[method] if not is_http else ""] += count
-        elif is_http if key == "purpose" else not only or methods[method] in only:
+        elif not only or methods[method] in only:
             found[targets[target]] += count
     return [value for value, _ in found.most_common() if value]
 

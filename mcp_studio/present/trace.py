@@ -1,0 +1,65 @@
+"""What was recorded, for programs: sessions, entries, what belongs together, figures."""
+
+from __future__ import annotations
+
+from mcp_studio.jsontext import Json
+from mcp_studio.trace import message as bits
+from mcp_studio.trace.disk.sessions import SessionInfo
+from mcp_studio.trace.message import Recording
+from mcp_studio.trace.statistics import Tally
+from mcp_studio.trace.tree import Node, walk
+
+_STATUS = {"error": "error", "result": "unasked", "invalid": "no message", "stray": "stray"}
+"""How it stands with an entry that is no request: by its kind."""
+_SEVERITIES = (None, "hint", "warning", "error")
+
+
+def session_json(info: SessionInfo) -> dict[str, Json]:
+    """One session."""
+    return {
+        "name": info.name, "state": info.state, "origin": info.origin or None, "title": info.title or None,
+        "began": info.began or None, "ended": info.ended, "entries": info.entries, "bytes": info.bytes,
+        "servers": list(info.servers), "file": str(info.path), "problem": info.problem or None,
+    }  # fmt: skip
+
+
+def entry_json(recording: Recording, number: int) -> dict[str, Json]:
+    """One entry without its body."""
+    columns = recording.columns
+    row = number - columns.first
+    flags, ms, link, kind = columns.flags[row], columns.ms(row), columns.link[row] or None, columns.kind_of(row)
+    return {
+        "number": number, "time": round(columns.time[row], 6), "server": columns.servers.texts[columns.server[row]],
+        "direction": columns.direction_of(row), "kind": kind,
+        "method": columns.methods.texts[columns.method[row]] or None,
+        "target": columns.targets.texts[columns.target[row]] or None,
+        "size": columns.size[row], "ms": None if ms is None else round(ms, 3),
+        "status": columns.outcome_of(row) or _STATUS.get(kind),
+        "request": link if kind != "request" else None, "answer": link if kind == "request" else None,
+        "finding": _SEVERITIES[flags >> bits.SEVERITY & 3], "marked": bool(flags & bits.MARKED),
+        "comment": (recording.comment_on(number) or None) if flags & bits.COMMENTED else None,
+    }  # fmt: skip
+
+
+def tree_json(recording: Recording, root: Node) -> dict[str, Json]:
+    """An entry with all that belongs to it, each with how long after the first of them it came."""
+    columns = recording.columns
+    begin = min(columns.time[node.number - columns.first] for _, node in walk(root))
+
+    def told(node: Node) -> dict[str, Json]:
+        known = entry_json(recording, node.number)
+        after = round((known["time"] - begin) * 1000, 3)
+        children = [told(child) for child in node.children]
+        return {"relation": node.relation, "after_ms": after, **known, "children": children}
+
+    return told(root)
+
+
+def tally_json(tally: Tally) -> dict[str, Json]:
+    """The figures of some requests; times in milliseconds."""
+    times = {"p50": tally.p50, "p95": tally.p95, "p99": tally.p99, "max": tally.most}
+    return {
+        "count": tally.count, "errors": tally.errors, "refused": tally.refused, "tool_errors": tally.failed,
+        "lost": tally.lost, "cancelled": tally.cancelled, **{name: ms and round(ms, 3) for name, ms in times.items()},
+        "bytes_in": tally.bytes_in, "bytes_out": tally.bytes_out,
+    }  # fmt: skip
