@@ -252,7 +252,7 @@ class CallPane(Pane, scope="call"):
         studio, ref = self.app.studio, opened.entry.ref
         known = {name: text for name, text in opened.words().items() if name != argument and text}
         try:
-            found = await studio.complete(ref, argument, value, known)
+            found = await studio.caller.complete(ref, argument, value, known)
         except Unreachable:
             return Offer()
         except StudioError as error:
@@ -422,7 +422,7 @@ class CallPane(Pane, scope="call"):
 
     async def _check_whole(self, opened: Opened, value: Json) -> None:
         """Tell at the fields what only the whole schema knows."""
-        problems = await self.app.studio.check(opened.schema, value)
+        problems = await self.app.studio.checker.check(opened.schema, value)
         if self.opened is opened and opened.value is value and not self.unreadable:
             self._show_problems(problems)
 
@@ -475,7 +475,7 @@ class CallPane(Pane, scope="call"):
     async def problems(self, opened: Opened) -> tuple[SchemaProblem, ...]:
         """What the fields know to be wrong with the value, and what only its whole schema knows."""
         known = opened.problems()
-        whole = await self.app.studio.check(opened.schema, opened.value) if opened.schema is not None else ()
+        whole = await self.app.studio.checker.check(opened.schema, opened.value) if opened.schema is not None else ()
         places = {one.pointer for one in known}
         return (*known, *(problem for problem in whole if problem.pointer not in places))
 
@@ -545,7 +545,7 @@ class CallPane(Pane, scope="call"):
             return
         arguments = task.arguments if isinstance(task.arguments, dict) else {}
         call = Call(task.ref, "tools/call", {"name": task.ref.name, "arguments": arguments}, as_task=task)
-        call.outcome, call.checked = outcome_of_task(task), True
+        call.outcome = outcome_of_task(task)
         self.preview(found[0])
         if self.opened is not None:
             self._follow(self.opened, call)

@@ -65,7 +65,7 @@ class InboxController:
         done = self._answered[request.server]
         count = done + self._inbox.waiting(request.server)
         which = f"request {done + 1} of {count}" if count > 1 else ""
-        old = f"{questions.age(time.monotonic() - request.asked)} ago"
+        old = f"{units.seconds(time.monotonic() - request.asked)} ago"
         return " · ".join(filter(None, (which, old, questions.left(request))))
 
     # Opening

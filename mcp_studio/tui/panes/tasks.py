@@ -9,7 +9,7 @@ from textual import getters
 from textual.message import Message
 
 from mcp_studio.errors import StudioError
-from mcp_studio.present.questions import age
+from mcp_studio.present.units import seconds as age
 from mcp_studio.safetext import safe
 from mcp_studio.session.tasks import Task
 from mcp_studio.tui.app import StudioApp

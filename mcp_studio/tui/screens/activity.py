@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from mcp_studio.call.call import Call
 from mcp_studio.present import questions
-from mcp_studio.present.questions import age
+from mcp_studio.present.units import seconds as age
 from mcp_studio.protocol.core import progress_text
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
@@ -199,7 +199,7 @@ def _running(studio: Studio, now: float, key: str) -> Iterator[Row]:
                 age(time.time() - task.started), glyph, look, f"{task.subject}\ntask {task.id}: {task.status}", None,
                 lambda task=task: studio.tasks.cancel_soon(*task.key),
             )  # fmt: skip
-    for one in studio.manager.inflight.running:
+    for one in studio.manager.running.running:
         if not one.call:
             long = one.method == LISTEN
             what = f"{one.method} {one.target}".strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import cast
 
 from textual import getters, on
@@ -12,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Select, Static
 
 from mcp_studio.config.model import AnswerRule, RuleAction
-from mcp_studio.config.settings import append_answer
+from mcp_studio.config.save import append_answer
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json
 from mcp_studio.present import questions
@@ -95,7 +96,7 @@ class AnswerRuleDialog(Dialog[AnswerRule]):
             wait = min(_LONGEST_WAIT, max(0.0, float(self.query_one("#wait", Input).value or 0)))
         except ValueError:
             wait = 0.0
-        return made._replace(action=action, content=made.content if action == "accept" else None, wait=wait)
+        return replace(made, action=action, content=made.content if action == "accept" else None, wait=wait)
 
     def _show(self) -> None:
         """The rule as it is written, and what is left out of it."""

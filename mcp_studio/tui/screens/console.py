@@ -264,5 +264,5 @@ class Console(Dialog[None]):
 
     def _end_bare(self) -> None:
         if self._bare is not None:
-            self.app.studio.spawn(self.app.studio.close_raw(self._bare))
+            self.app.studio.spawn(self._bare.close())
             self._bare = None

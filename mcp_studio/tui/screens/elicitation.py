@@ -69,7 +69,7 @@ class Elicitation(RequestDialog):
     async def _accept(self) -> None:
         problems = self._view.unreadable or self._view.problems
         if not problems:
-            problems = await self.app.studio.check(self.request.schema, self._view.value)
+            problems = await self.app.studio.checker.check(self.request.schema, self._view.value)
         if wrong := errors(problems):
             self._view.show_problems(problems)
             self._view.focus_first_problem()

@@ -78,7 +78,7 @@ class ExamplePicker(Dialog[Example]):
             self.run_worker(self._check(example), group="check", exclusive=True)
 
     async def _check(self, example: Example) -> None:
-        problems = await self.app.studio.check(self._schema, example.value) if self._schema is not None else ()
+        problems = await self.app.studio.checker.check(self._schema, example.value) if self._schema is not None else ()
         wrong = errors(problems)
         verdict = Content.styled(f"{glyphs().ok} The schema allows it.", "$state-ready")
         if wrong:

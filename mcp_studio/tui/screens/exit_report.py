@@ -78,7 +78,7 @@ def report(one: Mortem, status: Status | None) -> list[Part]:
     for title, lines in (("Last on stderr", one.stderr[-_LINES:]), ("Unexpected output on stdout", one.stray)):
         if lines or lines is not one.stray:
             parts.append((f"\n{title}{'' if lines else ': nothing'}\n", _HEAD))
-        parts += [f"  {safe(line.text, 500)}\n" for line in lines]
+        parts += [f"  {safe(line, 500)}\n" for line in lines]
     parts.append(("\nLast messages\n", _HEAD))
     for frame in one.frames:
         sign = {"out": glyphs().sent, "in": glyphs().received}.get(frame.direction, " ")

@@ -133,7 +133,7 @@ class Logs(Dialog[int]):
         names = self._servers or studio.manager.names()
         if filtered and any(studio.logs.count(name) for name in names):
             return "No message has this level and all these words."
-        asked = [f"{name} from {level} on" for name in names if (level := studio.log_level(name))]
+        asked = [f"{name} from {level} on" for name in names if (level := studio.manager.log_level(name))]
         now = f"Asked for: {', '.join(asked)}." if asked else "No level was asked for."
         return f"No log messages.\n\n{now} Servers send them during calls, some only once a level was asked for."
 
@@ -180,10 +180,10 @@ class Logs(Dialog[int]):
                 self.app.attempt(self, self._ask(name, level), "level")
 
         options = [("", "leave it to the server"), *((level, f"{level} and worse") for level in LOG_LEVELS)]
-        self.app.push_screen(Choose(f"Ask {name} for", options, self.app.studio.log_level(name)), ask)
+        self.app.push_screen(Choose(f"Ask {name} for", options, self.app.studio.manager.log_level(name)), ask)
 
     async def _ask(self, name: str, level: str) -> None:
-        self.app.say(await self.app.studio.set_log_level(name, level))
+        self.app.say(await self.app.studio.manager.levels.set(name, level))
 
     def action_copy(self) -> None:
         if (row := self.rows.row) is not None:

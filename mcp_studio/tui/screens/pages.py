@@ -11,6 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Static
 
 from mcp_studio.catalog.listing import METHODS, EntryKind, Page
+from mcp_studio.catalog.refresh import list_page
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import dumps
 from mcp_studio.present import units
@@ -78,7 +79,7 @@ class Pages(Dialog[None]):
 
     async def _ask(self, cursor: str | None) -> None:
         try:
-            page = await self.app.studio.list_page(self._server, self._kind, cursor)
+            page = await list_page(self.app.studio.manager.connection(self._server), self._kind, cursor)
             raw = await asyncio.to_thread(dumps, page.raw)
         except StudioError as error:
             self.about.update(Content.styled(safe(error.message, 600), "$state-failed"))

@@ -9,7 +9,8 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import OptionList, Static, TextArea
 
-from mcp_studio.config.table import loads_lenient, unfenced
+from mcp_studio.call.copying.paste import unfenced
+from mcp_studio.config.table import loads_lenient
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, printable
 from mcp_studio.record import record

@@ -220,7 +220,7 @@ def _freshness(listing: Listing) -> str:
 def _notifications(studio: Studio, name: str) -> Parts:
     """What is subscribed to, and the level of its log messages."""
     lines: Parts = [f"  {_subscription(one)}\n" for one in studio.subscriptions.of(name)]
-    if (level := studio.log_level(name)) or studio.logs.count(name):
+    if (level := studio.manager.log_level(name)) or studio.logs.count(name):
         asked = f"asked for from {level} on" if level else "no level was asked for"
         lines.append(f"  {units.plural(studio.logs.count(name), 'log message')}, {asked}\n")
     return [("\nNotifications\n", "bold $accent"), *lines] if lines else []
@@ -240,7 +240,7 @@ def _output(studio: Studio, name: str) -> Parts:
         last = mortems[-1]
         parts.append(("\nHow it ended last\n", "bold $accent"))
         parts.append(f"  {safe(crashes.first_line(last), 200)}. {crashes.meaning(last.ending)}".rstrip() + "\n")
-        parts += [f"  in flight: {safe(crashes.flight(one), 200)}\n" for one in last.flights[:5]]
+        parts += [f"  in flight: {safe(crashes.flight(last, one), 200)}\n" for one in last.flights[:5]]
     if count:
         parts.append((f"\nUnexpected output on stdout: {units.plural(count, 'line')}\n", "bold $accent"))
         parts += [f"  {safe(line, 500)}\n" for line in stray]

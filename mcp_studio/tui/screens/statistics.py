@@ -58,7 +58,7 @@ _WIDTH = 7
 
 def figures_of(tally: Tally, span: Span) -> tuple[tuple[float, str], ...]:
     """What stands in the columns behind the name: what they sort by, and its text."""
-    rate = tally.rate(span.start, span.now)
+    rate = tally.rate(span.start)
     dash = glyphs().dash
     return (
         (tally.count, f"{tally.count:,}"),
@@ -128,9 +128,6 @@ def facts(row: StatRow) -> Content:
     more = [f"{units.size(tally.bytes_in)} in", f"{units.size(tally.bytes_out)} out"]
     more += [units.plural(tally.notices, "notification")] if tally.notices else []
     more += [f"{units.plural(tally.questions, 'request')} of the server"] if tally.questions else []
-    if tally.apart is not None:
-        half = took_text(tally.apart.percentile(0.5))
-        more.append(f"{tally.apart.count:,} asked a person and are not among the times (p50 {half})")
     times = times_line(tally.durations) + ("" if tally.durations.exact else " · percentiles of a sample")
     look = "$state-failed" if tally.errors else ""
     return Content.assemble(

@@ -20,8 +20,8 @@ from textual.widgets import Input, Static
 
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import Recording
-from mcp_studio.trace.query.complete import Suggestions, complete
 from mcp_studio.trace.query.parser import QueryError
+from mcp_studio.tui.query_completion import Suggestions, complete
 from mcp_studio.tui.views.glyphs import glyphs
 
 _HINT = "words, server: tool: status:error >500ms size:>1MB since:10m /regex/ not or ( )"
