@@ -19,8 +19,9 @@ from mcp_studio.errors import StudioError
 from mcp_studio.present import catalogs, units
 from mcp_studio.protocol.views import PromptView, ResourceView, ToolView
 from mcp_studio.safetext import safe
-from mcp_studio.search.names import NameFilter, name_of, words_of
-from mcp_studio.search.why import pieces_of
+from mcp_studio.search.method import Scope
+from mcp_studio.search.names import Matcher
+from mcp_studio.tui.name_filter import NameFilter, name_of
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.panes.tasks import TaskList
 from mcp_studio.tui.views.glyphs import glyphs
@@ -210,8 +211,8 @@ class CatalogPane(Pane, scope="catalog"):
         known = self._filters.get(self.kind)
         if known is None or known[0] != entries:
             known = self._filters[self.kind] = entries, NameFilter(entries, known[1] if known else None)
-        found, words = known[1].find(text), words_of(text)
-        rows: list[Row] = [Item(entries[at], 0, tuple(pieces_of(name_of(entries[at]), words))) for at in found.places]
+        found, pieces = known[1].find(text), Matcher(text).pieces
+        rows: list[Row] = [Item(entries[at], 0, pieces(name_of(entries[at]))) for at in found.places]
         if not found.named:
             self._ask_index(text)
             similar = self._similar[2] if self._similar[:2] == (text, self.kind) else ()
@@ -225,9 +226,9 @@ class CatalogPane(Pane, scope="catalog"):
             self.app.attempt(self, self._find_similar(text, self.kind), "filter")
 
     async def _find_similar(self, text: str, kind: EntryKind) -> None:
-        servers = [self.server] if self.server else None
+        scope = Scope(kinds=frozenset((kind,)), servers=frozenset((self.server,)) if self.server else None)
         try:
-            found = await self.app.studio.search(text, kinds=[kind], servers=servers, limit=_SIMILAR, typing=True)
+            found = await self.app.studio.index.ask(text, scope=scope, limit=_SIMILAR, typing=True)
         except StudioError:  # half a pattern, as while typing
             return
         by_ref = {entry.ref: entry for entry in self._all(kind)}

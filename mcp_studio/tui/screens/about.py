@@ -14,8 +14,9 @@ from textual.widgets import Static
 
 import mcp_studio
 from mcp_studio.limits import KB, MB
+from mcp_studio.present.units import recorded
 from mcp_studio.safetext import safe
-from mcp_studio.trace.disk.sessions import in_words
+from mcp_studio.trace.disk.sessions import used
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.vault.base import beside
 from mcp_studio.vault.keyring import place_in_words
@@ -87,7 +88,7 @@ def _parts(studio: Studio, kept: str, now: str) -> list[Part]:
     if trace.problem:
         parts.append((f"  {safe(trace.problem, 1_000)}\n", "$text-warning"))
     folder, settings = paths.state / "trace", config.settings
-    on_disk = in_words(folder, settings.record, settings.record_bytes, settings.record_age)
+    on_disk = recorded(*used(folder), settings.record, settings.record_bytes, settings.record_age)
     parts.append(f"  on disk: {on_disk}\n  {folder}\n")
     parts.append(("\nLimits\n", "b $accent"))
     for field in dataclasses.fields(studio.limits):

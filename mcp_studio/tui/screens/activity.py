@@ -199,7 +199,7 @@ def _running(studio: Studio, now: float, key: str) -> Iterator[Row]:
                 age(time.time() - task.started), glyph, look, f"{task.subject}\ntask {task.id}: {task.status}", None,
                 lambda task=task: studio.tasks.cancel_soon(*task.key),
             )  # fmt: skip
-    for one in studio.manager.running.running:
+    for one in studio.manager.running:
         if not one.call:
             long = one.method == LISTEN
             what = f"{one.method} {one.target}".strip()

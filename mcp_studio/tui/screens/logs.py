@@ -183,7 +183,7 @@ class Logs(Dialog[int]):
         self.app.push_screen(Choose(f"Ask {name} for", options, self.app.studio.manager.log_level(name)), ask)
 
     async def _ask(self, name: str, level: str) -> None:
-        self.app.say(await self.app.studio.manager.levels.set(name, level))
+        self.app.say(await self.app.studio.manager.levels.set(self.app.studio.manager.supervisor(name), level))
 
     def action_copy(self) -> None:
         if (row := self.rows.row) is not None:

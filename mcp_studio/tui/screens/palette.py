@@ -14,8 +14,8 @@ from textual.content import Content
 from mcp_studio.catalog.listing import KINDS, Entry
 from mcp_studio.present.browser import open_page
 from mcp_studio.safetext import safe
-from mcp_studio.search.names import NameFilter
 from mcp_studio.tui.actions import ACTIONS, PANES, spell_all
+from mcp_studio.tui.name_filter import NameFilter
 
 if TYPE_CHECKING:
     from mcp_studio.tui.screens.main import MainScreen

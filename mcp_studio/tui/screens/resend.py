@@ -15,8 +15,8 @@ from mcp_studio.call.replay.plan import Plan, Step, load, plan
 from mcp_studio.call.replay.runner import VERDICTS, Replayer, ReplayOptions, Result, summary
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.present import units
+from mcp_studio.present.differences import difference_line
 from mcp_studio.safetext import safe
-from mcp_studio.trace.diff import shown
 from mcp_studio.trace.message import Recording
 from mcp_studio.tui.screens.compare import Compare, Side
 from mcp_studio.tui.screens.dialog import Choice, Dialog
@@ -155,7 +155,7 @@ class Resend(Dialog[None]):
         """Say more about the row under the cursor."""
         if (result := self.result) is not None:
             width = max(20, self.size.width // 3)
-            lines = [shown(one, width).line for one in result.differences[:_LINES]]
+            lines = [difference_line(one, width) for one in result.differences[:_LINES]]
             more = len(result.differences) - _LINES
             lines += [f"and {units.plural(more, 'more difference')}"] if more > 0 else []
             said = {"same": "The answer is the same as it was.", "new": "It had no answer then."}
@@ -213,4 +213,4 @@ class Resend(Dialog[None]):
 
 def _brief(result: Result) -> str:
     """The first difference, or why there is no answer."""
-    return safe(result.said, 200) or (shown(result.differences[0], 40).line if result.differences else "")
+    return safe(result.said, 200) or (difference_line(result.differences[0], 40) if result.differences else "")

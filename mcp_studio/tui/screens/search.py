@@ -18,7 +18,7 @@ from mcp_studio.jsontext import mapping
 from mcp_studio.present import units
 from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.safetext import safe
-from mcp_studio.search.method import Found, Hit, Reason, SearchProblem
+from mcp_studio.search.method import Found, Hit, Reason, Scope, SearchProblem
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, Piece, cut, cut_inside, fit, mark_matches, spread, width_of
@@ -128,10 +128,13 @@ class Search(Dialog[tuple[Ref, bool]]):
 
     async def _search(self, question: Question) -> None:
         try:
-            found = await self.app.studio.search(
-                question.text, method=question.mode, kinds=[question.kind] if question.kind else None,
-                servers=[question.server] if question.server else None, limit=_LIMIT, typing=True,
-            )  # fmt: skip
+            scope = Scope(
+                servers=frozenset((question.server,)) if question.server else None,
+                kinds=frozenset((question.kind,)) if question.kind else None,
+            )
+            found = await self.app.studio.index.ask(
+                question.text, method=question.mode, scope=scope, limit=_LIMIT, typing=True
+            )
         except SearchProblem as problem:
             self._tell(f"{problem.message} {problem.hint}".strip(), bad=True)
             return

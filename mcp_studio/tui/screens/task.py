@@ -12,7 +12,7 @@ from textual.widgets import Button, Static
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import printable
 from mcp_studio.present import units
-from mcp_studio.present.questions import seconds as age
+from mcp_studio.present.units import seconds as age
 from mcp_studio.safetext import safe
 from mcp_studio.session.tasks import Task
 from mcp_studio.tui.screens.dialog import Choice, Dialog

@@ -12,9 +12,10 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from mcp_studio.jsontext import Json, printable
+from mcp_studio.present.differences import difference_line
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
-from mcp_studio.trace.diff import USUAL, Difference, Ignore, diff, path_text, shown
+from mcp_studio.trace.diff import USUAL, Difference, Ignore, diff, path_text
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line
@@ -97,7 +98,7 @@ class DiffView(CursorView):
 
     def action_copy(self) -> None:
         """Copy the differences, one a line."""
-        self.app.copy_to_clipboard("\n".join(shown(one, 200).line for one in self.differences) or "no differences")
+        self.app.copy_to_clipboard("\n".join(difference_line(one, 200) for one in self.differences) or "no differences")
 
 
 def rows_of(one: Difference) -> Iterator[DiffRow]:
