@@ -405,7 +405,7 @@ def raw_of(outcome: CallOutcome | None) -> Json:
 def shown_blocks(outcome: CallOutcome, page: str) -> list[blocks.Block]:
     """The blocks of a result, and the page of its tool; the words of a refusal."""
     if isinstance(outcome, Rejected):
-        data = "" if outcome.data is None else f"\n\n{blocks.describe_json(outcome.data)}"
+        data = "" if outcome.data is None else f"\n\n{safe(outcome.data, 4_000)}"
         return [blocks.Block("text", f"{outcome.code} {outcome.message}{data}")]
     found = blocks.blocks_of(raw_of(outcome))
     return [*found, blocks.app_block(page)] if page else found

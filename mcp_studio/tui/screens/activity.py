@@ -200,10 +200,16 @@ def _running(studio: Studio, now: float, key: str) -> Iterator[Row]:
                 lambda task=task: studio.tasks.cancel_soon(*task.key),
             )  # fmt: skip
     for one in studio.manager.running:
-        if not one.call:
+        if not one.on_progress:
             long = one.method == LISTEN
             what = f"{one.method} {one.target}".strip()
-            text = "listens for changes" if long else progress_text(one.done, one.total) if one.progressed else ""
+            text = (
+                "listens for changes"
+                if long
+                else progress_text(one.progress.done, one.progress.total)
+                if one.progress
+                else ""
+            )
             yield Row(
                 ("running", id(one)), f"{safe(one.server, 40)} {safe(what, 80)}", text, age(now - one.started),
                 glyphs().dot if long else glyphs().half, "dim" if long else "warn", f"{one.server}: {what}", None,

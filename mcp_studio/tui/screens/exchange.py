@@ -56,7 +56,7 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
     async def _look_closer(self, entry: WireMessage) -> None:
         """Check the exchange against the model of its version, and show what that finds."""
         if isinstance(self._recording, TraceStore):
-            await self._recording.examiner.look([one for one in ends_of(self._recording, entry) if one is not None])
+            await self._recording.look([one for one in ends_of(self._recording, entry) if one is not None])
             self.view.refill()
 
     @on(ExchangeView.Went)

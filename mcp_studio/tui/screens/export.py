@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from array import array
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -13,11 +15,13 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, RadioButton, RadioSet, Select, Static
 
 from mcp_studio.errors import StudioError
+from mcp_studio.paths import file_stem
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.export.collector import PATH, send
-from mcp_studio.trace.export.formats import FORMATS, exchange, export, marked, new_file
-from mcp_studio.trace.message import Recording, WireMessage
+from mcp_studio.trace.export.formats import FORMATS, export
+from mcp_studio.trace.message import MARKED, Columns, Recording, WireMessage
+from mcp_studio.trace.tree import tree, walk
 from mcp_studio.tui.screens.comment import name_of
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 
@@ -46,7 +50,7 @@ def parts_of(recording: Recording, entry: WireMessage | None, filtered: Sequence
         Part("everything", "the whole trace", range(recording.first_number, recording.total + 1)),
     ]
     if entry is not None:
-        parts.insert(1, Part("exchange", f"this exchange: {name_of(entry)}", exchange(recording, entry.number)))
+        parts.insert(1, Part("exchange", f"this exchange: {name_of(entry)}", family_of(recording, entry.number)))
     return [part for part in parts if part.numbers]
 
 
@@ -122,9 +126,9 @@ class Export(Dialog[None]):
         kind, redactor = self.last_format, self.app.studio.redactor
         path = await asyncio.to_thread(new_file, self.last_places[False], part.name, FORMATS[kind].ending)
         title = f"A trace: {part.about}"
-        written = await export(self._recording, part.numbers, kind, path, redactor, title=title, told=self._told)
+        count = await export(self._recording, part.numbers, kind, path, redactor, title=title, told=self._told)
         size = (await asyncio.to_thread(path.stat)).st_size
-        return f"Wrote {units.plural(written.entries, 'message')}, {units.size(size)}, to {path}."
+        return f"Wrote {units.plural(count, 'message')}, {units.size(size)}, to {path}."
 
     async def _send(self, part: Part) -> str:
         studio, address = self.app.studio, self.last_places[True]
@@ -153,3 +157,30 @@ def _here() -> str:
         return str(Path.cwd())
     except OSError:  # the folder we were started in is gone
         return str(Path.home())
+
+
+def family_of(recording: Recording, number: int) -> array[int]:
+    """All that belongs to what an entry belongs to: requests and their answers, HTTP heads, notes."""
+    columns = recording.columns
+    found = tree(recording, number)
+    numbers = {number} if found is None else {node.number for _, node in walk(found)}
+    rows = (one - columns.first for one in tuple(numbers))
+    numbers.update(columns.link[row] for row in rows if 0 <= row < len(columns) and columns.link[row])
+    return array("I", sorted(numbers))
+
+
+def marked(columns: Columns) -> array[int]:
+    """The entries that a person has marked."""
+    return array("I", (number for number, flags in enumerate(columns.flags, columns.first) if flags & MARKED))
+
+
+_TRIES = 100
+
+
+def new_file(folder: str, what: str, ending: str) -> Path:
+    """A file that is not there yet: `trace-20260728-120107-marked.jsonl`; letters, digits and dashes alone are ours."""
+    within = Path(folder.strip() or ".").expanduser()
+    plain = file_stem(what, "")
+    stem = f"trace-{time.strftime('%Y%m%d-%H%M%S')}{f'-{plain}' if plain else ''}"
+    names = (f"{stem}{'' if number == 1 else f'-{number}'}.{ending}" for number in range(1, _TRIES))
+    return next((path for name in names if not (path := within / name).exists()), within / f"{stem}.{ending}")
