@@ -15,13 +15,11 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from mcp_studio.errors import StudioError
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
-from mcp_studio.trace.disk.format import is_database
-from mcp_studio.trace.disk.session import Session
+from mcp_studio.trace.disk.session import Bundle, Session
 from mcp_studio.trace.disk.sessions import SessionInfo, delete, sessions
-from mcp_studio.trace.export.bundle import open_bundle
+from mcp_studio.trace.export.bundle import open_file as read_file
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.glyphs import glyphs
@@ -176,13 +174,9 @@ async def open_file(path: Path, clean: Callable[[str], str]) -> tuple[Session, s
     Raises:
         StudioError: it is neither, or cannot be read.
     """
-    try:
-        recorded = await asyncio.to_thread(is_database, path)
-    except OSError as problem:
-        raise StudioError(f"{path} cannot be opened: {problem.strerror or problem}.") from None
-    if not recorded:
-        return await asyncio.to_thread(open_bundle, path), f"File {path.name}"
-    session = await asyncio.to_thread(Session, path, clean)
+    session = await asyncio.to_thread(read_file, path, clean)
+    if isinstance(session, Bundle):
+        return session, f"File {path.name}"
     info = session.info
     kind = "Session of another studio" if info.state == "running" else "Past session"
     crashed = ", crashed" if info.state == "crashed" else ""
