@@ -42,6 +42,7 @@ from mcp_studio.session.sign_in import SignInManager  # noqa: E402
 from mcp_studio.session.state import TestReport  # noqa: E402
 from mcp_studio.studio import Studio  # noqa: E402
 from mcp_studio.trace import store  # noqa: E402
+from mcp_studio.trace.statistics import Durations  # noqa: E402
 from mcp_studio.trace.store import TraceStore  # noqa: E402
 from mcp_studio.tui.app import StudioApp  # noqa: E402
 from mcp_studio.tui.screens.question import Question  # noqa: E402
@@ -59,6 +60,7 @@ class Clock:
     """Stands in for the module `time` where durations are measured: it moves on by a few milliseconds at each look."""
 
     monotonic = staticmethod(time.monotonic)
+    sleep = staticmethod(time.sleep)
 
     def __init__(self) -> None:
         self.restart()
@@ -229,7 +231,7 @@ async def search(scene: Scene) -> None:
     """Everything, searched by words."""
     await scene.press("ctrl+f", *"delete a book")
     await scene.shows("remove_book")
-    await scene.shows("asked: delete")
+    await scene.shows("matched by")
 
 
 async def trace(scene: Scene) -> None:
@@ -267,7 +269,7 @@ async def mortem(scene: Scene) -> None:
     await scene.shows("ended with exit code 3")
     await scene.until(lambda: scene.studio.manager.status("demo").state == "ready")
     await scene.studio.manager.listed("demo")
-    scene.studio.trace.durations.clear()
+    scene.studio.trace.durations = Durations()
     await scene.press("f6", "1", "m")
     await scene.shows("In flight")
 
