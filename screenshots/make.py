@@ -286,9 +286,11 @@ async def sign_in(scene: Scene) -> None:
     issuer = "https://login.example.com"
     run = FakeSignIn("tickets")
     refused = SignInNeeded("tickets.example.com wants you to sign in.")
-    scene.studio.manager.supervisor("tickets").set_status(state="needs_auth", error=refused)
+    supervisor = scene.studio.manager.supervisor("tickets")
+    supervisor.status = supervisor.status._replace(state="needs_auth", error=refused)
+    scene.studio.manager.changed.emit("tickets")
     with (
-        patch.object(scene.studio, "sign_in", lambda server, **_: run),
+        patch.object(scene.studio.signing, "sign_in", lambda server, **_: run),
         patch.object(SignInManager, "running", lambda *_: run),
     ):
         await scene.press("1", "j", "a", "enter")
