@@ -43,7 +43,7 @@ def configure(home: Path, text: str) -> Path:
     [
         (["list", "tools", "--", "no-such-command"], 4, "There is no command no-such-command"),
         (["list", "tools", "--url", "http://127.0.0.1:9/mcp"], 4, "Nothing answers at 127.0.0.1:9"),
-        (["list", "tools", "--url", "nowhere"], 2, "`nowhere` does not begin with http"),
+        (["list", "tools", "--url", "nowhere"], 2, "`nowhere` is no URL"),
         (["lst", "tools"], 2, "Did you mean `list`?"),
         (["list", "things", *SERVER], 2, "`things`"),
         (["list", "--no-such-option", *SERVER], 2, "--no-such-option"),

@@ -106,7 +106,7 @@ class Entry(NamedTuple):
     skill: SkillState = ""
     """For a resource that is a skill: what is known of it."""
 
-    def said_of(self, doubts: Mapping[Ref, str]) -> str:
+    def problem_with(self, doubts: Mapping[Ref, str]) -> str:
         """What is wrong or doubtful about it, and how it differs from what was seen last; empty where nothing is."""
         change = f"± {self.change.words}" if self.change else ""
         return "; ".join(filter(None, (change, self.problem, doubts.get(self.ref, ""))))
@@ -114,7 +114,7 @@ class Entry(NamedTuple):
     def as_json(self, doubts: Mapping[Ref, str]) -> Json:
         """It for scripts, with `doubts` as `doubts_of` gives them."""
         found: dict[str, Json] = {"ref": str(self.ref), "server": self.ref.server, "name": self.ref.name}
-        if problem := self.said_of(doubts):
+        if problem := self.problem_with(doubts):
             found["problem"] = problem
         if self.skill:
             found["skill"] = self.skill

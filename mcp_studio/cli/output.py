@@ -50,7 +50,7 @@ def entry_rows(entries: Sequence[Entry], indent: str = "") -> list[str]:
         about = entry.view.description.strip().split("\n", 1)[0] or entry.view.title
         if entry.skill:
             about = f"(skill) {about}".rstrip()
-        if problem := entry.said_of(doubts):
+        if problem := entry.problem_with(doubts):
             about = f"({problem}) {about}".rstrip()
         risk = (RISKS[entry.view.risk],) if isinstance(entry.view, ToolView) else ()
         # A URI behind a server's name and a dot would look like part of it.

@@ -228,7 +228,7 @@ def from_url(
         ConfigError: a header names an environment variable that is not set.
     """
     if wrong := wrong_address(url):
-        raise UsageError(f"There is no URL of a server: `{url}` {wrong}.")
+        raise UsageError(f"`{url}` is no URL of a server: it {wrong}.")
     if transport and (transport == "websocket") != url.startswith("ws"):
         begin = "ws:// or wss://" if transport == "websocket" else "http:// or https://"
         raise UsageError(f"The transport {transport} needs a URL that begins with {begin}.")

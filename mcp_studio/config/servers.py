@@ -192,7 +192,7 @@ def wrong_address(url: str) -> str:
         return "has a space in it"
     try:
         parts = urlsplit(url)
-        return "" if "${" in url or (parts.netloc and parts.port != 0) else "is no address of a server"
+        return "" if "${" in url or (parts.netloc and parts.port != 0) else "names no host that can be reached"
     except ValueError as problem:
         return f"is no address: {problem}"
 

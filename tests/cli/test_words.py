@@ -65,7 +65,7 @@ def test_help_behind_two_dashes_belongs_to_the_command() -> None:
         (["list", "--timeout", "soon", "--", "x"], "--timeout: `soon` is no number of seconds above 0."),
         (["list", "--timeout", "-1", "--", "x"], "no number of seconds above 0."),
         (["list", "--json=1", "--", "x"], "--json: ignored explicit argument '1'."),
-        (["list", "--url", "h"], "`h` does not begin with http://"),
+        (["list", "--url", "h"], "`h` is no URL of a server"),
         (["list", "--url", "http://h", "--header", "nothing"], "--header: `nothing` is not of the form `Name: value`."),
         (["list", "--url", "http://h", "--", "x"], "Give one of --config, --url and -- COMMAND."),
         (["list", "--"], "There is no command after --."),

@@ -60,7 +60,7 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
     options, ref = out.options, await located(studio, plan, out, "tool")
     found = studio.catalog.find(ref)
     doubts = doubts_of(studio.catalog.listing(ref.server, "tool").entries)
-    out.problem = found[0].said_of(doubts) if found else ""
+    out.problem = found[0].problem_with(doubts) if found else ""
     if out.problem:
         out.warn(f"{ref}: {out.problem}")
     view = found[0].view if found else None
