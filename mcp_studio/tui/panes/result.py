@@ -88,7 +88,8 @@ class ResultPane(Pane, scope="result"):
     def __init__(self) -> None:
         super().__init__()
         self._opened: Opened | None = None
-        self._call: Call | None = None
+        self.call: Call | None = None
+        """The call whose result is shown."""
         self._drawn: tuple[object, ...] = ()
         """What the view shows: the call, its outcome and the tab."""
         self._last: OrderedDict[str, tuple[Json, Json]] = OrderedDict()
@@ -121,7 +122,7 @@ class ResultPane(Pane, scope="result"):
     def show(self, opened: Opened | None, call: Call | None) -> None:
         """Show the newest call of an entry: none yet, running, or ended."""
         other = opened is not None and (self._opened is None or opened.key != self._opened.key)
-        self._opened, self._call = opened, call
+        self._opened, self.call = opened, call
         outcome = call.outcome if call is not None else None
         if opened is not None and isinstance(outcome, (Succeeded, ToolFailed)):
             self._keep(opened.key, outcome.result)
@@ -168,7 +169,7 @@ class ResultPane(Pane, scope="result"):
 
     def _draw_view(self, outcome: CallOutcome | None) -> None:
         """Put the view of the tab into the pane."""
-        drawn = (self._call, raw_of(outcome), self.tab)
+        drawn = (self.call, raw_of(outcome), self.tab)
         if outcome is not None and len(drawn) == len(self._drawn) and all(map(_same, drawn, self._drawn)):
             return
         self._drawn = drawn if outcome is not None else ()
@@ -179,10 +180,10 @@ class ResultPane(Pane, scope="result"):
             self.place.mount(view)
             if had_focus:
                 self.call_after_refresh(lambda: self.screen.set_focus(self.entry_point()))
-        elif self._call is None:
+        elif self.call is None:
             self.place.mount(Static(Content(self._empty()), classes="quiet"))
-        elif isinstance(self._call.outcome, Lost):
-            card = http.parts(self._call.outcome.error, why="")
+        elif isinstance(self.call.outcome, Lost):
+            card = http.parts(self.call.outcome.error, why="")
             self.place.mount(Static(Content.assemble(*card)), Button("Exit report", id="exit-report", compact=True))
 
     def _empty(self) -> str:
@@ -229,7 +230,7 @@ class ResultPane(Pane, scope="result"):
 
     def _tick(self) -> None:
         """Elapsed time and progress move on while it runs."""
-        call = self._call
+        call = self.call
         running = call is not None and call.outcome is None
         self.query_one("#result-running").display = running
         self.set_class(running, "-busy")
@@ -300,7 +301,7 @@ class ResultPane(Pane, scope="result"):
     @on(Tabs.TabActivated)
     def show_tab(self, event: Tabs.TabActivated) -> None:
         event.stop()
-        outcome = self._call.outcome if self._call is not None else None
+        outcome = self.call.outcome if self.call is not None else None
         if isinstance(outcome, (Succeeded, ToolFailed, Rejected)):
             self._draw_view(outcome)
 
@@ -317,16 +318,16 @@ class ResultPane(Pane, scope="result"):
     @on(Button.Pressed, "#exit-report")
     def report_pressed(self, event: Button.Pressed) -> None:
         event.stop()
-        if self._call is not None:
-            self.post_message(self.ExitReportRequested(self._call.ref.server))
+        if self.call is not None:
+            self.post_message(self.ExitReportRequested(self.call.ref.server))
 
     @on(ContentView.Chosen)
     def choose_block(self, event: ContentView.Chosen) -> None:
         """Read what a link names, enlarge an image."""
         event.stop()
         block = event.block
-        if block.kind == "link" and self._call is not None:
-            self.post_message(self.ReadRequested(self._call.ref.server, block.uri, block.title))
+        if block.kind == "link" and self.call is not None:
+            self.post_message(self.ReadRequested(self.call.ref.server, block.uri, block.title))
         elif block.kind == "image":
             from mcp_studio.tui.screens.picture import Picture
 
@@ -349,11 +350,11 @@ class ResultPane(Pane, scope="result"):
 
     def action_copy(self) -> None:
         """What no viewer copied itself: how the call ended."""
-        if self._call is not None and self._call.outcome is not None:
-            self.app.copy(outcomes.outcome_line(self._call.outcome)[1])
+        if self.call is not None and self.call.outcome is not None:
+            self.app.copy(outcomes.outcome_line(self.call.outcome)[1])
 
     def action_save(self) -> None:
-        call = self._call
+        call = self.call
         if call is None or not isinstance(call.outcome, (Succeeded, ToolFailed)):
             self.app.say("There is no result to save.", "warning")
             return
@@ -374,7 +375,7 @@ class ResultPane(Pane, scope="result"):
 
     def action_legacy(self) -> None:
         """Reconnect the server of this call in the legacy era."""
-        call, manager = self._call, self.app.studio.manager
+        call, manager = self.call, self.app.studio.manager
         if call is None or call.ref.server not in manager.names() or not manager.status(call.ref.server).modern:
             self.app.say("There is no result here of a server that speaks the modern era.", "warning")
             return
