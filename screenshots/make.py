@@ -26,6 +26,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
+from mcp_studio.tui.screens.question import Question  # noqa: E402
+from tests.tui.sign_in_stage import FakeSignIn, exchange  # noqa: E402
 from textual.pilot import Pilot  # noqa: E402 - found only after the line above
 from textual.widgets import Input, TextArea  # noqa: E402
 
@@ -44,9 +46,7 @@ from mcp_studio.studio import Studio  # noqa: E402
 from mcp_studio.trace import store  # noqa: E402
 from mcp_studio.trace.store import TraceStore  # noqa: E402
 from mcp_studio.tui.app import StudioApp  # noqa: E402
-from mcp_studio.tui.screens.question import Question  # noqa: E402
 from screenshots.svg import plain  # noqa: E402
-from tests.tui.sign_in_stage import FakeSignIn, exchange  # noqa: E402
 
 DEMO = ServerConfig("demo", command="python", args=("-m", "mcp_studio.servers.demo"))
 BROKEN = ServerConfig("notes", command="python", args=("-c", 'exit("notes.db is locked")'))

@@ -59,7 +59,7 @@ async def _open(config: Config, paths: Paths) -> tuple[int, BaseException | None
                 await asyncio.sleep(0)  # servers start while Textual is imported
                 with _quick_imports():
                     from mcp_studio.tui.app import StudioApp
-                    from mcp_studio.tui.screens.main import MainScreen
+                    from mcp_studio.tui.main_screen import MainScreen
                 gc.freeze()
                 app = StudioApp(studio, lambda: MainScreen(passphrases.answer_with))
                 with _signals(app):

@@ -16,6 +16,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from mcp_studio.tui.driver import StudioDriver
+from mcp_studio.tui.panels.narrowing import NameFilter
 from textual.app import App, ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.filter import LineFilter
@@ -28,8 +30,6 @@ from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import Redactor
 from mcp_studio.search.names import Matcher
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.tui.driver import StudioDriver
-from mcp_studio.tui.panels.narrowing import NameFilter
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.line import Line, mark_matches
 from mcp_studio.tui.views.text_view import TextView

@@ -6,11 +6,11 @@ import random
 
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp_studio.tui.panels.narrowing import NameFilter
 
 from mcp_studio.catalog.listing import Entry, EntryKind, Ref
 from mcp_studio.protocol.views import ResourceView, ToolView
 from mcp_studio.search.names import Matcher
-from mcp_studio.tui.panels.narrowing import NameFilter
 
 
 def tool(name: str, description: str = "", server: str = "github", **more: str) -> Entry:

@@ -18,7 +18,7 @@ from mcp_studio.config.model import Config, ServerConfig, Settings
 from mcp_studio.paths import Paths
 from mcp_studio.studio import Studio
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.main import MainScreen
+from mcp_studio.tui.main_screen import MainScreen
 from tests.studio_support import PATIENT, stdio
 from tests.support import python_server, wait_until
 
@@ -98,7 +98,9 @@ class Stage:
 
     async def open(self, name: str, kind: EntryKind = "tool", server: str = "") -> None:
         """Go to an entry as `enter` in the catalog does: to its first field or button; a resource is read."""
-        entry = next(e for e in self.studio.catalog.entries(kind) if e.ref.name == name and server in ("", e.ref.server))
+        entry = next(
+            e for e in self.studio.catalog.entries(kind) if e.ref.name == name and server in ("", e.ref.server)
+        )
         assert self.main.show_entry(entry.ref)
         self.main.call.open(entry)
         await self.pilot.pause()

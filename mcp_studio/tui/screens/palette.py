@@ -18,7 +18,7 @@ from mcp_studio.tui.actions import ACTIONS, PANES, spell_all
 from mcp_studio.tui.name_filter import NameFilter
 
 if TYPE_CHECKING:
-    from mcp_studio.tui.screens.main import MainScreen
+    from mcp_studio.tui.main_screen import MainScreen
 
 DOCS = ("guide", "forms", "trace", "remote", "search", "safety", "configuration", "cli", "keys")
 """Pages under docs/."""

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from mcp_studio.paths import write_atomically
 
 if TYPE_CHECKING:
-    from mcp_studio.tui.screens.main import MainScreen
+    from mcp_studio.tui.main_screen import MainScreen
 
 _LARGEST_FILE = 10_000
 

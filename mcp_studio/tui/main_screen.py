@@ -21,6 +21,7 @@ from mcp_studio.tui.actions import PANES, Action
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.bridge import Bridge, StudioChanged
+from mcp_studio.tui.layout import Layout
 from mcp_studio.tui.panes.call import CallPane
 from mcp_studio.tui.panes.catalog import CatalogPane
 from mcp_studio.tui.panes.header import StudioHeader
@@ -30,7 +31,6 @@ from mcp_studio.tui.panes.result import ResultPane
 from mcp_studio.tui.panes.servers import ServersPane
 from mcp_studio.tui.panes.tasks import TaskList
 from mcp_studio.tui.panes.trace import TracePane
-from mcp_studio.tui.screens.layout import Layout
 
 if TYPE_CHECKING:
     from mcp_studio.vault.base import AskPassphrase
