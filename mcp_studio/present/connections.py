@@ -31,14 +31,12 @@ def tone(status: Status) -> Tone:
             return "busy"
 
 
-def state_short(status: Status, count: int, unit: str = "t", now: float | None = None) -> str:
-    """The state in one or two words, for a narrow row: `9t`, `retry 4s`, `off`."""
+def state_short(status: Status) -> str:
+    """The state in one or two words, for a narrow row: `retry 4 s`, `off`."""
     match status.state:
-        case "ready":
-            return f"{count}{unit}"
         case "retrying":
-            left = status.retry_at - (time.monotonic() if now is None else now)
-            return f"retry {left:.0f}s" if left > 0.5 else "retrying"
+            left = status.retry_at - time.monotonic()
+            return f"retry {left:.0f} s" if left > 0.5 else "retrying"
         case "needs_auth":
             return "sign in"
         case "disabled":
@@ -65,17 +63,17 @@ def state_words(status: Status) -> str:
         case "stopping":
             return f"{name} is stopping."
         case "retrying":
-            return f"{name} is not connected and is tried again (attempt {status.attempt}). {why}".strip()
+            return f"{name} is not connected, and is tried again (attempt {status.attempt}). {why}".strip()
         case "needs_auth":
-            return f"{name} wants a sign-in. {why if adds(why) else ''}".strip()
+            return f"{name} needs a sign-in. {why if adds(why) else ''}".strip()
         case "failed":
             return f"{name} failed. {why}".strip()
 
 
-def hint(error: StudioError, key: str) -> str:
-    """What helps, as it is done in the studio: signing in is `key` on the server there, and no command line."""
+def hint(error: StudioError) -> str:
+    """What helps, as it is done in the studio: signing in is a button of the server there, and no command line."""
     if isinstance(error, SignInNeeded) and error.by_login:
         if "insufficient_scope" in str(getattr(error, "challenge", ""))[:4_096]:
             return "Run it again, and sign in when you are asked."
-        return f"Sign in: {key} on the server in the servers (1)."
-    return safe(error.hint, 600)
+        return "Sign in: open the server in pane 1."
+    return safe(error.hint, 200)

@@ -12,7 +12,6 @@ from mcp_studio.config.expand import uses
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json, dumps, items_of, mapping, printable
 from mcp_studio.present import units
-from mcp_studio.present.units import size_text
 from mcp_studio.protocol.views import PromptView, ResourceView, TemplateView, ToolView, mirrored, param_headers
 from mcp_studio.safetext import safe
 
@@ -104,7 +103,7 @@ def _resource(view: ResourceView | TemplateView) -> Iterator[str]:
     else:
         yield _row("uri", view.uri)
         if view.size is not None:
-            yield _row("size", f"{size_text(view.size)}, {view.size:,} bytes")
+            yield _row("size", f"{units.size(view.size)}, {view.size:,} bytes")
     if view.mime_type:
         yield _row("type", view.mime_type)
     for name, said in mapping(view.raw.get("annotations")).items():
@@ -143,7 +142,7 @@ def icons(value: Json) -> Iterator[str]:
 
 def _address(source: Json) -> str:
     text = source if isinstance(source, str) else "no src"
-    return f"{text[:40]}… ({size_text(len(text))} of data)" if text.startswith("data:") and len(text) > 60 else text
+    return f"{text[:40]}… ({units.size(len(text))} of data)" if text.startswith("data:") and len(text) > 60 else text
 
 
 def _json(name: str, value: Json) -> Iterator[str]:

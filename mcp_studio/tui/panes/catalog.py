@@ -16,7 +16,7 @@ from textual.widgets import Input, Static, Tab, Tabs
 
 from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref
 from mcp_studio.errors import StudioError
-from mcp_studio.present import catalogs, units
+from mcp_studio.present import servers, units
 from mcp_studio.protocol.views import PromptView, ResourceView, ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.search.method import Scope
@@ -240,13 +240,13 @@ class CatalogPane(Pane, scope="catalog"):
     def _empty(self, text: str) -> str:
         if text:
             return f"Nothing matches. Esc ends the filter; {self.app.key_of('search')} searches everything."
-        return catalogs.nothing(self.app.studio, self.kind, self.app.key_of("new_server"))
+        return servers.nothing(self.app.studio, self.kind, self.app.key_of("new_server"))
 
     def _note(self, text: str, count: int, rows: Sequence[Row]) -> None:
         entries = [row.entry for row in rows if isinstance(row, Item)]
         if text:
             self.show_note(f"{len(entries):,} of {count:,}")
-        elif changes := catalogs.changes([entry.change for entry in entries if entry.change]):
+        elif changes := servers.changes([entry.change for entry in entries if entry.change]):
             self.show_note(changes)
         else:
             self.show_note("remembered" if any(entry.remembered for entry in entries) else "")

@@ -57,7 +57,7 @@ class ServerRow(NamedTuple):
             return safe(self.status.error.message, 200)
         if self.status.state == "ready":
             return self.offers
-        return connections.state_short(self.status, 0)
+        return connections.state_short(self.status)
 
     @property
     def text(self) -> str:

@@ -13,7 +13,7 @@ from textual.widgets import Button, Static
 from mcp_studio.catalog.listing import KINDS, Listing
 from mcp_studio.config.model import KIND_NAMES, Kind, ServerConfig
 from mcp_studio.jsontext import Json, mapping, printable
-from mcp_studio.present import catalogs, connections, crashes, http, servers, units
+from mcp_studio.present import connections, crashes, http, servers, units
 from mcp_studio.present.definition import icons
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
@@ -196,7 +196,7 @@ def _offers(studio: Studio, name: str) -> Parts:
             lines.append(f"  {units.plural(len(listing.entries), kind)}, {safe(extra, 500)}\n")
             skills = sum(bool(entry.skill) for entry in listing.entries)
             count = f"of these {units.plural(skills, 'skill')}" if skills else ""
-            told = count, catalogs.changes(listing.changes), _freshness(listing)
+            told = count, servers.changes(listing.changes), _freshness(listing)
             lines += [(f"    {safe(text, 300)}\n", "$quiet") for text in told if text]
         # What the lint has seen on the wire it says itself; this is for lists of an earlier run.
         problems = () if studio.trace.ledger(name).counts else listing.problems[:10]

@@ -14,7 +14,7 @@ from textual import events
 from textual.binding import BindingType
 
 from mcp_studio.jsontext import Json
-from mcp_studio.present.units import plural, size_text
+from mcp_studio.present.units import plural, size
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.tui.bindings import bindings
@@ -380,7 +380,7 @@ class JsonView(SearchView, CursorView):
 
     def _size_words(self, row: int) -> str:
         end = self._json.value_end(row)
-        return glyphs().more if end is None else size_text(end - self._json.value_start(row))
+        return glyphs().more if end is None else size(end - self._json.value_start(row))
 
 
 def _text(raw: bytes, room: int) -> str:
