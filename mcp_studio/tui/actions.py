@@ -3,14 +3,17 @@
 Bindings, palette, footer, help, the key card of the documentation and `mcp-studio config keys` are made from `ACTIONS`.
 An action's method is `action_<id>` of the widget or screen of its scope. The same id in several scopes is the same key
 with the same meaning: `repeat` is `r` everywhere, and connects a server again, refreshes a list or re-runs a call.
-Imports nothing of Textual, so that the command line can print it.
+Textual is imported only for `bindings`, so that the command line can print the table quickly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
 
 Scope = Literal[
     "app", "main", "servers", "catalog", "tasks", "call", "history", "result", "trace", "list", "viewer", "json",
@@ -282,6 +285,24 @@ def spell_all(keys: str) -> str:
 def scoped(*scopes: Scope) -> tuple[Action, ...]:
     """The actions of some scopes, in the table's order."""
     return tuple(action for action in ACTIONS if action.scope in scopes)
+
+
+def bindings(*scopes: Scope) -> list[BindingType]:
+    """Textual's bindings of some scopes; each has its action's id, so that `[keys]` can give it other keys.
+
+    Keys with ctrl act before a field that has the focus sees them; letters are the field's.
+    """
+    from textual.binding import Binding
+
+    found: list[BindingType] = []
+    for id, title, _, show, _, short in scoped(*scopes):
+        keys = KEYS[id].keys.split(",") if id in KEYS else []
+        for priority in (True, False):
+            if some := [key for key in keys if key.startswith("ctrl+") == priority]:
+                first = show and some[0] == keys[0]
+                joined = ",".join(some)
+                found.append(Binding(joined, id, short or title, first, priority=priority, tooltip=title, id=id))
+    return found
 
 
 def remap(settings: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:

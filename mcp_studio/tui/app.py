@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual.binding import BindingType
 from textual.dom import DOMNode
-from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.worker import Worker
 
 from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
 from mcp_studio.tui import actions, server_files, themes
-from mcp_studio.tui.bindings import bindings
+from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.clipboard import copied
-from mcp_studio.tui.framework import CrashingApp
-from mcp_studio.tui.walls import WALL
+from mcp_studio.tui.framework import GuardedApp
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 Severity = Literal["information", "warning", "error"]
 
 
-class StudioApp(CrashingApp):
+class StudioApp(GuardedApp):
     """The studio's app over a running engine, which surrounds it: `run.py` opens both."""
 
     TITLE = "mcp-studio"
@@ -63,10 +61,6 @@ class StudioApp(CrashingApp):
 
     def get_css_variables(self) -> dict[str, str]:
         return themes.complete(super().get_css_variables())
-
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        """Nothing live reaches the terminal, whatever drew it."""
-        return [*super().get_line_filters(), WALL]
 
     def on_mount(self) -> None:
         self.studio.trace.troubled.connect(lambda why: self.say(why, "warning"))

@@ -17,9 +17,8 @@ from mcp_studio.call.call import Call
 from mcp_studio.catalog.listing import KINDS, Entry, Ref
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
-from mcp_studio.tui.actions import PANES, Action
+from mcp_studio.tui.actions import PANES, Action, bindings
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.bridge import Bridge, StudioChanged
 from mcp_studio.tui.layout import Layout
 from mcp_studio.tui.panes.call import CallPane
@@ -417,7 +416,7 @@ class MainScreen(Screen[None]):
         if not running:
             self.app.exit(0)
             return
-        from mcp_studio.tui.screens.confirm import Confirm
+        from mcp_studio.tui.screens.dialog import Confirm
 
         what = f"{units.plural(len(running), 'call')} still run{'s' if len(running) == 1 else ''}."
         self.app.push_screen(Confirm("Quit mcp-studio?", what, "Quit"), lambda yes: self.app.exit(0) if yes else None)

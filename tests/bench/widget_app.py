@@ -35,7 +35,7 @@ from mcp_studio.tui.views.line import Line, mark_matches
 from mcp_studio.tui.views.text_view import TextView
 from mcp_studio.tui.views.trace_table import TraceTable
 from mcp_studio.tui.views.virtual_list import VirtualList
-from mcp_studio.tui.walls import WALL
+from mcp_studio.tui.framework import WALL
 
 PER_SECOND = 60
 

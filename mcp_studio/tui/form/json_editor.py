@@ -20,7 +20,7 @@ from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, printable
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem
-from mcp_studio.tui.bindings import bindings
+from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.form.model import LARGEST
 from mcp_studio.tui.form.painter import sign_of

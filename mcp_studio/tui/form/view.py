@@ -20,7 +20,7 @@ from textual.widgets import Input
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.field import AS_JSON, Field, Form, SchemaProblem, Text
 from mcp_studio.schema.place import Path
-from mcp_studio.tui.bindings import bindings
+from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.form import choices
 from mcp_studio.tui.form.canvas import FormCanvas
 from mcp_studio.tui.form.choices import Chooser, Complete

@@ -16,8 +16,8 @@ from mcp_studio.call.saved import SavedCall
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
+from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.opened import Opened
 from mcp_studio.tui.panes.saved_calls import SavedCalls
 from mcp_studio.tui.views.glyphs import glyphs

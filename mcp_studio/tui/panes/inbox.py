@@ -182,7 +182,7 @@ class InboxController:
 
     def decline_all(self, server: str) -> None:
         """Decline everything that a server requests, once the person has confirmed it."""
-        from mcp_studio.tui.screens.confirm import Confirm
+        from mcp_studio.tui.screens.dialog import Confirm
 
         def decline(yes: bool | None) -> None:
             if yes:

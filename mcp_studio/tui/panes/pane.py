@@ -11,9 +11,8 @@ from textual.widget import Widget
 from textual.widgets import Tabs
 
 from mcp_studio.safetext import safe
-from mcp_studio.tui.actions import Scope
+from mcp_studio.tui.actions import Scope, bindings
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.bindings import bindings
 
 
 class Pane(Vertical):

@@ -17,7 +17,7 @@ from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.external import edit_file
 from mcp_studio.tui.opened import Opened, open_entry
 from mcp_studio.tui.screens.choose import Choose
-from mcp_studio.tui.screens.confirm import Confirm
+from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.tui.screens.fill_in import FillIn, Value
 from mcp_studio.tui.screens.save_call import Draft, SaveCall
 from mcp_studio.vault.base import beside

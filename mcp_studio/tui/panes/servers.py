@@ -324,7 +324,7 @@ class ServersPane(Pane, scope="servers"):
             self.app.attempt(self, self._remove(name), "servers")
 
     async def _remove(self, name: str) -> None:
-        from mcp_studio.tui.screens.confirm import Confirm
+        from mcp_studio.tui.screens.dialog import Confirm
 
         source = self.app.studio.manager.config(name).source
         text = f"{safe(name, 60)} is closed and leaves the list."

@@ -12,8 +12,8 @@ from mcp_studio.errors import StudioError
 from mcp_studio.present.units import seconds as age
 from mcp_studio.safetext import safe
 from mcp_studio.session.tasks import Task
+from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.bindings import bindings
 from mcp_studio.tui.screens.task import TaskDialog, sign, words
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, Piece, cut, spread, width_of

@@ -13,12 +13,12 @@ from textual.content import Content
 from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Button
+from textual.widgets import Button, Static
 from textual.widgets.button import ButtonVariant
 
 from mcp_studio.safetext import safe
+from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.bindings import bindings
 
 T = TypeVar("T")
 
@@ -50,8 +50,8 @@ class Dialog(ModalScreen[T]):
             background: $surface; border: round $accent; padding: 1 2 0 2;
             border-title-color: $foreground; border-title-style: bold;
         }
-        & #body { height: auto; max-height: 1fr; }
-        & #buttons { height: auto; align-horizontal: right; margin: 1 0; }
+        & #body { height: auto; max-height: 100%; }
+        & #buttons { dock: bottom; height: auto; align-horizontal: right; margin: 1 0; }
         & #buttons Button { margin-left: 2; min-width: 8; height: 1; border: none; padding: 0 2; }
         & .gap { margin-bottom: 1; }
         & .label, & .quiet { color: $quiet; }
@@ -117,6 +117,31 @@ class Dialog(ModalScreen[T]):
     def retitle(self, heading: str) -> None:
         """Change what stands in the top border."""
         self.query_one("#box").border_title = Content(safe(heading, 200))
+
+
+class Confirm(Dialog[bool]):
+    """True for yes; anything else is no. What destroys something has the focus on no."""
+
+    DEFAULT_CLASSES = "-small"
+
+    def __init__(self, title: str, text: str, yes: str, *, destroys: bool = False) -> None:
+        self.choices = (Choice("yes", yes, "error" if destroys else "primary"), Choice("back", "Cancel"))
+        super().__init__()
+        self._title_text = title
+        self._text = text
+        self._destroys = destroys
+
+    def heading(self) -> str:
+        return self._title_text
+
+    def body(self) -> Iterable[Widget]:
+        yield Static(Content(safe(self._text, 8_000, lines=True)))
+
+    def on_mount(self) -> None:
+        self.query_one("#back" if self._destroys else "#yes").focus()
+
+    def action_yes(self) -> None:
+        self.dismiss(True)
 
 
 def letters(choices: Iterable[Choice]) -> list[str]:

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.tui.bindings import bindings
+from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.screens.comment import edit_comment, toggle_mark
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.exchange import ExchangeView, ends_of

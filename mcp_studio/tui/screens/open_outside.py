@@ -12,7 +12,7 @@ from mcp_studio.protocol.views import held_page, reach_lines, reach_of
 from mcp_studio.safetext import safe
 from mcp_studio.tui import saving
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.confirm import Confirm
+from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.urls import judge
 
 _LONGEST = 8_192

@@ -20,7 +20,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.disk.session import Bundle, Session
 from mcp_studio.trace.disk.sessions import SessionInfo, delete, sessions
 from mcp_studio.trace.export.bundle import open_file as read_file
-from mcp_studio.tui.bindings import bindings
+from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line
@@ -123,7 +123,7 @@ class Sessions(Dialog[Chosen]):
             self.app.attempt(self, self._delete(info), group="delete")
 
     async def _delete(self, info: SessionInfo) -> None:
-        from mcp_studio.tui.screens.confirm import Confirm
+        from mcp_studio.tui.screens.dialog import Confirm
 
         text = f"{when(info.began)}, {units.plural(info.entries, 'message')}\n{info.path}"
         if await self.app.push_screen_wait(Confirm("Delete this session?", text, "Delete", destroys=True)):

@@ -17,8 +17,7 @@ from mcp_studio.jsontext import Json, dumps
 from mcp_studio.present.accounts import account_rows, claim_rows
 from mcp_studio.safetext import safe
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.confirm import Confirm
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
 from mcp_studio.tui.screens.sign_in import sign_in, signs_in
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs

@@ -22,7 +22,7 @@ from mcp_studio.present import blocks
 from mcp_studio.present.blocks import Block
 from mcp_studio.protocol.views import reach_lines, reach_of
 from mcp_studio.safetext import safe
-from mcp_studio.tui.bindings import bindings
+from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.image import ImageView

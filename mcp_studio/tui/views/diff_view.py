@@ -16,7 +16,7 @@ from mcp_studio.present.differences import difference_line
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.trace.diff import USUAL, Difference, Ignore, diff, path_text
-from mcp_studio.tui.bindings import bindings
+from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line
 from mcp_studio.tui.views.rows import CursorView

@@ -18,7 +18,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from mcp_studio.tui.bindings import bindings
+from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.views.rows import RowsView
 
 SLICE = 0.008

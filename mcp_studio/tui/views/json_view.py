@@ -17,7 +17,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.present.units import plural, size
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem
-from mcp_studio.tui.bindings import bindings
+from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.views.find import SearchView
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_scan import Children

@@ -14,7 +14,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from mcp_studio.safetext import safe
-from mcp_studio.tui.bindings import bindings
+from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.views.line import Line
 
 

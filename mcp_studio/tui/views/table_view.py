@@ -16,7 +16,7 @@ from textual.widgets import DataTable
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
-from mcp_studio.tui.bindings import bindings
+from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import cut
 
