@@ -11,7 +11,7 @@ from textual.widgets import Input, TextArea
 
 from mcp_studio.jsontext import printable
 from mcp_studio.schema.field import AS_JSON, Choice, Choices, Const, Field, Flag, List, Map, Object, Text, Union
-from mcp_studio.schema.place import Path, pointer
+from mcp_studio.schema.place import Path
 from mcp_studio.tui.form.model import LARGEST, FormModel
 from mcp_studio.tui.form.row_text import masked, placeholder
 from mcp_studio.tui.form.rows import Row
@@ -187,7 +187,7 @@ class Overlay:
             return
         if not text:
             text = model.text(row)
-            if isinstance(row.field, AS_JSON) and pointer(*row.path) not in model.pending and model.has(row.path):
+            if isinstance(row.field, AS_JSON) and row.path not in model.pending and model.has(row.path):
                 text = printable(model.get(row.path))
         self._open_area(text, _LOWEST)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Set
-from dataclasses import replace
-from typing import cast
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping, Set
+from dataclasses import field, replace
+from typing import TypeVar, cast
 
 from mcp_studio.jsontext import Json, depth
+from mcp_studio.record import record
 from mcp_studio.schema import place
 from mcp_studio.schema.check import equal, quick
 from mcp_studio.schema.field import (
@@ -32,14 +34,87 @@ from mcp_studio.schema.field import (
 )
 from mcp_studio.schema.place import Path, pointer
 from mcp_studio.schema.text import from_text, to_text
-from mcp_studio.tui.form.history import History, State, followed, without
-from mcp_studio.tui.form.problems import RowProblems, still_true
-from mcp_studio.tui.form.rows import ABSENT, Outline, Row
+from mcp_studio.tui.form.rows import ABSENT, Outline, Row, RowProblems, still_true
 
 LARGEST = 200_000
 """Characters that can be edited in one place; a text area gets slow with more."""
+MOST_STEPS = 200
+"""Steps that can be undone. Values share their unchanged parts, so that a step costs little."""
+PAUSE = 1.5
+"""Seconds without a key after which further typing is a step of its own."""
 _DEPTH = 200
 _SETTLED = 50_000
+T = TypeVar("T")
+
+
+@record(frozen=True)
+class State:
+    """Everything that an edit changes; none of it is changed in place."""
+
+    value: Json
+    pending: Mapping[Path, str] = field(default_factory=dict[Path, str])
+    """Text that is no JSON, and so cannot be in the value."""
+    chosen: Mapping[Path, int] = field(default_factory=dict[Path, int])
+    """The variants of unions that the person chose."""
+    kept: Mapping[Path, Mapping[int, Json]] = field(default_factory=dict[Path, Mapping[int, Json]])
+    """What the other variants held when they were left."""
+    folds: Mapping[Path, bool] = field(default_factory=dict[Path, bool])
+    json_places: Set[Path] = frozenset()
+    """Places that are edited as JSON though rows could show them."""
+    touched: Set[Path] = frozenset()
+    """Places that somebody had a chance to fill."""
+
+
+Step = tuple[State, Path]
+"""A state before an edit, and the place of the edit."""
+
+
+class History:
+    """States before edits, and where the edits were."""
+
+    def __init__(self) -> None:
+        self._past: list[Step] = []
+        self._future: list[Step] = []
+        self._typing: Hashable = None
+        self._last = 0.0
+
+    def note(self, before: State, at: Path, typing: Hashable = None) -> None:
+        """An edit is about to change this state; one that goes on `typing` the same thing is part of the last step."""
+        now = time.monotonic()
+        goes_on = typing is not None and typing == self._typing and now - self._last < PAUSE and self._past
+        self._typing, self._last = typing, now
+        self._future.clear()
+        if not goes_on:
+            self._past.append((before, at))
+            del self._past[:-MOST_STEPS]
+
+    def pause(self) -> None:
+        """What is typed next is a step of its own."""
+        self._typing = None
+
+    @property
+    def can_undo(self) -> bool:
+        return bool(self._past)
+
+    @property
+    def can_redo(self) -> bool:
+        return bool(self._future)
+
+    def undo(self, now: State) -> Step | None:
+        """The state before the last edit and where that was; None when nothing is left to be undone."""
+        return self._turn(self._past, self._future, now)
+
+    def redo(self, now: State) -> Step | None:
+        """The state that was undone last; None when there is none."""
+        return self._turn(self._future, self._past, now)
+
+    def _turn(self, source: list[Step], target: list[Step], now: State) -> Step | None:
+        self._typing = None
+        if not source:
+            return None
+        state, at = source.pop()
+        target.append((now, at))
+        return state, at
 
 
 class FormModel:
@@ -62,20 +137,11 @@ class FormModel:
         self._quick: tuple[SchemaProblem, ...] | None = None
         self._row_problems: RowProblems | None = None
         start: Json = ([] if isinstance(self.root, List) else {}) if value is None else value
-        self._state = State(start, {}, {}, {}, {}, frozenset(), frozenset())
-        waiting = self._usable(pending or {})
-        parts = frozenset(path for path in map(self.path_of, waiting) if isinstance(self.field_at(path), AS_JSON))
-        self._state = replace(self._state, pending=waiting, json_places=parts)
-
-    def _usable(self, pending: Mapping[str, str]) -> dict[str, str]:
-        """Text that was typed before, by pointer; older drafts have it by the name of a property."""
-        places = {key if key[:1] == "/" else pointer(key): text for key, text in pending.items() if key}
-        paths = {key: self.path_of(key) for key in places}
-        return {
-            key: text
-            for key, text in places.items()
-            if self.field_at(paths[key]) is not None or self.has(paths[key])
-        }  # fmt: skip
+        self._state = State(start)
+        places = {self.path_of(key): text for key, text in (pending or {}).items() if key}
+        waiting = {path: text for path, text in places.items() if self.field_at(path) is not None or self.has(path)}
+        parts = frozenset(path for path in waiting if isinstance(self.field_at(path), AS_JSON))
+        self._state = State(start, waiting, json_places=parts)
 
     # What there is
 
@@ -84,8 +150,8 @@ class FormModel:
         return self._state.value
 
     @property
-    def pending(self) -> Mapping[str, str]:
-        """Text by JSON pointer that is no JSON, and so cannot be in the value."""
+    def pending(self) -> Mapping[Path, str]:
+        """Text by place that is no JSON, and so cannot be in the value."""
         return self._state.pending
 
     @property
@@ -130,9 +196,8 @@ class FormModel:
 
     def text(self, row: Row) -> str:
         """What an editor of this row starts with: what was typed last, or how the value is written."""
-        waiting = self.pending.get(pointer(*row.path)) if self.pending else None
-        if waiting is not None:
-            return waiting
+        if row.path in self.pending:
+            return self.pending[row.path]
         value = self.get(row.path)
         if value is None and (not isinstance(row.field, AS_JSON) or not self.has(row.path)):
             return ""
@@ -193,7 +258,7 @@ class FormModel:
 
     def leave_json(self, path: Path) -> None:
         """A part that was edited as JSON is left: it has its rows again, unless the text is no JSON yet."""
-        if path in self.json_places and pointer(*path) not in self.pending:
+        if path in self.json_places and path not in self.pending:
             self.as_json(path, False)
 
     def _redraw(self, state: State) -> None:
@@ -215,11 +280,11 @@ class FormModel:
     def unreadable(self) -> tuple[SchemaProblem, ...]:
         """Typed text that is no JSON, and so is not in the value."""
         found: list[SchemaProblem] = []
-        for key, text in self.pending.items():
+        for path, text in self.pending.items():
             try:
-                from_text(self.leaf_at(self.path_of(key)), text)
+                from_text(self.leaf_at(path), text)
             except ValueError as problem:
-                found.append(SchemaProblem(key, str(problem)))
+                found.append(SchemaProblem(pointer(*path), str(problem)))
         return tuple(found)
 
     def problems(self) -> tuple[SchemaProblem, ...]:
@@ -234,10 +299,11 @@ class FormModel:
     def row_problems(self) -> RowProblems:
         """What the rows tell now."""
         if self._row_problems is None:
-            checked = (problem for problem in self._checked if problem.pointer not in self.pending)
-            problems, state = (*self.problems(), *checked), self._state
+            waiting = {pointer(*path) for path in self.pending}
+            checked = (problem for problem in self._checked if problem.pointer not in waiting)
             index = {**self._index, **self._inner} if self.rows else {}
-            self._row_problems = RowProblems(problems, index, state.value, touched=state.touched, asked=self._asked)
+            told = None if self._asked else self._state.touched
+            self._row_problems = RowProblems((*self.problems(), *checked), index, self.value, told)
         return self._row_problems
 
     # Editing: every edit goes through `_edit`
@@ -269,7 +335,7 @@ class FormModel:
     def replace(self, value: Json) -> None:
         """Another value altogether, as after editing it as JSON."""
         state = self._state
-        self._edit(State(value, {}, {}, {}, state.folds, frozenset(), state.touched), ())
+        self._edit(State(value, folds=state.folds, touched=state.touched), ())
 
     def type(self, row: Row, text: str) -> None:
         """Text was typed; blank takes the value away, where it may be absent."""
@@ -284,7 +350,7 @@ class FormModel:
             value = self._blank(row) if not text else from_text(field, text)
         except ValueError:
             if isinstance(field, AS_JSON):
-                waiting = {**self.pending, pointer(*row.path): text}
+                waiting = {**self.pending, row.path: text}
                 self._edit(replace(self._state, pending=waiting), row.path, typing=typing)
                 return
             value = text
@@ -316,10 +382,7 @@ class FormModel:
 
     def _read(self, path: Path) -> State:
         """The state without text that waits at a place, or inside it."""
-        if not self.pending:
-            return self._state
-        start = pointer(*path)
-        kept = {key: text for key, text in self.pending.items() if key != start and not key.startswith(start + "/")}
+        kept = {at: text for at, text in self.pending.items() if at[: len(path)] != path}
         return replace(self._state, pending=kept)
 
     def _with(self, value: Json, path: Path, new: Json) -> Json:
@@ -400,10 +463,11 @@ class FormModel:
             return
         now: object = self.get(path) if self.has(path) else ABSENT
         state = self._read(path)
-        kept = dict(state.kept)
+        left = dict(state.kept.get(path, {}))
         if before >= 0 and now is not ABSENT:
-            kept[path, before] = cast("Json", now)
-        value = _carried(now, field.variants[variant].field(), kept.get((path, variant), ABSENT))
+            left[before] = cast("Json", now)
+        value = _carried(now, field.variants[variant].field(), left.get(variant, ABSENT))
+        kept = {**state.kept, path: left}
         chosen = {at: one for at, one in state.chosen.items() if at[: len(path)] != path}
         state = replace(state, kept=kept, chosen={**chosen, path: variant}, folds={**state.folds, path: True})
         self._edit(replace(state, value=self._with(state.value, path, value)), path)
@@ -427,7 +491,7 @@ class FormModel:
         """Put a new item in front of the one at a place."""
         holder, at = path[:-1], cast("int", path[-1])
         rest = followed(self._state, holder, lambda part: part + 1 if isinstance(part, int) and part >= at else part)
-        pending = {key: text for key, text in rest.pending.items() if key != pointer(*holder)}
+        pending = {at: text for at, text in rest.pending.items() if at != holder}
         state = replace(rest, pending=pending, folds={**rest.folds, holder: True, path: True})
         items = self.items(holder)
         self._edit(replace(state, value=self._with(state.value, holder, [*items[:at], value, *items[at:]])), path)
@@ -439,14 +503,9 @@ class FormModel:
 
     def remove(self, path: Path) -> None:
         """Take an item or an entry away."""
-        gone = path[-1]
-
-        def rename(part: str | int) -> str | int | None:
-            if part == gone and type(part) is type(gone):
-                return None
-            return part - 1 if isinstance(part, int) and isinstance(gone, int) and part > gone else part
-
-        state = followed(self._state, path[:-1], rename)
+        gone, state = path[-1], without(self._state, path)
+        if isinstance(gone, int):
+            state = followed(state, path[:-1], lambda part: part - 1 if isinstance(part, int) and part > gone else part)
         self._edit(replace(state, value=place.remove(state.value, path)), path[:-1])
 
     def move(self, path: Path, by: int) -> Path:
@@ -527,3 +586,34 @@ def _takes(field: Field, value: Json) -> bool:
         return any(equal(one, value) for one in option_values(field))
     kinds, kind = json_types(field), type_of(value)
     return not kinds or kind in kinds or (kind == "integer" and "number" in kinds)
+
+
+def followed(state: State, holder: Path, rename: Callable[[str | int], str | int | None]) -> State:
+    """The state after items moved or keys changed below `holder`; the value is left to the caller.
+
+    `rename` gives the new key or index of what had one; None when it is gone.
+    """
+    depth = len(holder)
+
+    def to(path: Path) -> Path | None:
+        if len(path) <= depth or path[:depth] != holder:
+            return path
+        part = rename(path[depth])
+        return None if part is None else (*holder, part, *path[depth + 1 :])
+
+    def places(known: Iterable[Path]) -> Set[Path]:
+        return frozenset(new for path in known if (new := to(path)) is not None)
+
+    def by_place(known: Mapping[Path, T]) -> dict[Path, T]:
+        return {new: item for path, item in known.items() if (new := to(path)) is not None}
+
+    return State(state.value, by_place(state.pending), by_place(state.chosen), by_place(state.kept),
+                 by_place(state.folds), places(state.json_places), places(state.touched))  # fmt: skip
+
+
+def without(state: State, path: Path) -> State:
+    """A state that knows nothing of what was at a place and inside it; the value is left to the caller."""
+    if not path:
+        return State(state.value)
+    last = path[-1]
+    return followed(state, path[:-1], lambda part: None if part == last and type(part) is type(last) else part)

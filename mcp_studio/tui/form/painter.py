@@ -295,7 +295,7 @@ class _Value:
             return []
         if isinstance(known, Union):
             return self._union(known)
-        waiting = pointer(*row.path) in model.pending
+        waiting = row.path in model.pending
         if row.fold is not None or (isinstance(known, (Object, Map, List)) and not waiting):
             return self._folding()
         self._spot("value")

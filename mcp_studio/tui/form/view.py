@@ -19,7 +19,7 @@ from textual.widgets import Input
 
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.field import AS_JSON, Field, Form, SchemaProblem, Text
-from mcp_studio.schema.place import Path
+from mcp_studio.schema.place import Path, pointer
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.form import choices
 from mcp_studio.tui.form.canvas import FormCanvas
@@ -28,8 +28,7 @@ from mcp_studio.tui.form.editors import AreaEditor, LineEditor, Overlay
 from mcp_studio.tui.form.items import Items
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.painter import Drawn, Painter
-from mcp_studio.tui.form.problems import RowProblems
-from mcp_studio.tui.form.rows import Kind, Row
+from mcp_studio.tui.form.rows import Kind, Row, RowProblems
 from mcp_studio.tui.views.line import Piece
 
 if TYPE_CHECKING:
@@ -153,7 +152,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     @property
     def pending(self) -> Mapping[str, str]:
         """Text by JSON pointer that is no JSON, and so cannot be in the value."""
-        return dict(self.model.pending)
+        return {pointer(*path): text for path, text in self.model.pending.items()}
 
     @property
     def unreadable(self) -> tuple[SchemaProblem, ...]:

@@ -36,7 +36,7 @@ from mcp_studio.schema.field import (
     is_secret,
 )
 from mcp_studio.schema.form import build
-from mcp_studio.schema.place import NoPlace, Path, pointer
+from mcp_studio.schema.place import NoPlace, Path
 from mcp_studio.tui import clipboard
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.external import GROUP, NoEditor, edit_outside, find_editor
@@ -335,7 +335,7 @@ class FieldHelp:
             self._app.say(f"Invalid JSON: {problem}. What was written is on the clipboard.", "warning")
 
     def _before(self, path: Path, *, as_json: bool) -> str:
-        if as_json and pointer(*path) not in self._form.pending:
+        if as_json and path not in self._model.pending:
             return printable(self._model.get(path)) if self._model.has(path) else ""
         return self._model.text(self._form.row_of(path))
 
