@@ -53,7 +53,7 @@ class Help(Dialog[Action]):
         return f"Help: {self._pane or 'the main screen'}"
 
     def body(self) -> Iterable[Widget]:
-        with_keys = {name: getattr(glyphs(), name) for name in glyphs().__dataclass_fields__}
+        with_keys = glyphs()._asdict()
         about = _ABOUT.get(self._pane or "", "").format(**with_keys, field=self.app.key_of("field_menu"))
         yield Static(Content(about), id="about")
         yield Input(placeholder="what do you want to do?", compact=True)
