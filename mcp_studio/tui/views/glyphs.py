@@ -43,7 +43,7 @@ class Glyphs(NamedTuple):
     down: str = "↓"
 
 
-_PLAIN = str.maketrans("▸▾→←»✓✗●◐○⚑▌…·—─│▓±◉↳└◆◇◈├┤≠↑↓", "+-><=vx*~o?>~.--|#~@\\\\#\"&||#^v")
+_PLAIN = str.maketrans("▸▾→←»✓✗●◐○⚑▌…·—─│▓±◉↳└◆◇◈├┤≠↑↓", '+-><=vx*~o?>~.--|#~@\\\\#"&||#^v')
 UNICODE = Glyphs()
 ASCII = Glyphs(*(sign.translate(_PLAIN) for sign in UNICODE))
 

@@ -1,18 +1,20 @@
 """JSON text as rows that open and close: only what has been opened costs anything.
 
-All visible rows stand in two flat arrays: the byte at which each begins, and its level. Both are in the order of the
-text, so a row is found by its byte with a bisection, and its parent, siblings and closing row with a search in bytes.
+Nothing is parsed: the children of a container are found on the bytes as they came, in slices of time, so that what is
+almost JSON is shown too. All visible rows stand in two flat arrays: the byte at which each begins, and its level. Both
+are in the order of the text, so a row is found by its byte with a bisection, and its parent, siblings and closing row
+with a search in bytes.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import time
 from array import array
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
-from mcp_studio.tui.views.json_scan import Children, blank_end, key_at
 from mcp_studio.tui.views.wrapped import break_rows, make_safe
 
 _CLOSING = 128
@@ -23,8 +25,87 @@ _DEEPEST = 120
 """Containers below this level do not open."""
 _STRING_MOST = 1 << 18
 """Bytes of a string that are shown in lines."""
+_KEY_MOST = 1 << 16
+"""Bytes of a key; what is longer counts as a value."""
+_SPACE = rb"[ \t\r\n]*+"
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+
+
+def _container_of(inner: bytes) -> bytes:
+    return rb'[\[{](?:[^"\[\]{}]++|' + inner + rb")*+[\]}]"
+
+
+_SMALL = _container_of(_STRING + b"|" + _container_of(_STRING))
+"""Two levels in one match, which is four times as fast as bracket by bracket."""
+_TOKENS = re.compile(_STRING + b"|" + _SMALL + rb'|["\[\]{},]', re.DOTALL)
+_KEY = re.compile(b"(" + _STRING + b")" + _SPACE + b":" + _SPACE, re.DOTALL)
+_BLANK = re.compile(_SPACE)
 _UNITS = re.compile(rb'(?:[^"\\]++|\\u[0-9a-fA-F]{4}|\\[^u])*+', re.DOTALL)
 _DECODER = json.JSONDecoder(strict=False)
+
+
+def _blank_end(data: bytes, at: int) -> int:
+    """The first byte from `at` on that is no white space."""
+    found = _BLANK.match(data, at)
+    return found.end() if found else at
+
+
+class Children:
+    """The children of the container that begins at `start`, as far as `advance` has come."""
+
+    def __init__(self, data: bytes, start: int) -> None:
+        self.starts = array("Q")
+        """Where each child begins: its key in an object, its value in an array."""
+        self.position = start + 1
+        """How far it has come: behind all children that are known."""
+        self.done = False
+        self.end = 0
+        """Behind the closing bracket, once done."""
+        self.unfinished = False
+        """The data ended before the container did."""
+        self._data = data
+        self._tokens = _TOKENS.finditer(data, self.position)
+        self._depth = 0
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def advance(self, budget: float) -> bool:
+        """Go on for `budget` seconds; True when all children are known."""
+        stop = time.perf_counter() + budget
+        for count, token in enumerate(self._tokens):
+            sign = token[0] if token.end() - token.start() == 1 else b""
+            if sign == b'"':  # a string without an end
+                break
+            if sign in (b"[", b"{"):
+                self._depth += 1
+            elif sign in (b"]", b"}"):
+                self._depth -= 1
+            if self._depth < 0 or (sign == b"," and not self._depth):
+                self._add(token.start())
+                self.position = token.end()
+            if self._depth < 0:
+                self.done, self.end = True, token.end()
+                return True
+            if not count & 63 and time.perf_counter() > stop:
+                return False
+        if not self.done:
+            self._add(len(self._data))
+            self.position = self.end = len(self._data)
+            self.done = self.unfinished = True
+        return True
+
+    def _add(self, end: int) -> None:
+        """A child ends here, if there is one."""
+        begin = _blank_end(self._data, self.position)
+        if begin < end:
+            self.starts.append(begin)
+
+
+def _key_at(data: bytes, at: int) -> tuple[int, int] | None:
+    """Of an object's member at `at`: the end of its key and the begin of its value; None when it is no member."""
+    found = _KEY.match(data, at, at + _KEY_MOST)
+    return (found.end(1), found.end()) if found else None
 
 
 class Change(NamedTuple):
@@ -61,7 +142,7 @@ class JsonTree:
         self._children: dict[int, Children] = {}
         """Of open containers, by the bytes at which their rows begin."""
         self._lines: dict[int, _Lines] = {}
-        begin = blank_end(data, 0)
+        begin = _blank_end(data, 0)
         if begin < len(data):
             self._replace(0, 0, [begin], bytes(1))
 
@@ -138,13 +219,13 @@ class JsonTree:
 
     def value_start(self, row: int) -> int:
         """Where a value begins; of what is no member of an object, where it itself begins."""
-        found = key_at(self.data, self.starts[row])
+        found = _key_at(self.data, self.starts[row])
         return found[1] if found else self.starts[row]
 
     def key(self, row: int, most: int | None = None) -> bytes | None:
         """The key of a value with its quotes, at most so many bytes of it; None in an array."""
         start = self.starts[row]
-        found = key_at(self.data, start)
+        found = _key_at(self.data, start)
         return None if found is None else self.data[start : found[0] if most is None else min(found[0], start + most)]
 
     def value_end(self, row: int) -> int | None:
@@ -176,7 +257,7 @@ class JsonTree:
     def is_container(self, row: int) -> bool:
         """Whether a value is an object or an array with something in it."""
         start = self.value_start(row)
-        inside = blank_end(self.data, start + 1)
+        inside = _blank_end(self.data, start + 1)
         return self.data[start : start + 1] in (b"[", b"{") and self.data[inside : inside + 1] not in (b"", b"]", b"}")
 
     def is_string(self, row: int) -> bool:

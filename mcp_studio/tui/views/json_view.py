@@ -20,8 +20,7 @@ from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.views.find import SearchView
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.json_scan import Children
-from mcp_studio.tui.views.json_tree import Change, JsonTree, decode
+from mcp_studio.tui.views.json_tree import Change, Children, JsonTree, decode
 from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_pieces, width_of
 from mcp_studio.tui.views.rows import CursorView
 

@@ -10,6 +10,7 @@ from rich.style import Style
 from textual import events
 from textual.binding import BindingType
 from textual.geometry import Size
+from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -47,26 +48,23 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
             background: $block-cursor-background;
             text-style: $block-cursor-text-style;
         }
-        & > .view--empty { color: $foreground 60%; }
-        & > .view--dim { color: $foreground 60%; }
+        & > .view--empty, & > .view--dim { color: $foreground 60%; }
         & > .view--match { color: $text-accent; text-style: bold underline; }
         & > .view--strong { color: $foreground; text-style: bold; }
         & > .view--accent { color: $text-primary; }
         & > .view--ok { color: $text-success; }
         & > .view--warn { color: $text-warning; }
         & > .view--bad { color: $text-error; }
-        & > .view--read { color: $text-success; }
-        & > .view--write { color: $text-warning; }
-        & > .view--destructive { color: $text-error; }
-        & > .view--in { color: $text-accent; }
-        & > .view--out { color: $text-primary; }
     }
     """
 
-    def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
+    empty = reactive("")
+    """What is said while there are no rows."""
+
+    def __init__(self, *, empty: str = "", id: str | None = None) -> None:
         """`empty` is said, dimmed, while there are no rows."""
-        super().__init__(id=id, classes=classes)
-        self._empty_text = empty
+        super().__init__(id=id)
+        self.set_reactive(RowsView.empty, empty)
         self._looks: dict[tuple[str, bool], Style] = {}
         """Textual makes a widget's style anew each time, for 0.1 ms: too long for every piece of every row."""
 
@@ -86,16 +84,6 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         return False
 
     # What a subclass and the owner call
-
-    @property
-    def empty(self) -> str:
-        """What is said while there are no rows."""
-        return self._empty_text
-
-    @empty.setter
-    def empty(self, text: str) -> None:
-        self._empty_text = text
-        self.refresh()
 
     @property
     def top(self) -> int:

@@ -14,6 +14,19 @@ from mcp_studio.tui.views.rows import CursorView
 T = TypeVar("T")
 
 
+@dataclass
+class RowMessage(Message):
+    """Something happened to a row of a list; `row` is None when there are none."""
+
+    row: Any
+    view: VirtualList[Any]
+
+    @property
+    def control(self) -> VirtualList[Any]:
+        """The list, for `@on(VirtualList.Chosen, "#id")`."""
+        return self.view
+
+
 class VirtualList(CursorView, Generic[T]):
     """A list over any sequence: give it rows and a function that draws one.
 
@@ -21,40 +34,21 @@ class VirtualList(CursorView, Generic[T]):
     says which row is the same as one before, so that the cursor stays on it.
     """
 
-    @dataclass
-    class Highlighted(Message):
-        """The cursor came to another row (also because rows changed); `row` is None when there are none."""
+    class Highlighted(RowMessage):
+        """The cursor came to another row (also because rows changed)."""
 
-        row: Any
-        view: VirtualList[Any]
-
-        @property
-        def control(self) -> VirtualList[Any]:
-            """The list, for `@on(VirtualList.Highlighted, "#id")`."""
-            return self.view
-
-    @dataclass
-    class Chosen(Message):
+    class Chosen(RowMessage):
         """Enter, or a double click on a row."""
-
-        row: Any
-        view: VirtualList[Any]
-
-        @property
-        def control(self) -> VirtualList[Any]:
-            """The list, for `@on(VirtualList.Chosen, "#id")`."""
-            return self.view
 
     def __init__(
         self,
-        draw: Callable[[T, int, bool], Line] | None = None,
+        draw: Callable[[T, int, bool], Line],
         *,
-        key: Callable[[T], Hashable] | None = None,
+        key: Callable[[T], Hashable],
         empty: str = "",
         id: str | None = None,
-        classes: str | None = None,
     ) -> None:
-        super().__init__(empty=empty, id=id, classes=classes)
+        super().__init__(empty=empty, id=id)
         self._draw_row = draw
         self._key_of = key
         self._rows: Sequence[T] = ()
@@ -78,38 +72,38 @@ class VirtualList(CursorView, Generic[T]):
 
         Without `keep` it goes to the first row, as after typing a filter.
         """
-        before = None if self.row is None else self._identity(self.row)
+        before = self._present_key
         cursor = self._place_of(rows, before) if keep else 0
         cursor = max(0, min(cursor, len(rows) - 1))
         self._rows = rows
         # Scrolled by as much as the row moved, so that it stays where the eye is.
         self.rows_changed(self.top + cursor - self.cursor if keep else 0, cursor=cursor)
         self.show_cursor()
-        if (None if self.row is None else self._identity(self.row)) != before:
+        if self._present_key != before:
             self.row_highlighted(self.cursor)
 
     def go_to(self, key: Hashable) -> bool:
         """Put the cursor on the row with this key; False when there is none."""
         for index, row in enumerate(self._rows):
-            if self._identity(row) == key:
+            if self._key_of(row) == key:
                 self.move_to(index, center=True)
                 return True
         return False
 
-    def _identity(self, row: T) -> Hashable:
-        return self._key_of(row) if self._key_of else row
+    @property
+    def _present_key(self) -> Hashable:
+        return self._key_of(self._rows[self.cursor]) if self._rows else None
 
     def _place_of(self, rows: Sequence[T], key: Hashable) -> int:
         if key is None:
             return 0
         at = self.cursor
-        if at < len(rows) and self._identity(rows[at]) == key:
+        if at < len(rows) and self._key_of(rows[at]) == key:
             return at
-        return next((index for index, row in enumerate(rows) if self._identity(row) == key), at)
+        return next((index for index, row in enumerate(rows) if self._key_of(row) == key), at)
 
     def render_row(self, index: int, width: int, selected: bool) -> Line:
-        row = self._rows[index]
-        return self._draw_row(row, width, selected) if self._draw_row else [(str(row), "")]
+        return self._draw_row(self._rows[index], width, selected)
 
     def row_highlighted(self, index: int) -> None:
         self.post_message(self.Highlighted(self.row, self))
