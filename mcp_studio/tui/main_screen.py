@@ -70,7 +70,7 @@ class MainScreen(Screen[None]):
         self.bridge.open()
         self.inbox = InboxController(self.app, self, self._show_call)
         self.sizes.restore()
-        self.header.show(studio)
+        self.header.show()
         self.set_interval(1, self._second)
         self.set_focus((self.catalog if studio.manager.names() else self.servers).entry_point())
         self.call_after_refresh(self._begin)
@@ -97,10 +97,10 @@ class MainScreen(Screen[None]):
             listed = {kind for _, kind in event.listings}
             self.catalog.refresh_kinds(kind for kind in KINDS if event.servers or kind in listed)
             self.call.refresh_entry()
-            self.header.show(self.app.studio)
+            self.header.show()
         if event.inbox:
             self.inbox.refresh_requests()
-            self.header.show(self.app.studio)
+            self.header.show()
         if event.resources:
             self.call.refresh_subscriptions(event.resources)
             self.catalog.entries.refresh()
@@ -110,7 +110,7 @@ class MainScreen(Screen[None]):
             self.call.refresh_history(event.calls)
 
     def _second(self) -> None:
-        self.header.show(self.app.studio)
+        self.header.show()
         self.servers.tick()
 
     # What panes say to one another

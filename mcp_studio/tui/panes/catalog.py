@@ -28,18 +28,21 @@ from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, Piece, cut, cut_inside, mark_matches, spread, width_of
 from mcp_studio.tui.views.virtual_list import VirtualList
 
-TITLES: Mapping[EntryKind, str] = {
-    "tool": "Tools", "resource": "Resources", "template": "Templates", "prompt": "Prompts",
-}  # fmt: skip
 TASKS = "tasks"
+TITLES: Mapping[str, tuple[str, str]] = {
+    "tool": ("Tools", "Tools"), "resource": ("Resources", "Res"), "template": ("Templates", "Tpl"),
+    "prompt": ("Prompts", "Pr"), TASKS: ("Tasks", "Tasks"),
+}  # fmt: skip
+"""The word of each tab, and a shorter one."""
 RISKS = {"read": "r", "write": "w", "destructive": "!"}
 """Risk of a tool, which is the look of its glyph."""
-_LEGENDS: Mapping[str, str] = {
-    "tool": "r reads  w writes  ! destructive",
-    "resource": "size and type as the server says",
-    "template": "enter fills in a URI",
-    "prompt": "enter gets it",
+_LEGENDS: Mapping[str, tuple[str, str]] = {
+    "tool": ("r reads  w writes  ! destructive", "r read  w write  ! destroy"),
+    "resource": ("size and type as the server says", "enter reads it"),
+    "template": ("enter fills in the URI", "enter fills in the URI"),
+    "prompt": ("enter gets it", "enter gets it"),
 }
+"""The last line, and a shorter one."""
 _DESCRIBED = 44
 """Cells of a row from which on a description stands behind the name."""
 _SIMILAR = 60
@@ -104,13 +107,15 @@ class CatalogPane(Pane, scope="catalog"):
         self.kind: EntryKind = "tool"
         self.server = ""
         """The one server that is shown; empty for all."""
+        self._counts: dict[str, str] = {}
+        """What stands behind the word of each tab."""
         self._folded: set[str] = set()
         self._filters: dict[EntryKind, tuple[tuple[Entry, ...], NameFilter]] = {}
         self._similar: tuple[str, EntryKind, tuple[Item, ...]] = ("", "tool", ())
         """What the index found: for which text and kind, and which entries."""
 
     def compose(self) -> ComposeResult:
-        yield Tabs(*(Tab(TITLES[kind], id=kind) for kind in KINDS), Tab("Tasks", id=TASKS))
+        yield Tabs(*(Tab(words[0], id=tab) for tab, words in TITLES.items()))
         yield Input(placeholder="filter: words of a name or description", id="filter", compact=True)
         yield VirtualList(self._draw, key=row_key, id="entries")
         yield TaskList()
@@ -143,23 +148,23 @@ class CatalogPane(Pane, scope="catalog"):
             entries = self._all(kind)
             count = sum(entry.change is None or entry.change.kind != "gone" for entry in entries)
             changed = glyphs().changed if any(entry.change for entry in entries) else ""
-            self._label(kind, f"{TITLES[kind]} {count:,}{changed}" if count or entries else TITLES[kind])
+            self._counts[kind] = f"{count:,}{changed}" if count or entries else ""
             if kind == self.kind:
                 self._fill()
+        self._label_tabs()
 
     def refresh_tasks(self) -> None:
         """Show the tasks as they are now."""
         count = self.tasks.reload()
-        self._label(TASKS, f"Tasks {count:,}" if count else "Tasks")
+        self._counts[TASKS] = f"{count:,}" if count else ""
+        self._label_tabs()
 
     def show_server(self, server: str) -> None:
         """Show one server alone, or all of them again."""
         if server != self.server:
             self.server = server
             self._fill(keep=False)
-            for kind in KINDS:
-                entries = self._all(kind)
-                self._label(kind, f"{TITLES[kind]} {len(entries):,}" if entries else TITLES[kind])
+            self.refresh_kinds(KINDS)
 
     def show_entry(self, ref: Ref) -> None:
         """Put the cursor on an entry, whatever hid it."""
@@ -172,10 +177,28 @@ class CatalogPane(Pane, scope="catalog"):
         if not self.entries.go_to((ref, 0)):
             self.entries.go_to((ref, 1))
 
-    def _label(self, tab: str, text: str) -> None:
-        shown = self.query_one(f"#{tab}", Tab)
-        if shown.label_text != text:
-            shown.label = Content(text)
+    def _label_tabs(self) -> None:
+        """Whole words where they fit; else short ones, and no tab for tasks as long as there are none."""
+        tabs, width = self.query_one(Tabs), self.content_size.width
+        for short in (0, 1):
+            labels = {tab: f"{words[short]} {self._counts.get(tab, '')}".strip() for tab, words in TITLES.items()}
+            if short and not self._counts.get(TASKS) and not self.on_tasks:
+                del labels[TASKS]
+            if sum(map(len, labels.values())) + len(labels) - 1 <= width:
+                break
+        for tab in tabs.query(Tab):
+            tab.display = tab.id in labels
+            if (label := labels.get(tab.id or "", "")) != tab.label_text:
+                tab.label = Content(label)
+
+    def on_resize(self) -> None:
+        self._label_tabs()
+        self._show_legend()
+
+    def _show_legend(self) -> None:
+        long, short = _LEGENDS[self.kind]
+        self.legend.update(long if len(long) <= self.content_size.width else short)
+        self.legend.display = bool(self.entries.rows) and not self.on_tasks
 
     def _all(self, kind: EntryKind) -> tuple[Entry, ...]:
         names = self.app.studio.manager.names()
@@ -250,8 +273,7 @@ class CatalogPane(Pane, scope="catalog"):
             self.show_note(changes)
         else:
             self.show_note("remembered" if any(entry.remembered for entry in entries) else "")
-        self.legend.update(_LEGENDS[self.kind])
-        self.legend.display = bool(entries) and not self.on_tasks
+        self._show_legend()
 
     # Rows
 
@@ -315,7 +337,8 @@ class CatalogPane(Pane, scope="catalog"):
         on_tasks = event.tab.id == TASKS
         had_focus = self.has_focus_within
         self.tasks.display, self.entries.display = on_tasks, not on_tasks
-        self.legend.display = not on_tasks
+        self._label_tabs()
+        self._show_legend()
         for kind in KINDS:
             if kind == event.tab.id and kind != self.kind:
                 self.kind = kind

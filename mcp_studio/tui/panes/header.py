@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from textual import getters
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
@@ -11,19 +12,23 @@ from textual.widgets import Static
 
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.present import connections, units
+from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.views.glyphs import glyphs
 
-if TYPE_CHECKING:
-    from mcp_studio.studio import Studio
-
 _STATES = (("ok", "on", "$state-ready"), ("busy", "half", "$state-busy"), ("bad", "bad", "$state-failed"))
+_ACTIONS = {
+    "title": "about", "servers": "pane_servers", "catalog": "pane_catalog", "calls": "statistics",
+    "problems": "about", "pending": "pending",
+}  # fmt: skip
+_GAP = 3
+"""Cells between two parts."""
 
 
 class HeaderItem(Static):
     """A part of the header; a click runs an action of the main screen."""
 
-    def __init__(self, action: str, id: str) -> None:
-        super().__init__(id=id, markup=False)
+    def __init__(self, name: str, action: str) -> None:
+        super().__init__(id=f"header-{name}", markup=False)
         self._action = action
 
     async def on_click(self) -> None:
@@ -31,47 +36,51 @@ class HeaderItem(Static):
 
 
 class StudioHeader(Horizontal):
-    """One line of facts."""
+    """One line of facts. What does not fit is said shorter, or left out whole, the least important first."""
+
+    app = getters.app(StudioApp)
 
     def compose(self) -> ComposeResult:
-        yield HeaderItem("about", "header-title")
-        yield HeaderItem("pane_servers", "header-servers")
-        yield HeaderItem("pane_catalog", "header-catalog")
-        yield HeaderItem("statistics", "header-calls")
-        yield HeaderItem("about", "header-problems")
-        yield HeaderItem("pending", "header-pending")
+        for name, action in _ACTIONS.items():
+            yield HeaderItem(name, action)
 
-    def on_mount(self) -> None:
-        self._put("title", Content("mcp-studio"))
+    def on_resize(self) -> None:
+        self.show()
 
-    def show(self, studio: Studio) -> None:
+    def show(self) -> None:
         """Show the facts as they are now."""
+        room = self.content_size.width
+        for name, *variants in self._facts():
+            item = self.query_one(f"#header-{name}", HeaderItem)
+            text = next((text for text in variants if text and text.cell_length <= room), None)
+            item.display = text is not None
+            if text is not None:
+                item.update(text)
+                room -= text.cell_length + _GAP
+
+    def _facts(self) -> Iterator[tuple[str, *tuple[Content, ...]]]:
+        """The name of each part and its texts, from long to short; the most important part first."""
+        studio = self.app.studio
         names = studio.manager.names()
+        yield "title", Content("mcp-studio")
         tones = [connections.tone(studio.manager.status(name)) for name in names]
-        states = [
-            (f"{getattr(glyphs(), sign)}{tones.count(tone)} ", colour)
-            for tone, sign, colour in _STATES
-            if tones.count(tone)
-        ]
-        self._put("servers", Content.assemble(*states) if states else Content("no servers"))
-        counts = [
-            units.plural(count, kind)
-            for kind in KINDS
-            if (count := sum(len(studio.catalog.listing(name, kind).entries) for name in names))
-        ]
-        self._put("catalog", Content(" · ".join(counts)))
-        durations = studio.trace.durations
-        p50, p95 = durations.percentile(0.5), durations.percentile(0.95)
-        told = "" if p50 is None or p95 is None else f"calls p50 {units.duration(p50)}  p95 {units.duration(p95)}"
-        self._put("calls", Content(told))
+        counts = [(tones.count(tone), getattr(glyphs(), sign), colour) for tone, sign, colour in _STATES]
+        states = [(f"{sign}{count} ", colour) for count, sign, colour in counts if count]
+        yield "servers", Content.assemble(*states).rstrip(" ") if states else Content("no servers")
+        pending = len(studio.inbox.pending) + studio.inbox.held
+        yield "pending", Content(f"{glyphs().waiting} {pending} pending" if pending else "")
         problems = len(studio.config.problems)
         insecure = sum(studio.manager.config(name).tls.insecure for name in names)
         warnings = [f"{units.plural(problems, 'problem')} in the configuration"] if problems else []
         warnings += [f"{units.plural(insecure, 'server')} insecure"] if insecure else []
         sign = f"{glyphs().warning} " if warnings else ""
-        self._put("problems", Content(sign + " · ".join(warnings)))
-        pending = len(studio.inbox.pending) + studio.inbox.held
-        self._put("pending", Content(f"{glyphs().waiting} {pending} pending" if pending else ""))
-
-    def _put(self, name: str, content: Content) -> None:
-        self.query_one(f"#header-{name}", HeaderItem).update(content)
+        yield "problems", Content(sign + " · ".join(warnings)), Content(sign + warnings[0] if warnings else "")
+        offers = [(kind, sum(len(studio.catalog.listing(name, kind).entries) for name in names)) for kind in KINDS]
+        parts = [units.plural(count, kind) for kind, count in offers if count]
+        yield "catalog", *(Content(" · ".join(parts[:most])) for most in range(len(parts), 0, -1))
+        p50, p95 = studio.trace.durations.percentile(0.5), studio.trace.durations.percentile(0.95)
+        if p50 is None or p95 is None:
+            yield "calls", Content("")
+        else:
+            short = f"p95 {units.duration(p95)}"
+            yield "calls", Content(f"calls p50 {units.duration(p50)}  {short}"), Content(f"calls {short}")

@@ -233,6 +233,7 @@ class ResultPane(Pane, scope="result"):
         call = self.call
         running = call is not None and call.outcome is None
         self.query_one("#result-running").display = running
+        self.query_one("#result-head").display = call is not None
         self.set_class(running, "-busy")
         if call is None:
             self.status.update("")
