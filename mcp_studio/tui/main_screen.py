@@ -76,9 +76,9 @@ class MainScreen(Screen[None]):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        from mcp_studio.tui.screens.passphrase import Passphrase
+        from mcp_studio.tui.screens.vault import PassphraseAsker
 
-        self._answer_passphrases(Passphrase.asker(self.app))
+        self._answer_passphrases(PassphraseAsker(self.app).ask)
         self.app.studio.tasks.pick_up()
         self.catalog.refresh_tasks()
         self.servers.begin()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from html import unescape
@@ -92,8 +93,12 @@ class Stage:
         await self.until(lambda: any(words in toast for toast in self.toasts), f"{words!r} in a toast")
 
     async def dialog(self, kind: type[Any]) -> Any:
-        """Wait until a dialog of a class is on top, and return it."""
-        await self.until(lambda: isinstance(self.app.screen, kind), kind.__name__)
+        """Wait until a dialog of a class is on top and takes answers, and return it."""
+
+        def there() -> bool:
+            return isinstance(self.app.screen, kind) and time.monotonic() >= getattr(self.app.screen, "deaf_until", 0)
+
+        await self.until(there, kind.__name__)
         return self.app.screen
 
     async def open(self, name: str, kind: EntryKind = "tool", server: str = "") -> None:

@@ -5,28 +5,37 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
+from textual.widgets import Input, TextArea
 
 from mcp_studio.call.call import Call
 from mcp_studio.present import questions, units
 from mcp_studio.safetext import safe
-from mcp_studio.session.inbox import Answer, InputRequest
+from mcp_studio.session.inbox import OURS, Answer, InputRequest
 from mcp_studio.tui.app import StudioApp
 
 if TYPE_CHECKING:
     from mcp_studio.config.model import AnswerRule
+    from mcp_studio.tui.screens.dialog import Dialog
 
 _WORDS = {"accept": "Accepted", "decline": "Declined", "cancel": "Cancelled"}
+_PAUSE = 0.4
+"""Seconds without a change after which nobody types into the field that has the focus."""
+_DEAF = 0.5
+"""Seconds for which a dialog that came by itself takes no answer: keys may be on their way to what was there."""
 
 
 class InboxController:
     """Opens pending requests, oldest first.
 
+    A request opens by itself where a call waits for it, over the main screen or a dialog whose calls may be asked
+    about, and while nobody types. Any other is announced, and opens when the person asks for it.
+
     Args:
-        screen: the main screen: dialogs open by themselves only over it, and while no field of it has the focus.
-        show_call: goes to a call that was chosen among the running ones.
+        show_call: goes to the form of a call.
     """
 
     def __init__(self, app: StudioApp, screen: Screen[None], show_call: Callable[[Call], None]) -> None:
@@ -34,7 +43,7 @@ class InboxController:
         self._screen = screen
         self._show_call = show_call
         self._inbox = app.studio.inbox
-        self._dialog: ModalScreen[Answer] | None = None
+        self._dialog: Dialog[Answer] | None = None
         self._request: InputRequest | None = None
         self._seen: set[int] = set()
         """Requests that were put off, or that a toast told of: they open only when asked for."""
@@ -57,8 +66,7 @@ class InboxController:
             del self._answered[server]
         if self._dialog is not None and self._request not in pending:
             self._withdraw()
-        if self._dialog is None:
-            self._offer()
+        self._offer()
 
     def times(self, request: InputRequest) -> str:
         """Which of how many of its server it is, its age, and the time that is left."""
@@ -78,18 +86,15 @@ class InboxController:
         elif self._dialog is None:
             self.open_activity()
 
-    def open_request(self, request: InputRequest) -> None:
-        """Open one request."""
+    def open_request(self, request: InputRequest, deaf: float = 0) -> None:
+        """Open one request; for `deaf` seconds nothing answers it."""
         if self._dialog is None and not request.reply.done():
             self._request, self._dialog = request, self._dialog_for(request)
+            self._dialog.deaf_until = time.monotonic() + deaf
             self._app.push_screen(self._dialog, self._take)
 
-    def _dialog_for(self, request: InputRequest) -> ModalScreen[Answer]:
+    def _dialog_for(self, request: InputRequest) -> Dialog[Answer]:
         match request.kind:
-            case "url":
-                from mcp_studio.tui.screens.url_elicitation import UrlElicitation
-
-                return UrlElicitation(request, self.times)
             case "sampling":
                 from mcp_studio.tui.screens.sampling import Sampling
 
@@ -97,52 +102,53 @@ class InboxController:
             case "approval":
                 from mcp_studio.tui.screens.approval import Approval
 
-                return Approval(request, self.times)
+                call = next((one for one in self._app.studio.caller.running if one.subject == request.subject), None)
+                return Approval(request, self.times, partial(self._show_call, call) if call is not None else None)
             case "sign_in":
                 from mcp_studio.tui.screens.sign_in import SignInDialog
 
                 return SignInDialog(request.server, request)
             case _:
-                from mcp_studio.tui.screens.elicitation import Elicitation
+                from mcp_studio.tui.screens.elicitation import Elicitation, UrlElicitation
 
-                return Elicitation(request, self.times)
+                return (UrlElicitation if request.kind == "url" else Elicitation)(request, self.times)
 
-    def _offer(self) -> None:
-        """Open the oldest new request where that does not interrupt; else tell of what is new."""
-        told: list[InputRequest] = []
-        for request in self._inbox.pending:
-            if request.number in self._seen or request.reply.done():
-                continue
-            if request.quiet:
-                self._tell_rate_limit(request)
-            elif not told and self._may_open():
-                self.open_request(request)
-                return
-            else:
-                told.append(request)
-            self._seen.add(request.number)
-        if told:
-            self._tell(told)
+    def _offer(self, before: str | None = None) -> None:
+        """Open the oldest new request where that does not interrupt; else tell of what is new.
 
-    def _may_open(self) -> bool:
-        """Not over another dialog, and not while a field is typed into: it would get the rest of the words."""
+        Args:
+            before: what stood in the field that has the focus a moment ago.
+        """
+        if self._dialog is not None:
+            return
+        new = [one for one in self._inbox.pending if one.number not in self._seen and not one.reply.done()]
+        loud = [request for request in new if not request.quiet]
         focused = self._app.focused
-        return self._app.screen is self._screen and not (focused is not None and focused.check_consume_key("a", "a"))
+        typed = focused.value if isinstance(focused, Input) else focused.text if isinstance(focused, TextArea) else None
+        if loud and loud[0].subject and getattr(self._app.screen, "opens_requests", self._app.screen is self._screen):
+            if typed == before:
+                self.open_request(loud[0], _DEAF)
+                return
+            if before is None:
+                self._screen.set_timer(_PAUSE, partial(self._offer, typed))
+                return
+        self._seen |= {request.number for request in new}
+        self._tell(loud)
+        for request in new:
+            if request.quiet and not request.note and request.server not in self._rate_limited:
+                self._rate_limited.add(request.server)
+                key = self._app.key_of("pending")
+                self._app.say(f"{safe(request.server)} sends many requests: they open no dialogs now; {key} shows all.")
 
     def _tell(self, requests: list[InputRequest]) -> None:
-        first, key = requests[0], self._app.key_of("pending")
+        key = self._app.key_of("pending")
         if len(requests) == 1:
-            text = f"{safe(first.server)} requests input: {safe(questions.asks(first), 120)} {key} answers."
-        else:
+            said = f": {safe(requests[0].message, 120)}" if requests[0].kind not in OURS else "."
+            self._app.say(f"{questions.request_words(requests[0])}{said} {key} opens it.")
+        elif requests:
             servers = sorted({safe(request.server, 40) for request in requests})
             text = f"{', '.join(servers[:5])}: {units.plural(len(requests), 'pending request')}. {key} shows them."
-        self._app.say(text)
-
-    def _tell_rate_limit(self, request: InputRequest) -> None:
-        if request.server not in self._rate_limited and not request.note:
-            self._rate_limited.add(request.server)
-            key = self._app.key_of("pending")
-            self._app.say(f"{safe(request.server)} sends many requests: they open no dialogs now; {key} shows all.")
+            self._app.say(text)
 
     # Answering
 
@@ -188,9 +194,8 @@ class InboxController:
             if yes:
                 self._inbox.decline_all(server)
 
-        text = (
-            f"{units.plural(self._inbox.waiting(server), 'request')} of {safe(server, 60)} are answered with decline."
-        )
+        count = units.plural(self._inbox.waiting(server), "request")
+        text = f"{count} of {safe(server, 60)} are answered with decline."
         self._app.push_screen(Confirm("Decline all?", text, "Decline all"), decline)
 
     def make_rule(self) -> None:

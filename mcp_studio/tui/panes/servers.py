@@ -400,7 +400,7 @@ class ServersPane(Pane, scope="servers"):
     # Project files that nobody has agreed to yet
 
     async def _ask_trust(self, files: tuple[Untrusted, ...]) -> None:
-        from mcp_studio.tui.screens.trust import ProjectTrust
+        from mcp_studio.tui.screens.approval import ProjectTrust
 
         for file in files:
             if await self.app.push_screen_wait(ProjectTrust(file)):

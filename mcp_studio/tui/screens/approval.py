@@ -1,26 +1,47 @@
-"""Approval of a call: what would be sent, and why it needs approval."""
+"""What may run: a call that needs approval, and what the file of a project would start."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+import shlex
+from collections.abc import Callable, Iterable
+from glob import escape
 
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from mcp_studio.config.model import PolicyRule, ServerConfig, Untrusted
+from mcp_studio.config.save import put_policy
+from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import pretty
+from mcp_studio.present.definition import cautions
 from mcp_studio.safetext import safe
-from mcp_studio.session.inbox import Answer
-from mcp_studio.tui.screens.dialog import Choice
-from mcp_studio.tui.screens.request import LATER, RequestDialog
+from mcp_studio.session.inbox import Answer, InputRequest
+from mcp_studio.tui.screens.choose import Choose
+from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.request import LATER, Parts, RequestDialog
 
 _SHOWN = 8_000
 
 
 class Approval(RequestDialog):
-    """Answers accept or decline; None is later."""
+    """Answers accept or decline; None is later.
 
-    choices = (Choice("accept", "Run once", "error"), Choice("decline", "Deny"), LATER)
+    Args:
+        edit: goes to the form of the call that waits; None where many calls, or none of a person, wait.
+    """
+
+    choices = (
+        Choice("accept", "Run once", "error"), Choice("allow", "Always allow…"), Choice("decline", "Deny"),
+        Choice("edit", "Edit"), LATER,
+    )  # fmt: skip
+
+    def __init__(
+        self, request: InputRequest, times: Callable[[InputRequest], str], edit: Callable[[], None] | None = None
+    ) -> None:
+        super().__init__(request, times)
+        self._edit = edit
 
     def heading(self) -> str:
         return f"Run {safe(self.request.subject, 70)}?"
@@ -38,7 +59,80 @@ class Approval(RequestDialog):
 
     def on_mount(self) -> None:
         super().on_mount()
+        self.query_one("#allow").display = self.query_one("#edit").display = self._edit is not None
         self.query_one("#decline").focus()
 
     def action_accept(self) -> None:
         self.dismiss(Answer("accept"))
+
+    def action_edit(self) -> None:
+        """Do not run it now: its form has the arguments, to be changed and called."""
+        if self._edit is not None:
+            self.dismiss(Answer("decline"))
+            self.app.call_later(self._edit)
+
+    def action_allow(self) -> None:
+        """Run it, and ask no more: a rule is written."""
+        if self._edit is not None:
+            self.app.attempt(self, self._allow(), "allow")
+
+    async def _allow(self) -> None:
+        studio, tool = self.app.studio, escape(self.request.subject)
+        every = f"{escape(self.request.server)}.*"
+        options = ((tool, f"This tool: {tool}"), (every, f"Every tool of the server: {every}"))
+        text = f"The rule is written into {studio.paths.config_file}, as [[policy]] before all others."
+        chosen = await self.app.push_screen_wait(Choose("Always allow", options, tool, text))
+        if chosen is None:
+            return
+        rule = PolicyRule(chosen, "allow")
+        try:
+            await asyncio.to_thread(put_policy, studio.paths.config_file, rule)
+        except ConfigError as error:
+            self.refuse(f"Not saved: {error.message} {error.hint}")
+            return
+        studio.caller.rules = (rule, *studio.caller.rules)
+        self.dismiss(Answer("accept"))
+
+
+class ProjectTrust(Dialog[bool]):
+    """May the file be used as it is now? It can start programs, so exactly what it would start is shown."""
+
+    choices = (Choice("yes", "Use it", "warning"), Choice("back", "Not now"))
+
+    def __init__(self, file: Untrusted) -> None:
+        super().__init__()
+        self._file = file
+
+    def heading(self) -> str:
+        return "Use the servers of this project?"
+
+    def body(self) -> Iterable[Widget]:
+        parts: Parts = [
+            (safe(self._file.file, 500), "bold"),
+            "\nstarts programs with your rights. Nothing of it runs before you agree.",
+            "\nYou are asked again when it changes.\n",
+        ]
+        for server in self._file.servers:
+            parts += ["\n", (safe(server.name, 80), "bold $accent"), *_what(server)]
+        yield Static(Content.assemble(*parts))
+
+    def on_mount(self) -> None:
+        self.query_one("#back").focus()
+
+    def action_yes(self) -> None:
+        self.dismiss(True)
+
+
+def _what(server: ServerConfig) -> Parts:
+    """What an entry starts or connects to; of headers and variables the names only, as values can be secrets."""
+    if server.url:
+        warnings = [(f"\n  {safe(caution, 1_000)}", "$warning") for caution in cautions(server)]
+        return ["\n  connects to  ", safe(server.url, 1_000), *_row("headers", ", ".join(server.headers)), *warnings]
+    argv = shlex.join((server.command, *server.args))
+    names = ", ".join((*server.env, *server.inherit_env))
+    folder = server.cwd or "the folder you are in"
+    return ["\n  runs  ", (safe(argv, 4_000), "bold"), *_row("env", names), *_row("in", folder)]
+
+
+def _row(label: str, text: str) -> Parts:
+    return [f"\n  {label:<6}", safe(text, 1_000)] if text else []

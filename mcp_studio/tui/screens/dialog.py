@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Iterable
 from typing import ClassVar, NamedTuple, TypeVar
 
@@ -67,6 +68,10 @@ class Dialog(ModalScreen[T]):
     }
     """
     choices: tuple[Choice, ...] = (Choice("back", "Close"),)
+    opens_requests = False
+    """Whether pending requests open over it by themselves: its calls may wait for them."""
+    deaf_until = 0.0
+    """Monotonic time until which no key or button answers it: it came by itself, and keys may be on their way."""
 
     def heading(self) -> str:
         """What stands in the top border; foreign text is made safe here."""
@@ -90,14 +95,17 @@ class Dialog(ModalScreen[T]):
 
     async def on_button_pressed(self, event: Button.Pressed) -> None:
         event.stop()
-        await self.run_action(event.button.id or "back")
+        if time.monotonic() >= self.deaf_until:
+            await self.run_action(event.button.id or "back")
 
     async def on_key(self, event: Key) -> None:
         """A letter that no widget took presses the button that has it."""
         for letter, choice in zip(letters(self.choices), self.choices, strict=True):
-            if letter and event.key == letter and not self.query_one(f"#{choice.action}", Button).disabled:
+            button = self.query_one(f"#{choice.action}", Button)
+            if letter and event.key == letter and button.display and not button.disabled:
                 event.stop()
-                await self.run_action(choice.action)
+                if time.monotonic() >= self.deaf_until:
+                    await self.run_action(choice.action)
 
     def action_submit(self) -> Awaitable[None] | None:
         """Press the first button."""

@@ -1,29 +1,32 @@
-"""Elicitation in form mode: what a server requests of the person, in a frame that the server cannot draw."""
+"""Elicitation: a form to fill in, or a page to open; nothing is sent or opened without consent."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import cast
 
-from textual import on
+from textual import getters, on
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Button, Static
 
-from mcp_studio.jsontext import Json
+from mcp_studio.call.secrets import may_hold_secrets, secret_places
+from mcp_studio.jsontext import Json, items_of
 from mcp_studio.present import questions
+from mcp_studio.present.browser import open_page
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import Field, Form, Object, defaults, errors, is_secret
+from mcp_studio.schema.field import defaults, errors, is_secret
 from mcp_studio.schema.form import build
-from mcp_studio.schema.place import Path, remove
+from mcp_studio.schema.place import path_of, remove
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens.dialog import Choice
-from mcp_studio.tui.screens.request import CANCEL, DECLINE, LATER, RequestDialog
+from mcp_studio.tui.screens.request import CANCEL, DECLINE, LATER, Parts, RequestDialog
 from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.urls import judge
 
-_DEPTH, _FIELDS = 8, 500
-"""How far secrets are looked for; the specification has no objects in objects here."""
+_ADDRESS = 10_000
+"""Characters of an address that are shown."""
 
 
 class Elicitation(RequestDialog):
@@ -35,15 +38,14 @@ class Elicitation(RequestDialog):
     def __init__(self, request: InputRequest, times: Callable[[InputRequest], str]) -> None:
         super().__init__(request, times)
         self._form = build(request.schema, strict=True)
-        value = _start(self._form) if request.draft is None else request.draft
-        self._view = FormView(self._form, value, empty="No fields to fill in.")
+        self._view = FormView(empty="No fields to fill in.")
 
     def question(self) -> Iterable[Widget]:
         yield self.foreign(self.request.message)
-        secret = list(dict.fromkeys(safe(path[-1], 60) for path in _secrets(self._form)))
+        names = ", ".join(safe(field.name, 60) for field in self._form.fields if is_secret(field))
         warning = ""
-        if secret:
-            warning = f"{', '.join(secret)} looks like a secret. A server should not request passwords in a form."
+        if names or may_hold_secrets(self._form):
+            warning = f"{names or 'A field'} looks like a secret. A server should not request passwords in a form."
         elif questions.about_secrets(self.request):
             warning = "It speaks of a secret. A server should not request passwords or tokens in a form."
         for text in (warning, *self._form.problems[:3]):
@@ -53,13 +55,23 @@ class Elicitation(RequestDialog):
 
     def on_mount(self) -> None:
         super().on_mount()
+        draft = items_of(self.request.draft)
+        value, unread = draft if draft else (self._defaults(), {})
+        self._view.show(self._form, value, cast("dict[str, str]", unread))
         self._view.begin()
+
+    def _defaults(self) -> Json:
+        """The defaults, but of no field that looks secret: a person is to know what they give away."""
+        value: Json = cast("Json", defaults(self._form))
+        for place in secret_places(self._form, value):
+            value = remove(value, path_of(place, value))
+        return value
 
     @on(FormView.Changed)
     def keep(self, event: FormView.Changed) -> None:
         """What was typed is there again after Later."""
         event.stop()
-        self.request.draft = event.value
+        self.request.draft = [event.value, dict(self._view.pending)]
         self.refuse("")
 
     def action_accept(self) -> None:
@@ -78,21 +90,79 @@ class Elicitation(RequestDialog):
             self.dismiss(Answer("accept", self._view.value))
 
 
-def _secrets(form: Form) -> list[Path]:
-    """The places that look secret, inside of objects, too."""
-    found: list[Path] = []
-    todo: list[tuple[Path, Field]] = [((field.name,), field) for field in form.fields]
-    for path, field in todo:
-        if is_secret(field):
-            found.append(path)
-        if isinstance(field, Object) and len(path) < _DEPTH and len(todo) < _FIELDS:
-            todo += [((*path, inner.name), inner) for inner in field.fields()]
-    return found
+class UrlElicitation(RequestDialog):
+    """Specification 2025-11-25, client/elicitation, URL mode.
 
+    Opening the page, or copying its address, is the consent that answers the request. A page that a call needs before
+    it is sent again (-32042) is answered when it is done: the server says so, or the person.
+    """
 
-def _start(form: Form) -> Json:
-    """The defaults, but of no field that looks secret: a person is to know what they give away."""
-    value: Json = cast("Json", defaults(form))
-    for path in _secrets(form):
-        value = remove(value, path)
-    return value
+    wants = "requests that you open a page"
+    choices = (
+        Choice("open_page", "Open in browser", "primary"), Choice("copy", "Copy"),
+        Choice("done", "It is done"), DECLINE, CANCEL, LATER,
+    )  # fmt: skip
+    state = getters.query_one("#state", Static)
+
+    def __init__(self, request: InputRequest, times: Callable[[InputRequest], str]) -> None:
+        super().__init__(request, times)
+        self._page = judge(request.url)
+
+    def question(self) -> Iterable[Widget]:
+        page = self._page
+        parts: Parts = [(safe(page.host or "no host", 300), "bold $accent"), "\n"]
+        if page.ascii_host != page.host:
+            parts += ["The network knows it as ", (safe(page.ascii_host, 300), "bold $accent"), "\n"]
+        if page.refusal:
+            parts.append((f"{glyphs().bad} {page.refusal}\n", "bold $state-failed"))
+        parts += [(f"{glyphs().warning} {warning}\n", "$state-busy") for warning in page.warnings]
+        yield Static(Content.assemble(*parts, safe(page.url, _ADDRESS)), classes="gap")
+        if self.request.message:
+            yield self.foreign(self.request.message)
+        yield Static(id="state", markup=False)
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one("#open_page", Button).disabled = bool(self._page.refusal)
+        self.query_one("#done").display = self.request.retries
+
+    def tick(self) -> None:
+        """The server may say at any moment that the page is done."""
+        super().tick()
+        request = self.request
+        text = ""
+        if request.retries and request.opened:
+            text = f"{glyphs().half} Waiting until the server says that the page is done."
+        elif request.retries and request.completed:
+            text = f"{glyphs().ok} The server says that this page is done already."
+        elif request.retries:
+            text = "The call waits for this page; once it is done, the call is sent again."
+        self.state.update(Content.styled(text, "$state-busy" if request.opened else "$quiet"))
+        self.query_one("#done", Button).disabled = not (request.opened or request.completed)
+
+    def action_open_page(self) -> None:
+        self.run_worker(self._open(), exclusive=True)
+
+    async def _open(self) -> None:
+        if await open_page(self._page.url, self.app.studio.config.settings.browser):
+            self.app.say(f"Opened {safe(self._page.host, 120)} in the browser.")
+            self._consent()
+        else:
+            self.refuse("There is no browser here. Copy the address, to open it yourself.")
+
+    def action_copy(self) -> None:
+        self.app.copy(self._page.url)
+        if self._page.refusal:
+            self.refuse("It stays pending: an address that must not be opened is only copied.")
+        else:
+            self._consent()
+
+    def _consent(self) -> None:
+        # The inbox closes this dialog where that answers the request.
+        self.app.studio.inbox.page_opened(self.request)
+        if not self.request.reply.done():
+            self.tick()
+
+    def action_done(self) -> None:
+        """The page is done: the call can be sent again."""
+        self.dismiss(Answer("accept"))

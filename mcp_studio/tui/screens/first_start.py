@@ -18,7 +18,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.tui import server_files
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.screens.import_servers import Found, find, what_starts
-from mcp_studio.tui.screens.secret_offers import offered
+from mcp_studio.tui.screens.vault import offered
 
 _WELCOME = "mcp-studio shows every MCP server, its tools, resources and prompts, calls them, and keeps every message.\n"
 

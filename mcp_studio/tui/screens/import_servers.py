@@ -24,7 +24,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
 from mcp_studio.tui import server_files
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.screens.secret_offers import offered
+from mcp_studio.tui.screens.vault import offered
 
 NOTHING = (
     "No servers found: Claude Desktop, Claude Code, Cursor, VS Code and Windsurf have no file with servers in it, "

@@ -19,7 +19,7 @@ from mcp_studio.jsontext import Json, pretty
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.views.histogram import histogram, times_line
+from mcp_studio.tui.screens.statistics import histogram, times_line
 
 _PAUSE = 0.2
 """Seconds between two looks at how far it is."""
@@ -44,6 +44,7 @@ class LoadTest(Dialog[None]):
         & ProgressBar { margin-top: 1; display: none; & Bar { width: 1fr; } }
     }
     """
+    opens_requests = True
     choices = (Choice("start", "Start", "primary"), Choice("copy", "Copy figures"), Choice("back", "Close"))
     last: ClassVar[tuple[str, str]] = ("100", "8")
     """What was typed last."""
@@ -111,7 +112,7 @@ class LoadTest(Dialog[None]):
             return None
         return await consent(
             studio.inbox.ask, ref, studio.catalog.find(ref), self._value, total, at_once,
-            trusted=studio.manager.config(ref.server).trust, rules=studio.config.settings.policy,
+            trusted=studio.manager.config(ref.server).trust, rules=studio.caller.rules,
         )  # fmt: skip
 
     async def _load_test(self, load: Load) -> None:

@@ -14,8 +14,8 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.glyphs import glyphs
 
-DECLINE, CANCEL, LATER = Choice("decline", "Decline"), Choice("cancel", "Cancel the call"), Choice("back", "Later")
-RequestParts = list[str | tuple[str, str]]
+DECLINE, CANCEL, LATER = Choice("decline", "Decline"), Choice("cancel", "Cancel"), Choice("back", "Later")
+Parts = list[str | tuple[str, str]]
 
 
 class RequestDialog(Dialog[Answer]):
@@ -27,7 +27,7 @@ class RequestDialog(Dialog[Answer]):
 
     DEFAULT_CSS = """
     RequestDialog {
-        & .foreign { border-left: outer $panel; padding-left: 1; margin-bottom: 1; }
+        & .foreign { border-left: outer $quiet; padding-left: 1; margin-bottom: 1; }
     }
     """
     wants = ""
@@ -56,10 +56,11 @@ class RequestDialog(Dialog[Answer]):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._tick()
-        self.set_interval(1, self._tick)
+        self.tick()
+        self.set_interval(1, self.tick)
 
-    def _tick(self) -> None:
+    def tick(self) -> None:
+        """Show what changes with time; once a second."""
         self.query_one("#times", Static).update(Content(safe(self._times_of(self.request), 200)))
 
     def on_screen_resume(self) -> None:

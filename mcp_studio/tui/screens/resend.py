@@ -48,6 +48,7 @@ class Resend(Dialog[None]):
         &.-sending { & Select, & Checkbox { display: none; } }
     }
     """
+    opens_requests = True
     choices = (
         Choice("start", "Re-send", "primary"), Choice("open", "Compare"), Choice("copy", "Copy"),
         Choice("pending", "Pending requests"), Choice("back", "Close"),

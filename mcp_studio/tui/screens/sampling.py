@@ -1,9 +1,11 @@
-"""A sampling request: the person reads what an LLM would be sent, and writes the reply, as text or as JSON."""
+"""A sampling request: the person reads what an LLM would be sent, and writes the reply, as text or as JSON.
+
+Specification, client/sampling. Whatever comes from the server passes `safe`; what is too long is cut and says so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import cast
+from collections.abc import Callable, Iterator, Mapping
 
 from textual import getters, on
 from textual.app import ComposeResult
@@ -12,33 +14,40 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static, Tab, Tabs, TextArea
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, items_of, mapping, pretty
+from mcp_studio.present import blocks
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.rules import message_result
 from mcp_studio.tui.form.json_editor import JsonEditor
-from mcp_studio.tui.screens import sampling_text
 from mcp_studio.tui.screens.dialog import Choice
-from mcp_studio.tui.screens.request import CANCEL, DECLINE, LATER, RequestDialog
+from mcp_studio.tui.screens.request import CANCEL, DECLINE, LATER, Parts, RequestDialog
+from mcp_studio.tui.views.glyphs import glyphs
 
 _LISTS_SINCE = "2025-11-25"
 _NEEDS: Mapping[str, tuple[str, ...]] = {
     "text": ("text",), "image": ("data", "mimeType"), "audio": ("data", "mimeType"), "tool_use": ("id", "name"),
+    "tool_result": (),
 }  # fmt: skip
+_TEXT, _MESSAGES, _TOOLS, _ALL = 10_000, 100, 50, 50_000
+"""Characters of one text, messages and tools that are shown, and characters in all."""
+_PRIORITIES = (("costPriority", "cost"), ("speedPriority", "speed"), ("intelligencePriority", "intelligence"))
+_CHOICES = {"required": "required", "none": "not to be used"}
 
 
 class Sampling(RequestDialog):
-    """Answers the `CreateMessageResult`; decline and cancel both become the refusal (client/sampling)."""
+    """Answers the `CreateMessageResult`; decline and cancel both become the refusal."""
 
     wants = "requests an LLM completion"
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = """
     Sampling {
-        & #asked { height: 1fr; min-height: 5; background: $panel; padding: 0 1; margin-bottom: 1; }
+        & #asked { height: 1fr; min-height: 4; background: $panel; padding: 0 1; margin-bottom: 1; }
         & #reply { height: auto; }
         & TextArea, & JsonEditor { height: 8; }
         & #model { width: 40; }
         & Horizontal { height: auto; }
+        &.-short TextArea, &.-short JsonEditor { height: 5; }
     }
     """
     choices = (Choice("accept", "Reply", "primary"), DECLINE, CANCEL, LATER)
@@ -48,8 +57,8 @@ class Sampling(RequestDialog):
 
     def __init__(self, request: InputRequest, times: Callable[[InputRequest], str]) -> None:
         super().__init__(request, times)
-        self._tools = sampling_text.offered(request.params)
-        draft = cast("dict[str, Json]", request.draft) if isinstance(request.draft, dict) else {}
+        self._tools = offered(request.params)
+        draft = mapping(request.draft)
         self._reply: Json = draft.get("reply") or message_result("")
         self._as_json = draft.get("json") is True or not _is_text(self._reply)
         self._text = str(draft.get("text", ""))
@@ -57,13 +66,13 @@ class Sampling(RequestDialog):
 
     def question(self) -> ComposeResult:
         with VerticalScroll(id="asked"):
-            yield Static(Content.assemble(*sampling_text.parts_of(self.request.params)))
+            yield Static(Content.assemble(*parts_of(self.request.params)))
         yield Tabs(Tab("Reply as text", id="as-text"), Tab("Reply as JSON", id="as-json"))
         with Vertical(id="reply"):
             yield TextArea(_text_of(self._reply), id="text-reply", compact=True)
             with Horizontal(id="model-line"):
                 yield Static("model ", classes="label")
-                yield Input(_member(self._reply, "model"), id="model", compact=True)
+                yield Input(str(mapping(self._reply).get("model", "")), id="model", compact=True)
             yield JsonEditor(self._reply, text=self._text)
             yield Button("Add the use of a tool", id="add-tool", compact=True)
 
@@ -81,56 +90,49 @@ class Sampling(RequestDialog):
             self.query_one(Tabs).active = "as-json"
             self.refuse("The reply has parts that only JSON can show.")
             return
-        if as_json != self._as_json:
-            self._as_json = as_json
-            if as_json:
-                self.json.show(self._reply)
-            else:
-                self.area.text, self.model.value = _text_of(self._reply), _member(self._reply, "model")
+        if as_json and not self._as_json:
+            self.json.show(self._reply)
+        elif self._as_json and not as_json:
+            self.area.text, self.model.value = _text_of(self._reply), str(mapping(self._reply).get("model", ""))
+        self._as_json = as_json
         self._show_mode()
 
     def _show_mode(self) -> None:
         self.area.display = self.query_one("#model-line").display = not self._as_json
         self.json.display = self._as_json
         self.query_one("#add-tool").display = self._as_json and bool(self._tools)
-        self.set_focus(self._first())
-
-    def _first(self) -> Widget:
-        if not self._as_json:
-            return self.area
-        return next(widget for widget in self.json.walk_children(Widget, with_self=True) if widget.focusable)
+        inside = self.json.walk_children(Widget, with_self=True)
+        self.set_focus(next(widget for widget in inside if widget.focusable) if self._as_json else self.area)
 
     @on(TextArea.Changed, "#text-reply")
     @on(Input.Changed, "#model")
     def collect(self) -> None:
         if not self._as_json:
-            self._reply = {**message_result(self.area.text), "model": self.model.value}
-            self._keep()
+            self._keep({**message_result(self.area.text), "model": self.model.value})
 
     @on(JsonEditor.Changed)
-    def take_json(self, event: JsonEditor.Changed) -> None:
+    @on(JsonEditor.Unread)
+    def take_json(self, event: JsonEditor.Changed | JsonEditor.Unread) -> None:
         event.stop()
         if self._as_json:
-            self._reply = event.value
-            self._keep()
+            self._keep(self.json.value)
 
-    def _keep(self) -> None:
+    def _keep(self, reply: Json) -> None:
         """What was typed is there again after Later."""
+        self._reply = reply
         text = self.json.text if self._as_json and self.json.unreadable else ""
-        self.request.draft = {"reply": self._reply, "json": self._as_json, "text": text}
+        self.request.draft = {"reply": reply, "json": self._as_json, "text": text}
         self.refuse("")
 
     @on(Button.Pressed, "#add-tool")
     def add_tool(self, event: Button.Pressed) -> None:
         """Add the use of the first tool that the server offers, to be edited."""
         event.stop()
-        reply = dict(cast("dict[str, Json]", self._reply)) if isinstance(self._reply, dict) else {}
-        blocks = [block for block in _blocks(reply) if not _is_blank(block)]
-        use: Json = {"type": "tool_use", "id": f"call_{len(blocks) + 1}", "name": next(iter(self._tools)), "input": {}}
-        content: Json = [*blocks, use] if blocks else use
-        self._reply = {**reply, "content": content, "stopReason": "toolUse"}
+        found = [block for block in _blocks(self._reply) if not _is_blank(block)]
+        use: Json = {"type": "tool_use", "id": f"call_{len(found) + 1}", "name": next(iter(self._tools)), "input": {}}
+        content: Json = [*found, use] if found else use
+        self._keep({**mapping(self._reply), "content": content, "stopReason": "toolUse"})
         self.json.show(self._reply)
-        self._keep()
 
     def action_accept(self) -> None:
         """Send the reply, once it is one."""
@@ -142,70 +144,160 @@ class Sampling(RequestDialog):
     def _problem(self) -> str:
         if self._as_json and self.json.unreadable:
             return self.json.unreadable[0].message
-        if found := problem_of(self._reply, self._tools):
-            return found
         version = self.app.studio.manager.status(self.request.server).version
-        content = cast("dict[str, Json]", self._reply).get("content")
-        if isinstance(content, list) and version and version < _LISTS_SINCE:
+        if isinstance(mapping(self._reply).get("content"), list) and version and version < _LISTS_SINCE:
             return f"Several blocks came with {_LISTS_SINCE}; this server speaks {version}."
-        return ""
+        return problem_of(self._reply, self._tools)
+
+
+# The reply
 
 
 def problem_of(reply: Json, tools: Mapping[str, object]) -> str:
     """The first thing that keeps a reply from being sent, in a sentence; empty where there is none."""
     if not isinstance(reply, dict):
         return "The reply must be a JSON object."
-    if reply.get("role") not in ("assistant", "user"):
+    known, found = mapping(reply), _blocks(reply)
+    if known.get("role") not in ("assistant", "user"):
         return "role must be assistant or user."
-    if not _member(reply, "model"):
+    if not (known.get("model") and isinstance(known["model"], str)):
         return "model is required: the name of the model that replies."
-    if "stopReason" in reply and not isinstance(reply["stopReason"], str):
+    if not isinstance(known.get("stopReason", ""), str):
         return "stopReason must be text."
-    blocks = _blocks(reply)
-    for number, block in enumerate(blocks, 1):
+    for number, block in enumerate(found, 1):
         if wrong := _block_problem(block, tools):
             return f"Block {number}: {wrong}"
-    return "" if any(not _is_blank(block) for block in blocks) else "The reply is empty."
+    return "The reply is empty." if all(map(_is_blank, found)) else ""
 
 
 def _block_problem(block: Json, tools: Mapping[str, object]) -> str:
     if not isinstance(block, dict):
         return "content must be an object with a type."
-    kind = block.get("type")
-    if not isinstance(kind, str) or kind not in (*_NEEDS, "tool_result"):
+    known = mapping(block)
+    kind = str(known.get("type"))
+    if kind not in _NEEDS:
         return "type must be text, image, audio or tool_use."
-    for key in _NEEDS.get(kind, ()):
-        if not isinstance(block.get(key), str) or (kind != "text" and not block[key]):
+    for key in _NEEDS[kind]:
+        if not isinstance(known.get(key), str) or (kind != "text" and not known[key]):
             return f"{key} is required and must be text."
-    if kind == "tool_use" and block["name"] not in tools:
+    if kind == "tool_use" and known["name"] not in tools:
         return "it uses a tool that the server did not offer."
-    return "input must be an object." if kind == "tool_use" and not isinstance(block.get("input"), dict) else ""
+    return "input must be an object." if kind == "tool_use" and not isinstance(known.get("input"), dict) else ""
 
 
 def _blocks(reply: Json) -> list[Json]:
     """The content as a list, whichever way it is written."""
-    content = cast("dict[str, Json]", reply).get("content") if isinstance(reply, dict) else None
-    return list(cast("list[Json]", content)) if isinstance(content, list) else [content]
+    content = mapping(reply).get("content")
+    return items_of(content) if isinstance(content, list) else [content]
 
 
 def _is_blank(block: Json) -> bool:
-    return isinstance(block, dict) and block.get("type") == "text" and not str(block.get("text", "")).strip()
+    return mapping(block).get("type") == "text" and not _text_of({"content": block}).strip()
 
 
 def _is_text(reply: Json) -> bool:
     """Whether the text view shows all of it."""
-    blocks = _blocks(reply)
-    one = blocks[0] if len(blocks) == 1 else None
-    known = isinstance(reply, dict) and reply.keys() <= {"role", "model", "stopReason", "content"}
-    usual = known and cast("dict[str, Json]", reply).get("stopReason") in (None, "endTurn")
-    return usual and isinstance(one, dict) and one.keys() == {"type", "text"} and isinstance(one["text"], str)
+    known, found = mapping(reply), _blocks(reply)
+    usual = known.keys() <= {"role", "model", "stopReason", "content"} and len(found) == 1
+    block = mapping(found[0]) if usual and known.get("stopReason") in (None, "endTurn") else {}
+    return block.keys() == {"type", "text"} and isinstance(block["text"], str)
 
 
 def _text_of(reply: Json) -> str:
-    block = _blocks(reply)[0] if _blocks(reply) else None
-    return str(block.get("text", "")) if isinstance(block, dict) else ""
+    return "".join(str(mapping(block).get("text", "")) for block in _blocks(reply)[:1])
 
 
-def _member(reply: Json, name: str) -> str:
-    value = cast("dict[str, Json]", reply).get(name) if isinstance(reply, dict) else None
-    return value if isinstance(value, str) else ""
+# The request
+
+
+def parts_of(params: dict[str, Json]) -> Parts:
+    """The whole request."""
+    found: Parts = []
+    size = 0
+    for part in (*_messages(params), *_tools(params), *_settings(params)):
+        size += len(part if isinstance(part, str) else part[0])
+        if size > _ALL:
+            found.append(("\nThe rest is longer than can be shown; the trace has it all.", "$state-busy"))
+            break
+        found.append(part)
+    return found
+
+
+def offered(params: dict[str, Json]) -> dict[str, dict[str, Json]]:
+    """The tools that the reply may use, by name."""
+    tools = map(mapping, items_of(params.get("tools")))
+    return {tool["name"]: tool for tool in tools if isinstance(tool.get("name"), str)}
+
+
+def _messages(params: dict[str, Json]) -> Iterator[str | tuple[str, str]]:
+    if isinstance(params.get("systemPrompt"), str):
+        yield ("system\n", "bold $accent")
+        yield _said(params["systemPrompt"])
+    messages = items_of(params.get("messages"))
+    for message in messages[:_MESSAGES]:
+        yield (f"{safe(mapping(message).get('role', 'no role'), 40)}\n", "bold $accent")
+        for block in _blocks(message):
+            yield from _block(block)
+    if len(messages) > _MESSAGES:
+        yield (f"\nand {len(messages) - _MESSAGES} more messages\n", "$state-busy")
+
+
+def _block(item: Json) -> Iterator[str | tuple[str, str]]:
+    known = mapping(item)
+    match known.get("type"):
+        case "text" if isinstance(known.get("text"), str):
+            yield _said(known["text"])
+        case "tool_use":
+            yield (f"uses {safe(known.get('name'), 100)}", "bold")
+            yield (f"  {safe(known.get('id'), 60)}\n", "$quiet")
+            yield _said(pretty(known.get("input")))
+        case "tool_result":
+            failed = " failed" if known.get("isError") is True else ""
+            yield (f"result{failed} of {safe(known.get('toolUseId'), 60)}\n", "bold")
+            for block in items_of(known.get("content")):
+                yield from _block(block)
+            if "structuredContent" in known:
+                yield _said(pretty(known["structuredContent"]))
+        case _:  # images, sounds, resources: what they are and how large; anything else as JSON
+            yield from (_said(blocks.plain(block)) for block in blocks.blocks_of({"content": [item]}))
+
+
+def _tools(params: dict[str, Json]) -> Iterator[str | tuple[str, str]]:
+    tools = offered(params)
+    if tools:
+        yield (f"\nTools that the completion may use  {len(tools)}\n", "bold $accent")
+    for name, tool in list(tools.items())[:_TOOLS]:
+        yield (safe(name, 100), "bold")
+        yield f"  {safe(tool.get('description', ''), 600)}\n"
+        if arguments := mapping(mapping(tool.get("inputSchema")).get("properties")):
+            yield (f"  takes {safe(', '.join(arguments), 300)}\n", "$quiet")
+
+
+def _settings(params: dict[str, Json]) -> Iterator[str | tuple[str, str]]:
+    """What is requested of the model."""
+    wishes = mapping(params.get("modelPreferences"))
+    hints = [str(mapping(hint).get("name", "")) for hint in items_of(wishes.get("hints"))]
+    mode = str(mapping(params["toolChoice"]).get("mode", "auto")) if "toolChoice" in params else ""
+    tokens = params.get("maxTokens", "")
+    rows: tuple[tuple[str, Json], ...] = (
+        ("model", ", then ".join(filter(None, hints))),
+        ("what matters", ", ".join(f"{word} {wishes[key]}" for key, word in _PRIORITIES if key in wishes)),
+        ("at most", f"{tokens} tokens" if tokens else ""),
+        ("temperature", params.get("temperature", "")),
+        ("context of", params.get("includeContext", "")),
+        ("stops at", ", ".join(map(pretty, items_of(params.get("stopSequences"))))),
+        ("tools are", _CHOICES.get(mode, mode)),
+        ("metadata", params.get("metadata") or ""),
+    )
+    lines = [(word, safe(value, 1_000)) for word, value in rows if value != ""]
+    if lines:
+        yield ("\nRequested\n", "bold $accent")
+    for word, text in lines:
+        yield (f"{word:<13}", "$quiet")
+        yield f"{text}\n"
+
+
+def _said(text: str) -> str:
+    """Foreign text behind a bar on every line: a server cannot write what looks like our words above it."""
+    bar = f"{glyphs().bar} "
+    return bar + safe(text, _TEXT, lines=True).replace("\n", f"\n{bar}") + "\n"

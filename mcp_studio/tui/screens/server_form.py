@@ -24,8 +24,8 @@ from mcp_studio.session.state import TestReport
 from mcp_studio.tui import server_files
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.screens.secret_offers import offered
 from mcp_studio.tui.screens.server_entry import merged, pointer_of, secret_warnings, server_form, server_of, value_of
+from mcp_studio.tui.screens.vault import offered
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.vault.base import beside
 

@@ -1,22 +1,31 @@
-"""Asking for the passphrase of the encrypted file in which secrets are kept."""
+"""What the studio asks of a person about the vault: its passphrase, and whether secrets go there."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import CancelledError
+from dataclasses import replace
+from typing import Any
 
 from textual import getters, on
 from textual.content import Content
+from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.secrets import offers, placed
+from mcp_studio.present import units
+from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.vault.base import AskPassphrase
+from mcp_studio.vault.base import beside
 from mcp_studio.vault.file import file_in
+from mcp_studio.vault.keyring import keep, names, unused
 
 _SHORTEST = 8
 """Characters of a new passphrase."""
@@ -78,22 +87,13 @@ class Passphrase(Dialog[str]):
         else:
             self.dismiss(self.first.value)
 
-    @staticmethod
-    def asker(app: StudioApp) -> AskPassphrase:
-        """What asks for the passphrase, for any thread but that of the app; one question at a time."""
-        return PassphraseAsker(app, asyncio.get_running_loop()).ask
-
 
 class PassphraseAsker:
-    """Asks one question at a time.
+    """Asks for the passphrase from any thread but that of the app, in whose loop it is made; once at a time."""
 
-    Args:
-        loop: that of the app.
-    """
-
-    def __init__(self, app: StudioApp, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, app: StudioApp) -> None:
         self._app = app
-        self._loop = loop
+        self._loop = asyncio.get_running_loop()
         self._turn = asyncio.Lock()
         self._answered = self._refused = -_REST
 
@@ -110,20 +110,14 @@ class PassphraseAsker:
             if not new and now - self._refused < _REST:
                 return ""
             again = not new and now - self._answered < _SOON
-            done: asyncio.Future[str] = self._loop.create_future()
-
-            def take(text: str | None) -> None:
-                if not done.done():
-                    done.set_result(text or "")
-
+            done: asyncio.Future[str | None] = self._loop.create_future()
             dialog = Passphrase(_reason(self._app, new=new, again=again), new=new)
-            self._app.call_later(self._app.push_screen, dialog, take)
-            text = await done
-            if text:
+            self._app.call_later(self._app.push_screen, dialog, lambda text: done.done() or done.set_result(text))
+            if text := await done:
                 self._answered = time.monotonic()
             else:
                 self._refused = time.monotonic()
-            return text
+            return text or ""
 
 
 def _reason(app: StudioApp, *, new: bool, again: bool) -> str:
@@ -134,3 +128,46 @@ def _reason(app: StudioApp, *, new: bool, again: bool) -> str:
     return (
         f"{first}Tokens and secrets are kept in {file}, which is encrypted. Its passphrase opens it for this session."
     )
+
+
+async def offered(screen: Screen[Any], redactor: Redactor, servers: list[ServerConfig]) -> list[ServerConfig] | None:
+    """The entries as they are to be written, once the person was asked about secrets in clear; None where they leave.
+
+    Raises:
+        ConfigError: the secrets cannot be kept: why, and what else there is.
+    """
+    found = [one for server in servers for one in offers(server)]
+    if not found:
+        return servers
+    them = "it" if len(found) == 1 else "them"
+    options = (
+        ("keep", f"Keep {them} in the keyring, and write ${{keyring:{found[0].name}}}"),
+        ("clear", f"Write {them} into the file in clear"),
+    )
+    places = list(dict.fromkeys(safe(one.key, 60) for one in found))
+    more = f" and {len(places) - 5} more" if len(places) > 5 else ""
+    title = f"{units.plural(len(found), 'secret')} in clear: {', '.join(places[:5])}{more}"
+    match await screen.app.push_screen_wait(Choose(title, options, "keep")):
+        case "keep":
+            return await _moved(redactor, servers)
+        case "clear":
+            return servers
+        case _:
+            return None
+
+
+async def _moved(redactor: Redactor, servers: Sequence[ServerConfig]) -> list[ServerConfig]:
+    """The entries with references in the places of their secrets, which are kept now; those before stay kept."""
+    taken = set(await beside(names))
+    done: list[ServerConfig] = []
+    for server in servers:
+        found = offers(server, taken)
+        renamed: dict[str, str] = {}
+        for name, value in {one.name: one.value for one in found}.items():
+            redactor.learn(value)
+            renamed[name] = await beside(unused, name, value)
+            await beside(keep, renamed[name], value)
+        found = tuple(one._replace(name=renamed[one.name]) for one in found)
+        taken |= {one.name for one in found}
+        done.append(replace(placed(server, found), source=server.source) if found else server)
+    return done
