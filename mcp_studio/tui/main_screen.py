@@ -138,7 +138,11 @@ class MainScreen(Screen[None]):
 
     @on(CallPane.Shown)
     def show_result(self, event: CallPane.Shown) -> None:
-        self.result.show(event.opened, event.call)
+        self.result.show(event.draft, event.call)
+
+    @on(CallPane.Revealed)
+    def reveal(self, event: CallPane.Revealed) -> None:
+        self.catalog.show_entry(event.ref)
 
     @on(CallPane.Finished)
     def go_to_result(self, event: CallPane.Finished) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar
 
 from textual import on
@@ -12,12 +13,12 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Input, ProgressBar, Static
 
-from mcp_studio.call.call import Call, Denied
+from mcp_studio.call.call import Denied
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, past_of_load
-from mcp_studio.catalog.listing import Ref
-from mcp_studio.jsontext import Json, pretty
+from mcp_studio.jsontext import pretty
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
+from mcp_studio.tui.call_draft import CallDraft
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.screens.statistics import histogram, times_line
 
@@ -30,9 +31,7 @@ class LoadTest(Dialog[None]):
     """Asks for two numbers, runs, and keeps the figures on screen until it is left.
 
     Args:
-        begin: starts one call, which is approved.
-        value: the arguments, as they are told to whoever approves and kept in the history.
-        secrets: pointers of what is secret in them.
+        seconds: deadline of each call, where it is not the server's.
     """
 
     DEFAULT_CSS = """
@@ -44,30 +43,28 @@ class LoadTest(Dialog[None]):
         & ProgressBar { margin-top: 1; display: none; & Bar { width: 1fr; } }
     }
     """
+    choices = (
+        Choice("start", "Start", "primary"), Choice("stop", "Stop"), Choice("copy", "Copy figures"),
+        Choice("pending", "Pending"), Choice("back", "Close"),
+    )  # fmt: skip
     opens_requests = True
-    choices = (Choice("start", "Start", "primary"), Choice("copy", "Copy figures"), Choice("back", "Close"))
     last: ClassVar[tuple[str, str]] = ("100", "8")
     """What was typed last."""
 
-    def __init__(
-        self, ref: Ref, begin: Callable[[], Call], value: Json = None, secrets: frozenset[str] = frozenset()
-    ) -> None:
+    def __init__(self, draft: CallDraft, seconds: float | None) -> None:
         super().__init__()
-        self._ref = ref
-        self._begin = begin
-        self._value = value
-        self._secrets = secrets
+        self._draft = draft
+        self._begin = partial(draft.begin, self.app.studio, seconds, fresh=True, approved=True)
         self.load: Load | None = None
         """What runs, or ran last."""
 
     def heading(self) -> str:
-        return f"Load test: {self._ref}"
+        return f"Load test: {self._draft.entry.ref}"
 
     def body(self) -> Iterable[Widget]:
         yield Horizontal(
             Static("Calls"), Input(self.last[0], id="total", type="integer", max_length=9, compact=True),
-            Static("At once"),
-            Input(self.last[1], id="at-once", type="integer", max_length=5, compact=True),
+            Static("At once"), Input(self.last[1], id="at-once", type="integer", max_length=5, compact=True),
             id="numbers",
         )  # fmt: skip
         yield Static("Each call has the value of the form. The trace has every call, the history one entry.", id="note")
@@ -76,9 +73,9 @@ class LoadTest(Dialog[None]):
 
     def on_mount(self) -> None:
         self.query_one("#total").focus()
+        self._offer(start=True)
+        self._show()
         self.set_interval(_PAUSE, self._show)
-
-    # Running
 
     @on(Input.Submitted)
     def action_start(self) -> None:
@@ -86,47 +83,45 @@ class LoadTest(Dialog[None]):
         total, at_once = (int(text) if text.isdecimal() else 0 for text in typed)
         if not (0 < total <= MOST and 0 < at_once <= MOST_AT_ONCE):
             self._say(f"Calls must be from 1 to {MOST:,}, at once from 1 to {MOST_AT_ONCE:,}.", "$state-failed")
-            return
-        type(self).last = typed
-        self.query_one("#start", Button).disabled = True
-        self.query_one("#back").focus()
-        self.run_worker(self._run(total, at_once))
+        elif not self.query_one("#start").disabled:
+            type(self).last = typed
+            self._offer(start=False)
+            self.app.attempt(self, self._run(total, at_once))
 
     async def _run(self, total: int, at_once: int) -> None:
+        memory, draft, ref = self.app.studio.memory, self._draft, self._draft.entry.ref
         try:
-            denied = await self._consent(total, at_once)
-            if denied is not None:
+            if ref.kind == "tool" and (denied := await self._consent(total, at_once)) is not None:
                 self._say(f"Not started: {denied.rule}.", "$state-failed")
                 return
             self._say("", "")
-            await self._load_test(Load(self._begin, total, at_once))
+            began, self.load = time.time(), Load(self._begin, total, at_once)
+            try:
+                await self.load.run()
+            finally:
+                memory.history.put(past_of_load(self.load, ref, draft.sent, began, "studio"), draft.secrets)
         finally:
             if self.is_attached:
-                self.query_one("#start", Button).disabled = False
-                self.query_one("#back", Button).label = "Close"
+                self._offer(start=True)
                 self._show()
 
     async def _consent(self, total: int, at_once: int) -> Denied | None:
-        studio, ref = self.app.studio, self._ref
-        if ref.kind != "tool":
-            return None
+        studio, ref = self.app.studio, self._draft.entry.ref
+        self._say("Waiting for your approval, where a rule or the tool asks for it.", "$quiet")
         return await consent(
-            studio.inbox.ask, ref, studio.catalog.find(ref), self._value, total, at_once,
+            studio.inbox.ask, ref, studio.catalog.find(ref), self._draft.value, total, at_once,
             trusted=studio.manager.config(ref.server).trust, rules=studio.caller.rules,
         )  # fmt: skip
 
-    async def _load_test(self, load: Load) -> None:
-        began, self.load = time.time(), load
-        self.query_one("#back", Button).label = "Stop"
-        try:
-            await load.run()
-        finally:
-            value = None if self._ref.kind == "resource" else self._value
-            self.app.studio.memory.history.put(past_of_load(load, self._ref, value, began, "studio"), self._secrets)
-
-    # What is shown
+    def _offer(self, *, start: bool) -> None:
+        """Enable what can be done now."""
+        self.query_one("#start", Button).disabled = not start
+        self.query_one("#stop", Button).disabled = start
+        if not start:
+            self.query_one("#stop").focus()
 
     def _show(self) -> None:
+        self.query_one("#pending", Button).disabled = not self.app.studio.inbox.pending
         if self.load is None:
             return
         bar = self.query_one(ProgressBar)
@@ -138,17 +133,28 @@ class LoadTest(Dialog[None]):
     def _say(self, text: str, look: str) -> None:
         self.query_one("#note", Static).update(Content.styled(safe(text, 300), look))
 
+    async def action_pending(self) -> None:
+        """Answer what was put off; the main screen has the dialogs for that."""
+        await self.app.screen_stack[0].run_action("pending")
+
+    def action_stop(self) -> None:
+        """Start no more calls, and stop those that run; before there are any, ask no more for approval."""
+        if self.load is not None and self.load.running:
+            self.load.stop()
+        else:
+            self.workers.cancel_node(self)
+
     def action_copy(self) -> None:
         """Copy the figures as JSON."""
         if self.load is None:
             self.app.say("There are no figures yet.", "warning")
         else:
-            self.app.copy(pretty(self.load.figures()))
+            self.app.copy(pretty(self.load.figures()), "the figures")
 
     def action_back(self) -> None:
-        """Stop it, or leave."""
+        """Leave; never while it runs."""
         if self.load is not None and self.load.running:
-            self.load.stop()
+            self.app.say("It still runs. The button Stop ends it.", "warning")
         else:
             self.dismiss(None)
 

@@ -143,7 +143,7 @@ class SavedProvider(StudioProvider):
     _saved: Sequence[tuple[str, Callable[[], object]]] = ()
 
     async def startup(self) -> None:
-        self._saved = await self.main.call.saved_commands()
+        self._saved = await self.main.call.saved.commands()
 
     def commands(self) -> Iterable[Command]:
         for name, run in self._saved:

@@ -14,8 +14,8 @@ from mcp_studio.call.copying.paste import EXPECTED, Pasted, PasteProblem, read_p
 from mcp_studio.catalog.listing import Entry, EntryKind, Ref
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
+from mcp_studio.tui.call_draft import form_of
 from mcp_studio.tui.form.editors import AreaEditor
-from mcp_studio.tui.opened import form_of
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.glyphs import glyphs
 

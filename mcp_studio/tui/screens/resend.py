@@ -44,15 +44,15 @@ class Resend(Dialog[None]):
     Resend {
         & VirtualList { height: 1fr; margin-top: 1; }
         & #about { height: auto; min-height: 2; margin-top: 1; color: $quiet; }
-        & #pending { color: $state-busy; }
         &.-sending { & Select, & Checkbox { display: none; } }
     }
     """
     opens_requests = True
     choices = (
-        Choice("start", "Re-send", "primary"), Choice("open", "Compare"), Choice("copy", "Copy"),
-        Choice("pending", "Pending requests"), Choice("back", "Close"),
+        Choice("start", "Re-send", "primary"), Choice("stop", "Stop"), Choice("open", "Compare"),
+        Choice("copy", "Copy"), Choice("pending", "Pending"), Choice("back", "Close"),
     )  # fmt: skip
+    opens_requests = True
     rows = cast("getters.query_one[VirtualList[Step]]", getters.query_one(VirtualList))
 
     def __init__(self, recording: Recording, what: Step | Sequence[int], about: str = "") -> None:
@@ -63,7 +63,6 @@ class Resend(Dialog[None]):
         self._plan = Plan((what,)) if isinstance(what, Step) else Plan(())
         self._results: dict[int, Result] = {}
         """By the number of their step."""
-        self._sending = False
         self._followed = 0
 
     def heading(self) -> str:
@@ -79,10 +78,17 @@ class Resend(Dialog[None]):
         yield Checkbox("Approve all calls; what a rule denies is not sent", compact=True)
         yield VirtualList[Step](self._draw, key=lambda step: step.number)
         yield Static(id="about", markup=False)
-        yield Static(id="pending", markup=False)
+
+    @property
+    def sending(self) -> bool:
+        """Whether requests are being sent now."""
+        return self.has_class("-sending")
 
     def on_mount(self) -> None:
         self.rows.focus()
+        self._offer(sending=False)
+        self._show()
+        self.set_interval(_EVERY, self._show)
         self.run_worker(self._make_plan())
 
     async def _make_plan(self) -> None:
@@ -107,35 +113,37 @@ class Resend(Dialog[None]):
             self._say(f"{safe(away[0], 60)} is not connected here: choose another server.")
         elif where and len(servers) > 1:
             self._say(f"These went to {len(servers)} servers ({safe(', '.join(servers), 120)}): choose fewer.")
-        elif not self._sending:
+        elif not self.sending:
             origin = "person" if isinstance(self._what, Step) else "program"
             options = ReplayOptions(origin=origin, approved=self.query_one(Checkbox).value)
             self._results.clear()
-            self.set_interval(_EVERY, self._show)
             self.app.attempt(self, self._send(servers, options), group="send")
 
     async def _send(self, servers: dict[str, str], options: ReplayOptions) -> None:
         studio, steps = self.app.studio, self._plan.steps
-        self._sending = True
-        self.add_class("-sending")
-        self.query_one("#start", Button).disabled = True
-        self.query_one("#back", Button).label = "Stop"
+        self._offer(sending=True)
         try:
             async for result in Replayer(studio.caller, studio.redactor, self._recording, options).run(steps, servers):
                 self._results[result.step.number] = result
         finally:
-            self._sending = False
             if self.is_attached:
-                self.query_one("#back", Button).label = "Close"
                 self._show()
+                self._offer(sending=False)
+
+    def _offer(self, *, sending: bool) -> None:
+        """Enable what can be done now."""
+        self.set_class(sending, "-sending")
+        self.query_one("#start", Button).disabled = sending
+        self.query_one("#stop", Button).disabled = not sending
 
     # What is shown
 
     def _show(self) -> None:
         """The cursor goes with what is sent, unless the person has moved it away."""
-        asked, done = len(self.app.studio.inbox.pending), len(self._results)
-        text = f"{glyphs().waiting} {units.plural(asked, 'pending request')} to be answered first" if asked else ""
-        self.query_one("#pending", Static).update(Content(text))
+        self.query_one("#pending", Button).disabled = not self.app.studio.inbox.pending
+        done = len(self._results)
+        if not self.sending or not self.rows.rows:
+            return
         self.rows.refresh()
         if self.rows.cursor >= self._followed:
             self.rows.move_to(done)
@@ -200,14 +208,18 @@ class Resend(Dialog[None]):
         self.app.copy("\n".join(lines) or "Nothing was sent yet.")
 
     async def action_pending(self) -> None:
-        """Answer what is asked meanwhile; the main screen has the dialogs for that."""
+        """Answer what was put off; the main screen has the dialogs for that."""
         await self.app.screen_stack[0].run_action("pending")
 
+    def action_stop(self) -> None:
+        """Send no more."""
+        self.workers.cancel_group(self, "send")
+        self.app.say("Stopped; the rest is not sent.")
+
     def action_back(self) -> None:
-        """Stop, or leave."""
-        if self._sending:
-            self.workers.cancel_group(self, "send")
-            self.app.say("Stopped; the rest is not sent.")
+        """Leave; never while it sends."""
+        if self.sending:
+            self.app.say("It still sends. The button Stop ends it.", "warning")
         else:
             self.dismiss(None)
 

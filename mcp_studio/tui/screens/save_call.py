@@ -1,37 +1,92 @@
-"""Saving the call that is shown: its name, where, what of it is asked for each time; and how it is written."""
+"""Dialogs of saved calls: filling in what one needs, and saving the call that is shown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, cast
 
+from textual import getters, on
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.call.saved import REFERENCE, Folders, SavedCall, Where, check_name, saved_text
 from mcp_studio.call.saved_arguments import Leaf, leaves, made, with_secrets_of
-from mcp_studio.call.secrets import SecretFilter
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import file_stem
 from mcp_studio.safetext import safe
+from mcp_studio.schema.field import errors
+from mcp_studio.schema.form import build
 from mcp_studio.schema.place import Path, get_or_none
-from mcp_studio.tui.opened import Opened
-from mcp_studio.tui.screens.fill_in import FillIn, Value
+from mcp_studio.tui.call_draft import CallDraft
+from mcp_studio.tui.form.view import FormView
+from mcp_studio.tui.screens.dialog import Choice, Dialog
+
+Value = dict[str, Json]
 
 _ASKED, _KEYRING = "by asking each time", "from the keyring"
 _LEAVES = 60
 _NAMES: dict[Where, str] = {"project": "the project", "personal": "you alone"}
 
 
-class Draft(NamedTuple):
-    """What is saved."""
+class FillIn(Dialog[Value]):
+    """A form of our own; answers the value that was filled in.
 
-    opened: Opened
-    earlier: SavedCall | None
-    """The saved call with which the form was filled."""
-    keeper: SecretFilter
-    folders: Folders
+    Args:
+        about: a line above the form.
+        done: takes the value; what keeps it from being taken is its answer, empty where nothing does.
+    """
+
+    choices = (Choice("submit", "OK", "primary"), Choice("back", "Cancel"))
+    form = getters.query_one(FormView)
+    problem = getters.query_one("#problem", Static)
+
+    def __init__(
+        self, title: str, about: str, schema: Json, value: Value, done: Callable[[Value], str] = lambda value: ""
+    ) -> None:
+        super().__init__()
+        self._title_text = title
+        self._about = about
+        self._form = FormView(build(schema, strict=True), value)
+        self._done = done
+
+    def heading(self) -> str:
+        return self._title_text
+
+    def body(self) -> Iterable[Widget]:
+        yield Static(Content(safe(self._about, 600)), classes="quiet gap")
+        yield self._form
+        yield Static(id="problem", classes="bad", markup=False)
+        yield Static(id="below", markup=False)
+
+    def on_mount(self) -> None:
+        self.form.begin()
+        self.show_below()
+
+    @on(FormView.Changed)
+    def changed(self, event: FormView.Changed) -> None:
+        event.stop()
+        self.problem.update("")
+        self.show_below()
+
+    @property
+    def value(self) -> Value:
+        """What is filled in."""
+        return cast("Value", self.form.value) if isinstance(self.form.value, dict) else {}
+
+    def show_below(self) -> None:
+        """Say below the form what comes of it."""
+
+    def action_submit(self) -> None:
+        wrong = errors((*self.form.unreadable, *self.form.problems))
+        if wrong:
+            self.form.show_problems(wrong)
+            self.form.focus_first_problem()
+        elif refusal := self._done(self.value):
+            self.problem.update(Content(safe(refusal, 600)))
+        else:
+            self.dismiss(self.value)
 
 
 class _Row(NamedTuple):
@@ -44,45 +99,48 @@ class _Row(NamedTuple):
 
 
 class SaveCall(FillIn):
-    """Writes the file, and answers the value of the form.
+    """Asks for a name, where, and what is asked for each time; writes the file.
 
     Args:
+        earlier: the saved call with which the form was filled.
         write: writes it, replacing one of the same name or not; raises StudioError.
     """
 
-    def __init__(self, draft: Draft, write: Callable[[SavedCall, bool], SavedCall]) -> None:
+    choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
+
+    def __init__(
+        self, draft: CallDraft, earlier: SavedCall | None, places: Folders, write: Callable[[SavedCall, bool], None]
+    ) -> None:
         self._draft = draft
+        self._earlier = earlier
+        self._folders = places
         self._write = write
-        opened, earlier = draft.opened, draft.earlier
-        self._arguments: Json = None if opened.entry.ref.kind == "resource" else opened.value
-        self._rows = _rows(leaves(self._arguments, draft.keeper, opened.secrets)[:_LEAVES])
         self._replaces = earlier.name if earlier else ""
-        super().__init__("Save the call", str(opened.entry.ref), self._fields(), self._values(), self._finish)
+        self._keeper = self.app.studio.memory.keeper
+        self._rows = _rows(leaves(draft.sent, self._keeper, draft.secrets)[:_LEAVES])
+        super().__init__("Save the call", str(draft.entry.ref), self._fields(), self._values(), self._finish)
 
     def _fields(self) -> Json:
-        folders = self._draft.folders
-        where = [{"const": one, "title": _NAMES[one]} for one in ("project", "personal")]
+        where = [{"const": one, "title": title} for one, title in _NAMES.items()]
         properties: dict[str, Json] = {
             "name": {"type": "string", "minLength": 1, "maxLength": 80},
             "description": {"type": "string"},
-            "for": {"oneOf": where, "description": f"the project: {folders.project}"},
+            "for": {"oneOf": where, "description": f"the project: {self._folders.project}"},
         }
         for row in self._rows:
             if row.leaf.secret:
                 properties[row.title] = {"enum": [_ASKED, _KEYRING], "description": "is secret, and is not written"}
                 properties[row.entry] = {"type": "string", "description": "its name in the keyring"}
             else:
-                about = f"each time; now {_shown(row.leaf)}"
+                about = f"each time; now {safe(row.leaf.value, 60)}"
                 properties[row.title] = {"type": "boolean", "default": False, "description": about}
         return {"type": "object", "properties": properties, "required": ["name", "for"]}
 
     def _values(self) -> Value:
-        earlier, ref = self._draft.earlier, self._draft.opened.entry.ref
-        value: Value = {
-            "name": earlier.name if earlier else file_stem(ref.name.rpartition("://")[2], "call"),
-            **({"description": earlier.description} if earlier and earlier.description else {}),
-            "for": earlier.where if earlier else self._draft.folders.usual,
-        }
+        earlier, ref = self._earlier, self._draft.entry.ref
+        value: Value = {"name": file_stem(ref.name.rpartition("://")[2], "call"), "for": self._folders.usual}
+        if earlier is not None:
+            value = {"name": earlier.name, "description": earlier.description, "for": earlier.where}
         for row in self._rows:
             before = _reference(earlier, row.leaf.path)
             if row.leaf.secret:
@@ -96,8 +154,8 @@ class SaveCall(FillIn):
     def show_below(self) -> None:
         """The file as it will be."""
         saved = self.saved
-        file = self._draft.folders.path(saved.where) / f"{saved.name or '…'}.toml"
-        parts: list[str | tuple[str, str]] = [(f"{safe(file, 400)}\n", "$quiet")]
+        file = self._folders.path(saved.where) / f"{saved.name or '…'}.toml"
+        parts: list[str | tuple[str, str]] = [(f"\n{safe(file, 400)}\n", "$quiet")]
         parts.append(safe(saved_text(saved), 6_000, lines=True))
         for stored in self._stored().values():
             parts.append((f"\nPut it there: mcp-studio config secrets set {safe(stored, 100)}", "$state-busy"))
@@ -106,15 +164,15 @@ class SaveCall(FillIn):
     @property
     def saved(self) -> SavedCall:
         """The call as it is chosen."""
-        value, opened = self.value, self._draft.opened
-        chosen = [row.leaf.path for row in self._rows if value.get(row.title) is True]
-        where: Where = "project" if value.get("for") == "project" else "personal"
+        value, draft = self.value, self._draft
         saved = made(
-            str(value.get("name") or "").strip(), opened.entry.ref, self._arguments, opened.form,
-            keeper=self._draft.keeper, hidden=opened.secrets, variables=chosen, keyring=self._stored(),
-            description=str(value.get("description") or "").strip(), where=where,
+            str(value.get("name") or "").strip(), draft.entry.ref, draft.sent, draft.form,
+            keeper=self._keeper, hidden=draft.secrets, keyring=self._stored(),
+            variables=[row.leaf.path for row in self._rows if value.get(row.title) is True],
+            description=str(value.get("description") or "").strip(),
+            where="project" if value.get("for") == "project" else "personal",
         )  # fmt: skip
-        return with_secrets_of(self._draft.earlier, saved)
+        return with_secrets_of(self._earlier, saved)
 
     def _stored(self) -> Mapping[Path, str]:
         value = self.value
@@ -128,12 +186,10 @@ class SaveCall(FillIn):
         try:
             check_name(saved.name)
             self._write(saved, saved.name == self._replaces)
-        except UsageError as problem:
-            if problem.message.endswith("already."):
+        except StudioError as problem:
+            if isinstance(problem, UsageError) and problem.message.endswith("already."):
                 self._replaces = saved.name
                 return f"{problem.message} Save again to replace it."
-            return f"{problem.message} {problem.hint}"
-        except StudioError as problem:
             return f"Not saved: {problem.message} {problem.hint}"
         return ""
 
@@ -156,7 +212,3 @@ def _rows(found: Sequence[Leaf]) -> list[_Row]:
         same = sum(row.title == title or row.title.startswith(f"{title} (") for row in rows)
         rows.append(_Row(leaf, f"{title} ({same + 1})" if same else title, f"entry {len(rows) + 1}"))
     return rows
-
-
-def _shown(leaf: Leaf) -> str:
-    return safe(leaf.value if isinstance(leaf.value, str) else str(leaf.value), 60)
