@@ -1,17 +1,19 @@
-"""Prompts: with and without arguments, of several messages, with pictures and resources inside."""
+"""Prompts of all kinds, and completion of their arguments and of the variables of templates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from mcp_studio.servers.demo import content, resources
 from mcp_studio.servers.demo.content import LISTS, Block
-from mcp_studio.servers.demo.resources import CATALOGUE, book_uri, catalogue
-from mcp_studio.servers.demo.shop import Shop, as_line
+from mcp_studio.servers.demo.resources import CATALOGUE, MONTHS, NOTES, ORDERS, book_uri, catalogue
+from mcp_studio.servers.demo.shop import GENRES, Shop, as_line
 
 Arguments = dict[str, str]
 Message = dict[str, Any]
+LIMIT = 100
+"""The most values that one answer may hold."""
 
 
 def _says(role: str, block: Block | str) -> Message:
@@ -72,3 +74,32 @@ def missing(prompt: dict[str, Any], arguments: Arguments) -> list[str]:
     """Required arguments that are not there."""
     wanted: list[dict[str, Any]] = prompt.get("arguments", [])
     return [entry["name"] for entry in wanted if entry.get("required") and not arguments.get(entry["name"])]
+
+
+def complete(shop: Shop, owner: str, argument: str, value: str, known: dict[str, str]) -> dict[str, Any]:
+    """Values for an argument of a prompt or template that go on from `value`; `known` are the others' values."""
+    typed = value.casefold()
+    words = dict.fromkeys(_values(shop, owner, argument, known))
+    starting = [word for word in words if word.casefold().startswith(typed)]
+    inside = [word for word in words if typed in word.casefold() and word not in starting]
+    found = starting + inside
+    return {"completion": {"values": found[:LIMIT], "total": len(found), "hasMore": len(found) > LIMIT}}
+
+
+def _values(shop: Shop, owner: str, argument: str, known: dict[str, str]) -> Iterable[str]:
+    if (owner, argument) == ("gift", "title"):
+        author = known.get("author", "")
+        return [book.title for book in shop.books() if author in ("", book.author)]
+    if argument in ("book", "id"):
+        return [book.id for book in shop.books()]
+    if argument in ("author", "name"):
+        return sorted({book.author for book in shop.books()})
+    fixed: dict[str, Iterable[str]] = {
+        "genre": GENRES,
+        "tone": ("kind", "fair", "merciless"),
+        "order": ORDERS,
+        "month": MONTHS,
+        "year": [str(year) for year in range(2026, 1900, -1)],
+        "path": NOTES,
+    }
+    return fixed.get(argument, ())

@@ -13,7 +13,7 @@ from textual.widgets import Button, Static
 from mcp_studio.catalog.listing import KINDS, Listing
 from mcp_studio.config.model import KIND_NAMES, Kind, ServerConfig
 from mcp_studio.jsontext import Json, mapping, printable
-from mcp_studio.present import connections, crashes, http, servers, units
+from mcp_studio.present import connections, crashes, servers, units
 from mcp_studio.present.definition import icons
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
@@ -112,7 +112,7 @@ def _parts(studio: Studio, name: str) -> Parts:
     if status.error and status.error.hint and not getattr(status.error, "by_login", False):
         parts += [safe(status.error.hint, 600), "\n"]
     if status.error:
-        parts += http.parts(status.error)
+        parts += connections.http_parts(status.error)
     if wrong := ledger.uncovered(status.warnings):
         parts.append(("\nWhat it does wrong\n", "bold $accent"))
         parts += [(f"  {safe(warning, 600)}\n", "$text-warning") for warning in wrong]
