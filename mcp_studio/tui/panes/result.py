@@ -17,7 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Button, ProgressBar, Static, Tab, Tabs
 
 from mcp_studio.call.call import Call, CallOutcome, Lost, Rejected, Succeeded, ToolFailed, wants_handshake
-from mcp_studio.jsontext import Json, dumps
+from mcp_studio.jsontext import Json, dumps, printable
 from mcp_studio.present import blocks, connections, outcomes, units
 from mcp_studio.protocol.views import ToolView, app_of
 from mcp_studio.safetext import safe
@@ -217,8 +217,8 @@ class ResultPane(Pane, scope="result"):
     def _blocks(self, outcome: CallOutcome) -> list[blocks.Block]:
         """The blocks of a result, and the page of its tool (MCP Apps); the words of a refusal."""
         if isinstance(outcome, Rejected):
-            data = "" if outcome.data is None else f"\n\n{safe(outcome.data, 4_000)}"
-            return [blocks.Block("text", f"{outcome.code} {outcome.message}{data}")]
+            data = "" if outcome.data is None else f"\n\n{printable(outcome.data)}"
+            return [blocks.Block("text", f"The server refused the request: {outcome.message}{data}")]
         view = self._opened.entry.view if self._opened is not None else None
         page = app_of(view.raw) if isinstance(view, ToolView) and isinstance(outcome, Succeeded) else ""
         return [*blocks.blocks_of(raw_of(outcome)), *([blocks.app_block(page)] if page else [])]
@@ -242,11 +242,9 @@ class ResultPane(Pane, scope="result"):
         room = self.size.width - 3
         if self.tabs_line.display:
             room -= sum(tab.outer_size.width for tab in self.tabs_line.query(Tab) if tab.display)
-        parts = line.split(" · ")
-        while len(parts) > 1 and cell_len(" · ".join(parts)) > room:
-            parts.pop()
-        sign = getattr(glyphs(), _GLYPHS[tone])
-        text = Content.styled(f"{sign} {' · '.join(parts)}", _COLOURS[tone]) if line else Content("")
+        shorter = [line, line.rpartition(" · ")[0], line.partition(" round trip")[0], line.partition(" · ")[0]]
+        line = next((words for words in shorter if cell_len(words) <= room), shorter[-1])
+        text = Content.styled(f"{getattr(glyphs(), _GLYPHS[tone])} {line}", _COLOURS[tone]) if line else Content("")
         self.query_one("#result-status", Static).update(text)
 
     def _draw_progress(self) -> None:
@@ -274,13 +272,13 @@ class ResultPane(Pane, scope="result"):
         notes.update(Content("\n").join(Content.styled(text, style) for text, style in lines))
 
     def _notes(self, call: Call, outcome: CallOutcome) -> Iterator[tuple[str, str]]:
-        if not isinstance(outcome, Succeeded):
+        if not isinstance(outcome, (Succeeded, ToolFailed, Rejected)):  # which have a view of their own
             tone, line = outcomes.outcome_line(outcome)
             yield line, _COLOURS[tone]
-        problems = [safe(problem, 300) for problem in outcome.problems[:_PROBLEMS]]
-        if len(outcome.problems) > _PROBLEMS:
-            problems.append(f"{units.plural(len(outcome.problems) - _PROBLEMS, 'more problem')}: see the trace (5)")
-        yield from ((f"{glyphs().warning} {problem}", "$state-busy") for problem in problems)
+        problems = list(outcome.problems[:_PROBLEMS])
+        if more := len(outcome.problems) - len(problems):
+            problems.append(f"{units.plural(more, 'more problem')}: see the trace (5)")
+        yield from ((f"{glyphs().warning} {safe(problem, 300)}", "$state-busy") for problem in problems)
         yield from ((safe(note, 300), "$quiet") for note in outcome.notes[:_PROBLEMS])
         if kept := outcomes.kept(outcome):
             yield kept, "$quiet"
@@ -303,7 +301,7 @@ class ResultPane(Pane, scope="result"):
             one = self.app.studio.subscriptions.get(opened.entry.ref.server, opened.uri())
         except ValueError:  # the template is not filled in yet
             return False
-        return one is not None and one.unread
+        return one is not None and bool(one.unread)
 
     # What the person does
 

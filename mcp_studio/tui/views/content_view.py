@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -36,52 +37,46 @@ _TEXT_MOST = 8_000
 """Characters of a text that is shown whole in its card; a longer one scrolls within it."""
 _CARDS_TEXT = 64_000
 """Characters of several texts with headings; more are one text."""
+_SIGNS = (
+    re.compile(r"^#{1,6} \S.*\n\s*(\n|\Z)", re.MULTILINE),
+    re.compile(r"\*\*\w[^*\n]*\*\*"),
+    re.compile(r"\[[^]\n]+\]\([^)\s]+\)"),
+    re.compile(r"^(```|~~~)", re.MULTILINE),
+    re.compile(r"^\|?[ :]*-{3,}[ :]*\|", re.MULTILINE),
+    re.compile(r"^ {0,3}([-*+]|\d+\.) \S.*\n {0,3}([-*+]|\d+\.) \S", re.MULTILINE),
+)
+"""A heading with an empty line below it, bold, a link, a fence, a table, a list: two of them make Markdown."""
 
 
-class ContentView(Vertical, can_focus=False):
-    """Shows content blocks. Text alone is a text viewer that can be searched; everything else has a card each."""
+def content_view(found: Sequence[Block], markdown: bool | None = None) -> Widget:
+    """The view of some blocks: text alone is a text viewer that can be searched, everything else has a card each.
 
-    DEFAULT_CSS = """
-    ContentView { height: 1fr; }
+    Args:
+        found: what came.
+        markdown: render all text as Markdown, or none; by default what the server calls so, and what looks so.
     """
+    has_cards = any(block.kind not in ("text", "unknown") or is_markdown(block, markdown) for block in found)
+    if not has_cards and any(map(blocks.headline, found)):
+        has_cards = sum(len(block.text) for block in found) <= _CARDS_TEXT
+    if has_cards:
+        return Cards(found, markdown)
+    return Findable(TextView("\n\n".join(map(_plain, found)), empty="The result is empty."))
 
-    @dataclass
-    class Chosen(Message):
-        """Enter, or a double click on a block."""
 
-        block: Block
+def is_markdown(block: Block, wanted: bool | None) -> bool:
+    """Whether a block is rendered; never long text."""
+    if block.kind != "text" or len(block.text) > blocks.MARKDOWN_MOST:
+        return False
+    if wanted is not None:
+        return wanted
+    # What has another type than plain text is source, with comments that look like headings.
+    looks_so = block.mime in ("", "text/plain") and sum(bool(sign.search(block.text)) for sign in _SIGNS) > 1
+    return looks_so or block.mime == blocks.MARKDOWN
 
-    def __init__(self, *, empty: str = "The result is empty.", id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._text = TextView(empty=empty)
-        self._find = Findable(self._text)
-        self._cards = Cards()
 
-    def compose(self) -> ComposeResult:
-        yield self._find
-        yield self._cards
-
-    async def show(self, found: Sequence[Block], *, markdown: bool | None = None) -> None:
-        """Show other blocks.
-
-        Args:
-            markdown: render all text as Markdown, or none; by default what the server calls so.
-        """
-        has_cards = any(_needs_card(block, markdown) for block in found)
-        if not has_cards and any(map(blocks.headline, found)):
-            has_cards = sum(len(block.text) for block in found) <= _CARDS_TEXT
-        self._find.display, self._cards.display = not has_cards, has_cards
-        await self._cards.show(found if has_cards else (), markdown)
-        self._text.show("" if has_cards else "\n\n".join(map(_plain, found)))
-
-    def entry_point(self) -> Widget:
-        """The widget that takes the focus."""
-        return self._cards if self._cards.display else self._text
-
-    @property
-    def block(self) -> Block | None:
-        """The block that is chosen among several; None where there is only text."""
-        return self._cards.block
+def _plain(block: Block) -> str:
+    head = blocks.headline(block)
+    return f"{glyphs().mark} {head}\n{block.text}" if head else block.text
 
 
 class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
@@ -94,36 +89,35 @@ class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
     Cards:focus > Card.-present { border-left: outer $accent; }
     """
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._cards: list[Card] = []
+    @dataclass
+    class Chosen(Message):
+        """Enter, or a double click on a block."""
+
+        block: Block
+
+    def __init__(self, found: Sequence[Block], markdown: bool | None) -> None:
+        super().__init__()
+        images = [place for place, block in enumerate(found) if block.kind == "image"][:IMAGES_MOST]
+        self._cards = [Card(block, markdown, n in images) for n, block in enumerate(found[:CARDS_MOST])]
+        self._more = len(found) - len(self._cards)
         self._place = 0
 
-    async def show(self, found: Sequence[Block], markdown: bool | None) -> None:
-        """Show other blocks, from the first one on."""
-        await self.remove_children()
-        drawn, self._cards, self._place = 0, [], 0
-        for block in found[:CARDS_MOST]:
-            drawn += block.kind == "image"
-            self._cards.append(Card(block, markdown, drawn <= IMAGES_MOST))
-        more = [Static("There are more blocks; Raw has all of them.")] if len(found) > CARDS_MOST else []
-        await self.mount(*self._cards, *more)
-        self.scroll_home(animate=False)
-        self._mark()
+    def compose(self) -> ComposeResult:
+        yield from self._cards
+        if self._more:
+            yield Static(f"{self._more} more: Raw has all of them.")
+        self._go_to(0)
 
     @property
-    def block(self) -> Block | None:
+    def block(self) -> Block:
         """The present one."""
-        return self._cards[self._place].block if self._cards else None
-
-    def _mark(self) -> None:
-        for place, card in enumerate(self._cards):
-            card.set_class(place == self._place and len(self._cards) > 1, "-present")
+        return self._cards[self._place].block
 
     def _go_to(self, place: int) -> None:
         if 0 <= place < len(self._cards):
             self._place = place
-            self._mark()
+            for number, card in enumerate(self._cards):
+                card.set_class(number == place and len(self._cards) > 1, "-present")
             self._cards[place].scroll_visible(animate=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -131,13 +125,13 @@ class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
 
     def action_cursor_down(self) -> None:
         """Go to the next card once the end of this one has been seen."""
-        if self._cards and self._cards[self._place].region.bottom > self.region.bottom:
+        if self._cards[self._place].region.bottom > self.region.bottom:
             self.scroll_down(animate=False)
         else:
             self._go_to(self._place + 1)
 
     def action_cursor_up(self) -> None:
-        if self._cards and self._cards[self._place].region.y < self.region.y:
+        if self._cards[self._place].region.y < self.region.y:
             self.scroll_up(animate=False)
         else:
             self._go_to(self._place - 1)
@@ -152,21 +146,18 @@ class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
 
     def action_copy(self) -> None:
         """Copy the text of the present block, or its address."""
-        if (block := self.block) is not None:
-            self.app.copy_to_clipboard(block.uri or block.text or blocks.headline(block))
+        self.app.copy_to_clipboard(self.block.uri or self.block.text or blocks.headline(self.block))
 
     def key_enter(self, event: events.Key) -> None:
-        if (block := self.block) is not None:
-            event.stop()
-            self.post_message(ContentView.Chosen(block))
+        event.stop()
+        self.post_message(self.Chosen(self.block))
 
     def on_click(self, event: events.Click) -> None:
-        card = next((card for card in self._cards if card.region.contains(*event.screen_offset)), None)
-        if card is not None:
-            self._place = self._cards.index(card)
-            self._mark()
-            if event.chain == 2:
-                self.post_message(ContentView.Chosen(card.block))
+        for number, card in enumerate(self._cards):
+            if card.region.contains(*event.screen_offset):
+                self._go_to(number)
+                if event.chain == 2:
+                    self.post_message(self.Chosen(card.block))
 
     @on(Markdown.LinkClicked)
     def _copy_link(self, event: Markdown.LinkClicked) -> None:
@@ -185,7 +176,8 @@ class Card(Vertical):
         & > .card--hint { color: $foreground 60%; height: auto; }
         & > TextView { height: 20; background: $boost; }
         & > Markdown { padding: 0; }
-        & MarkdownH1 { content-align: left top; }
+        & MarkdownBlock:first-child { margin-top: 0; }
+        & MarkdownH1 { content-align: left top; margin: 0 0 1 0; }
     }
     """
 
@@ -201,7 +193,7 @@ class Card(Vertical):
             yield Static(Content(head), classes="card--head")
         if hint := blocks.how(block):
             yield Static(Content(hint), classes="card--hint")
-        if block.kind == "image" and self._with_image:
+        if self._with_image:
             yield ImageView(partial(blocks.decode, block), rows_most=_IMAGE_ROWS)
         text = block.text
         if block.kind == "app" and isinstance(block.raw, dict):
@@ -212,21 +204,6 @@ class Card(Vertical):
             yield TextView(text)
         elif text:
             yield Static(Content(safe(text, _TEXT_MOST, lines=True)))
-
-
-def is_markdown(block: Block, wanted: bool | None) -> bool:
-    """Whether a block is rendered: where the server calls it Markdown, or the person wants it; never long text."""
-    says_so = block.mime == blocks.MARKDOWN if wanted is None else wanted
-    return block.kind == "text" and says_so and len(block.text) <= blocks.MARKDOWN_MOST
-
-
-def _needs_card(block: Block, markdown: bool | None) -> bool:
-    return block.kind not in ("text", "unknown") or is_markdown(block, markdown)
-
-
-def _plain(block: Block) -> str:
-    head = blocks.headline(block)
-    return f"{glyphs().mark} {head}\n{block.text}" if head else block.text
 
 
 def _parser() -> MarkdownIt:

@@ -49,8 +49,8 @@ class DiffView(CursorView):
 
         differences: tuple[Difference, ...]
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self) -> None:
+        super().__init__()
         self._rows: Sequence[DiffRow] = ()
         self.differences: tuple[Difference, ...] = ()
         """What differs; empty until it is known."""

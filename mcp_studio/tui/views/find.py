@@ -197,8 +197,8 @@ class Findable(Vertical, Generic[View], can_focus=False):
     line = getters.query_one(Input)
     count = getters.query_one("#count", Static)
 
-    def __init__(self, view: View, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, view: View, *, id: str | None = None) -> None:
+        super().__init__(id=id)
         self.view = view
 
     def compose(self) -> ComposeResult:

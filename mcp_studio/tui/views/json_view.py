@@ -85,15 +85,11 @@ class JsonView(SearchView, CursorView):
     }
     """
 
-    def __init__(
-        self, data: bytes | str = b"", *, empty: str = "", id: str | None = None, classes: str | None = None
-    ) -> None:
-        super().__init__(empty=empty, id=id, classes=classes)
+    def __init__(self) -> None:
+        super().__init__()
         self._reading: deque[int] = deque()
         """Where the open containers begin of which more children are to be learned, the most urgent first."""
-        self._target: int | None = None
-        """The byte that is to be brought on screen."""
-        self.show(data)
+        self.show(b"")
 
     def show(self, data: bytes | str, marks: Mapping[str, str] | None = None) -> None:
         """Show other JSON; a search ends. Text that is no JSON is shown as far as it looks like it.

@@ -131,17 +131,16 @@ class TableView(DataTable[Cell]):
     TableView > .datatable--header { text-style: bold; color: $text-primary; background: $panel; }
     """
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(zebra_stripes=True, id=id, classes=classes)
-        self._objects: Sequence[Row] = ()
-        self._names: list[str] = []
+    def __init__(self, rows: Sequence[Row]) -> None:
+        super().__init__(zebra_stripes=True)
+        self._objects = rows
+        self._names = columns_of(rows)[:COLUMNS_MOST]
+        self._most = min(ROWS_MOST, CELLS_MOST // max(1, len(self._names)))
         self._order: tuple[int, bool] | None = None
         """The column that it is sorted by, and whether the largest comes first."""
 
-    def show(self, rows: Sequence[Row]) -> None:
-        """Show other rows: the first ones at once, further ones as soon as they are scrolled to."""
-        self._objects, self._order = rows, None
-        self._names = columns_of(rows)[:COLUMNS_MOST]
+    def on_mount(self) -> None:
+        """Show the first rows at once, further ones as soon as they are scrolled to."""
         self._restart()
 
     @property
@@ -149,10 +148,6 @@ class TableView(DataTable[Cell]):
         """How many rows there are, and how many of them can be shown where those are not all."""
         count = len(self._objects)
         return f"first {self._most:,} of {plural(count, 'row')}" if count > self._most else plural(count, "row")
-
-    @property
-    def _most(self) -> int:
-        return min(ROWS_MOST, CELLS_MOST // max(1, len(self._names)))
 
     @property
     def _is_whole(self) -> bool:

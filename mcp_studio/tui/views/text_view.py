@@ -15,10 +15,8 @@ class TextView(SearchView):
 
     ALLOW_SELECT = True
 
-    def __init__(
-        self, data: bytes | str = b"", *, empty: str = "", id: str | None = None, classes: str | None = None
-    ) -> None:
-        super().__init__(empty=empty, id=id, classes=classes)
+    def __init__(self, data: bytes | str = b"", *, empty: str = "") -> None:
+        super().__init__(empty=empty)
         self.data = _bytes(data)
         """What is shown, as it came."""
         self._wrapped = WrappedText(b"", 80)
