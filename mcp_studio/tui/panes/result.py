@@ -163,8 +163,8 @@ class ResultPane(Pane, scope="result"):
             "text": True, "structured": has, "raw": True, "diff": self._before is not None,
             "table": has and table_in(value) is not None,
         }  # fmt: skip
-        for name, there in offered.items():
-            (self.tabs_line.show if there else self.tabs_line.hide)(name)
+        for tab in self.tabs_line.query(Tab):
+            tab.display = offered[tab.id or ""]
         if first or not offered[self.tab]:
             found = blocks.blocks_of(result)
             is_data = has and (not found or found[0].text.lstrip()[:1] in ("{", "["))

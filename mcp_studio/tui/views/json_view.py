@@ -309,9 +309,9 @@ class JsonView(SearchView, CursorView):
 
     def render_row(self, index: int, width: int, selected: bool) -> Line:
         wrong = self._marks.get(self._json.pointer(index), "") if self._marks and self._is_value(index) else ""
-        note = f"  {glyphs().bad} {safe(wrong, max(10, width // 2))}" if wrong else ""
-        pieces = self._row(index, width - cell_len(note))
-        return mark_pieces([*pieces, (note, "bad")], [self.needle])
+        note = f"  {glyphs().bad} {safe(wrong, 200)}" if wrong else ""
+        pieces = self._row(index, max(width - cell_len(note), width * 3 // 5))
+        return mark_pieces([*pieces, (cut(note, width - width_of(pieces)), "bad")], [self.needle])
 
     def _is_value(self, row: int) -> bool:
         return not self._json.is_line(row) and not self._json.is_closing(row)
