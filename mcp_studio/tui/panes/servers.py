@@ -348,7 +348,7 @@ class ServersPane(Pane, scope="servers"):
     def action_token(self) -> None:
         """Show its token: what it allows, and for how long."""
         if name := self._chosen():
-            from mcp_studio.tui.screens.token import show_token
+            from mcp_studio.tui.screens.sign_in import show_token
 
             show_token(self.app, name)
 

@@ -82,7 +82,7 @@ class Approval(RequestDialog):
         options = ((tool, f"This tool: {tool}"), (every, f"Every tool of the server: {every}"))
         text = f"The rule is written into {studio.paths.config_file}, as [[policy]] before all others."
         chosen = await self.app.push_screen_wait(Choose("Always allow", options, tool, text))
-        if chosen is None:
+        if not chosen:
             return
         rule = PolicyRule(chosen, "allow")
         try:

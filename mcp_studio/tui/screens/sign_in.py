@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Iterable
-from typing import ClassVar
+from typing import ClassVar, NamedTuple, cast
 
 from textual import getters, on
 from textual.content import Content
@@ -11,23 +13,28 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from mcp_studio.auth.model import AuthStep
+from mcp_studio.auth.model import Account, AuthExchange, AuthStep, port_kept
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.config.model import Keeping, ServerConfig
 from mcp_studio.errors import StudioError
 from mcp_studio.present import browser as browsers
-from mcp_studio.present import connections, questions
+from mcp_studio.present import connections, questions, units
+from mcp_studio.present.accounts import span
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
+from mcp_studio.session.state import Status
 from mcp_studio.tui import server_files
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens import sign_in_text
 from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.screens.sign_in_text import Situation
+from mcp_studio.tui.screens.request import Parts
+from mcp_studio.tui.screens.token import TokenView
+from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, cut, fit, spread
+from mcp_studio.tui.views.text_view import TextView
 from mcp_studio.tui.views.virtual_list import VirtualList
+from mcp_studio.urls import judge
 
 _NO_TOKENS = {
     "stdio": "It is a program on this machine: it takes credentials from its environment.",
@@ -39,7 +46,7 @@ _PLACES: tuple[tuple[Keeping, str], ...] = (
     ("memory", "Memory: forgotten when the studio ends"),
     ("file", "An encrypted file from now on: requires a passphrase"),
 )
-WARNINGS: dict[Keeping, str] = {
+_WARNINGS: dict[Keeping, str] = {
     "memory": "Tokens are kept in memory only: after the next start you have to sign in anew.",
     "file": "Tokens are kept in an encrypted file, not in the keyring of the system.",
 }
@@ -49,6 +56,28 @@ _GLYPHS = {
 }  # fmt: skip
 _TITLE = 25
 """Cells of a step's title; what came out stands beside it."""
+_LONGEST, _BODY, _LINES = 10_000, 4_000, 12
+"""Characters of an address and of a request, and lines of the answer to which a step failed."""
+
+
+class Situation(NamedTuple):
+    """What is known around a sign-in before it has begun."""
+
+    reason: str = ""
+    """What the server, or the call that waits, wants; foreign."""
+    scopes: tuple[str, ...] = ()
+    kept: str = ""
+    """Where the tokens will be kept, in words; empty while that is not known."""
+    refusal: str = ""
+    """Why they cannot be kept where they should be."""
+    warning: str = ""
+    """That they are kept in another place than the keyring of the system."""
+    browser: bool = True
+    """Whether a browser can be opened from here."""
+    alone: bool = False
+    """Whether it needs no person."""
+    account: Account | None = None
+    """The sign-in that is in use."""
 
 
 def signs_in(app: StudioApp, config: ServerConfig) -> bool:
@@ -66,6 +95,12 @@ def sign_in(app: StudioApp, server: str) -> None:
         app.push_screen(SignInDialog(server))
 
 
+def show_token(app: StudioApp, server: str) -> None:
+    """Show the token of a server, where it has any; from there the person can sign in."""
+    if signs_in(app, app.studio.manager.config(server)):
+        app.push_screen(TokenView(server), lambda wanted: sign_in(app, server) if wanted else None)
+
+
 class SignInDialog(Dialog[Answer]):
     """Follows one sign-in; answers the request of the inbox that waits for it, if one does."""
 
@@ -79,35 +114,26 @@ class SignInDialog(Dialog[Answer]):
     }
     """
     choices = (
-        Choice("begin", "Sign in", "primary"),
-        Choice("step_by_step", "Step by step"),
-        Choice("send", "Send it", "primary"),
-        Choice("send_all", "Send all"),
-        Choice("open_page", "Open in browser", "primary"),
-        Choice("copy", "Copy"),
-        Choice("paste", "Paste the redirect"),
-        Choice("take", "Use it", "primary"),
-        Choice("retry", "Try again", "primary"),
-        Choice("keep", "Keep tokens elsewhere"),
-        Choice("exchanges", "Exchanges"),
-        Choice("token", "Token"),
-        Choice("cancel", "Cancel"),
-        Choice("decline", "Decline"),
-        Choice("back", "Later"),
-    )
+        Choice("begin", "Sign in", "primary"), Choice("step_by_step", "Step by step"),
+        Choice("send", "Send it", "primary"), Choice("send_all", "Send all"),
+        Choice("open_page", "Open in browser", "primary"), Choice("take", "Use it", "primary"),
+        Choice("copy", "Copy"), Choice("paste", "Paste"),
+        Choice("keep", "Keep tokens elsewhere"), Choice("token", "Token"), Choice("exchanges", "Exchanges"),
+        Choice("cancel", "Cancel"), Choice("decline", "Decline"), Choice("back", "Later"),
+    )  # fmt: skip
     offered: ClassVar[dict[str, tuple[str, ...]]] = {
-        "before": ("begin", "step_by_step", "keep", "back"),
-        "refused": ("keep", "back"),
-        "running": ("exchanges", "cancel", "back"),
-        "paused": ("send", "send_all", "exchanges", "cancel", "back"),
-        "browser": ("open_page", "copy", "paste", "exchanges", "cancel", "back"),
-        "choosing": ("take", "cancel", "back"),
-        "client": ("take", "copy", "exchanges", "cancel", "back"),
-        "failed": ("retry", "exchanges", "back"),
-        "cancelled": ("retry", "exchanges", "back"),
+        "before": ("begin", "step_by_step", "keep"),
+        "refused": ("keep",),
+        "running": ("exchanges", "cancel"),
+        "paused": ("send", "send_all", "exchanges", "cancel"),
+        "browser": ("open_page", "copy", "paste", "exchanges", "cancel"),
+        "choosing": ("take", "cancel"),
+        "client": ("take", "copy", "exchanges", "cancel"),
+        "failed": ("begin", "exchanges"),
+        "cancelled": ("begin", "exchanges"),
         "done": ("back", "token", "exchanges"),
     }
-    """Buttons by state, the first is the default."""
+    """Buttons by state, the first is the default; the way out is in all."""
     steps = getters.query_one("#steps", VirtualList)
     card = getters.query_one("#card", Static)
     issuers = getters.query_one(OptionList)
@@ -120,8 +146,10 @@ class SignInDialog(Dialog[Answer]):
         super().__init__()
         self._server = server
         self._request = request
+        self._config: ServerConfig | None = None
+        """As it was when the dialog opened; None where the server was gone by then."""
         self._run: SignIn | None = None
-        self._situation = Situation(server, "")
+        self._situation = Situation()
         self._state = ""
         self._disconnect: Callable[[], None] = lambda: None
 
@@ -141,6 +169,8 @@ class SignInDialog(Dialog[Answer]):
 
     def on_mount(self) -> None:
         self.redirect.display = False
+        if self._server in self.app.studio.manager.names():
+            self._config = self.app.studio.manager.config(self._server)
         self._situation = self._look_around()
         running = self.app.studio.signing.running(self._server)
         if running is not None:
@@ -148,21 +178,22 @@ class SignInDialog(Dialog[Answer]):
         else:
             self.run_worker(self._look_up_place(), group="place", exclusive=True)
         self._show()
-        self.set_interval(1, self._tick)
+        self.set_interval(1, self._show)
 
     def on_unmount(self) -> None:
         self._disconnect()
 
     # What is known around it
 
-    def _config(self) -> ServerConfig | None:
+    @property
+    def _status(self) -> Status | None:
         manager = self.app.studio.manager
-        return manager.config(self._server) if self._server in manager.names() else None
+        return manager.status(self._server) if self._server in manager.names() else None
 
     def _look_around(self) -> Situation:
         """What is known before anything has begun."""
-        config, studio, request = self._config(), self.app.studio, self._request
-        status = studio.manager.status(self._server) if config is not None else None
+        config, request, browser = self._config, self._request, self.app.studio.config.settings.browser
+        status = self._status
         reason = ""
         if request is not None:
             reason = " ".join(filter(None, (request.message, *request.reasons)))
@@ -170,36 +201,33 @@ class SignInDialog(Dialog[Answer]):
             reason = status.error.message
         elif status is not None and status.state == "ready":
             reason = "It is connected. This replaces a sign-in that is there already."
-        return Situation(
-            self._server, config.url if config else "", reason, config.auth.scopes if config else (),
-            browser=browsers.is_there(browser=studio.config.settings.browser),
-            alone=config is not None and config.auth.alone, status=status,
-        )  # fmt: skip
+        alone = config is not None and config.auth.alone
+        scopes = config.auth.scopes if config is not None else ()
+        return Situation(reason, scopes, browser=browsers.is_there(browser=browser), alone=alone)
 
     async def _look_up_place(self) -> None:
         """Whether tokens can be kept is said before anything is sent."""
-        accounts, config = self.app.studio.signing.accounts, self._config()
-        warning = "" if self._situation.alone else WARNINGS.get(accounts.keeping, "")
+        signing, known = self.app.studio.signing, self._situation
+        warning = "" if known.alone else _WARNINGS.get(signing.accounts.keeping, "")
         try:
-            place = await accounts.place(config) if config is not None else ""
-            ready = self._situation.status is not None and self._situation.status.state == "ready"
-            account = await self.app.studio.signing.account(self._server) if ready and not self._request else None
+            place = await signing.accounts.place(self._config) if self._config is not None else ""
+            connected = not self._request and self._status is not None and self._status.state == "ready"
+            account = await signing.account(self._server) if connected else None
         except StudioError as error:
             refusal = f"{error.message}\n{error.hint}".strip()
-            self._situation = self._situation._replace(kept="", refusal=refusal, warning=warning)
+            self._situation = known._replace(kept="", refusal=refusal, warning=warning)
         else:
-            self._situation = self._situation._replace(kept=place, refusal="", warning=warning, account=account)
+            self._situation = known._replace(kept=place, refusal="", warning=warning, account=account)
         self._show()
 
     def _follow(self, run: SignIn) -> None:
         self._disconnect()
         self._run = run
-
-        def changed(run: SignIn) -> None:
-            self.call_later(self._show)
-
-        self._disconnect = run.changed.connect(changed)
+        self._disconnect = run.changed.connect(self._changed)
         self._show()
+
+    def _changed(self, run: SignIn) -> None:
+        self.call_later(self._show)
 
     # Showing
 
@@ -210,26 +238,19 @@ class SignInDialog(Dialog[Answer]):
             return self._run.state
         return "refused" if self._situation.refusal else "before"
 
-    def _tick(self) -> None:
-        if self._request is not None or self._at in ("browser", "done"):
-            self._show()
-
     def _show(self) -> None:
         if not self.is_attached:
             return
-        run, at = self._run, self._at
+        run, at, config, status = self._run, self._at, self._config, self._status
         left = questions.left(self._request) if self._request is not None else ""
-        config = self._config()
         insecure = connections.INSECURE if config is not None and config.tls.insecure else ""
-        about = " · ".join(filter(None, (safe(self._situation.url, 1_000), left, insecure)))
+        about = " · ".join(filter(None, (safe(config.url, 1_000) if config is not None else "", left, insecure)))
         self.query_one("#about", Static).update(Content(about))
         self.steps.display = run is not None
-        if config is not None:
-            self._situation = self._situation._replace(status=self.app.studio.manager.status(self._server))
         if run is not None:
             self.steps.show(run.steps)
             self.steps.styles.height = len(run.steps)
-        parts = sign_in_text.card(run, self._situation) if run is not None else sign_in_text.before(self._situation)
+        parts = card(run, self._situation, status) if run is not None else before(self._situation)
         self.card.update(Content.assemble(*parts))
         if at != self._state:
             self._enter(at)
@@ -237,22 +258,17 @@ class SignInDialog(Dialog[Answer]):
     def _enter(self, at: str) -> None:
         """Another state: other buttons, other fields, another place for the focus."""
         self._state = at
-        offered = self.offered.get(at, ("cancel", "back"))
-        if self._request is not None and at in ("before", "refused"):
-            offered = (*offered[:-1], "decline", "back")
+        offered = (*self.offered.get(at, ("cancel",)), "back")
+        if self._request is not None and self._run is None:
+            offered = (*offered, "decline")
         for choice in self.choices:
             self.query_one(f"#{choice.action}", Button).display = choice.action in offered
-        self.query_one("#back", Button).label = "Close" if at in ("done", "failed", "cancelled") else "Later"
         self.issuers.display = at == "choosing"
         self.client_id.display = self.client_secret.display = at == "client"
         self.redirect.display = self.redirect.display and at == "browser"
         if at == "choosing" and self._run is not None:
-            options = [
-                Option(Content(safe(issuer, 600)), id=f"issuer-{n}") for n, issuer in enumerate(self._run.choices)
-            ]
-            self.issuers.clear_options().add_options(options)
-        if at != "client":
-            self.client_secret.value = ""
+            self.issuers.set_options(Option(Content(safe(issuer, 600))) for issuer in self._run.choices)
+        self.client_secret.value = ""
         self.problem.update("")
         focus = {"choosing": self.issuers, "client": self.client_id}.get(at)
         self.set_focus(focus or self.query_one(f"#{offered[0]}", Button))
@@ -261,9 +277,10 @@ class SignInDialog(Dialog[Answer]):
         name, look = _GLYPHS[step.state]
         strong = "strong" if step.state in ("running", "asking", "failed") else ""
         title = fit(safe(step.title, 60), _TITLE - 1, more=glyphs().more)
-        count = len(step.exchanges)
-        right = f" {count} {glyphs().folded}" if count else ""
-        text = cut(sign_in_text.step_text(step), max(0, width - _TITLE - 8), more=glyphs().more)
+        right = f" {len(step.exchanges)} {glyphs().folded}" if step.exchanges else ""
+        # Why a step failed stands below, with what should have been sent.
+        said = "" if step.state == "failed" else safe(f"{step.detail} {step.hint}".strip(), 900)
+        text = cut(said, max(0, width - _TITLE - 8), more=glyphs().more)
         look_of_title = strong or ("dim" if step.state == "waiting" else "")
         left = [(f"{getattr(glyphs(), name)} ", look), (f"{title} ", look_of_title), (text, "dim")]
         return spread(left, [(right, "dim")], width)
@@ -276,24 +293,19 @@ class SignInDialog(Dialog[Answer]):
         step = self.steps.row
         if step is None or not step.exchanges:
             self.problem.update("Nothing was sent for this step.")
-            return
-        from mcp_studio.tui.screens.exchanges import Exchanges
-
-        self.app.push_screen(Exchanges(step))
+        else:
+            self.app.push_screen(Exchanges(step))
 
     def action_submit(self) -> None:
         """Take the first button of the state."""
         self.query_one(f"#{self.offered.get(self._at, ('back',))[0]}", Button).press()
 
-    def action_begin(self) -> None:
-        self.run_worker(self._begin(step_by_step=False), group="begin", exclusive=True)
-
-    def action_retry(self) -> None:
-        self.action_begin()
+    def action_begin(self, *, step_by_step: bool = False) -> None:
+        self.run_worker(self._begin(step_by_step=step_by_step), group="begin", exclusive=True)
 
     def action_step_by_step(self) -> None:
         """Begin, and stop before each request."""
-        self.run_worker(self._begin(step_by_step=True), group="begin", exclusive=True)
+        self.action_begin(step_by_step=True)
 
     async def _begin(self, *, step_by_step: bool) -> None:
         signing, request = self.app.studio.signing, self._request
@@ -322,7 +334,7 @@ class SignInDialog(Dialog[Answer]):
             self._run.run_through()
 
     def action_open_page(self) -> None:
-        if self._run is not None and self._run.state == "browser":
+        if self._run is not None:
             self.run_worker(self._open(self._run), group="page", exclusive=True)
 
     async def _open(self, run: SignIn) -> None:
@@ -347,14 +359,13 @@ class SignInDialog(Dialog[Answer]):
     @on(OptionList.OptionSelected)
     def action_take(self) -> None:
         """Use what was entered or chosen."""
-        run = self._run
-        if run is None:
+        if (run := self._run) is None:
             return
         try:
-            if run.state == "browser" and self.redirect.value.strip():
-                run.paste(self.redirect.value.strip())
-            elif run.state == "client" and self.client_id.value.strip():
-                run.give_client(self.client_id.value.strip(), self.client_secret.value)
+            if run.state == "browser" and (address := self.redirect.value.strip()):
+                run.paste(address)
+            elif run.state == "client" and (client := self.client_id.value.strip()):
+                run.give_client(client, self.client_secret.value)
             elif run.state == "choosing" and self.issuers.highlighted is not None:
                 run.choose(run.choices[self.issuers.highlighted])
         except StudioError as error:  # what is wrong stays to be put right
@@ -362,26 +373,21 @@ class SignInDialog(Dialog[Answer]):
 
     def action_keep(self) -> None:
         """Choose where tokens are kept."""
-        now = "memory" if self._situation.refusal else self.app.studio.signing.accounts.keeping
+        self.app.attempt(self, self._keep(), "keep")
 
-        def chosen(place: str | None) -> None:
-            for keeping, _ in _PLACES:
-                if place == keeping:
-                    self.app.attempt(self, self._keep_in(keeping), "keep")
-
-        self.app.push_screen(Choose("Where tokens are kept", _PLACES, now), chosen)
-
-    async def _keep_in(self, keeping: Keeping) -> None:
+    async def _keep(self) -> None:
         studio = self.app.studio
-        if keeping == "file" and studio.config.settings.secrets != "file":
+        now = "memory" if self._situation.refusal else studio.signing.accounts.keeping
+        place = await self.app.push_screen_wait(Choose("Where tokens are kept", _PLACES, now))
+        if not place:
+            return
+        if place == "file" and studio.config.settings.secrets != "file":
             file = await server_files.keep_secrets_in_file(studio)
             self.app.say(f'{file} says so now: [secrets] store = "file".')
-        studio.signing.accounts.keep_in(keeping)
+        studio.signing.accounts.keep_in(cast("Keeping", place))
         await self._look_up_place()
 
     def action_token(self) -> None:
-        from mcp_studio.tui.screens.token import show_token
-
         show_token(self.app, self._server)
 
     def action_cancel(self) -> None:
@@ -391,14 +397,178 @@ class SignInDialog(Dialog[Answer]):
 
     def action_decline(self) -> None:
         """Do not sign in for what is waiting."""
-        if self._run is not None:
-            self._run.cancel()
         self.dismiss(Answer("decline"))
 
     def action_back(self) -> None:
-        """Leave; what has begun goes on."""
+        """Out of a field, else leave; what has begun goes on."""
+        if isinstance(self.focused, Input):
+            self.query_one("#back").focus()
+            return
         if self._run is not None and not self._run.over:
-            self.app.say(f"Signing in to {safe(self._server, 60)} goes on; enter on the server (1) shows it.")
+            self.app.say(f"Signing in to {safe(self._server, 60)} goes on; its action Sign in shows it.")
         elif self._request is not None and not self._request.reply.done():
             self.app.say(f"It stays pending; {self.app.key_of('pending')} opens it again.")
         self.dismiss(None)
+
+
+class Exchanges(Dialog[None]):
+    """The HTTP exchanges of one step as one text: what was sent and what came, the newest last."""
+
+    DEFAULT_CLASSES = "-large"
+    choices = (Choice("back", "Close"), Choice("copy", "Copy"))
+
+    def __init__(self, step: AuthStep) -> None:
+        super().__init__()
+        self._step = step
+        self._view = TextView()
+
+    def heading(self) -> str:
+        return f"{self._step.title}: {units.plural(len(self._step.exchanges), 'exchange')}"
+
+    def body(self) -> Iterable[Widget]:
+        if said := " ".join(filter(None, (self._step.detail, self._step.hint))):
+            yield Static(Content(safe(said, 2_000)), classes="gap")
+        yield Findable(self._view)
+
+    def on_mount(self) -> None:
+        signs, texts = glyphs(), list[str]()
+        for one in self._step.exchanges:
+            sent = f"{signs.sent} {one.method} {one.url}\n{one.request.rstrip()}"
+            status = f"{signs.received} {one.status or 'no answer'} after {units.duration(one.ms)}"
+            texts.append(f"{one.purpose}\n\n{sent}\n\n{status}\n{one.response.rstrip()}")
+        self._view.show("\n\n".join(texts))
+        self._view.focus()
+
+    def action_copy(self) -> None:
+        self._view.copy()
+
+
+# What is said in each state, below the steps
+
+
+def _row(label: str, text: str, look: str = "") -> Parts:
+    return [(f"{label:<10}", "$quiet"), (text, look), "\n"]
+
+
+def _warnings(*texts: str) -> Parts:
+    return [(f"{glyphs().warning} {safe(text, 400)}\n", "$state-busy") for text in dict.fromkeys(texts) if text]
+
+
+def before(situation: Situation) -> Parts:
+    """Nothing has begun."""
+    parts: Parts = []
+    if situation.reason:
+        parts += [safe(situation.reason, 1_000), "\n"]
+    if situation.scopes:
+        parts += _row("scopes", safe(" ".join(situation.scopes), 600))
+    if situation.refusal:
+        message, _, hint = situation.refusal.partition("\n")
+        parts.append((f"{glyphs().bad} {safe(message, 600)}\n", "$state-failed"))
+        return [*parts, f"{safe(hint, 800, lines=True)}\n"]
+    if situation.kept:
+        parts += _row("kept in", safe(situation.kept, 300))
+    parts += _warnings(situation.warning)
+    if situation.account is not None:
+        return [*parts, *_row("signed in", f"with {safe(situation.account.issuer, 300)}"), *_valid(situation.account)]
+    how = "Your browser opens." if situation.browser else "You get an address to open in a browser elsewhere."
+    how = "No person is needed: the server's entry says how." if situation.alone else how
+    return [*parts, (f"Nothing has been sent yet. {how}\n", "$quiet")]
+
+
+def _valid(account: Account) -> Parts:
+    left = f"for {span(account.expires - time.time())}" if account.expires else "it is not known for how long"
+    renewed = "then it is renewed by itself" if account.refreshable else "then you have to sign in anew"
+    return _row("valid", f"{left}; {renewed}")
+
+
+def card(run: SignIn, situation: Situation, status: Status | None) -> Parts:
+    """What there is to know or do in the state that a sign-in is in."""
+    match run.state:
+        case "paused" if (following := run.next_request) is not None:
+            parts: Parts = [("Next  ", "$quiet"), (safe(following.purpose, 200), "bold"), "\n"]
+            parts += [(safe(following.method, 20), "bold $accent"), " ", safe(following.url, _LONGEST), "\n"]
+            return [*parts, (safe(following.request, _BODY, lines=True), "$quiet"), "\n"]
+        case "browser":
+            return _browser(run, situation)
+        case "choosing":
+            count = units.plural(len(run.choices), "authorization server")
+            return [f"The server names {count}. Which one do you use?\n"]
+        case "client":
+            reason = safe(run.client_reason, 600) or "A client is needed there, and none is configured."
+            keeps = f"{kept}.\n" if (kept := port_kept(run.redirect_uri)) else ""
+            how = (
+                f"Register one there with this redirect, and enter its id here: {safe(run.redirect_uri, 400)}\n{keeps}"
+            )
+            return [reason, "\n", (how if run.redirect_uri else "", "$quiet")]
+        case "failed" | "cancelled":
+            return _ended(run)
+        case "done":
+            return _done(run, situation, status)
+        case _:
+            newest = next((step.exchanges[-1] for step in reversed(run.steps) if step.exchanges), None)
+            return [*_exchange_line(newest), "\n"] if newest is not None else []
+
+
+def _browser(run: SignIn, situation: Situation) -> Parts:
+    """Where the page leads, and how the browser comes back."""
+    page = judge(run.authorization_url)
+    left = f"  {span(run.until - time.monotonic())} left" if run.until else ""
+    where = "Your browser has the page" if run.opened else "The page waits for you"
+    parts: Parts = [
+        (where, "bold"),
+        (left, "$quiet"),
+        "\n",
+        *_row("host", safe(page.host or "none", 300), "bold $accent"),
+    ]
+    if page.ascii_host != page.host:
+        parts += _row("network", safe(page.ascii_host, 300), "bold $accent")
+    parts += _warnings(*page.warnings, *run.warnings)
+    if refusal := page.refusal or run.refusal:
+        parts.append((f"{glyphs().bad} Not opened: {safe(refusal, 400)}\n", "$state-failed"))
+    parts += _row("redirect", safe(run.redirect_uri, 400))
+    if not (situation.browser or run.opened):  # another machine's browser: what to copy, and the two ways back
+        parts += _warnings("No browser can be opened here: copy the address, and open it on your own machine.")
+        tunnel = browsers.ssh_line(run.redirect_uri, os.environ) if run.started_callback else ""
+        if tunnel:
+            parts += [("To let it come back by itself, run this there first:\n  ", "$quiet"), (tunnel, "bold"), "\n"]
+        paste = "Paste the address that the browser ends up at. It cannot connect there, and need not.\n"
+        parts.append((f"Or: {paste}" if tunnel else paste, "$quiet"))
+    elif not run.started_callback:
+        parts.append(("Nothing listens for the browser here: paste the address that it ends up at.\n", "$quiet"))
+    return [*parts, ("address\n", "$quiet"), safe(page.url, _LONGEST), "\n"]
+
+
+def _ended(run: SignIn) -> Parts:
+    """Why it failed, what should have been sent, and what was."""
+    error = run.error
+    mark, look = (glyphs().bad, "$state-failed") if run.state == "failed" else (glyphs().dot, "$quiet")
+    parts: Parts = [(f"{mark} {safe(error.message if error else 'It was cancelled.', 1_500, lines=True)}\n", look)]
+    failed = next((step for step in run.steps if step.state == "failed"), None)
+    hints = dict.fromkeys(filter(None, (error.hint if error else "", failed.hint if failed else "")))
+    parts += [f"{safe(hint, 1_000, lines=True)}\n" for hint in hints]
+    if failed is not None and failed.exchanges:
+        newest = failed.exchanges[-1]
+        beginning = "\n".join(safe(newest.response, 1_200, lines=True).split("\n")[:_LINES])
+        parts += ["\n", *_exchange_line(newest), "\n", (f"{beginning}\n", "$quiet")]
+    return [*parts, "Nothing is kept of it.\n"]
+
+
+def _done(run: SignIn, situation: Situation, status: Status | None) -> Parts:
+    account = run.account
+    parts: Parts = [(f"{glyphs().ok} Signed in to {safe(run.server, 60)}.\n", "bold $state-ready")]
+    if status is not None and status.state != "ready":  # a token may be right and still not be enough for the server
+        look = "$state-failed" if connections.tone(status) == "bad" else "$quiet"
+        parts.append((f"{connections.state_words(status)}\n", look))
+    if account is not None:
+        parts += [*_row("scopes", safe(" ".join(account.scopes), 600) or "none are named"), *_valid(account)]
+        parts += _row("kept in", safe(account.kept, 300))
+    return [*parts, *_warnings(situation.warning)]
+
+
+def _exchange_line(exchange: AuthExchange) -> Parts:
+    """One exchange: method, address, status, time."""
+    look = "$text-success" if 200 <= exchange.status < 400 else "$text-warning"
+    method, url = safe(exchange.method, 20), safe(exchange.url, 600)
+    took = f"  {units.duration(exchange.ms)}" if exchange.ms else ""
+    status = (str(exchange.status or "no answer"), look)
+    return [(f"{method} ", "$quiet"), url, (f" {glyphs().sent} ", "$quiet"), status, (took, "$quiet")]
