@@ -206,7 +206,7 @@ def to_table(server: ServerConfig) -> dict[str, Any]:
             table[key] = changed(table[key], getattr(_BARE, key), names)
     if entry.roots:
         table["roots"] = [{"uri": root.uri, "name": root.name} if root.name else root.uri for root in entry.roots]
-    return {key: value for key, value in table.items() if value != {}}
+    return {key: value for key, value in table.items() if value != {} or key in ("capabilities", "client_info")}
 
 
 def changed(value: Any, bare: Any, names: Iterable[str]) -> dict[str, Any]:

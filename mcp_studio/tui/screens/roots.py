@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
+from typing import cast
 from urllib.parse import unquote, urlsplit
 
 from textual import getters, on
@@ -12,18 +15,65 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.config.expand import effective_roots
-from mcp_studio.config.model import Root
+from mcp_studio.config.model import Problem, Root
+from mcp_studio.config.servers import read_roots
+from mcp_studio.config.table import Table
 from mcp_studio.errors import ConfigError, StudioError
+from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import SchemaProblem
+from mcp_studio.schema.field import Form, SchemaProblem
+from mcp_studio.schema.form import build
 from mcp_studio.studio import Studio
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.screens.server_entry import pointer_of, roots_form, roots_of, roots_value
+from mcp_studio.tui.screens.server_entry import sound
 from mcp_studio.tui.server_files import keep_roots
 from mcp_studio.tui.views.glyphs import glyphs
 
 _SHOWN = 8
+_ROOT: dict[str, Json] = {
+    "type": "object",
+    "properties": {
+        "uri": {"type": "string", "examples": ["~/project", "file:///srv/data"]},
+        "name": {"type": "string"},
+    },
+    "required": ["uri"],
+    "additionalProperties": False,
+}
+
+
+@cache
+def roots_form() -> Form:
+    """The form of the roots."""
+    roots: Json = {"type": "array", "items": _ROOT, "maxItems": 50}
+    return build(cast("Json", {"type": "object", "properties": {"roots": roots}, "required": ["roots"]}), strict=True)
+
+
+def roots_value(roots: Iterable[Root]) -> Json:
+    """What the form shows."""
+    return {"roots": [{"uri": root.uri, "name": root.name} if root.name else {"uri": root.uri} for root in roots]}
+
+
+def roots_of(value: Json) -> tuple[Root, ...]:
+    """The roots that the form describes; those that somebody has begun and not filled in are left out.
+
+    Raises:
+        ConfigError: something cannot be used; `key` is its JSON pointer.
+    """
+    begun = items_of(mapping(value).get("roots"))
+    kept: list[Json] = [root for root in begun if not isinstance(root, dict) or any(root.values())]
+    sound(roots_form(), {"roots": kept})
+    rows: list[Json] = [{key: str(text).strip() for key, text in mapping(root).items()} for root in kept]
+    problems: list[Problem] = []
+    roots = read_roots(Table({"roots": rows}, "", "", problems))
+    for wrong in problems:
+        raise ConfigError(f"{wrong.key} {wrong.message}", key=_pointer(wrong.key))
+    return roots
+
+
+def _pointer(key: str) -> str:
+    """Where the form has `roots[2]` or `roots[2].uri`."""
+    return f"/roots/{number[1]}/uri" if (number := re.match(r"roots\[(\d+)\]", key)) else key
 
 
 class Roots(Dialog[None]):
@@ -79,8 +129,8 @@ class Roots(Dialog[None]):
 
     def _show(self, error: StudioError) -> None:
         if isinstance(error, ConfigError) and error.key:
-            self.form.show_problems([SchemaProblem(pointer_of(error.key), error.message)])
-            self.form.focus_field(pointer_of(error.key))
+            self.form.show_problems([SchemaProblem(_pointer(error.key), error.message)])
+            self.form.focus_field(_pointer(error.key))
         self.query_one("#problem", Static).update(Content(safe(f"{error.message} {error.hint}", 600)))
 
     async def _save(self, roots: tuple[Root, ...]) -> None:

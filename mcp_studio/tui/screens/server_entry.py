@@ -1,118 +1,97 @@
 """A server's entry as the value of a form, and back; the JSON Schema of that form. Pure.
 
-The names are those of the table in the file, but what belongs to one way of reaching a server is together under
-`connect`, and what is rarely needed is folded away under `protocol` and `timeouts`.
+The names are those of the `[servers.NAME]` table: what starts or reaches the server is under `connect`, everything else
+under `advanced`. The roots are not there: they have a dialog of their own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from functools import cache
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from mcp_studio.config import servers
 from mcp_studio.config.importers import REMOTE
-from mcp_studio.config.model import Auth, Era, Problem, Root, ServerConfig, Timeouts, Tls
-from mcp_studio.config.servers import SCHEMES, contradiction, read_auth, read_tls, to_table
-from mcp_studio.config.table import LONE_SURROGATE, Table, lone_surrogate, place_of
+from mcp_studio.config.model import Auth, Problem, ServerConfig, Source, Tls
+from mcp_studio.config.secrets import offers
+from mcp_studio.config.table import place_of
 from mcp_studio.errors import ConfigError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS
-from mcp_studio.redact import is_secret_name
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Form, SchemaProblem, errors
 from mcp_studio.schema.form import build
-from mcp_studio.schema.place import Path, get_or_none, pointer
+from mcp_studio.schema.place import get_or_none, pointer
 
 Value = dict[str, Json]
-Schema = dict[str, Json]
-ERAS: tuple[Era, ...] = get_args(Era)
-TIMES = ("connect", "idle", "total")
+_CONNECT = ("command", "args", "env", "url", "headers")
+_SECRET = "stands in the file in clear: ${keyring:NAME} hides it"
+_TEXT: Value = {"type": "string"}
+_TEXTS: Value = {"type": "array", "items": _TEXT}
+_PAIRS: Value = {"type": "object", "additionalProperties": _TEXT}
+_FLAG: Value = {"type": "boolean"}
+_ANY: Value = {"type": "object"}
+_SECONDS: Value = {"type": "number", "exclusiveMinimum": 0}
 
 
-def _text(**more: Json) -> Schema:
-    return {"type": "string", **more}
+def _object(properties: Value, *required: str, **more: Json) -> Value:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+        **more,
+    }
 
 
-def _object(properties: Schema, *required: str, **more: Json) -> Schema:
-    closed: Schema = {"type": "object", "properties": properties, "additionalProperties": False, **more}
-    return closed | ({"required": list(required)} if required else {})
-
-
-def _open(**properties: Json) -> Schema:
+def _open(**properties: Json) -> Value:
     """What the specification may give further properties."""
     return {"type": "object", "properties": properties}
 
 
-def _one_of(*values: str, **more: Json) -> Schema:
-    return {"enum": list(values), **more}
+def _of(record: object, words: Mapping[str, Sequence[str]], notes: Mapping[str, str], *names: str) -> Value:
+    """Properties for fields of a record, by their defaults; `words` are all that one can be, `notes` describe it."""
+    found: Value = {}
+    for name in names or [item.name for item in fields(cast("Any", record))]:
+        default = getattr(record, name)
+        kind: Value = (
+            _FLAG if isinstance(default, bool) else {"type": "integer"} if isinstance(default, int)
+            else _TEXTS if isinstance(default, tuple) else {"enum": list(words[name])} if name in words else _TEXT
+        )  # fmt: skip
+        said: Value = {"description": notes[name]} if name in notes else {}
+        found[name] = kind | said | ({"default": default} if isinstance(default, (str, int)) and default != "" else {})
+    return found
 
 
-def _list(items: Schema, **more: Json) -> Schema:
-    return {"type": "array", "items": items, **more}
-
-
-_PAIRS: Schema = {"type": "object", "additionalProperties": {"type": "string"}}
-_FLAG: Schema = {"type": "boolean"}
-_ANY: Schema = {"type": "object"}
-
-_COMMAND = _object(
+_AUTH = _of(
+    Auth(),
     {
-        "command": _text(examples=["npx", "uvx", "docker"]),
-        "args": _list(_text()),
-        "env": _PAIRS,
-        "cwd": _text(),
-        "inherit_env": _list(_text(), description="Extra environment variables to pass through."),
+        "kind": servers.AUTH_KINDS, "method": servers.METHODS, "algorithm": servers.ALGORITHMS,
+        "redirect_host": servers.HOSTS,
     },
-    "command",
-    title="command",
-)
-_AUTH = _object(
     {
-        "kind": _one_of(
-            *servers.AUTH_KINDS, description="Left out, a person signs in with a browser where the server asks."
-        ),
-        "client_id": _text(description="Of a client that was registered beforehand."),
-        "client_secret": _text(),
-        "scopes": _list(_text(), description="To ask for besides what the server names."),
-        "issuer": _text(examples=["https://auth.example.com"]),
-        "account": _text(description="A word of yours that tells several accounts at one address apart."),
-        "method": _one_of(*servers.METHODS),
-        "redirect_port": {"type": "integer", "minimum": 0, "maximum": 65_535},
-        "redirect_host": _one_of(*servers.HOSTS),
-        "client_metadata_url": _text(),
-        "key": _text(description="The private key, or the file it is in."),
-        "algorithm": _one_of(*servers.ALGORITHMS),
-        "assertion": _text(description="The workload's JWT, or the file it is in."),
-        "idp_token_endpoint": _text(),
-        "idp_client_id": _text(),
-        "idp_client_secret": _text(),
-        "idp_id_token": _text(description="The identity token, or the file it is in."),
-        "dpop": {**_FLAG, "description": "Tokens are bound to a key of ours."},
-        "assume_pkce": {**_FLAG, "description": "Go on where it is not said that PKCE is known."},
-    }
-)
-_TLS = _object(
-    {
-        "ca": _text(description="A file or folder with authorities to trust besides."),
-        "cert": _text(description="The client certificate, as a file."),
-        "key": _text(description="Its private key, where it is in another file."),
-        "password": _text(),
-        "insecure": {**_FLAG, "description": "Any certificate is accepted: whoever is on the way reads everything."},
-    }
-)
-_URL = _object(
-    {
-        "url": _text(examples=["https://example.com/mcp"]),
-        "headers": _PAIRS,
-        "transport": _one_of(*REMOTE),
-        "auth": _AUTH,
-        "tls": _TLS,
+        "kind": "Left out, a person signs in with a browser where the server asks.",
+        "client_id": "Of a client that was registered beforehand.",
+        "scopes": "To ask for besides what the server names.",
+        "account": "A word of yours that tells several accounts at one address apart.",
+        "key": "The private key, or the file it is in.",
+        "assertion": "The workload's JWT, or the file it is in.",
+        "idp_id_token": "The identity token, or the file it is in.",
+        "dpop": "Tokens are bound to a key of ours.",
+        "assume_pkce": "Go on where it is not said that PKCE is known.",
     },
-    "url",
-    title="URL",
+)  # fmt: skip
+_TLS = _of(
+    Tls(),
+    {},
+    {
+        "ca": "A file or folder with authorities to trust besides.",
+        "cert": "The client certificate, as a file.",
+        "key": "Its private key, where it is in another file.",
+        "insecure": "Any certificate is accepted: whoever is on the way reads everything.",
+    },
 )
 _CAPABILITIES = _open(
     roots=_open(listChanged=_FLAG),
@@ -120,39 +99,53 @@ _CAPABILITIES = _open(
     elicitation=_open(form=_ANY, url=_ANY),
     experimental=_ANY,
 )
-_PROTOCOL = _object(
+_ADVANCED = _of(
+    ServerConfig(""),
     {
-        "version": _one_of(*VERSIONS),
-        "log_level": _one_of(*LOG_LEVELS),
-        "capabilities": {**_CAPABILITIES, "description": "What is declared instead of what can be answered here."},
-        "client_info": {
-            **_open(name=_text(), version=_text(), title=_text()),
-            "description": "Who we say that we are.",
+        "transport": ("stdio", *REMOTE), "era": servers.ERAS, "protocol_version": VERSIONS, "log_level": LOG_LEVELS,
+    },
+    {
+        "cwd": "The folder that the command is started in.",
+        "inherit_env": "Extra environment variables to pass through.",
+        "enabled": "It starts with the studio.",
+        "trust": "Trust this server's annotations.",
+        "group": "Servers of one group stand in for one another, by priority.",
+    },
+    "cwd", "inherit_env", "enabled", "trust", "group", "priority", "transport", "era", "protocol_version", "log_level",
+)  # fmt: skip
+SCHEMA: Value = _object(
+    {
+        "name": _TEXT,
+        "connect": {
+            "oneOf": [
+                _object(
+                    {"command": {**_TEXT, "examples": ["npx", "uvx", "docker"]}, "args": _TEXTS, "env": _PAIRS},
+                    "command",
+                    title="command",
+                ),
+                _object(
+                    {"url": {**_TEXT, "examples": ["https://example.com/mcp"]}, "headers": _PAIRS}, "url", title="URL"
+                ),
+            ]
         },
-    }
-)
-_SECONDS: Schema = {"type": "number", "exclusiveMinimum": 0}
-_ROOTS = _list(_object({"uri": _text(examples=["~/project", "file:///srv/data"]), "name": _text()}, "uri"))
-
-SCHEMA: Schema = _object(
-    {
-        "name": _text(),
-        "connect": {"oneOf": [_COMMAND, _URL]},
-        "era": _one_of(*ERAS, default="auto"),
-        "enabled": {**_FLAG, "description": "It starts with the studio."},
-        "trust": {**_FLAG, "description": "Its annotations are trusted."},
-        "group": _text(),
-        "priority": {"type": "integer", "default": 0},
-        "protocol": _PROTOCOL,
-        "timeouts": _object(dict.fromkeys(TIMES, _SECONDS)),
-        "roots": _ROOTS,
+        "advanced": _object(
+            {
+                **_ADVANCED,
+                "timeouts": _object({"connect": _SECONDS, "idle": _SECONDS, "total": _SECONDS}),
+                "auth": _object(_AUTH),
+                "tls": _object(_TLS),
+                "capabilities": {**_CAPABILITIES, "description": "What is declared instead of what can be answered."},
+                "client_info": {
+                    **_open(name=_TEXT, version=_TEXT, title=_TEXT),
+                    "description": "Who we say that we are.",
+                },
+            }
+        ),
     },
     "name",
     "connect",
 )
 """Of the whole entry."""
-ROOTS: Schema = _object({"roots": {**_ROOTS, "maxItems": 50}}, "roots")
-"""Of the roots alone."""
 
 
 @cache
@@ -161,59 +154,13 @@ def server_form() -> Form:
     return build(cast("Json", SCHEMA), strict=True)
 
 
-@cache
-def roots_form() -> Form:
-    """The form of the roots alone."""
-    return build(cast("Json", ROOTS), strict=True)
-
-
-# From an entry to the value of the form
-
-
 def value_of(server: ServerConfig) -> Value:
-    """What the form shows of an entry: as it was written, `${…}` not replaced. What says nothing is not there."""
+    """What the form shows of an entry: as it was written, `${…}` not replaced, without what is the default."""
     entry = server.written or server
-    protocol: Value = {
-        "version": entry.protocol_version,
-        "log_level": entry.log_level,
-        "capabilities": entry.capabilities,
-        "client_info": entry.client_info,
-    }
-    times: Value = {name: cast("float | None", getattr(entry.timeouts, name)) for name in TIMES}
-    whole: Value = {
-        "name": entry.name,
-        "connect": _connect(entry),
-        "era": entry.era,
-        "enabled": entry.enabled,
-        "trust": entry.trust,
-        "group": entry.group,
-        "priority": entry.priority or None,
-        "protocol": _said(protocol) or None,
-        "timeouts": _said(times) or None,
-        "roots": roots_value(entry.roots)["roots"] or None,
-    }
-    return _said(whole)
-
-
-def roots_value(roots: tuple[Root, ...]) -> Value:
-    """The same for roots alone."""
-    return {"roots": [_said({"uri": root.uri, "name": root.name}) for root in roots]}
-
-
-def _connect(entry: ServerConfig) -> Value:
-    keys = (
-        ("url", "headers", "transport", "auth", "tls")
-        if entry.url
-        else ("command", "args", "env", "inherit_env", "cwd")
-    )
-    return {key: value for key, value in to_table(entry).items() if key in keys}
-
-
-def _said(value: Value) -> Value:
-    return {key: item for key, item in value.items() if item is not None and item != ""}
-
-
-# From the value of the form to an entry
+    advanced: Value = servers.to_table(entry)
+    advanced.pop("roots", None)
+    whole: Value = {"connect": {key: advanced.pop(key) for key in _CONNECT if key in advanced}}
+    return ({"name": entry.name} if entry.name else {}) | whole | ({"advanced": advanced} if advanced else {})
 
 
 def server_of(value: Json, base: ServerConfig) -> ServerConfig:
@@ -222,62 +169,30 @@ def server_of(value: Json, base: ServerConfig) -> ServerConfig:
     Raises:
         ConfigError: something cannot be used; `key` is its JSON pointer.
     """
-    value = without_blank(value)
-    _sound(server_form(), value)
-    if wrong := place_of(value, "", lone_surrogate):
-        raise ConfigError(f"{wrong[1:]} {LONE_SURROGATE}")
-    whole = cast("dict[str, Any]", value)
-    old = base.written or base
-    protocol = whole.get("protocol", {})
-    name: str = whole["name"]
+    sound(server_form(), value)
+    old, table = base.written or base, _table(value)
+    name = str(mapping(value)["name"])
     if (not name or name != old.name) and not re.fullmatch(r"[\w-][\w -]{0,79}", name := name.strip()):
         raise ConfigError("The name is made of letters, digits, - and _.", key="/name")
-    version: str = protocol.get("version", "")
-    era = cast("Era", whole.get("era", "auto"))
-    if wrong := contradiction(era, version):
-        raise ConfigError(f"The version {wrong}", key="/protocol/version")
-    return replace(
-        old,
-        name=name,
-        **_reached(whole["connect"], old),
-        era=era,
-        enabled=whole.get("enabled", True),
-        trust=whole.get("trust", False),
-        group=whole.get("group", ""),
-        priority=int(whole.get("priority", 0)),
-        protocol_version=version,
-        log_level=protocol.get("log_level", ""),
-        capabilities=_writable(protocol.get("capabilities"), ("protocol", "capabilities")),
-        client_info=_writable(protocol.get("client_info"), ("protocol", "client_info")),
-        timeouts=Timeouts(**_times(whole.get("timeouts", {}))),
-        roots=_roots(whole),
-        written=None,
-    )
+    if re.match(r"(?:https?|wss?)://|\$\{[^}]+\}/", table.get("command", "")):
+        raise ConfigError("This is a URL: choose URL above it.", key="/connect/command")
+    for part in ("env", "headers"):
+        for key in table.get(part, ()):
+            if not key or re.search(r"\s", key):
+                raise ConfigError("A name has no spaces in it.", key=pointer("connect", part, key))
+    if null := place_of(table, "", lambda item: item is None)[1:]:
+        raise ConfigError("null cannot stand here: the file has no way to say it.", key=pointer_of(null))
+    problems: list[Problem] = []
+    server = servers.read_server(name, table, old.source, problems)
+    if server is None:
+        wrong = problems[0]
+        key = wrong.key.removeprefix(f"servers.{name}").lstrip(".")
+        raise ConfigError(f"{key or 'The entry'} {wrong.message}", key=pointer_of(key) or "/connect", hint=wrong.hint)
+    return replace(server, roots=old.roots, secrets=old.secrets, keep_session=old.keep_session)
 
 
-def roots_of(value: Json) -> tuple[Root, ...]:
-    """The roots that their form describes.
-
-    Raises:
-        ConfigError: something cannot be used; `key` is its JSON pointer.
-    """
-    value = without_blank(value)
-    _sound(roots_form(), value)
-    return _roots(cast("dict[str, Any]", value))
-
-
-def _roots(whole: Mapping[str, Any]) -> tuple[Root, ...]:
-    found: list[Root] = []
-    for index, root in enumerate(whole.get("roots", ())):
-        uri, name = root["uri"].strip(), root.get("name", "").strip()
-        if not uri:
-            raise ConfigError("A folder or URI is required.", key=f"/roots/{index}/uri")
-        found.append(Root(uri, name))
-    return tuple(found)
-
-
-def _sound(form: Form, value: Json) -> None:
-    """From here on the value has the shape of the schema.
+def sound(form: Form, value: Json) -> None:
+    """From here on the value has the shape of the form's schema.
 
     Raises:
         ConfigError: it has not.
@@ -286,104 +201,46 @@ def _sound(form: Form, value: Json) -> None:
         raise ConfigError(f"{problem.sentence}.", key=problem.pointer)
 
 
-def _reached(connect: Mapping[str, Any], old: ServerConfig) -> dict[str, Any]:
-    if "url" in connect:
-        url, transport = connect["url"].strip(), connect.get("transport", "")
-        if not url:
-            raise ConfigError("A URL is required.", key="/connect/url")
-        if not url.startswith((*SCHEMES, "${")):
-            raise ConfigError("It begins with http://, https://, ws:// or wss://.", key="/connect/url")
-        if re.search(r"\s", url):
-            raise ConfigError("A URL has no spaces in it.", key="/connect/url")
-        if transport and not url.startswith("${") and url.startswith("ws") != (transport == "websocket"):
-            raise ConfigError(f"{transport} is not for an address that begins like this one.", key="/connect/transport")
-        headers = _pairs(connect, "headers")
-        return {"url": url, "headers": headers, "transport": transport} | _inner(connect) | _NO_COMMAND
-    command = connect["command"].strip()
-    if not command:
-        raise ConfigError("A command is required.", key="/connect/command")
-    if is_url(command):
-        raise ConfigError("This is an address: choose URL above it.", key="/connect/command")
-    return {
-        "command": command,
-        "args": tuple(connect.get("args", ())),
-        "env": _pairs(connect, "env"),
-        "inherit_env": tuple(connect.get("inherit_env", ())),
-        "cwd": connect.get("cwd", "").strip(),
-        "url": "",
-        "headers": {},
-        "auth": Auth(),
-        "tls": Tls(),
-        "transport": "stdio" if old.transport == "stdio" else "",
-    }
+def _table(value: Json) -> dict[str, Any]:
+    """The value of the form as a `[servers.NAME]` table."""
+    whole = mapping(value)
+    table: dict[str, Any] = {**mapping(whole.get("connect")), **mapping(_plain(whole.get("advanced")))}
+    for key in ("command", "url", "cwd"):
+        if isinstance(table.get(key), str):
+            table[key] = table[key].strip()
+    if isinstance(priority := table.get("priority"), float):
+        table["priority"] = int(priority)
+    return table
 
 
-def _inner(connect: Mapping[str, Any]) -> dict[str, Any]:
-    """How to sign in, and which certificates are accepted: read as from a file.
-
-    Raises:
-        ConfigError: they are not as they have to be, at `key`.
-    """
-    problems: list[Problem] = []
-    table = Table({name: connect[name] for name in ("auth", "tls") if connect.get(name)}, "", "", problems)
-    found = {"auth": read_auth(table), "tls": read_tls(table)}
-    for problem in problems[:1]:
-        message = f"It {problem.message}" if problem.message[:1].islower() else problem.message
-        place = problem.key.replace("scopes[", "scopes.").rstrip("]").split(".")
-        raise ConfigError(message, key=pointer("connect", *place), hint=problem.hint)
-    return found
-
-
-_NO_COMMAND: dict[str, Any] = {"command": "", "args": (), "env": {}, "inherit_env": (), "cwd": ""}
-
-
-def _pairs(connect: Mapping[str, Any], part: str) -> dict[str, str]:
-    found: dict[str, str] = dict(connect.get(part, {}))
-    for name in found:
-        if not name or re.search(r"\s", name):
-            raise ConfigError("A name has no spaces in it.", key=pointer("connect", part, name))
-    return found
-
-
-def _times(value: Value) -> Value:
-    return {name: float(value[name]) for name in TIMES if isinstance(value.get(name), (int, float))}
-
-
-def _writable(value: Json, path: tuple[str | int, ...]) -> Json:
-    """The value as it is written into the file.
-
-    Raises:
-        ConfigError: there is null in it, at `key`.
-    """
+def _plain(value: Json) -> Json:
+    """The value with numbers as they are written into the file."""
     if isinstance(value, dict):
-        members = cast("Value", value)
-        return {key: _inside(item, (*path, key)) for key, item in members.items()}
+        return {key: _plain(item) for key, item in cast("Value", value).items()}
     if isinstance(value, list):
-        return [_inside(item, (*path, index)) for index, item in enumerate(cast("list[Json]", value))]
+        return [_plain(item) for item in cast("list[Json]", value)]
     return float(value) if isinstance(value, float) else value
 
 
-def _inside(value: Json, path: tuple[str | int, ...]) -> Json:
-    if value is None:
-        raise ConfigError("null cannot stand here: the file has no way to say it.", key=pointer(*path))
-    return _writable(value, path)
+def secret_warnings(value: Json) -> tuple[SchemaProblem, ...]:
+    """What looks secret in the value of a form and would stand in the file in clear, as warnings at its places."""
+    server = servers.read_server("server", _table(value), Source("argument"), [])
+    places = dict.fromkeys(pointer_of(one.key) for one in offers(server)) if server else ()
+    return tuple(SchemaProblem(place, _SECRET, "warning") for place in places)
 
 
-def is_url(target: str) -> bool:
-    """Whether a target is an address and not a command."""
-    return re.match(r"(?:https?|wss?)://|\$\{[^}]+\}(?:/|$)", target.strip()) is not None
+def pointer_of(key: str) -> str:
+    """Where the form has what a key of the table is about, such as `env.TOKEN`, `args[2]` or `auth.key`."""
+    if key[:1] == "/" or not key:
+        return key
+    first, _, rest = key.partition(".")
+    if first in ("env", "headers"):
+        return pointer("connect", first, *([rest] if rest else []))
+    path = [part for part in re.split(r"[.\[\]]", key) if part]
+    return pointer("connect" if path[0] in _CONNECT else "advanced", *path)
 
 
-def without_blank(value: Json) -> Json:
-    """The same value without the roots that somebody has begun and not filled in."""
-    roots = get_or_none(value, ("roots",))
-    if not isinstance(value, dict) or not isinstance(roots, list):
-        return value
-    kept = [root for root in roots if not isinstance(root, dict) or any(root.values())]
-    return value if len(kept) == len(roots) else {**value, "roots": kept}
-
-
-def merged(filled: Json, now: Json, new: Value) -> Value:
+def merged(filled: Json, now: Json, new: Json) -> Json:
     """What a paste says, and of everything that it does not say what the person has typed.
 
     Args:
@@ -391,52 +248,21 @@ def merged(filled: Json, now: Json, new: Value) -> Value:
         now: what stands in it.
         new: the value that was pasted.
     """
-    return cast("Value", _merged(filled, now, new, ()))
-
-
-def _merged(filled: Json, now: Json, new: Json, path: Path) -> Json:
-    if not isinstance(now, dict) or not isinstance(new, dict):
+    if not isinstance(now, dict) or not isinstance(new, dict) or _crossed(now, new) or _crossed(new, now):
         return new
-    before: Value = filled if isinstance(filled, dict) else {}
+    before = mapping(filled)
     whole: Value = {}
     for key in (*new, *(key for key in now if key not in new)):
         typed = key in now and now[key] != before.get(key)
-        if key in new and isinstance(now.get(key), dict) and isinstance(new[key], dict) and _alike(now[key], new[key]):
-            whole[key] = _merged(before.get(key), now[key], new[key], (*path, key))
-        elif typed and (key not in new or new[key] == before.get(key) or (*path, key) == ("name",)):
+        if isinstance(now.get(key), dict) and isinstance(new.get(key), dict):
+            whole[key] = merged(before.get(key), now[key], new[key])
+        elif typed and (key == "name" or key not in new or new[key] == before.get(key)):
             whole[key] = now[key]
         elif key in new:
             whole[key] = new[key]
     return whole
 
 
-def _alike(now: Json, new: Json) -> bool:
-    """Not one a command and the other an address: what belongs to the one has no place in the other."""
-    return not any(
-        get_or_none(one, ("command",)) and get_or_none(other, ("url",)) for one, other in ((now, new), (new, now))
-    )
-
-
-def secret_warnings(value: Json) -> tuple[SchemaProblem, ...]:
-    """What looks secret in the value of a form and would stand in the file in clear, as warnings at its places."""
-    problems: list[SchemaProblem] = []
-    for part in ("env", "headers", "auth", "tls"):
-        pairs = get_or_none(value, ("connect", part))
-        for name, text in pairs.items() if isinstance(pairs, dict) else ():
-            if isinstance(text, str) and text and "${" not in text and is_secret_name(name):
-                if part == "auth" and not name.endswith("client_secret"):
-                    continue  # an address at which tokens are got, and the like
-                words = "stands in the file in clear: ${keyring:NAME} hides it"
-                problems.append(SchemaProblem(pointer("connect", part, name), words, "warning"))
-    return tuple(problems)
-
-
-def pointer_of(key: str) -> str:
-    """Where the form has what a key of the table is about, such as `env.TOKEN`, `args[2]` or `roots[0]`."""
-    if key[:1] == "/" or not key:
-        return key
-    if numbered := re.fullmatch(r"(args|roots)\[(\d+)\]", key):
-        name, number = numbered.groups()
-        return pointer("connect", name, number) if name == "args" else pointer(name, number, "uri")
-    first, dot, rest = key.partition(".")
-    return pointer("connect", first, *([rest] if dot else []))
+def _crossed(one: Value, other: Value) -> bool:
+    """Whether one is a command and the other a URL: what belongs to the one has no place in the other."""
+    return bool(get_or_none(one, ("command",)) and get_or_none(other, ("url",)))
