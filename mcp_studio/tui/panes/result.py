@@ -191,7 +191,7 @@ class ResultPane(Pane, scope="result"):
                 self.call_after_refresh(lambda: self.screen.set_focus(self.entry_point()))
         elif isinstance(outcome, Lost):
             card = Static(Content.assemble(*connections.http_parts(outcome.error, why="")))
-            self.place.mount(card, Button("Exit report", id="exit-report", compact=True))
+            self.place.mount(card, Button("Exit report", classes="exit-report", compact=True))
         elif self.call is None:
             verb = "" if self._opened is None else "reads" if self._opened.verb == "read" else "calls"
             hint = f" {self.app.key_of('submit')} {verb} it." if verb else ""
@@ -320,7 +320,7 @@ class ResultPane(Pane, scope="result"):
         event.stop()
         self.post_message(self.RequestsRequested())
 
-    @on(Button.Pressed, "#exit-report")
+    @on(Button.Pressed, ".exit-report")
     def report_pressed(self, event: Button.Pressed) -> None:
         event.stop()
         if self.call is not None:
