@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
 
 from textual import getters, on
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from mcp_studio.call.call import Call
+from mcp_studio.call.call import Call, Progress
 from mcp_studio.present import questions
 from mcp_studio.present.units import seconds as age
 from mcp_studio.protocol.core import progress_text
 from mcp_studio.safetext import safe
-from mcp_studio.session.inbox import Answer, InputRequest
+from mcp_studio.session.inbox import OURS, Answer, InputRequest
 from mcp_studio.studio import Studio
 from mcp_studio.trace.message import LISTEN
 from mcp_studio.tui.screens.dialog import Choice, Dialog
@@ -31,21 +32,20 @@ _PAUSE = 0.5
 """Seconds between two looks at what runs."""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One line: a heading, or something that runs, is pending, or holds."""
 
     key: Hashable
     title: str
     text: str = ""
     right: str = ""
-    glyph: str = ""
-    look: str = ""
+    sign: tuple[str, str] = ("", "")
+    """A glyph and its look; a heading has no glyph."""
     detail: str = ""
     """All about it, foreign text in it."""
-    thing: InputRequest | Call | None = field(default=None, compare=False)
+    thing: InputRequest | Call | None = None
     """What opens on enter."""
-    cancel: Callable[[], None] | None = field(default=None, compare=False)
+    cancel: Callable[[], object] | None = None
 
 
 class Activity(Dialog[InputRequest | Call]):
@@ -65,7 +65,7 @@ class Activity(Dialog[InputRequest | Call]):
     """
     choices = (
         Choice("submit", "Open", "primary"), Choice("cancel", "Cancel it"), Choice("decline", "Decline"),
-        Choice("decline_all", "Decline all of the server"), Choice("copy", "Copy"), Choice("back", "Close"),
+        Choice("decline_all", "Decline all"), Choice("copy", "Copy"), Choice("back", "Close"),
     )  # fmt: skip
     rows = getters.query_one("#activity", VirtualList)
 
@@ -78,16 +78,13 @@ class Activity(Dialog[InputRequest | Call]):
         return "Activity"
 
     def body(self) -> Iterable[Widget]:
-        yield VirtualList(_draw, key=lambda row: row.key, id="activity", empty=self._empty())
-        yield Static(id="detail", markup=False)
-
-    def _empty(self) -> str:
-        call = self.app.key_of("submit")
-        return (
+        empty = (
             "Nothing runs, and nothing is pending.\n\n"
-            f"Calls are listed here while they run: {call} starts the one that is shown. What servers request is "
-            "listed until it is answered: forms to fill in, pages to open, LLM completions."
+            f"Calls are listed here while they run: {self.app.key_of('submit')} starts the one that is shown. What "
+            "servers request is listed until it is answered: forms to fill in, pages to open, LLM completions."
         )
+        yield VirtualList(_draw, key=lambda row: row.key, id="activity", empty=empty)
+        yield Static(id="detail", markup=False)
 
     def on_mount(self) -> None:
         self.rows.focus()
@@ -98,27 +95,23 @@ class Activity(Dialog[InputRequest | Call]):
         self.set_interval(_PAUSE, self._look)
 
     def _look(self) -> None:
-        rows = list(_rows(self.app.studio, self.app.key_of("pending")))
-        if rows != self.rows.rows:
-            self.rows.show(rows)
+        self.rows.show(list(_rows(self.app.studio, self.app.key_of("pending"))))
+        self.show_detail()
 
     @on(VirtualList.Highlighted)
-    def show_detail(self, event: VirtualList.Highlighted) -> None:
-        event.stop()
+    def show_detail(self) -> None:
         row = self.rows.row
         self.query_one("#detail", Static).update(Content(safe(row.detail, 1_500, lines=True) if row else ""))
 
     @on(VirtualList.Chosen)
     def action_submit(self) -> None:
-        row = self.rows.row
-        if row is not None and row.thing is not None:
+        if (row := self.rows.row) is not None and row.thing is not None:
             self.dismiss(row.thing)
         else:
             self.app.say("Only requests and calls can be opened.", "warning")
 
     def _request(self) -> InputRequest | None:
-        row = self.rows.row
-        if row is not None and isinstance(row.thing, InputRequest):
+        if (row := self.rows.row) is not None and isinstance(row.thing, InputRequest):
             return row.thing
         self.app.say("The cursor is on no request.", "warning")
         return None
@@ -129,15 +122,13 @@ class Activity(Dialog[InputRequest | Call]):
             self._look()
 
     def action_decline_all(self) -> None:
-        request = self._request()
-        if request is not None and request.kind == "approval":
-            self.app.say("This is a call of yours that needs approval: decline it alone.", "warning")
+        if (request := self._request()) is not None and request.kind in OURS:
+            self.app.say("The studio asks this for a call of yours: decline it alone.", "warning")
         elif request is not None:
             self._decline_all(request.server)
 
     def action_cancel(self) -> None:
-        row = self.rows.row
-        if row is None or row.cancel is None:
+        if (row := self.rows.row) is None or row.cancel is None:
             self.app.say("Nothing runs here that could be cancelled.", "warning")
         else:
             row.cancel()
@@ -150,93 +141,79 @@ class Activity(Dialog[InputRequest | Call]):
 
 def _rows(studio: Studio, key: str) -> Iterator[Row]:
     """Everything, in sections that are not there while they are empty."""
-    now = time.monotonic()
-    yield from _section("Pending requests", list(_requests(studio, now)), studio.inbox.held)
-    yield from _section("Running", list(_running(studio, now, key)))
-    yield from _section("Pages opened", list(_pages(studio, now)))
-    yield from _section("Answer rules", list(_rules(studio)))
+    sections = (
+        ("Pending requests", _requests(studio)), ("Running", _running(studio, key)),
+        ("Pages opened", _pages(studio)), ("Answer rules", _rules(studio)),
+    )  # fmt: skip
+    held = studio.inbox.held
+    for title, rows in sections:
+        if found := list(rows):
+            yield Row(title, f"{title}  {len(found) + held:,}", sign=("", "strong"))
+            yield from found[:_MOST]
+            if more := held + max(0, len(found) - _MOST):
+                yield Row((title, "more"), f"{more:,} more", sign=("", "dim"))
+        held = 0
 
 
-def _section(title: str, found: list[Row], held: int = 0) -> Iterator[Row]:
-    if found:
-        more = held + max(0, len(found) - _MOST)
-        yield Row(("section", title), f"{title}  {len(found) + held:,}", look="strong")
-        yield from found[:_MOST]
-        if more:
-            yield Row(("more", title), f"{more:,} more", look="dim")
-
-
-def _requests(studio: Studio, now: float) -> Iterator[Row]:
+def _requests(studio: Studio) -> Iterator[Row]:
     for request in studio.inbox.pending:
         kind = questions.KINDS[request.kind]
         waits = f"; {request.subject} waits for it." if request.subject else "."
         said = request.message or questions.asks(request)
-        detail = filter(None, (f"{request.server}: {kind}{waits}", request.note, request.url, said))
-        right = filter(None, (age(now - request.asked), questions.left(request, now)))
+        detail = "\n".join(filter(None, (f"{request.server}: {kind}{waits}", request.note, request.url, said)))
+        right = " · ".join(filter(None, (age(time.monotonic() - request.asked), questions.left(request))))
         text = f"{safe(request.subject or request.server, 60)}  {questions.asks(request)}"
         title = f"{kind}, opened" if request.opened else kind
-        yield Row(
-            ("request", request.number), title, text, " · ".join(right), glyphs().waiting, "accent",
-            "\n".join(detail), request,
-        )  # fmt: skip
+        yield Row(("request", request.number), title, text, right, (glyphs().waiting, "accent"), detail, request)
 
 
-def _running(studio: Studio, now: float, key: str) -> Iterator[Row]:
+def _running(studio: Studio, key: str) -> Iterator[Row]:
+    now, busy = time.monotonic(), (glyphs().half, "warn")
     for call in studio.caller.running:
-        progress = call.progress
-        text = f"{progress_text(progress.done, progress.total)} {progress.message}" if progress else ""
-        text = "waiting for your answer" if call.asking else text
-        yield Row(
-            ("call", id(call)), safe(call.subject, 80), safe(text, 200), age(now - call.started), glyphs().half, "warn",
-            f"{call.method} {call.subject}", call, call.cancel,
-        )  # fmt: skip
+        text = "waiting for your answer" if call.asking else _progress(call.progress)
+        title, detail = safe(call.subject, 80), f"{call.method} {call.subject}"
+        yield Row(("call", id(call)), title, text, age(now - call.started), busy, detail, call, call.cancel)
     followed = {call.as_task.key for call in studio.caller.running if call.as_task is not None}
     for task in studio.tasks.all():
         if task.followed and not task.done and task.key not in followed:
-            glyph, look = sign(task)
-            yield Row(
-                ("task", *task.key), f"{safe(task.subject, 80)} in the background", words(task, key),
-                age(time.time() - task.started), glyph, look, f"{task.subject}\ntask {task.id}: {task.status}", None,
-                lambda task=task: studio.tasks.cancel_soon(*task.key),
-            )  # fmt: skip
-    for one in studio.manager.running:
-        if not one.on_progress:
-            long = one.method == LISTEN
-            what = f"{one.method} {one.target}".strip()
-            text = (
-                "listens for changes"
-                if long
-                else progress_text(one.progress.done, one.progress.total)
-                if one.progress
-                else ""
+            title, detail = (
+                f"{safe(task.subject, 80)} in the background",
+                f"{task.subject}\ntask {task.id}: {task.status}",
             )
-            yield Row(
-                ("running", id(one)), f"{safe(one.server, 40)} {safe(what, 80)}", text, age(now - one.started),
-                glyphs().dot if long else glyphs().half, "dim" if long else "warn", f"{one.server}: {what}", None,
-                None if long else one.cancel,
-            )  # fmt: skip
+            old, cancel = age(time.time() - task.started), partial(studio.tasks.cancel_soon, *task.key)
+            yield Row(("task", *task.key), title, words(task, key), old, sign(task), detail, None, cancel)
+    for one in studio.manager.running:
+        what, old = f"{one.method} {one.target}".strip(), age(now - one.started)
+        title, detail = f"{safe(one.server, 40)} {safe(what, 80)}", f"{one.server}: {what}"
+        if one.method == LISTEN:
+            yield Row(("running", id(one)), title, "listens for changes", old, (glyphs().dot, "dim"), detail)
+        elif not one.on_progress:  # else it is of a call above
+            yield Row(("running", id(one)), title, _progress(one.progress), old, busy, detail, None, one.cancel)
 
 
-def _pages(studio: Studio, now: float) -> Iterator[Row]:
+def _progress(progress: Progress | None) -> str:
+    return safe(f"{progress_text(progress.done, progress.total)} {progress.message}", 200) if progress else ""
+
+
+def _pages(studio: Studio) -> Iterator[Row]:
     for page in studio.inbox.pages:
         detail = f"{page.server} has not said yet that this page is done.\n{page.url}"
-        yield Row(
-            ("page", page.number), safe(page.server, 40), questions.asks(page), age(now - page.asked), glyphs().off,
-            "dim", detail,
-        )  # fmt: skip
+        old, mark = age(time.monotonic() - page.asked), (glyphs().off, "dim")
+        yield Row(("page", page.number), safe(page.server, 40), questions.asks(page), old, mark, detail)
 
 
 def _rules(studio: Studio) -> Iterator[Row]:
     for number, rule in enumerate(studio.rules):
         line, where = questions.rule_line(rule), rule.source or str(studio.paths.answers_file)
         detail = f"{line}\nIt stands in {where}; to remove or change a rule, edit the file."
-        yield Row(("rule", number), line, "", safe(where, 60), glyphs().dot, "", detail)
+        yield Row(("rule", number), line, "", safe(where, 60), (glyphs().dot, ""), detail)
 
 
 def _draw(row: Row, width: int, selected: bool) -> Line:
-    if not row.glyph:
-        return [(cut(row.title, width), row.look)]
+    glyph, look = row.sign
+    if not glyph:
+        return [(cut(row.title, width), look)]
     right = [(f"  {row.right}", "dim")] if row.right and width > 40 else []
     room = width - 4 - sum(len(text) for text, _ in right)
     title = cut(row.title, max(8, room * 3 // 5) if row.text else max(8, room))
-    return spread([(f"  {row.glyph} ", row.look), (title, ""), (f"  {row.text}", "dim")], right, width)
+    return spread([(f"  {glyph} ", look), (title, ""), (f"  {row.text}", "dim")], right, width)

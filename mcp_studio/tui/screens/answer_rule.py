@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from typing import cast
 
@@ -15,7 +16,7 @@ from textual.widgets import Input, Select, Static
 from mcp_studio.config.model import AnswerRule, RuleAction
 from mcp_studio.config.save import append_answer
 from mcp_studio.errors import ConfigError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.present import questions
 from mcp_studio.safetext import safe
 from mcp_studio.schema.form import build
@@ -23,6 +24,7 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.rules import rule_for
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.request import Parts
 
 _ACTIONS: tuple[RuleAction, ...] = ("accept", "decline", "cancel", "ask")
 _LONGEST_WAIT = 600.0
@@ -56,12 +58,12 @@ class AnswerRuleDialog(Dialog[AnswerRule]):
         kind = questions.KINDS[request.kind]
         about = f"From now on a {kind} request of {safe(request.server, 60)} is answered by itself; the trace says so."
         yield Static(Content(about), classes="quiet gap")
-        yield Static("Holds for", classes="label")
         every = "this schema" if request.kind == "elicitation" else "every one of its kind"
         scopes = [(every, "every"), *([("this call", "tool")] if request.subject else [])]
+        actions = [(action, action) for action in _ACTIONS if accepted or action != "accept"]
+        yield Static("Holds for", classes="label")
         yield Select(scopes, value="every", allow_blank=False, id="scope", compact=True)
         yield Static("Answers with", classes="label")
-        actions = [(action, action) for action in _ACTIONS if accepted or action != "accept"]
         yield Select(actions, value=self._answer.action, allow_blank=False, id="action", compact=True)
         yield Static("Seconds before it answers", classes="label")
         yield Input("0", type="number", id="wait", compact=True)
@@ -92,20 +94,18 @@ class AnswerRuleDialog(Dialog[AnswerRule]):
         values = self._form.value if self._form is not None else self._answer.content
         made = self._made(values, tool=self.query_one("#scope", Select).value == "tool")
         action = cast("RuleAction", self.query_one("#action", Select).value)
-        try:
-            wait = min(_LONGEST_WAIT, max(0.0, float(self.query_one("#wait", Input).value or 0)))
-        except ValueError:
-            wait = 0.0
-        return replace(made, action=action, content=made.content if action == "accept" else None, wait=wait)
+        with suppress(ValueError):  # a minus sign alone is none yet
+            made = replace(made, wait=min(_LONGEST_WAIT, max(0.0, float(self.query_one("#wait", Input).value or 0))))
+        return replace(made, action=action, content=made.content if action == "accept" else None)
 
     def _show(self) -> None:
         """The rule as it is written, and what is left out of it."""
         rule, file = self.rule, self.app.studio.paths.answers_file
-        parts: list[str | tuple[str, str]] = [(f"Written at the top of {file}\n", "$quiet")]
-        parts.append(safe(questions.toml_of(rule), 6_000, lines=True))
-        typed = self._form.value if self._form is not None else None
-        left = sorted(_names(self._answer.content) | _names(typed)) if rule.action == "accept" else []
-        if left := [safe(name, 60) for name in left if name not in _names(rule.content)]:
+        written = safe(questions.toml_of(rule), 6_000, lines=True)
+        parts: Parts = [(f"Written at the top of {file}\n", "$quiet"), written]
+        typed = mapping(self._answer.content) | mapping(self._form.value if self._form is not None else None)
+        left = [safe(name, 60) for name in sorted(typed) if name not in mapping(rule.content)]
+        if left and rule.action == "accept" and self._form is not None:
             parts.append((f"\n{', '.join(left)}: left out, since it looks secret.", "$state-busy"))
         self.query_one("#written", Static).update(Content.assemble(*parts))
 
@@ -128,7 +128,3 @@ class AnswerRuleDialog(Dialog[AnswerRule]):
         self.app.studio.rules.add(rule)
         self.app.say(f"From now on: {questions.rule_line(rule)}.")
         self.dismiss(rule)
-
-
-def _names(value: Json) -> set[str]:
-    return set(cast("dict[str, Json]", value)) if isinstance(value, dict) else set()
