@@ -77,7 +77,7 @@ class CallPane(Pane, scope="call"):
         ref: Ref
 
     class Finished(Message):
-        """The newest call of the shown entry has an outcome."""
+        """The newest call of the shown entry has an outcome, and nothing was typed meanwhile."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,6 +93,8 @@ class CallPane(Pane, scope="call"):
         """Deadlines that the person chose, by draft key."""
         self._refused: tuple[Json, ...] = ()
         """The value that was not sent: submitting it again sends it all the same."""
+        self._awaited: tuple[Call, Json] | None = None
+        """A call whose end has not been told, and the value that was sent."""
         self._failed_completion = ""
 
     def compose(self) -> ComposeResult:
@@ -449,6 +451,7 @@ class CallPane(Pane, scope="call"):
         studio.memory.history.follow(call, ref, draft.sent, origin="studio", hidden=draft.secrets | hidden)
         if ref.kind == "template":  # the studio knows of the URI that came of it only
             studio.usage.ran(ref)
+        self._awaited = call, draft.value
         self._follow(draft, call)
         return call
 
@@ -478,7 +481,8 @@ class CallPane(Pane, scope="call"):
     def _call_changed(self, key: str, call: Call) -> None:
         if call is self.call:
             self.tell_result()
-            if call.outcome is not None and not call.checked:
+            if call.outcome is not None and self.draft is not None and self._awaited == (call, self.draft.value):
+                self._awaited = None
                 self.post_message(self.Finished())
         elif call.outcome is not None and call.checked and call is self.calls.get(key):
             self.app.say(f"{call.subject}: {outcomes.outcome_line(call.outcome)[1]}")
