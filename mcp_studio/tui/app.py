@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -18,6 +19,7 @@ from mcp_studio.tui import actions, server_files, themes
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.clipboard import copied
 from mcp_studio.tui.framework import GuardedApp
+from mcp_studio.tui.views.glyphs import choose
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
@@ -32,26 +34,26 @@ class StudioApp(GuardedApp):
     CSS_PATH = Path(__file__).with_name("studio.tcss")
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
     ENABLE_COMMAND_PALETTE = False  # the action `palette` opens Textual's palette with our providers
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (160, "-huge")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (36, "-tall")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (40, "-slim"), (72, "-narrow"), (110, "-wide"), (160, "-huge")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (10, "-short"), (36, "-tall")]  # noqa: RUF012
 
     def __init__(self, studio: Studio, main: Callable[[], Screen[Any]]) -> None:
         super().__init__()
         self.studio = studio
         self._main = main
         settings = studio.config.settings
+        choose(ascii=settings.ascii)
         self.animation_level = "none"
-        self.keys, self._bad_keys = actions.remap(settings.keys)
+        self.keys, bad_keys = actions.remap(settings.keys)
         """The person's own keys by the id of their action."""
-        loaded, self._bad_themes = themes.load_all(studio.paths.themes)
-        self.own_themes = tuple(theme.name for theme in loaded)
+        self._problems = list(bad_keys)
+        self.own_themes: tuple[str, ...] = ()
         """The names of the themes that come with the studio, and of the person's own."""
-        for theme in loaded:
-            self.register_theme(theme)
+        self._theme_files = self._load_themes()
         wanted = themes.COLOURLESS if os.environ.get("NO_COLOR") else settings.theme
-        self.theme = wanted if wanted in self.available_themes else themes.DEFAULT
+        self.theme = wanted if wanted in self.own_themes else themes.DEFAULT
         if self.theme != wanted:
-            self._bad_keys = (*self._bad_keys, f"There is no theme called {wanted}.")
+            self._problems.append(f"There is no theme called {wanted}.")
         if self.keys:
             self.set_keymap(self.keys)
 
@@ -64,8 +66,32 @@ class StudioApp(GuardedApp):
 
     def on_mount(self) -> None:
         self.studio.trace.troubled.connect(lambda why: self.say(why, "warning"))
-        for sentence in (*(f"{bad.file.name}: {bad.reason}" for bad in self._bad_themes), *self._bad_keys):
+        self._tell_problems()
+        self.set_interval(1, self._reload_themes)
+
+    def _tell_problems(self) -> None:
+        for sentence in self._problems:
             self.say(sentence, "warning")
+        self._problems.clear()
+
+    # Themes
+
+    def _load_themes(self) -> tuple[int, ...]:
+        folder = self.studio.paths.themes
+        loaded, bad = themes.load_all(folder)
+        for theme in loaded:
+            self.register_theme(theme)
+        self.own_themes = tuple(theme.name for theme in loaded)
+        self._problems += [f"{file.name}: {reason}" for file, reason in bad]
+        return themes.newest(folder)
+
+    def _reload_themes(self) -> None:
+        """Show what the person has changed in a theme file."""
+        with suppress(OSError):  # removed while it is looked at: looked at again in a second
+            if themes.newest(self.studio.paths.themes) != self._theme_files:
+                self._theme_files = self._load_themes()
+                self.mutate_reactive(StudioApp.theme)
+                self._tell_problems()
 
     def keep_theme(self, name: str) -> None:
         """Use a theme from now on, also after the next start."""

@@ -11,13 +11,13 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.events import DescendantFocus, MouseDown, MouseMove
 from textual.screen import Screen
-from textual.widgets import Button, Footer, Input, TextArea
+from textual.widgets import Button, Footer, Static
 
 from mcp_studio.call.call import Call
 from mcp_studio.catalog.listing import KINDS, Entry, Ref
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
-from mcp_studio.tui.actions import PANES, Action, bindings
+from mcp_studio.tui.actions import ACTIONS, PANES, Action, bindings, scoped
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.bridge import Bridge, StudioChanged
 from mcp_studio.tui.layout import Layout
@@ -33,6 +33,9 @@ from mcp_studio.tui.panes.trace import TracePane
 
 if TYPE_CHECKING:
     from mcp_studio.vault.base import AskPassphrase
+
+COLUMNS, ROWS = 40, 10
+"""The smallest terminal that is of use."""
 
 
 class MainScreen(Screen[None]):
@@ -50,7 +53,6 @@ class MainScreen(Screen[None]):
     def __init__(self, answer_passphrases: Callable[[AskPassphrase | None], None] = lambda ask: None) -> None:
         super().__init__()
         self._answer_passphrases = answer_passphrases
-        self.sizes = Layout(self)
 
     def compose(self) -> ComposeResult:
         yield StudioHeader()
@@ -63,13 +65,15 @@ class MainScreen(Screen[None]):
                 yield ResultPane()
         yield TracePane()
         yield Footer(show_command_palette=False)
+        yield Static(f"The terminal is too small (needs {COLUMNS}x{ROWS}).", id="too-small")
 
     def on_mount(self) -> None:
         studio = self.app.studio
         self.bridge = Bridge(studio, self)
         self.bridge.open()
         self.inbox = InboxController(self.app, self, self._show_call)
-        self.sizes.restore()
+        self.arrangement = Layout(self)
+        self.arrangement.restore()
         self.header.show()
         self.set_interval(1, self._second)
         self.set_focus((self.catalog if studio.manager.names() else self.servers).entry_point())
@@ -86,7 +90,6 @@ class MainScreen(Screen[None]):
     def on_unmount(self) -> None:
         self._answer_passphrases(None)
         self.bridge.close()
-        self.sizes.save()
 
     # What changed
 
@@ -112,6 +115,7 @@ class MainScreen(Screen[None]):
     def _second(self) -> None:
         self.header.show()
         self.servers.tick()
+        self.arrangement.save()
 
     # What panes say to one another
 
@@ -216,34 +220,30 @@ class MainScreen(Screen[None]):
         if self.maximized not in (None, pane):
             self.minimize()
         self.set_class(pane is self.trace, "-trace")
-        self.set_focus(pane.entry_point())
+        pane.entry_point().focus()
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """The trace, where it lies over the other panes, goes when another pane has the focus."""
-        if self.focused_pane not in (None, self.trace):
-            self.remove_class("-trace")
-
-    @property
-    def typing(self) -> bool:
-        """Whether a field has the focus, in which letters are text."""
-        return isinstance(self.focused, (Input, TextArea))
+        if (pane := self.focused_pane) is not None:
+            self.set_class(pane is self.trace and self.has_class("-trace"), "-trace")
+            self.set_class(pane in (self.call, self.result), "-desk")
 
     def on_mouse_down(self, event: MouseDown) -> None:
         """A border between panes can be dragged."""
-        if self.maximized is None and self.sizes.grab(event.screen_x, event.screen_y):
+        if self.maximized is None and self.arrangement.grab(event.screen_x, event.screen_y):
             self.capture_mouse()
 
     def on_mouse_move(self, event: MouseMove) -> None:
-        self.sizes.drag(event)
+        self.arrangement.drag(event)
 
     def on_mouse_up(self) -> None:
-        self.sizes.release()
+        self.arrangement.release()
         self.release_mouse()
 
     # Actions
 
     def action_reset_layout(self) -> None:
-        self.sizes.reset()
+        self.arrangement.reset()
 
     def action_pane_servers(self) -> None:
         self.go_to(self.servers)
@@ -376,23 +376,35 @@ class MainScreen(Screen[None]):
                 pane.tabs.active = target[1]
 
     def action_help(self) -> None:
-        from mcp_studio.tui.screens.help import Help
+        """What can be done here, also in a dialog: in the pane, with what has the focus, everywhere."""
+        from mcp_studio.tui.screens.help import Help, Section
 
-        pane = self.focused_pane
-        self.app.push_screen(Help(pane.scope if pane is not None else None), self.run_in_scope)
+        screen, pane = self.app.screen, self.focused_pane if self.app.screen is self else None
+        known = {(action.id, action.title): action for action in ACTIONS}
+        bound = [known.get((bound.binding.id or "", bound.tooltip)) for bound in screen.active_bindings.values()]
+        here = dict.fromkeys(action for action in bound if action and action.scope not in (*PANES, "main", "list"))
+        sections = [Section("Here", tuple(here)), Section("Everywhere", scoped("main")) if pane else None]
+        if pane is not None:
+            sections.insert(0, Section(f"In the pane {pane.scope}", scoped(pane.scope)))
+        name = pane.scope if pane is not None else "this dialog"
+        self.app.push_screen(Help(name, [*filter(None, sections), Section("In lists", scoped("list"))]), self.do)
 
-    async def run_in_scope(self, action: Action | None) -> None:
-        """Do what was chosen in help or palette: in its pane, or in what has the focus there."""
+    async def do(self, action: Action | None) -> None:
+        """Do what was chosen in help or palette: in its pane, or in what has the focus and what that stands in."""
         if action is None:
             return
         if action.scope in PANES:
             pane = self.query_one(f"#{action.scope}", Pane)
             self.go_to(pane)
             await pane.run_action(action.id)
-        elif action.scope in ("main", "app"):
-            await self.run_action(action.id if action.id != "quit" else "leave")
-        elif self.focused is not None:
-            await self.focused.run_action(action.id)
+        elif action.scope == "main":
+            await self.run_action(action.id)
+        else:
+            focused = self.app.screen.focused or self.app.screen
+            for node in focused.ancestors_with_self:
+                if hasattr(node, f"action_{action.id}"):
+                    await node.run_action(action.id)
+                    return
 
     def open_ref(self, ref: Ref) -> None:
         """Work with an entry that the palette names."""

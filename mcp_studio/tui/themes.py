@@ -1,12 +1,11 @@
 """Themes: TOML files with the fields of Textual's Theme and a `[variables]` table of our own names.
 
-Only the chosen file is read at start. A file that cannot be used costs a sentence, never the start.
+A file that cannot be used costs a sentence, never the start.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,29 +65,11 @@ class BadTheme(ValueError):
     """The content of a theme file cannot be used; the text says which key and why."""
 
 
-def load_one(name: str, user: Path) -> tuple[Theme, tuple[Failed, ...]]:
-    """The theme of that name, the person's own first; when it cannot be had, the default and why."""
-    failed: list[Failed] = []
-    for folder in (user, shipped_themes()):
-        file = folder / f"{name}.toml"
-        if "/" not in name and file.is_file():
-            theme = _read(file)
-            if isinstance(theme, Theme):
-                return theme, tuple(failed)
-            failed.append(theme)
-    if name == DEFAULT:
-        return Theme(DEFAULT, primary="cornflowerblue"), tuple(failed)
-    if not failed:
-        failed.append(Failed(user / f"{name}.toml", f"There is no theme called {name}."))
-    theme, more = load_one(DEFAULT, user)
-    return theme, (*failed, *more)
-
-
 def load_all(user: Path) -> tuple[tuple[Theme, ...], tuple[Failed, ...]]:
     """All themes, the person's own in place of a built-in of the same name; and the files that failed."""
     loaded: dict[str, Theme] = {}
     failed: list[Failed] = []
-    for file in _files(user):
+    for file in (*sorted(shipped_themes().glob("*.toml")), *sorted(user.glob("*.toml"))):
         theme = _read(file)
         if isinstance(theme, Theme):
             loaded[theme.name] = theme
@@ -97,10 +78,9 @@ def load_all(user: Path) -> tuple[tuple[Theme, ...], tuple[Failed, ...]]:
     return tuple(loaded.values()), tuple(failed)
 
 
-def _files(user: Path) -> Iterator[Path]:
-    for folder in (shipped_themes(), user):
-        if folder.is_dir():
-            yield from sorted(folder.glob("*.toml"))
+def newest(user: Path) -> tuple[int, ...]:
+    """What is different once a file of the person's own themes was written, added or removed."""
+    return tuple(file.stat().st_mtime_ns for file in sorted(user.glob("*.toml")))
 
 
 def _read(file: Path) -> Theme | Failed:

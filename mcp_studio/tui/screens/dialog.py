@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Button, Static
+from textual.widgets import Button, Static, Tabs
 from textual.widgets.button import ButtonVariant
 
 from mcp_studio.safetext import safe
@@ -115,12 +115,17 @@ class Dialog(ModalScreen[T]):
         """Leave without an answer."""
         self.dismiss(None)
 
-    def action_help(self) -> None:
-        """Show or hide the keys of what has the focus."""
-        if self.query("HelpPanel"):
-            self.app.action_hide_help_panel()
-        else:
-            self.app.action_show_help_panel()
+    async def action_help(self) -> None:
+        """The main screen opens the help, which is a dialog too."""
+        await self.app.screen_stack[0].run_action("help")
+
+    def action_next_tab(self) -> None:
+        for tabs in self.query(Tabs):
+            tabs.action_next_tab()
+
+    def action_previous_tab(self) -> None:
+        for tabs in self.query(Tabs):
+            tabs.action_previous_tab()
 
     def retitle(self, heading: str) -> None:
         """Change what stands in the top border."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from textual import getters, on
 from textual.content import Content
+from textual.events import Key
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from mcp_studio.tui.actions import Action, Scope, scoped, spell_all
+from mcp_studio.tui.actions import Action, spell_all
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.glyphs import glyphs
 
@@ -30,6 +32,13 @@ _ABOUT: Mapping[str, str] = {
 }
 
 
+class Section(NamedTuple):
+    """Actions under one heading."""
+
+    title: str
+    actions: Sequence[Action]
+
+
 class Help(Dialog[Action]):
     """Answers the action that was chosen."""
 
@@ -44,17 +53,18 @@ class Help(Dialog[Action]):
     choices = (Choice("submit", "Do it", "primary"), Choice("back", "Close"))
     options = getters.query_one("#found", OptionList)
 
-    def __init__(self, pane: Scope | None) -> None:
+    def __init__(self, place: str, sections: Sequence[Section]) -> None:
         super().__init__()
-        self._pane: Scope | None = pane
+        self._place = place
+        self._sections = sections
         self._shown: list[Action] = []
 
     def heading(self) -> str:
-        return f"Help: {self._pane or 'the main screen'}"
+        return f"Help: {self._place}"
 
     def body(self) -> Iterable[Widget]:
         with_keys = glyphs()._asdict()
-        about = _ABOUT.get(self._pane or "", "").format(**with_keys, field=self.app.key_of("field_menu"))
+        about = _ABOUT.get(self._place, "").format(**with_keys, field=self.app.key_of("field_menu"))
         yield Static(Content(about), id="about")
         yield Input(placeholder="what do you want to do?", compact=True)
         yield OptionList(id="found")
@@ -66,30 +76,19 @@ class Help(Dialog[Action]):
     def _fill(self, text: str) -> None:
         words = text.casefold().split()
         self._shown = []
-        options: list[Option | None] = []
-        for title, scopes in self._sections():
-            found = [action for action in _once(scoped(*scopes)) if all(word in _text(action) for word in words)]
+        options: list[Option] = []
+        for title, actions in self._sections:
+            found = [action for action in actions if all(word in _text(action) for word in words)]
             if found:
                 options.append(Option(Content.styled(title, "bold $accent"), disabled=True))
-                options += [Option(self._line(action), id=f"{action.scope}-{action.id}") for action in found]
+                options += [Option(self._line(action), id=str(at)) for at, action in enumerate(found, len(self._shown))]
                 self._shown += found
-        self.options.clear_options().add_options(options)
-        if self._shown:
-            self.options.highlighted = 1
+        self.options.clear_options().add_options(options or [Option("No action has these words.", disabled=True)])
+        self.options.highlighted = 1 if self._shown else None
 
     def _line(self, action: Action) -> Content:
         keys = spell_all(self.app.keys.get(action.id, action.keys))
         return Content.assemble((f"{keys:<{_KEYS}}", "$primary"), action.title)
-
-    def _sections(self) -> list[tuple[str, tuple[Scope, ...]]]:
-        sections: list[tuple[str, tuple[Scope, ...]]] = []
-        if self._pane is not None:
-            sections.append((f"In the pane {self._pane}", (self._pane,)))
-        if self._pane == "call":
-            sections.append(("In the form", ("form",)))
-        if self._pane in ("call", "result"):
-            sections.append(("In viewers", ("viewer",)))
-        return [*sections, ("Everywhere", ("main", "app")), ("In lists", ("list",))]
 
     @on(Input.Changed)
     def narrow(self, event: Input.Changed) -> None:
@@ -104,15 +103,22 @@ class Help(Dialog[Action]):
         self.action_submit()
 
     def action_submit(self) -> None:
-        chosen = self.options.highlighted_option
-        found = [action for action in self._shown if chosen is not None and chosen.id == f"{action.scope}-{action.id}"]
-        if found:
-            self.dismiss(found[0])
+        option = self.options.highlighted_option
+        if option is not None and option.id is not None:
+            self.dismiss(self._shown[int(option.id)])
+
+    async def on_key(self, event: Key) -> None:
+        """The list moves while the words are typed."""
+        moves = {"up": "cursor_up", "down": "cursor_down", "pageup": "page_up", "pagedown": "page_down"}
+        if self.query_one(Input).has_focus and event.key in moves:
+            event.stop()
+            await self.options.run_action(moves[event.key])
+        else:
+            await super().on_key(event)
+
+    def action_help(self) -> None:
+        self.action_back()
 
 
 def _text(action: Action) -> str:
     return f"{action.title} {action.also} {action.id}".casefold()
-
-
-def _once(actions: Iterable[Action]) -> list[Action]:
-    return list({(action.scope, action.id): action for action in actions}.values())

@@ -91,7 +91,7 @@ class ActionProvider(StudioProvider):
                 written = spell_all(keys.get(action.id, action.keys))
                 where = action.scope.capitalize() if action.scope in PANES else ""
                 help = " · ".join(filter(None, (where, written)))
-                yield Command(action.title, partial(self.main.run_in_scope, action), help, action.also)
+                yield Command(action.title, partial(self.main.do, action), help, action.also)
 
 
 class ServerProvider(StudioProvider):
