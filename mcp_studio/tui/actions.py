@@ -245,8 +245,6 @@ ACTIONS: tuple[Action, ...] = (
     Action("editor", "Edit the whole value in $EDITOR", "editor"),
     Action("next_problem", "Go to the problem", "editor"),
     # In dialogs
-    Action("next_tab", "Next tab", "exchange"),
-    Action("previous_tab", "Previous tab", "exchange"),
     Action("repeat", "Edit and re-send", "exchange"),
     Action("copy", "Copy the value, text or message", "exchange"),
     Action("copy_as", "Copy the call as…", "exchange"),
@@ -257,6 +255,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("delete", "Delete the session", "sessions"),
     Action("help", "Help for this dialog", "dialog"),
     Action("submit", "Take the first button", "dialog"),
+    Action("next_tab", "Next tab", "dialog"),
+    Action("previous_tab", "Previous tab", "dialog"),
     Action("back", "Back", "dialog"),
 )
 

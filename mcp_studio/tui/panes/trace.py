@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widget import Widget
+from textual.widgets import Static
 
 from mcp_studio.call.replay.plan import CALLS, Step, load, step_of
 from mcp_studio.catalog.listing import EntryKind, Ref
@@ -25,18 +25,19 @@ from mcp_studio.trace.postmortem import endings
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.exchange import ExchangeView
 from mcp_studio.tui.views.query_line import QueryLine
-from mcp_studio.tui.views.trace_table import TraceHeader, TraceTable
+from mcp_studio.tui.views.trace_table import TraceTable
 
 if TYPE_CHECKING:
     from mcp_studio.trace.disk.session import Session
     from mcp_studio.tui.screens.compare import Side
     from mcp_studio.tui.screens.exchange import Wish
-    from mcp_studio.tui.screens.sessions import Chosen
+    from mcp_studio.tui.screens.sessions import Opened
 
 _EMPTY = "Nothing has crossed the wire yet. Connect a server, and every message appears here."
 _EMPTY_PAST = "Nothing was recorded in this session."
 _NONE, _SEARCHING = "No message matches the query; esc ends it.", "Nothing found yet."
 _HINT = "The exchange under the cursor appears here: timeline, request, response, findings."
+_NO_CALL = "It belongs to no call of a tool, prompt or resource."
 _EVERY = 0.25
 """Seconds between two looks at what the border and the exchange beside the table say."""
 _BEHIND = 5_000
@@ -53,6 +54,7 @@ class TracePane(Pane, scope="trace"):
     TracePane {
         & > Horizontal { height: 1fr; }
         & Vertical#messages { width: 1fr; }
+        & #columns { height: 1; color: $quiet; text-style: bold; }
         & ExchangeView { display: none; width: 45%; border-left: tall $panel; padding-left: 1; }
         &.-past { border-title-color: $state-busy; }
     }
@@ -87,13 +89,15 @@ class TracePane(Pane, scope="trace"):
         """What is shown: what is being recorded now, or an earlier session."""
         return self.app.studio.trace if self._session is None else self._session
 
+    @property
+    def _grows(self) -> bool:
+        return self._session is None or self._session.info.state == "running"
+
     def compose(self) -> ComposeResult:
-        header = TraceHeader()
+        header = Static(id="columns", markup=False)
         yield QueryLine(self._use_query, lambda: self.recording)
         with Horizontal():
-            with Vertical(id="messages"):
-                yield header
-                yield TraceTable(self.recording, header, empty=_EMPTY)
+            yield Vertical(header, TraceTable(self.recording, header, empty=_EMPTY), id="messages")
             yield ExchangeView(_HINT)
 
     def on_mount(self) -> None:
@@ -109,36 +113,47 @@ class TracePane(Pane, scope="trace"):
 
     # What is shown
 
-    def _show(self, session: Session | None, title: str) -> None:
-        """Show an earlier session, or without one what is being recorded now, which goes on meanwhile."""
-        before, self._session = self._session, session
+    def _show(self, opened: Opened | None) -> None:
+        """Show an earlier session, or what is being recorded now, which goes on meanwhile."""
+        if opened is None:
+            return
+        before, (self._session, title) = self._session, opened
         self.query_line.put("")
         self.beside.clear()
-        self.set_class(session is not None, "-past")
+        self.set_class(self._session is not None, "-past")
         self.show_title(title)
         self.table.show(self.recording)
+        if self._session is not None and self._session.problem:
+            self.app.say(self._session.problem, "warning")
         if before is not None:
             before.close()
         self._tick()
 
-    def show_query(self, text: str) -> None:
+    def show_query(self, text: str | None) -> None:
         """Show only what a query wants."""
-        self.query_line.put(text)
-        self.table.focus()
+        if text:
+            self.query_line.put(text)
+            self.table.focus()
 
     def show_message(self, number: int) -> None:
-        """Put the cursor on a message; one that a query hides, or of another session, is shown alone."""
-        if not self.table.go_to(number) and (entry := self.recording.entry(number)) is not None:
+        """Put the cursor on a message of what is being recorded now."""
+        if self._session is not None:
+            self.action_go_live()
+        self._go_to(number)
+
+    def _go_to(self, number: int | None) -> None:
+        """Put the cursor on a message; one that a query hides is shown alone."""
+        if number and not self.table.go_to(number) and (entry := self.recording.entry(number)) is not None:
             self._open(entry)
 
     def _tick(self) -> None:
         """Take over what another studio writes to the session; say how much is shown, and what belongs to it."""
-        if self._session is not None and self._session.info.state == "running":
+        if self._session is not None and self._grows:
             try:
                 self._session.refresh()
             except StudioError as error:
                 self.app.fail(error)
-                self._show(None, "Trace")
+                self.action_go_live()
         if not self.region:
             return
         self._show_notes()
@@ -153,17 +168,14 @@ class TracePane(Pane, scope="trace"):
     def _show_notes(self) -> None:
         table, query, key = self.table, self.table.search, self.app.key_of
         kept, dropped = len(self.recording), self.recording.first_number - 1
+        shown, table.empty = f"{kept:,}", _EMPTY if self._session is None else _EMPTY_PAST
         parts = [f"{key('compare')} compares with {self._base.name}"] if self._base is not None else []
         if query is not None:
             behind = (1 - query.done) * kept > (_BEHIND if self._session is None else 0)
             parts += [query.error or f"{int(100 * query.done)}% searched"] if query.error or behind else []
-            parts.append(f"{table.row_count:,} of {kept:,}")
-            table.empty = _SEARCHING if behind else _NONE
-        else:
-            parts.append(f"{kept:,}")
-            table.empty = _EMPTY if self._session is None else _EMPTY_PAST
-        parts += [f"{dropped:,} dropped"] if dropped else []
-        if self._session is None or self._session.info.state == "running":
+            shown, table.empty = f"{table.row_count:,} of {kept:,}", _SEARCHING if behind else _NONE
+        parts += [shown, f"{dropped:,} dropped"] if dropped else [shown]
+        if self._grows:
             parts.append("following" if table.following else f"{key('follow')} follows")
         self.show_note(" · ".join(parts))
 
@@ -223,6 +235,11 @@ class TracePane(Pane, scope="trace"):
             self.app.say("No message is selected.", "warning")
         return entry
 
+    def _try(self, work: Callable[[WireMessage], Coroutine[Any, Any, None]], entry: WireMessage | None = None) -> None:
+        """Do something with a message, else with the one under the cursor; a failure is told."""
+        if entry := entry or self._chosen():
+            self.app.attempt(self, work(entry))
+
     @on(TraceTable.Opened)
     def _opened(self, event: TraceTable.Opened) -> None:
         event.stop()
@@ -237,25 +254,25 @@ class TracePane(Pane, scope="trace"):
 
         self.app.push_screen(ExchangeDialog(self.recording, entry), self._wished)
 
-    async def _wished(self, answer: tuple[Wish, WireMessage] | None) -> None:
+    def _wished(self, answer: tuple[Wish, WireMessage] | None) -> None:
         """What the person wants to do with a message that was open."""
         if answer is not None:
-            wish, entry = answer
-            await {"repeat": self._repeat, "copy_as": self._copy_as, "compare": self._compare}[wish](entry)
+            ways = {"repeat": self._repeat, "copy_as": self._copy_as, "compare": self._compare}
+            self._try(ways[answer[0]], answer[1])
 
     def action_follow(self) -> None:
         self.table.action_follow()
         self._show_notes()
 
     def action_mark(self) -> None:
-        from mcp_studio.tui.screens.comment import toggle_mark
+        from mcp_studio.tui.screens.exchange import toggle_mark
 
         if entry := self._chosen():
             toggle_mark(self.app, self.recording, entry)
 
     def action_edit(self) -> None:
         """Comment on the message."""
-        from mcp_studio.tui.screens.comment import edit_comment
+        from mcp_studio.tui.screens.exchange import edit_comment
 
         if entry := self._chosen():
             edit_comment(self.app, self.recording, entry, self.beside.refill)
@@ -263,35 +280,33 @@ class TracePane(Pane, scope="trace"):
     def action_copy(self) -> None:
         if self.beside.has_focus_within:
             self.beside.copy()
-        elif entry := self._chosen():
-            self.app.attempt(self, self._copy(entry))
+        else:
+            self._try(self._copy)
 
     async def _copy(self, entry: WireMessage) -> None:
         self.app.copy((await self.recording.body(entry)).decode("utf-8", "replace"))
 
+    def action_compare(self) -> None:
+        """Begin to compare the message, or compare with it."""
+        self._try(self._compare)
+
+    async def _compare(self, entry: WireMessage) -> None:
+        from mcp_studio.tui.screens.compare import Compare, side_of
+
+        side, base = await side_of(self.recording, entry), self._base
+        self._base = side if base is None else None
+        if base is None:
+            self.app.say(f"Now select another message: {self.app.key_of('compare')} compares it with {side.name}.")
+        elif base == side:
+            self.app.say("Both are of one exchange: not compared.")
+        else:
+            self.app.push_screen(Compare(base, side))
+        self._show_notes()
+
     # Calls of the trace
 
-    def action_copy_as(self) -> None:
-        if entry := self._chosen():
-            self.app.attempt(self, self._copy_as(entry))
-
-    async def _copy_as(self, entry: WireMessage) -> None:
-        from mcp_studio.call.copying.subject import subject_of, with_outcome
-        from mcp_studio.tui.screens.copy_as import CopyAs
-
-        studio, step = self.app.studio, self._step(entry)
-        if step is None or step.method not in CALLS:
-            self.app.say("It belongs to no call of a tool, prompt or resource.", "warning")
-            return
-        recorded = await load(self.recording, step)
-        resource, ref = step.method == "resources/read", self._ref(step)
-        value = None if resource else recorded.params.get("arguments", {})
-        uri = step.target if resource else ""
-        subject = subject_of(studio.manager, studio.catalog, ref, value, uri=uri, task=recorded.task)
-        self.app.push_screen(CopyAs(await with_outcome(subject, self.recording, entry.number)))
-
     def _step(self, entry: WireMessage) -> Step | None:
-        """The request that a message belongs to, with all of its rounds; None where it is none of ours."""
+        """The request of ours that a message belongs to, with all of its rounds; None where it is of none."""
         return step_of(self.recording.columns, entry.number)
 
     def _ref(self, step: Step) -> Ref:
@@ -300,18 +315,36 @@ class TracePane(Pane, scope="trace"):
         listed = [one.ref for one in self.app.studio.catalog.entries(ref.kind) if one.ref.name == ref.name]
         return ref if ref in listed or not listed else listed[0]
 
+    def action_copy_as(self) -> None:
+        self._try(self._copy_as)
+
+    async def _copy_as(self, entry: WireMessage) -> None:
+        from mcp_studio.call.copying.subject import subject_of, with_outcome
+        from mcp_studio.tui.screens.copy_as import CopyAs
+
+        studio, step = self.app.studio, self._step(entry)
+        if step is None or step.method not in CALLS:
+            self.app.say(_NO_CALL, "warning")
+            return
+        recorded = await load(self.recording, step)
+        resource, ref = step.method == "resources/read", self._ref(step)
+        value = None if resource else recorded.params.get("arguments", {})
+        uri = step.target if resource else ""
+        subject = subject_of(studio.manager, studio.catalog, ref, value, uri=uri, task=recorded.task)
+        self.app.push_screen(CopyAs(await with_outcome(subject, self.recording, entry.number)))
+
     def action_show_entry(self) -> None:
         """Show the tool, prompt or resource of the call."""
-        step = self._step(entry) if (entry := self._chosen()) else None
-        if step is not None and step.method in CALLS:
-            self.post_message(self.EntryRequested(self._ref(step)))
-        elif entry is not None:
-            self.app.say("It belongs to no call of a tool, prompt or resource.", "warning")
+        if entry := self._chosen():
+            step = self._step(entry)
+            if step is not None and step.method in CALLS:
+                self.post_message(self.EntryRequested(self._ref(step)))
+            else:
+                self.app.say(_NO_CALL, "warning")
 
     def action_repeat(self) -> None:
         """Edit the call in its form; what is no such call goes to the console."""
-        if entry := self._chosen():
-            self.app.attempt(self, self._repeat(entry))
+        self._try(self._repeat)
 
     async def _repeat(self, entry: WireMessage) -> None:
         step = self._step(entry)
@@ -333,13 +366,14 @@ class TracePane(Pane, scope="trace"):
 
     def action_resend_now(self) -> None:
         """Send the same once more, and compare the responses."""
-        step = self._step(entry) if (entry := self._chosen()) else None
-        if step is not None and step.method not in UNTIMED:
-            from mcp_studio.tui.screens.resend import Resend
+        from mcp_studio.tui.screens.resend import Resend
 
-            self.app.push_screen(Resend(self.recording, step))
-        elif entry is not None:
-            self.app.say("It belongs to no request of ours that could be sent again.", "warning")
+        if entry := self._chosen():
+            step = self._step(entry)
+            if step is not None and step.method not in UNTIMED:
+                self.app.push_screen(Resend(self.recording, step))
+            else:
+                self.app.say("It belongs to no request of ours that could be sent again.", "warning")
 
     def action_resend_many(self) -> None:
         """Send what is marked, what the query shows, or everything once more."""
@@ -349,37 +383,13 @@ class TracePane(Pane, scope="trace"):
         if parts := parts_of(self.recording, None, self._filtered):
             self.app.push_screen(Resend(self.recording, parts[0].numbers, parts[0].about))
 
-    def action_compare(self) -> None:
-        """Begin to compare the message, or compare with it."""
-        if entry := self._chosen():
-            self.app.attempt(self, self._compare(entry))
-
-    async def _compare(self, entry: WireMessage) -> None:
-        from mcp_studio.tui.screens.compare import Compare, side_of
-
-        side, base = await side_of(self.recording, entry), self._base
-        if base is None:
-            self._base = side
-            self.app.say(f"Now select another message: {self.app.key_of('compare')} compares it with {side.name}.")
-        else:
-            self._base = None
-            if base == side:
-                self.app.say("Both are of one exchange: not compared.")
-            else:
-                self.app.push_screen(Compare(base, side))
-        self._show_notes()
-
     # The whole trace
 
     def action_details(self) -> None:
         """Statistics: how often, how fast, what failed."""
         from mcp_studio.tui.screens.statistics import Statistics
 
-        def show(query: str | None) -> None:
-            if query:
-                self.show_query(query)
-
-        self.app.push_screen(Statistics(self.recording, live=self._session is None), show)
+        self.app.push_screen(Statistics(self.recording, live=self._session is None), self.show_query)
 
     def action_save(self) -> None:
         """Export the exchange, what is marked or filtered, or everything."""
@@ -395,31 +405,14 @@ class TracePane(Pane, scope="trace"):
         from mcp_studio.tui.screens.sessions import Sessions
 
         shown = self._session.path if self._session is not None else None
-        self.app.push_screen(Sessions(self.app.studio.paths.state / "trace", shown), self._chose_session)
-
-    def _chose_session(self, chosen: Chosen | None) -> None:
-        if chosen is None:
-            return
-        if chosen.path is None:
-            self.action_go_live()
-        else:
-            self.app.attempt(self, self._open_session(chosen.path), group="session")
-
-    async def _open_session(self, path: Path) -> None:
-        from mcp_studio.tui.screens.sessions import open_file
-
-        session, title = await open_file(path, self.app.studio.redactor.text)
-        if session.problem:
-            self.app.say(session.problem, "warning")
-        self._show(session, title)
-        self.table.focus()
+        self.app.push_screen(Sessions(self.app.studio.paths.state / "trace", shown), self._show)
 
     def action_go_live(self) -> None:
         """Back to what is being recorded now."""
         if self._session is None:
             self.app.say("This is what is being recorded now.")
         else:
-            self._show(None, "Trace")
+            self._show((None, "Trace"))
 
     def action_exit_report(self) -> None:
         """How servers ended, the newest first; of the server under the cursor where it ended."""
@@ -438,7 +431,3 @@ class TracePane(Pane, scope="trace"):
 
         if entry := self._chosen():
             self.app.push_screen(UnexpectedOutput(entry.server, self.recording), self._go_to)
-
-    def _go_to(self, number: int | None) -> None:
-        if number is not None:
-            self.show_message(number)

@@ -1,23 +1,27 @@
-"""One exchange of the trace over the whole screen, and what can be done with it."""
+"""One exchange of the trace over the whole screen, and what a person notes on it: a mark, and a few words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import ClassVar, Literal
 
 from textual import getters, on
 from textual.binding import BindingType
 from textual.widget import Widget
+from textual.widgets import Input, Static
 
-from mcp_studio.trace.message import Recording, WireMessage
+from mcp_studio.errors import StudioError
+from mcp_studio.trace.message import MARKED, Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui.actions import bindings
-from mcp_studio.tui.screens.comment import edit_comment, toggle_mark
+from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.exchange import ExchangeView, ends_of
+from mcp_studio.tui.views.trace_row import name_of
 
 Wish = Literal["repeat", "copy_as", "compare"]
 """What is to be done with the message, which only the trace can do."""
+_LONGEST = 2_000
 
 
 class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
@@ -25,7 +29,7 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
 
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = "ExchangeDialog ExchangeView { height: 100%; }"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("dialog"), *bindings("exchange")]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("exchange")
     choices = (
         Choice("repeat", "Re-send", "primary"), Choice("copy_as", "Copy as…"), Choice("compare", "Compare"),
         Choice("back", "Close"),
@@ -73,12 +77,6 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
         else:
             self.dismiss(None)
 
-    def action_next_tab(self) -> None:
-        self.view.tabs.action_next_tab()
-
-    def action_previous_tab(self) -> None:
-        self.view.tabs.action_previous_tab()
-
     def action_copy(self) -> None:
         self.view.copy()
 
@@ -98,3 +96,51 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
     def action_edit(self) -> None:
         """Comment on the message."""
         edit_comment(self.app, self._recording, self._entry, self.view.refill)
+
+
+class Comment(Dialog[str]):
+    """Answers the text, which is empty where the comment is to go; None when the person leaves it as it was."""
+
+    choices = (Choice("save", "Save", "primary"), Choice("back", "Cancel"))
+
+    def __init__(self, entry: WireMessage, text: str) -> None:
+        super().__init__()
+        self._entry = entry
+        self._text = text
+
+    def heading(self) -> str:
+        return f"Comment on message {self._entry.number}"
+
+    def body(self) -> Iterable[Widget]:
+        yield Static(name_of(self._entry), classes="quiet gap", markup=False)
+        yield Input(self._text, placeholder="What to remember of it", max_length=_LONGEST, compact=True)
+
+    def on_mount(self) -> None:
+        self.query_one(Input).focus()
+
+    @on(Input.Submitted)
+    def action_save(self) -> None:
+        self.dismiss(self.query_one(Input).value.strip())
+
+
+def toggle_mark(app: StudioApp, recording: Recording, entry: WireMessage) -> None:
+    """Mark a message, or no longer."""
+    columns = recording.columns
+    try:
+        recording.mark(entry.number, not columns.flags[entry.number - columns.first] & MARKED)
+    except StudioError as error:
+        app.fail(error)
+
+
+def edit_comment(app: StudioApp, recording: Recording, entry: WireMessage, done: Callable[[], None]) -> None:
+    """Let the person comment on a message; then tell `done`."""
+
+    def keep(text: str | None) -> None:
+        try:
+            if text is not None:
+                recording.comment(entry.number, text)
+        except StudioError as error:
+            app.fail(error)
+        done()
+
+    app.push_screen(Comment(entry, recording.comment_on(entry.number)), keep)

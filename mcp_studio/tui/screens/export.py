@@ -6,6 +6,7 @@ import asyncio
 import time
 from array import array
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -22,8 +23,8 @@ from mcp_studio.trace.export.collector import PATH, send
 from mcp_studio.trace.export.formats import FORMATS, export
 from mcp_studio.trace.message import MARKED, Columns, Recording, WireMessage
 from mcp_studio.trace.tree import tree, walk
-from mcp_studio.tui.screens.comment import name_of
 from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.views.trace_row import name_of
 
 _COLLECTOR = "collector"
 _SPANS = "requests as spans, sent to an OpenTelemetry collector"
@@ -86,28 +87,31 @@ class Export(Dialog[None]):
         yield Static("Format", classes="label")
         yield Select(formats, value=self.last_format, allow_blank=False, compact=True)
         yield Static("Folder", classes="label", id="where")
-        yield Input(compact=True)
+        yield Input(compact=True, placeholder="The folder in which the studio was started")
         yield Static(id="note", markup=False)
 
     @property
     def _sends(self) -> bool:
         """Whether it goes to a collector, and not into a file."""
-        return self.query_one(Select).value == _COLLECTOR
+        return self.last_format == _COLLECTOR
 
     @on(Select.Changed)
-    def _place(self) -> None:
+    def _ask_place(self) -> None:
         """Whether a folder or an address is asked for; what was typed for the other one is kept."""
+        type(self).last_format = str(self.query_one(Select).value)
         where = f"Address of the collector; without a path spans go to {PATH}" if self._sends else "Folder"
         self.query_one("#where", Static).update(Content(where))
-        self.query_one(Input).value = self.last_places[self._sends] or _here()
+        self.query_one(Input).value = self.last_places[self._sends]
+
+    @on(Input.Changed)
+    def _keep_place(self, event: Input.Changed) -> None:
+        self.last_places[self._sends] = event.value
 
     @on(Input.Submitted)
     def action_write(self) -> None:
-        self.last_places[self._sends] = self.query_one(Input).value
-        type(self).last_format = str(self.query_one(Select).value)
-        if part := self._parts[self.query_one(RadioSet).pressed_index]:
-            self.query_one("#write", Button).disabled = True
-            self.run_worker(self._write(part), group="export", exclusive=True)
+        self.query_one("#write", Button).disabled = True
+        part = self._parts[self.query_one(RadioSet).pressed_index]
+        self.run_worker(self._write(part), group="export", exclusive=True)
 
     async def _write(self, part: Part) -> None:
         try:
@@ -152,13 +156,6 @@ class Export(Dialog[None]):
             self.dismiss(None)
 
 
-def _here() -> str:
-    try:
-        return str(Path.cwd())
-    except OSError:  # the folder we were started in is gone
-        return str(Path.home())
-
-
 def family_of(recording: Recording, number: int) -> array[int]:
     """All that belongs to what an entry belongs to: requests and their answers, HTTP heads, notes."""
     columns = recording.columns
@@ -174,13 +171,9 @@ def marked(columns: Columns) -> array[int]:
     return array("I", (number for number, flags in enumerate(columns.flags, columns.first) if flags & MARKED))
 
 
-_TRIES = 100
-
-
 def new_file(folder: str, what: str, ending: str) -> Path:
     """A file that is not there yet: `trace-20260728-120107-marked.jsonl`; letters, digits and dashes alone are ours."""
-    within = Path(folder.strip() or ".").expanduser()
-    plain = file_stem(what, "")
-    stem = f"trace-{time.strftime('%Y%m%d-%H%M%S')}{f'-{plain}' if plain else ''}"
-    names = (f"{stem}{'' if number == 1 else f'-{number}'}.{ending}" for number in range(1, _TRIES))
-    return next((path for name in names if not (path := within / name).exists()), within / f"{stem}.{ending}")
+    stem = f"trace-{time.strftime('%Y%m%d-%H%M%S')}-{file_stem(what, 'part')}"
+    within = Path(folder.strip()).expanduser().absolute()
+    paths = (within / f"{stem}{more}.{ending}" for more in chain([""], (f"-{number}" for number in range(2, 100))))
+    return next(path for path in paths if not path.exists())

@@ -52,18 +52,17 @@ class Pages(Dialog[None]):
 
     def on_mount(self) -> None:
         self._view.focus()
-        self._read(None)
+        self.action_restart()
 
     def action_next(self) -> None:
         """The next page: one that was read already, else from the server."""
         if self._at + 1 < len(self._pages):
             self._show(self._at + 1)
-        elif self._pages and (cursor := self._pages[-1][0].following) is not None:
-            self._read(cursor)
+        else:
+            self._read(self._pages[-1][0].following if self._pages else None)
 
     def action_previous(self) -> None:
-        if self._at > 0:
-            self._show(self._at - 1)
+        self._show(self._at - 1)
 
     def action_restart(self) -> None:
         self._pages, self._at = [], -1
@@ -82,11 +81,11 @@ class Pages(Dialog[None]):
             page = await list_page(self.app.studio.manager.connection(self._server), self._kind, cursor)
             raw = await asyncio.to_thread(dumps, page.raw)
         except StudioError as error:
-            self.about.update(Content.styled(safe(error.message, 600), "$state-failed"))
+            self.about.update(Content.styled(safe(f"{error.message} {error.hint}", 600), "$state-failed"))
             self._set_buttons(reading=False)
-            return
-        self._pages = [*self._pages[-_KEPT + 1 :], (page, raw)]
-        self._show(len(self._pages) - 1)
+        else:
+            self._pages = [*self._pages[-_KEPT + 1 :], (page, raw)]
+            self._show(len(self._pages) - 1)
 
     def _show(self, at: int) -> None:
         self._at = at
@@ -96,9 +95,8 @@ class Pages(Dialog[None]):
 
     def _set_buttons(self, *, reading: bool) -> None:
         last = bool(self._pages) and self._pages[-1][0].following is None and self._at == len(self._pages) - 1
-        self.query_one("#next", Button).disabled = reading or last
-        self.query_one("#previous", Button).disabled = reading or self._at < 1
-        self.query_one("#restart", Button).disabled = reading
+        for name, useless in (("next", last), ("previous", self._at < 1), ("restart", False)):
+            self.query_one(f"#{name}", Button).disabled = reading or useless
 
     def _facts(self) -> Content:
         page, raw = self._pages[self._at]
@@ -114,9 +112,8 @@ class Pages(Dialog[None]):
             (" · ".join(facts), "bold"),
             f"\ncursor       {asked}\nnextCursor   {following}",
         ]
-        for problem in (page.problem, page.hint.problem if page.hint else ""):
-            if problem:
-                parts.append((f"\n{safe(problem, 300)}", "$state-busy"))
+        problems = filter(None, (page.problem, page.hint.problem if page.hint else ""))
+        parts += [(f"\n{safe(problem, 300)}", "$state-busy") for problem in problems]
         total = sum(len(one.items) for one, _ in self._pages)
         if len(self._pages) > 1:
             parts.append((f"\n{total:,} in {units.plural(len(self._pages), 'page')} so far", "$quiet"))

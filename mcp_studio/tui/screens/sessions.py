@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from textual import on
 from textual.binding import BindingType
@@ -15,13 +15,14 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from mcp_studio.errors import StudioError
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.disk.session import Bundle, Session
 from mcp_studio.trace.disk.sessions import SessionInfo, delete, sessions
-from mcp_studio.trace.export.bundle import open_file as read_file
+from mcp_studio.trace.export.bundle import open_file
 from mcp_studio.tui.actions import bindings
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line
 from mcp_studio.tui.views.virtual_list import VirtualList
@@ -36,14 +37,12 @@ _ABOUT = {
 _HEADER = f"{'State':<12} {'Began':<17} {'Lasted':>7} {'Messages':>9} {'Size':>8}  Servers"
 
 
-class Chosen(NamedTuple):
-    """What is to be opened; `path` is None for what is being recorded here."""
-
-    path: Path | None
+Opened = tuple[Session | None, str]
+"""A session, None for what is being recorded here, and what to call it."""
 
 
-class Sessions(Dialog[Chosen]):
-    """Answers which session or file is to be opened.
+class Sessions(Dialog[Opened]):
+    """Opens a session or a file; stays while that fails.
 
     Args:
         folder: where sessions are kept.
@@ -58,7 +57,7 @@ class Sessions(Dialog[Chosen]):
         & #about { min-height: 2; margin: 1 0; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("dialog"), *bindings("sessions")]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("sessions")
     choices = (Choice("open", "Open", "primary"), Choice("delete", "Delete", "error"), Choice("back", "Close"))
 
     def __init__(self, folder: Path, shown: Path | None) -> None:
@@ -93,26 +92,38 @@ class Sessions(Dialog[Chosen]):
         if (info := self.rows.row) is not None:
             shown = "The trace shows it now. " if info.path == self._shown else ""
             gone = f" The first {info.first - 1:,} messages had to go." if info.first > 1 else ""
-            lines = (
-                f"{shown}{info.problem or _ABOUT[_state(info)]}{gone}",
-                f"{info.path} {info.origin} {info.version}",
-            )
-            self.query_one("#about", Static).update(Content("\n".join(safe(line, 400) for line in lines)))
-
-    @on(VirtualList.Chosen)
-    def action_open(self) -> None:
-        info = self.rows.row
-        if self.query_one(Input).has_focus:
-            self._open_file()
-        elif info is None or info.problem:
-            self.app.say("There is no session that can be opened.", "warning")
-        else:
-            self.dismiss(Chosen(None if _state(info) == "here" else info.path))
+            about = f"{shown}{info.problem or _ABOUT[_state(info)]}{gone}"
+            self._say(f"{about}\n{info.path} {info.origin} {info.version}")
 
     @on(Input.Submitted)
-    def _open_file(self) -> None:
-        if text := self.query_one(Input).value.strip():
-            self.dismiss(Chosen(Path(text).expanduser()))
+    @on(VirtualList.Chosen)
+    def action_open(self) -> None:
+        """Open the file that is named, else the session under the cursor."""
+        info, name = self.rows.row, self.query_one(Input).value.strip()
+        if name and not self.rows.has_focus:
+            self.run_worker(self._open(Path(name).expanduser()), exclusive=True)
+        elif info is None or info.problem:
+            self.app.say("There is no session that can be opened.", "warning")
+        elif _state(info) == "here":
+            self.dismiss((None, "Trace"))
+        else:
+            self.run_worker(self._open(info.path), exclusive=True)
+
+    async def _open(self, path: Path) -> None:
+        """Read a session or bundle beside the event loop; secrets go out of comments that are added to it."""
+        try:
+            session = await asyncio.to_thread(open_file, path, self.app.studio.redactor.text)
+        except StudioError as error:
+            self._say(f"{error.message} {error.hint}", "$state-failed")
+            return
+        info = session.info
+        kind = "Session of another studio" if info.state == "running" else "Past session"
+        crashed = ", crashed" if info.state == "crashed" else ""
+        title = f"{kind} {when(info.began)}{crashed} · {', '.join(info.servers)}"
+        self.dismiss((session, f"File {path.name}" if isinstance(session, Bundle) else title))
+
+    def _say(self, text: str, look: str = "") -> None:
+        self.query_one("#about", Static).update(Content.styled(safe(text, 800, lines=True), look))
 
     def action_delete(self) -> None:
         """Delete the one under the cursor, after asking."""
@@ -123,8 +134,6 @@ class Sessions(Dialog[Chosen]):
             self.app.attempt(self, self._delete(info), group="delete")
 
     async def _delete(self, info: SessionInfo) -> None:
-        from mcp_studio.tui.screens.dialog import Confirm
-
         text = f"{when(info.began)}, {units.plural(info.entries, 'message')}\n{info.path}"
         if await self.app.push_screen_wait(Confirm("Delete this session?", text, "Delete", destroys=True)):
             await asyncio.to_thread(delete, info.path)
@@ -148,12 +157,8 @@ def _draw(info: SessionInfo, width: int, selected: bool) -> Line:
     lasted = "" if not info.began or info.ended is None else units.seconds(max(0.0, info.ended - info.began))
     names = ", ".join(info.servers)
     figures = f" {when(info.began):<17} {lasted:>7} {info.entries:>9,} {units.size(info.bytes):>8}  "
-    word = "this one" if state == "here" else state
-    return [
-        (f"{sign} {word:<10}", look),
-        (figures, ""),
-        (safe(f"{info.title}: {names}" * bool(info.title) or names), ""),
-    ]
+    name = safe(f"{info.title}: {names}" * bool(info.title) or names)
+    return [(f"{sign} {'this one' if state == 'here' else state:<10}", look), (f"{figures}{name}", "")]
 
 
 def when(moment: float) -> str:
@@ -163,21 +168,3 @@ def when(moment: float) -> str:
     then = time.localtime(moment)
     year = "" if then.tm_year == time.localtime().tm_year else f" {then.tm_year}"
     return time.strftime(f"%a %d %b{year} %H:%M", then)
-
-
-async def open_file(path: Path, clean: Callable[[str], str]) -> tuple[Session, str]:
-    """A session or a bundle, whichever it is, and what to call it; read beside the event loop.
-
-    Args:
-        clean: takes secrets out of comments that are added.
-
-    Raises:
-        StudioError: it is neither, or cannot be read.
-    """
-    session = await asyncio.to_thread(read_file, path, clean)
-    if isinstance(session, Bundle):
-        return session, f"File {path.name}"
-    info = session.info
-    kind = "Session of another studio" if info.state == "running" else "Past session"
-    crashed = ", crashed" if info.state == "crashed" else ""
-    return session, f"{kind} {when(info.began)}{crashed} · {', '.join(info.servers)}"

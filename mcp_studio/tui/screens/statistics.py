@@ -10,6 +10,7 @@ from rich.text import Text
 from textual import getters, on
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.events import Resize
 from textual.widget import Widget
 from textual.widgets import DataTable, Sparkline, Static, Tab, Tabs
 
@@ -17,11 +18,12 @@ from mcp_studio.present import units
 from mcp_studio.present.error_groups import ErrorGroup, Errors
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import OTHER, Recording
-from mcp_studio.trace.statistics import NAMED, Numbers, Tally
+from mcp_studio.trace.statistics import NAMED, Bar, Durations, Numbers, Tally
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.histogram import histogram, times_line, took_text
+from mcp_studio.tui.views.glyphs import ASCII, glyphs
 from mcp_studio.tui.views.line import cut
+from mcp_studio.tui.views.query_line import quoted
+from mcp_studio.tui.views.trace_row import took_text
 
 _PAUSE, _SOON = 1.0, 0.02
 """Seconds between two looks at what is new, and while there is much that was not looked at yet."""
@@ -29,8 +31,13 @@ _MOST = 500
 """Rows that are shown; sorting says which."""
 _BAD = 0.05
 """The share of errors from which on it is told in the colour of errors, below it in that of warnings."""
-_NAME = 28
-"""Cells of the column of names."""
+TITLES = ("Name", "Count", "Errors", "p50", "p95", "p99", "Max", "/s")
+_SHORT = ("Name", "Count", "Errors", "p50", "p95", "Max")
+"""The columns of a table of less than `_WIDE` cells."""
+_WIDE, _WIDTH = 90, 7
+_EIGHTHS = "▏▎▍▌▋▊▉█"
+_LABEL = 16
+"""Cells of the bounds in front of a bar."""
 
 
 class Span(NamedTuple):
@@ -38,8 +45,6 @@ class Span(NamedTuple):
 
     start: int
     until: float
-    now: float | None
-    """The moment of a live trace; None for a past one, whose rates are those of its whole time."""
 
 
 class StatRow(NamedTuple):
@@ -52,63 +57,55 @@ class StatRow(NamedTuple):
     """The query with which the trace shows what it counts."""
 
 
-TITLES = ("Name", "Count", "Errors", "p50", "p95", "p99", "Max", "/s")
-_WIDTH = 7
+# Figures
 
 
-def figures_of(tally: Tally, span: Span) -> tuple[tuple[float, str], ...]:
+def figures_of(tally: Tally, span: Span) -> dict[str, tuple[float, str]]:
     """What stands in the columns behind the name: what they sort by, and its text."""
-    rate = tally.rate(span.start)
-    dash = glyphs().dash
-    return (
-        (tally.count, f"{tally.count:,}"),
-        (tally.errors, errors_text(tally)),
-        *((ms or 0.0, took_text(ms)) for ms in (tally.p50, tally.p95, tally.p99, tally.most)),
-        (rate, dash if rate < 0.005 else f"{rate:.2f}" if rate < 9.995 else f"{rate:,.0f}"),
-    )
-
-
-def errors_text(tally: Tally) -> str:
-    """How many errors, or where there were many calls their share; empty for none."""
-    if not tally.errors:
-        return ""
-    share = tally.error_rate * 100
-    return f"{share:.0f}%" if share >= 9.5 else f"{share:.1f}%" if tally.count >= 100 else f"{tally.errors:,}"
+    rate, share = tally.rate(span.start), tally.error_rate * 100
+    many = f"{share:.0f}%" if share >= 9.5 else f"{share:.1f}%" if tally.count >= 100 else f"{tally.errors:,}"
+    rare = glyphs().dash if rate < 0.005 else f"{rate:.2f}"
+    return {
+        "Count": (tally.count, f"{tally.count:,}"),
+        "Errors": (tally.errors, many if tally.errors else ""),
+        **{
+            title: (ms or 0.0, took_text(ms))
+            for title, ms in (("p50", tally.p50), ("p95", tally.p95), ("p99", tally.p99), ("Max", tally.most))
+        },
+        "/s": (rate, rare if rate < 9.995 else f"{rate:,.0f}"),
+    }
 
 
 def rows_of(numbers: Numbers, tab: str) -> list[StatRow]:
     """The rows of a tab."""
-    several, signs = len(numbers.servers) > 1, glyphs()
+    signs = glyphs()
 
-    def name(server: str, text: str) -> str:
-        return f"{safe(server, 40)}  {safe(text, 120)}" if several else safe(text, 120)
+    def row(server: str, text: str, tally: Tally, query: str) -> StatRow:
+        name = f"{safe(server, 40)}  " * (len(numbers.servers) > 1 and bool(text))
+        return StatRow(name + safe(text or server, 120), tally, query)
 
     if tab == "servers":
-        return [StatRow(safe(one, 60), tally, query(server=one)) for one, tally in numbers.servers.items()]
-    if tab == "methods":
-        return [
-            StatRow(name(one.server, sign + one.method), tally, query(server=one.server, method=one.method))
-            for one, tally in numbers.methods.items()
-            for sign in (f"{signs.received} " if one.theirs else f"{signs.dot} " if one.notice else "",)
-        ]
-    return [StatRow(name(one.server, one.target), tally, query_of(*one)) for one, tally in numbers.targets.items()]
+        return [row(server, "", tally, query(server=server)) for server, tally in numbers.servers.items()]
+    if tab == "calls":
+        return [row(one.server, one.target, tally, query_of(*one)) for one, tally in numbers.targets.items()]
+    return [
+        row(one.server, sign + one.method, tally, query(server=one.server, method=one.method))
+        for one, tally in numbers.methods.items()
+        for sign in (f"{signs.received} " if one.theirs else f"{signs.dot} " if one.notice else "",)
+    ]
 
 
 def query_of(server: str, method: str, target: str) -> str:
     """The query for the calls of one tool, prompt or resource, or of one method where no target is named."""
     kind = NAMED.get(method)
     if kind is None or target in ("", OTHER):
-        return query(server=server, method=method, **({"target": target} if target else {}))
+        return query(server=server, method=method, target=target or OTHER)
     return query(server=server, **{kind: target})
 
 
 def query(**wanted: str) -> str:
-    """A query of the trace; names are quoted, so that they are no parts of longer ones. `OTHER` is no name."""
-    return " ".join(f'{key}:"{_escaped(text)}"' for key, text in wanted.items() if text != OTHER)
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    """A query of the trace; `OTHER` is no name."""
+    return " ".join(f"{key}:{quoted(text)}" for key, text in wanted.items() if text != OTHER)
 
 
 def ordered(rows: Iterable[StatRow], sort: str, backward: bool, span: Span) -> list[StatRow]:
@@ -116,8 +113,7 @@ def ordered(rows: Iterable[StatRow], sort: str, backward: bool, span: Span) -> l
     named = sorted(rows, key=lambda row: row.name.casefold(), reverse=backward and sort == "Name")
     if sort == "Name":
         return named
-    place = TITLES.index(sort) - 1
-    return sorted(named, key=lambda row: figures_of(row.tally, span)[place][0], reverse=not backward)
+    return sorted(named, key=lambda row: figures_of(row.tally, span)[sort][0], reverse=not backward)
 
 
 def facts(row: StatRow) -> Content:
@@ -135,11 +131,58 @@ def facts(row: StatRow) -> Content:
     )
 
 
+def times_line(times: Durations) -> str:
+    """`min 1.2 ms · p50 2.0 ms · p95 9.1 ms · p99 12 ms · max 14 ms`; empty without any."""
+    if not times.count:
+        return ""
+    p50, p95, p99 = (times.percentile(share) for share in (0.5, 0.95, 0.99))
+    named = (("min", times.least), ("p50", p50), ("p95", p95), ("p99", p99), ("max", times.most))
+    return " · ".join(f"{name} {took_text(ms)}" for name, ms in named)
+
+
+def histogram(durations: Durations, width: int, height: int) -> Content:
+    """A line for each bar: its bounds, the bar, how many; at most so many lines, so wide."""
+    bars = durations.histogram(height) if height > 0 else []
+    step = -(-len(bars) // max(1, height))
+    if step > 1:  # even bars of a power of ten are too many: neighbours become one
+        parts = [bars[place : place + step] for place in range(0, len(bars), step)]
+        bars = [Bar(part[0].begin, part[-1].end, sum(bar.height for bar in part)) for part in parts]
+    most = max((bar.height for bar in bars), default=0)
+    room = max(1, width - _LABEL - 3 - len(f"{most:,}"))
+    lines = (
+        Content.assemble(
+            (f"{f'{_edge(bar.begin)} - {_edge(bar.end)}':>{_LABEL}} ", "$quiet"),
+            (_bar(bar.height, most, room), "$primary"),
+            f" {bar.height:,}",
+        )
+        for bar in bars
+    )
+    return Content("\n").join(lines)
+
+
+def _edge(ms: float) -> str:
+    return f"{ms:.3g}ms" if ms < 1_000 else f"{ms / 1000:.3g}s" if ms < 60_000 else took_text(ms)
+
+
+def _bar(height: int, most: int, room: int) -> str:
+    eighths = max(1, height * room * 8 // most) if height else 0
+    if glyphs() is ASCII:
+        return "#" * -(-eighths // 8)
+    return "█" * (eighths // 8) + (_EIGHTHS[eighths % 8 - 1] if eighths % 8 else "")
+
+
+def _error(group: ErrorGroup, width: int) -> Content:
+    return Content.assemble((f"{group.times:,}x ", "$state-failed"), cut(safe(group.text, 400), max(20, width - 8)))
+
+
+# The dialog
+
+
 class Statistics(Dialog[str]):
     """Answers the query with which the trace shows the chosen row.
 
     Args:
-        live: the recording grows still: rates are those of the newest seconds.
+        live: the recording grows still: its time goes on.
     """
 
     DEFAULT_CLASSES = "-large"
@@ -153,7 +196,7 @@ class Statistics(Dialog[str]):
     }
     """
     choices = (
-        Choice("open", "Show in the trace", "primary"), Choice("sort", "Sort by next column"), Choice("copy", "Copy"),
+        Choice("open", "Show messages", "primary"), Choice("sort", "Sort by next"), Choice("copy", "Copy"),
         Choice("back", "Close"),
     )  # fmt: skip
     table = getters.query_one(DataTable)
@@ -180,14 +223,21 @@ class Statistics(Dialog[str]):
         yield Horizontal(Static(id="times", markup=False), Static(id="said", markup=False), id="detail")
 
     def on_mount(self) -> None:
-        self.table.add_columns("Name", *(f"{title:>{_WIDTH}}" for title in TITLES[1:]))
-        self._look()
         self.table.focus()
+        self._look()
+
+    @on(Resize)
+    def _resized(self) -> None:
+        self.call_after_refresh(self._fill)
 
     @property
     def _span(self) -> Span:
-        numbers, now = self._numbers, time.time()
-        return Span(numbers.start, now, now) if self._live else Span(numbers.start, numbers.until, None)
+        numbers = self._numbers
+        return Span(numbers.start, time.time() if self._live else numbers.until)
+
+    @property
+    def _titles(self) -> tuple[str, ...]:
+        return TITLES if self.table.size.width >= _WIDE else _SHORT
 
     # Filling
 
@@ -209,19 +259,31 @@ class Statistics(Dialog[str]):
             self.query_one(f"#{name}", Tab).label = Content(f"{name.capitalize()} {count or ''}".rstrip())
         tab, span = self.query_one(Tabs).active or "calls", self._span
         self._rows = ordered(rows_of(numbers, tab), self._sort, self._backward, span)[:_MOST]
-        table.clear()
+        table.clear(columns=True)
+        self._add_columns()
         for row in self._rows:
             table.add_row(*self._cells(row, span))
         place = next((at for at, row in enumerate(self._rows) if row.query == before), 0)
         table.move_cursor(row=place, animate=False)
         self._tell()
 
+    def _add_columns(self) -> None:
+        """The figures have their widths, the name has the rest; the column that it is sorted by has a sign."""
+        first, *titles = self._titles
+        rest = self.table.size.width - len(titles) * (_WIDTH + 2) - 3
+        sign = glyphs().up if self._backward != (self._sort == "Name") else glyphs().down
+        self.table.add_column(f"{first} {sign if self._sort == first else ''}", width=max(12, rest), key=first)
+        for title in titles:
+            self.table.add_column(
+                f"{title}{sign if self._sort == title else ''}".rjust(_WIDTH), width=_WIDTH, key=title
+            )
+
     def _cells(self, row: StatRow, span: Span) -> list[Text]:
         """A name, and figures; the table takes no styles by the names of the theme."""
         wrong = self.app.theme_variables["text-error" if row.tally.error_rate >= _BAD else "text-warning"]
-        texts = (f"{text:>{_WIDTH}}" for _, text in figures_of(row.tally, span))
-        figures = (Text(text, wrong * (title == "Errors")) for title, text in zip(TITLES[1:], texts, strict=True))
-        return [Text(f"{cut(row.name, _NAME):<{_NAME}}"), *figures]
+        figures = figures_of(row.tally, span)
+        texts = ((title, f"{figures[title][1]:>{_WIDTH}}") for title in self._titles[1:])
+        return [Text(row.name), *(Text(text, wrong * (title == "Errors")) for title, text in texts)]
 
     @property
     def _row(self) -> StatRow | None:
@@ -258,21 +320,21 @@ class Statistics(Dialog[str]):
     @on(DataTable.HeaderSelected)
     def _sort_by(self, event: DataTable.HeaderSelected) -> None:
         """Sort by a column; by the same again, the other way round."""
-        title = TITLES[event.column_index]
+        title = str(event.column_key.value)
         self._backward = title == self._sort and not self._backward
         self._sort = title
         self._fill()
 
     def action_sort(self) -> None:
-        self._sort, self._backward = TITLES[(TITLES.index(self._sort) + 1) % len(TITLES)], False
-        self.app.say(f"Sorted by {self._sort}.")
+        titles = self._titles
+        at = titles.index(self._sort) if self._sort in titles else 0
+        self._sort, self._backward = titles[(at + 1) % len(titles)], False
         self._fill()
 
     def action_copy(self) -> None:
         """Copy the table, divided by tabs."""
-        lines = ["\t".join(cell.plain.strip() for cell in self._cells(row, self._span)) for row in self._rows]
+        span = self._span
+        lines = [
+            "\t".join((row.name, *(text for _, text in figures_of(row.tally, span).values()))) for row in self._rows
+        ]
         self.app.copy("\n".join(("\t".join(TITLES), *lines)))
-
-
-def _error(group: ErrorGroup, width: int) -> Content:
-    return Content.assemble((f"{group.times:,}x ", "$state-failed"), cut(safe(group.text, 400), max(20, width - 8)))

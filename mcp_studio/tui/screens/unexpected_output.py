@@ -12,12 +12,11 @@ from mcp_studio.present import stray, units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.trace.postmortem import command_of
-from mcp_studio.tui.screens.comment import name_of
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.text_view import TextView
-from mcp_studio.tui.views.trace_row import clock
+from mcp_studio.tui.views.trace_row import clock, name_of
 
 _MOST = 500
 """Lines that are shown."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
+from rich.cells import cell_len
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -16,19 +18,18 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import ContentSwitcher, Static, Tab, Tabs
 
-from mcp_studio.present import units
+from mcp_studio.present import outcomes, units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.lint.rules import SEVERITIES, Finding, Severity
 from mcp_studio.trace.message import MARKED, Columns, Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.trace.tree import request_of, tree
+from mcp_studio.trace.tree import request_of, tree, walk
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
-from mcp_studio.tui.views.line import Line
+from mcp_studio.tui.views.line import Line, Piece, fit
 from mcp_studio.tui.views.text_view import TextView
-from mcp_studio.tui.views.timeline import Drawing, Event, timeline
-from mcp_studio.tui.views.trace_row import clock, codes, rows_with
+from mcp_studio.tui.views.trace_row import arrow, clock, codes, rows_with, took_text, words_of
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 _AROUND = 5.0
@@ -36,10 +37,18 @@ _AROUND = 5.0
 _NEAR, _WIDEST = 4_000, 500_000
 """Entries before and after an exchange in which its HTTP heads stand; entries that are looked through at most."""
 _MOST = 300
-"""HTTP heads, and lines, that are shown."""
+"""HTTP heads, lines, and rows of a timeline, that are shown."""
+_LOOKED_AT, _TICKS, _READ = 10_000, 500, 200
+"""Notifications of one request that are looked at, that are drawn, and that are read."""
+_LARGEST = 1_000_000
+"""Bytes of a body in which a token is looked for."""
 _EVERY = 0.5
 """Seconds between two looks whether something has come to the exchange."""
-_PRINTED, _HTTP = codes("stderr", "stray", "note"), codes("http")
+_PRINTED, _HTTP, _NOTIFIED = codes("stderr", "stray", "note"), codes("http"), codes("notification", direction="in")
+_TOKEN = re.compile(rb'"progressToken"\s*:\s*("[^"\\]{0,200}"|-?\d{1,18})')
+_LOOKS = {"ok": "ok", "open": "warn", "cancelled": "warn", "tool error": "bad", "error": "bad", "lost": "bad"}
+_AT = 8
+"""Cells of a moment in a timeline."""
 
 
 class Exchange(NamedTuple):
@@ -54,14 +63,9 @@ class Exchange(NamedTuple):
     """What the server printed, and lifecycle events, around that time."""
 
     @property
-    def ends(self) -> tuple[WireMessage, ...]:
-        """Request and response, as far as there are any."""
-        return (self.request,) if self.response is None else (self.request, self.response)
-
-    @property
     def findings(self) -> list[Finding]:
         """What the lint says about its messages, the worst first."""
-        messages = {message.number: message for message in (*self.heads, *self.ends)}
+        messages = {message.number: message for message in (*self.heads, self.request, self.response) if message}
         found = (one for message in messages.values() for one in message.findings)
         return sorted(found, key=lambda one: SEVERITIES.index(one.severity))
 
@@ -97,6 +101,9 @@ def ends_of(recording: Recording, entry: WireMessage) -> tuple[WireMessage, Wire
     return request, recording.entry(link) if link else None
 
 
+# As text
+
+
 def first_tab(entry: WireMessage) -> str:
     """The tab that says most about an entry."""
     if entry.kind in ("http", "stderr", "stray", "note"):
@@ -107,16 +114,15 @@ def first_tab(entry: WireMessage) -> str:
 def title_of(columns: Columns, exchange: Exchange) -> str:
     """Method, target, server, which request, how long it took and how it ended; safe."""
     request = exchange.request
-    what = f"{safe(request.method, 80)} {safe(request.target, 80)}".strip()
-    hand = "written by hand" if request.by_hand else ""
     row = request.number - columns.first
-    if request.kind != "request" or not 0 <= row < len(columns):
-        parts = (what, f"{request.kind} {request.number}", safe(request.server, 40), hand)
-    else:
+    which, took, outcome = f"{request.kind} {request.number}", "", ""
+    if request.kind == "request" and 0 <= row < len(columns):
         ms = columns.ms(row) if exchange.response is not None else None
         took = "" if ms is None else units.duration(ms)
-        parts = (what, safe(request.server, 40), f"request {safe(request.id, 40)}", hand, took, columns.outcome_of(row))
-    return f" {glyphs().dot} ".join(filter(None, parts))
+        which, outcome = f"request {safe(request.id, 40)}", columns.outcome_of(row)
+    what = f"{safe(request.method, 80)} {safe(request.target, 80)}".strip()
+    hand = "written by hand" if request.by_hand else ""
+    return f" {glyphs().dot} ".join(filter(None, (what, safe(request.server, 40), which, hand, took, outcome)))
 
 
 def sign_of(severity: Severity) -> str:
@@ -128,8 +134,7 @@ def sign_of(severity: Severity) -> str:
 def heads_text(exchange: Exchange) -> str:
     """HTTP messages as text."""
     ways = {"out": "sent", "in": "received", "none": ""}
-    parts = (f"{ways[one.direction]} {clock(one.time)}\n{_body(one)}" for one in exchange.heads)
-    return "\n\n".join(parts)
+    return "\n\n".join(f"{ways[one.direction]} {clock(one.time)}\n{_body(one)}" for one in exchange.heads)
 
 
 def printed_text(exchange: Exchange) -> str:
@@ -149,6 +154,170 @@ def findings_text(exchange: Exchange) -> str:
 def _body(entry: WireMessage) -> str:
     return entry.body.decode("utf-8", "replace")
 
+
+# When everything happened
+
+
+class Event(NamedTuple):
+    """One row of a timeline."""
+
+    number: int
+    """The entry that it is about; 0 for a remark to the row above."""
+    label: str
+    depth: int = 0
+    direction: str = ""
+    begin: float = 0.0
+    """Seconds since the epoch."""
+    end: float | None = None
+    """None for what is still open."""
+    ticks: tuple[float, ...] = ()
+    """Where something happened, instead of a bar."""
+    note: str = ""
+    outcome: str = ""
+    here: bool = False
+    """What one looks at."""
+
+
+def timeline(recording: Recording, number: int) -> tuple[Event, ...]:
+    """All that belongs to what a request belongs to, in its order: rows with a place on one scale."""
+    found = list(islice(_events(recording, number), _MOST + 1))
+    return tuple(found[:_MOST]) + ((Event(0, "and more"),) if len(found) > _MOST else ())
+
+
+def _events(recording: Recording, here: int) -> Iterator[Event]:
+    columns, family = recording.columns, tree(recording, here)
+    earlier, rounds = family.number if family else 0, 1
+    for depth, node in walk(family) if family else ():
+        entry = recording.entry(node.number)
+        if entry is None:
+            continue
+        if node.relation in ("http", "note"):
+            text = safe(entry.method or entry.body[:800].decode("utf-8", "replace"), 200)
+            if entry.direction != "out":
+                yield Event(node.number, text, depth, entry.direction, entry.time, entry.time)
+            continue
+        prefix = {"retry": "again", "task": "task"}.get(node.relation, "")
+        if node.relation == "round":
+            rounds += 1
+            prefix = f"round {rounds}"
+            yield from _between_rounds(columns, earlier, entry, depth)
+        yield _request(columns, entry, depth, prefix, node.number == here)
+        if node.relation in ("root", "round"):
+            earlier = node.number
+        yield from _notified(recording, entry, depth + 1)
+        if entry.kind == "request" and (answer := columns.link[node.number - columns.first]):
+            questions = outcomes.questions(recording.entry(answer))
+            yield from (Event(0, f"asked {text}", depth + 1) for text in questions)
+
+
+def _request(columns: Columns, entry: WireMessage, depth: int, prefix: str, here: bool) -> Event:
+    label = " ".join(filter(None, (prefix, safe(entry.method or entry.kind, 80), safe(entry.target, 80))))
+    end, note, outcome = entry.time, units.size(entry.size), ""
+    if entry.kind == "request":
+        row = entry.number - columns.first
+        answer, outcome = columns.link[row] - columns.first, columns.outcome_of(row)
+        end = columns.time[answer] if 0 < answer < len(columns) else None
+        note = outcome if end is None else f"{outcome} {took_text((end - entry.time) * 1000)}"
+    return Event(entry.number, label, depth, entry.direction, entry.time, end, (), note, outcome, here)
+
+
+def _between_rounds(columns: Columns, earlier: int, entry: WireMessage, depth: int) -> Iterator[Event]:
+    """How long it took to bring what the server wanted, and what that was."""
+    answer = columns.link[earlier - columns.first] if earlier >= columns.first else 0
+    if columns.first <= answer < entry.number:
+        begin, end = columns.time[answer - columns.first], entry.time
+        yield Event(answer, "answer", depth, "", begin, end, (), took_text((end - begin) * 1000))
+    yield from (Event(0, f"answered {text}", depth + 1) for text in outcomes.answers(entry))
+
+
+def _notified(recording: Recording, entry: WireMessage, depth: int) -> Iterator[Event]:
+    """Progress and log messages that came while a request of ours was open, one row for each kind."""
+    columns, row = recording.columns, entry.number - recording.columns.first
+    if entry.kind != "request" or entry.direction != "out":
+        return
+    last = columns.link[row] - columns.first if columns.link[row] else len(columns)
+    near = rows_with(columns.kind, _NOTIFIED, row, min(last, row + _WIDEST))
+    found: dict[str, list[int]] = {"notifications/progress": [], "notifications/message": []}
+    for at in islice(near, _LOOKED_AT):
+        if columns.server[at] == columns.server[row]:
+            found.get(columns.methods.texts[columns.method[at]], []).append(at)
+    progress, logs = found.values()
+    if token := token_of(entry):
+        read = progress if len(progress) <= _READ else [*progress[: _READ - 1], progress[-1]]
+        ours = [at for at in read if token_of(recording.entry(columns.first + at)) == token]
+        if ours:
+            newest = recording.entry(columns.first + ours[-1])
+            said = words_of("notification", newest.method, newest.body) if newest else ""
+            yield _ticks(columns, ours, "progress", depth, safe(said, 80))
+    if logs:
+        yield _ticks(columns, logs, units.plural(len(logs), "log message"), depth, "")
+
+
+def _ticks(columns: Columns, rows: list[int], label: str, depth: int, note: str) -> Event:
+    times = tuple(columns.time[row] for row in rows[:: len(rows) // _TICKS + 1])
+    return Event(columns.first + rows[-1], label, depth, "in", times[0], times[-1], times, note)
+
+
+def token_of(entry: WireMessage | None) -> bytes:
+    """The progress token that a message carries, as it stands there; else nothing."""
+    found = None if entry is None or entry.size > _LARGEST else _TOKEN.search(entry.body)
+    return found[1] if found else b""
+
+
+class Drawing:
+    """Draws the rows of one timeline; row `None` is the scale above them.
+
+    Args:
+        now: up to when what is open is drawn.
+    """
+
+    def __init__(self, events: tuple[Event, ...], now: float = 0.0) -> None:
+        times = [time for event in events if event.number for time in (event.begin, event.end, *event.ticks) if time]
+        self.begin, self.end = (min(times), max(times)) if times else (0.0, 0.0)
+        if any(event.end is None and event.number for event in events):
+            self.end = max(self.end, now)
+
+    def draw(self, event: Event | None, width: int) -> list[Piece]:
+        """One event, or the scale: what, when, how it went, and where on the scale."""
+        label = min(44, max(14, width * 2 // 5))
+        note = 17 if width >= 70 else 0
+        room = max(4, width - label - _AT - note - 3)
+        if event is None:
+            head = fit(f"  {clock(self.begin)}", label + _AT + note + 2)
+            return [(head, "dim"), (self._scale(room), "dim")]
+        if not event.number:
+            return [(fit(" " * (2 + 2 * event.depth) + event.label, width), "dim")]
+        look = _LOOKS.get(event.outcome, "accent")
+        text = fit("  " * min(event.depth, 6) + event.label, label - 2)
+        at = took_text((event.begin - self.begin) * 1000)
+        return [
+            arrow(event.direction), (f" {text}", "strong" if event.here else ""), (f"{at:>{_AT}}  ", "dim"),
+            (fit(fit(event.note, note - 1), note), look if event.outcome else "dim"), *self._bar(event, room, look),
+        ]  # fmt: skip
+
+    def _scale(self, room: int) -> str:
+        if self.end <= self.begin:
+            return ""
+        signs, whole = glyphs(), f" {took_text((self.end - self.begin) * 1000)} "
+        return f"{signs.begin}{signs.line * max(0, room - 2 - cell_len(whole))}{whole}{signs.end}"
+
+    def _bar(self, event: Event, room: int, look: str) -> list[Piece]:
+        signs, places = glyphs(), {self._place(tick, room) for tick in event.ticks}
+        if places:
+            cells = "".join(signs.dot if place in places else " " for place in range(min(places), max(places) + 1))
+            return [(" " * min(places), ""), (cells, "accent")]
+        first, last = self._place(event.begin, room), self._place(event.end or self.end, room)
+        end = signs.end if event.end is not None else signs.more
+        bar = signs.begin + signs.line * (last - first - 1) + end if last > first else signs.bar
+        return [(" " * first, ""), (bar, look)]
+
+    def _place(self, time: float, room: int) -> int:
+        whole = self.end - self.begin
+        share = (time - self.begin) / whole if whole > 0 else 0.0
+        return max(0, min(room - 1, int(share * (room - 1) + 0.5)))
+
+
+# On the screen
 
 _TEXTS = {"http": heads_text, "output": printed_text, "findings": findings_text}
 _EMPTY = {
@@ -268,21 +437,21 @@ class ExchangeView(Vertical):
 
     def _fill_head(self, recording: Recording, exchange: Exchange) -> None:
         """Title, comments and the worst finding; how much is in the tabs."""
-        columns, found = recording.columns, exchange.findings
-        flags = [columns.flags[end.number - columns.first] for end in exchange.ends if end.number >= columns.first]
-        mark = f"{glyphs().marked} " if any(flag & MARKED for flag in flags) else ""
-        lines = [Content.styled(mark + title_of(columns, exchange), "bold")]
-        for comment in filter(None, (recording.comment_on(end.number) for end in exchange.ends)):
-            lines.append(Content.styled(f"{glyphs().said} {safe(comment, 500)}", "$accent"))
+        columns, found, signs = recording.columns, exchange.findings, glyphs()
+        ends = [end for end in (exchange.request, exchange.response) if end and end.number >= columns.first]
+        marked = any(columns.flags[end.number - columns.first] & MARKED for end in ends)
+        lines = [Content.styled(f"{signs.marked} " * marked + title_of(columns, exchange), "bold")]
+        for comment in filter(None, (recording.comment_on(end.number) for end in ends)):
+            lines.append(Content.styled(f"{signs.said} {safe(comment, 500)}", "$accent"))
         if found:
             more = f" (+{len(found) - 1})" if len(found) > 1 else ""
             lines.append(Content.styled(f"{sign_of(found[0].severity)} {safe(found[0].text, 200)}{more}", "$quiet"))
         self.query_one("#head", Static).update(Content("\n").join(lines))
         counts = {"http": len(exchange.heads), "output": len(exchange.printed), "findings": len(found)}
-        for name, count in counts.items():
-            self.query_one(f"#{name}", Tab).label = Content(f"{_TABS[name]} {count or ''}".rstrip())
-        asks = exchange.request.kind == "request"
-        self.query_one("#request", Tab).label = Content("Request" if asks else "Message")
+        labels = {name: f"{_TABS[name]} {count or ''}".rstrip() for name, count in counts.items()}
+        labels["request"] = "Request" if exchange.request.kind == "request" else "Message"
+        for name, label in labels.items():
+            self.query_one(f"#{name}", Tab).label = Content(label)
 
     def _is_new(self, view: str, what: object) -> bool:
         """Whether a viewer has something else to show than it does: else its folds and place stay."""
@@ -291,8 +460,7 @@ class ExchangeView(Vertical):
         return not known
 
     def _fill_timeline(self, recording: Recording, request: WireMessage) -> None:
-        family = tree(recording, request.number)
-        events = timeline(recording, family, request.number) if family is not None else ()
+        events = timeline(recording, request.number)
         self._drawing = Drawing(events, time.time() if isinstance(recording, TraceStore) else 0.0)
         other = self._is_new("timeline", request.number)
         self.events.show((None, *events), keep=not other)

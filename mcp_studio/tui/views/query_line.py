@@ -1,12 +1,14 @@
-"""The line in which a query is typed: it offers what could come next, and says what is wrong, and where."""
+"""The line in which a query of the trace is typed: offers what could come next, and says what is wrong, and where."""
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from itertools import islice
+from typing import ClassVar, NamedTuple
 
 from rich.highlighter import Highlighter
 from rich.text import Text
@@ -19,59 +21,138 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from mcp_studio.safetext import safe
-from mcp_studio.trace.message import Recording
-from mcp_studio.trace.query.parser import QueryError
-from mcp_studio.tui.query_completion import Suggestions, complete
+from mcp_studio.trace.message import KINDS, Recording
+from mcp_studio.trace.query.parser import ALIASES, KEYS, QueryError
 from mcp_studio.tui.views.glyphs import glyphs
 
-_HINT = "words, server: tool: status:error >500ms size:>1MB since:10m /regex/ not or ( )"
+_HINT = "words  server:  tool:  status:error  >500ms  since:10m  /regex/  not  or"
+_MOST = 12
+"""Suggestions; the line is cut where the screen ends."""
+_SAMPLE = 20_000
+"""Newest entries in which values are looked for."""
+_WORDS = {
+    "error": "what went wrong, in whatever way",
+    "marked": "what you marked",
+    "not": "what follows is not so",
+    "or": "one of two",
+}
+_EXAMPLES = {
+    "since": ("1m", "10m", "1h", "1d"), "until": ("1m", "10m", "1h", "1d"), "ms": (">100", ">1s", "<10"),
+    "size": (">1KB", ">100KB", ">1MB"),
+}  # fmt: skip
+_METHODS = {
+    "tool": ("tools/call",), "prompt": ("prompts/get",),
+    "resource": ("resources/read", "resources/subscribe", "resources/unsubscribe"),
+}  # fmt: skip
+_SPECIAL = re.compile(r'[\s()"*]|^[=/<>]|^$')
 _LAST_WORD = re.compile(r"[^\s()]*$")
-_SHOWN = 12
-"""Suggestions on the line; it is cut where the screen ends."""
+_WORD = re.compile(r'(?:"(?:[^"\\]|\\.)*(?:"|$)|[^\s()"])+', re.S)
+"""A run of texts in quotes, the last of which may have no end, and of other characters."""
 
 
-class QueryInput(Input):
-    """Tab completes the word under the cursor, as long as there is something to complete."""
+# What could come next
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", "Complete", show=False)]
 
-    def __init__(self, source: Callable[[], Recording], highlighter: Highlighter) -> None:
-        super().__init__(placeholder=_HINT, compact=True, highlighter=highlighter)
-        self._source = source
+class Suggestion(NamedTuple):
+    """One way to go on."""
 
-    @property
-    def offered(self) -> Suggestions:
-        """What the word under the cursor may become."""
-        return complete(self.value, self.cursor_position, self._source())
+    text: str
+    """What stands in the place of the word under the cursor."""
+    about: str = ""
+    """What it means."""
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return action != "complete" or bool(self.offered.options)
 
-    def action_complete(self) -> None:
-        offered = self.offered
-        text = offered.options[0].text
-        if not text.endswith(":") and offered.end == len(self.value):
-            text += " "
-        self.value = self.value[: offered.start] + text + self.value[offered.end :]
-        self.cursor_position = offered.start + len(text)
+class Suggestions(NamedTuple):
+    """The likeliest first; they replace `text[start:end]`."""
+
+    start: int
+    end: int
+    options: tuple[Suggestion, ...]
+
+
+def complete(text: str, cursor: int, recording: Recording) -> Suggestions:
+    """What the word under the cursor may become; quick enough for every key.
+
+    Args:
+        text: what has been typed, a query or not.
+        cursor: where in it, 0 to its length.
+        recording: knows the values.
+    """
+    start = next((word.start() for word in _WORD.finditer(text, 0, cursor) if word.end() == cursor), cursor)
+    start += text.startswith("-", start, cursor)
+    following = re.match(r'[^\s()"]*', text[cursor:])
+    end = cursor + (following.end() if following else 0)
+    key, colon, begun = text[start:cursor].partition(":")
+    options: Iterable[Suggestion] = ()
+    if colon:
+        options = _values(ALIASES.get(key.lower(), key.lower()), begun, key + ":", recording)
+    elif not key.startswith(("/", "<", ">", '"')):
+        words = {**{f"{name}:": known.what for name, known in KEYS.items()}, **_WORDS}
+        first = not text[:start]
+        options = (Suggestion(word, what) for word, what in words.items()
+                   if word.startswith(key.lower()) and not (first and word == "or"))  # fmt: skip
+    found = dict.fromkeys(option for option in options if option.text != text[start:end])
+    return Suggestions(start, end, tuple(islice(found, _MOST)))
+
+
+def _values(key: str, begun: str, before: str, recording: Recording) -> Iterator[Suggestion]:
+    if key not in KEYS or begun.startswith("/"):
+        return
+    fixed = KEYS[key].values or _EXAMPLES.get(key, ())
+    wanted = begun.strip('"').lower()
+    matching = [value for value in fixed or _known(key, recording) if wanted in value.lower()]
+    for value in sorted(matching, key=lambda value: not value.lower().startswith(wanted)):
+        if fixed or not _SPECIAL.search(value):
+            yield Suggestion(before + value)
+        elif safe(value, 2 * len(value)) == value:
+            yield Suggestion(before + quoted(value))
+
+
+def _known(key: str, recording: Recording) -> Iterable[str]:
+    """Values of a key in the newest entries, the usual ones first."""
+    columns = recording.columns
+    if key == "server":
+        return columns.servers.texts[2:]
+    if key not in ("method", "target", *_METHODS):
+        return ()
+    rows = slice(max(0, len(columns) - _SAMPLE), len(columns))
+    seen = Counter(zip(columns.kind[rows], columns.method[rows], columns.target[rows], strict=True))
+    found: Counter[str] = Counter()
+    for (kind, method, target), count in seen.items():
+        name = columns.methods.texts[method]
+        if key == "method":
+            found["" if KINDS[kind & 15] == "http" else name] += count
+        elif key == "target" or name in _METHODS[key]:
+            found[columns.targets.texts[target]] += count
+    return [value for value, _ in found.most_common() if value]
+
+
+def quoted(value: str) -> str:
+    """A value in quotes, as it stands in a query: no part of a longer one."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+# The line
 
 
 class QueryLine(Vertical):
-    """A query, and a line below it. Hidden until it is opened.
+    """A query, and a line below it. Hidden until it is opened. Tab completes the word under the cursor.
 
     Args:
         use: puts a query in force; raises QueryError where it is none.
         source: the recording that knows the values which can be offered.
     """
 
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", "Complete", show=False)]
     DEFAULT_CSS = """
     QueryLine {
         height: auto; display: none;
         & > Input { background: $boost; }
-        & > #aid { height: 1; padding: 0 1; }
+        & > #aid { height: auto; max-height: 3; padding: 0 1; }
     }
     """
-    field = getters.query_one(QueryInput)
+    field = getters.query_one(Input)
 
     @dataclass
     class Left(Message):
@@ -85,7 +166,7 @@ class QueryLine(Vertical):
         """What is wrong with the text."""
 
     def compose(self) -> ComposeResult:
-        yield QueryInput(self._source, _Underline(self))
+        yield Input(placeholder=_HINT, compact=True, highlighter=_Underline(self))
         yield Static(id="aid", markup=False)
 
     def open(self) -> None:
@@ -98,6 +179,22 @@ class QueryLine(Vertical):
         self.display = bool(text)
         self.field.value = text
         self.field.cursor_position = len(text)
+
+    @property
+    def _offered(self) -> Suggestions:
+        return complete(self.field.value, self.field.cursor_position, self._source())
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Where nothing is offered, tab goes to the next pane."""
+        return action != "complete" or bool(self._offered.options)
+
+    def action_complete(self) -> None:
+        start, end, options = self._offered
+        value, text = self.field.value, options[0].text
+        if not text.endswith(":") and end == len(value):
+            text += " "
+        self.field.value = value[:start] + text + value[end:]
+        self.field.cursor_position = start + len(text)
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
@@ -131,18 +228,18 @@ class QueryLine(Vertical):
     def _help(self, wrong: bool = False) -> None:
         """Say what could come next, unless something else is wrong than the word that is being typed."""
         problem, aid = self.problem, self.query_one("#aid", Static)
-        offered = self.field.offered if self.field.has_focus else None
-        options = offered.options if offered is not None else ()
+        start, _, options = self._offered if self.field.has_focus else Suggestions(0, 0, ())
         text = Content()
-        if problem is not None and (wrong or not options or offered is None or problem.end < offered.start):
+        if problem is not None and (wrong or not options or problem.end < start):
             place = f"{glyphs().bad} at {problem.start + 1}: "
             said = (place + safe(problem.message, 200), "$text-error"), (f" {safe(problem.hint, 200)}", "$quiet")
             text = Content.assemble(*said)
         elif options:
-            first, *others = options[:_SHOWN]
-            about = f" {safe(first.about, 60)}" if len(options) == 1 else ""
+            first, *others = options
+            about = f" {safe(first.about, 60)}" if not others else ""
             more = "  ".join(safe(option.text, 60) for option in others)
             text = Content.assemble(("tab ", "$quiet"), (safe(first.text, 60), "bold"), (f"{about}  {more}", "$quiet"))
+            text = text.truncate(max(1, self.size.width - 2), ellipsis=True)
         aid.display = bool(text.plain)
         aid.update(text)
 

@@ -17,7 +17,7 @@ from mcp_studio.present import units
 from mcp_studio.protocol.core import progress_text, read_progress
 from mcp_studio.safetext import safe
 from mcp_studio.trace import message as bits
-from mcp_studio.trace.message import DIRECTIONS, KINDS, Columns, Recording
+from mcp_studio.trace.message import DIRECTIONS, KINDS, Columns, Recording, WireMessage
 from mcp_studio.trace.server_tap import beginning
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Piece, fit
@@ -28,7 +28,7 @@ _SCANNED = 200_000
 """Rows that are searched in one step: nobody may keep a view of a column."""
 _READ = 4_096
 """Bytes of a body that is looked into for its words."""
-_LONGEST = 200
+_LONGEST, _SERVERS = 200, 50
 
 
 class Widths(NamedTuple):
@@ -45,7 +45,7 @@ class Widths(NamedTuple):
 
 @lru_cache(32)
 def widths_for(width: int, longest: int = 14) -> Widths:
-    """What fits in so many cells: always direction, server, method and ms, then time, status, bytes and target.
+    """What fits in so many cells: always direction, server, method and ms, then time, status, size and target.
 
     Args:
         width: cells of the row.
@@ -53,7 +53,7 @@ def widths_for(width: int, longest: int = 14) -> Widths:
     """
     clock = 12 if width >= 100 else 8 if width >= 56 else 0
     status = 12 if width >= 90 else 1
-    size = 7 if width >= 80 else 6 if width >= 70 else 0
+    size = 7 if width >= 70 else 0
     server, ms = max(6, min(longest, 18 if width >= 140 else 14 if width >= 80 else 10)), 7 if width >= 80 else 6
     # Two cells in front and one behind, one for the direction, two between columns.
     used = 4 + sum(cells + 2 for cells in (clock, server, ms, size, status) if cells) + 2
@@ -69,15 +69,15 @@ def header(cells: Widths) -> str:
     names = (
         fit("Time", cells.time), " ", fit("Server", cells.server),
         fit("Method" if cells.target else "Method, target", cells.method), fit("Target", cells.target),
-        fit("ms", cells.ms, right=True), fit("Bytes", cells.size, right=True),
+        fit("ms", cells.ms, right=True), fit("Size", cells.size, right=True),
         fit("Status" if cells.status > 1 else "", cells.status),
     )  # fmt: skip
     return "  " + "  ".join(filter(None, names))
 
 
 def longest_server(columns: Columns) -> int:
-    """Cells of the longest server's name."""
-    return max((cell_len(safe(name, 80)) for name in columns.servers.texts[2:]), default=0)
+    """Cells of the longest server's name, of the first of them."""
+    return max((cell_len(safe(name, 80)) for name in columns.servers.texts[2:_SERVERS]), default=0)
 
 
 def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
@@ -86,27 +86,37 @@ def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
     kind, direction, method = columns.kind_of(row), columns.direction_of(row), _text(columns, "method", row)
     outcome = columns.outcome_of(row)
     sign, word, mood = standing(kind, direction, outcome, method)
-    arrow: Piece = {"out": (signs.sent, "out"), "in": (signs.received, "in")}.get(direction, (signs.dot, "dim"))
-    if columns.flags[row] & bits.BY_HAND:
-        arrow = signs.by_hand, "out"
+    way: Piece = (signs.by_hand, "out") if columns.flags[row] & bits.BY_HAND else arrow(direction)
     look = "dim" if kind in ("result", "error") or not method else "strong" if kind == "request" else ""
     named = _indented(columns, row, safe(method, 120) or kind)
-    about = "" if not (cells.target or cells.method) else _about(recording, row, kind, max(cells.target, cells.method))
+    about = _about(recording, row, kind, max(cells.target, cells.method))
     if not cells.target:  # what it is about shares the column
         named = f"{named} {about}"
     pieces: list[Piece] = [
         (fit(clock(columns.time[row], cells.time >= 12), cells.time), "dim"),
-        arrow,
+        way,
         (fit(safe(_text(columns, "server", row), 80), cells.server), ""),
         (fit(named, cells.method), look),
         (fit(about, cells.target), "" if columns.target[row] else "dim"),
         (fit(_took(columns, row, kind, outcome), cells.ms, right=True), "dim"),
-        (fit(units.size(columns.size[row]), cells.size, right=True), "dim"),
+        (fit(size_text(columns.size[row]), cells.size, right=True), "dim"),
         (fit(f"{sign} {word}" if cells.status > 1 else sign, cells.status), mood),
     ]
     # The gap belongs to the cell before it: half as many pieces to style, filter and write.
     *most, (last, end) = [piece for piece in pieces if piece[0]]
     return [*_front(columns.flags[row]), *((f"{text}  ", look) for text, look in most), (f"{last} ", end)]
+
+
+def arrow(direction: str) -> Piece:
+    """Which way a message went."""
+    signs = glyphs()
+    return {"out": (signs.sent, "out"), "in": (signs.received, "in")}.get(direction, (signs.dot, "dim"))
+
+
+def name_of(entry: WireMessage) -> str:
+    """A message in a few words: `tools/call create_issue · github`."""
+    what = " ".join(filter(None, (entry.method or entry.kind, entry.target)))
+    return f"{safe(what, 80)} · {safe(entry.server, 40)}"
 
 
 def standing(kind: str, direction: str, outcome: str, method: str) -> tuple[str, str, str]:
@@ -132,9 +142,23 @@ def clock(seconds: float, exact: bool = True) -> str:
     return f"{text}.{int(seconds * 1000) % 1000:03}" if exact else text
 
 
+def took_text(ms: float | None) -> str:
+    """Milliseconds in at most seven characters: `0.4 ms`, `812 ms`, `12.1 s`, `45 min`; a dash for none."""
+    if ms is None:
+        return glyphs().dash
+    if ms < 9_995:
+        return f"{ms:.1f} ms" if ms < 9.95 else f"{ms:.0f} ms"
+    return f"{ms / 1000:.1f} s" if ms < 600_000 else f"{ms / 60_000:.0f} min" if ms < 6e7 else f"{ms / 3_600_000:.0f} h"
+
+
 @lru_cache(64)
 def _second(seconds: int) -> str:
     return time.strftime("%H:%M:%S", time.localtime(seconds))
+
+
+def size_text(size: int) -> str:
+    """A size in at most seven characters: `446`, `1.4 KB`, `312 KB`, `12.5 MB`; without a unit it is bytes."""
+    return units.size(size if size < 10_240 else size & ~1023).removesuffix("s").removesuffix(" byte")
 
 
 def _text(columns: Columns, name: str, row: int) -> str:

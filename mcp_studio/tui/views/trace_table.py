@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rich.segment import Segment
 from textual.message import Message
-from textual.strip import Strip
-from textual.timer import Timer
-from textual.widget import Widget
+from textual.widgets import Static
 
 from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.trace.query.parser import parse
@@ -23,20 +20,6 @@ _SLICE = 0.008
 """Seconds that a query may take of one look."""
 
 
-class TraceHeader(Widget):
-    """The names of the columns, above a table of the same width."""
-
-    DEFAULT_CSS = "TraceHeader { height: 1; color: $quiet; text-style: bold; }"
-    longest = 0
-    """Cells of the longest server's name."""
-
-    def render_line(self, y: int) -> Strip:
-        # The table keeps one cell for its scrollbar.
-        width = self.size.width - 1
-        text = trace_row.header(trace_row.widths_for(width, self.longest))
-        return Strip([Segment(text, self.rich_style)]).adjust_cell_length(self.size.width, self.rich_style)
-
-
 class TraceTable(CursorView):
     """One row for each entry of a recording, or for each one that a query wants.
 
@@ -46,7 +29,7 @@ class TraceTable(CursorView):
 
     search: Search | None = None
     """What the query in force has found; None without one."""
-    _longest = 0
+    _cells = trace_row.widths_for(0)
 
     @dataclass
     class Highlighted(Message):
@@ -60,10 +43,10 @@ class TraceTable(CursorView):
 
         entry: WireMessage
 
-    def __init__(self, source: Recording, header: TraceHeader | None = None, *, empty: str = "") -> None:
+    def __init__(self, source: Recording, header: Static, *, empty: str = "") -> None:
+        """`header` shows the names of the columns."""
         super().__init__(empty=empty)
         self._header = header
-        self._timer: Timer | None = None
         self._begin(source)
 
     def _begin(self, source: Recording) -> None:
@@ -71,7 +54,7 @@ class TraceTable(CursorView):
             self.search.cancel()
         self._source = source
         self.search = None
-        self._first, self._total, self._names, self._revision = source.first_number, 0, 0, -1
+        self._first, self._total, self._revision = source.first_number, 0, -1
         self._at = 0
         """The number of the entry under the cursor."""
         self.following = True
@@ -125,20 +108,12 @@ class TraceTable(CursorView):
         row = self._number(index) - columns.first
         if not 0 <= row < len(columns):
             return []
-        return trace_row.draw(self._source, row, trace_row.widths_for(width, self._longest))
+        return trace_row.draw(self._source, row, self._cells)
 
     # Looking at the store
 
     def on_mount(self) -> None:
-        self._timer = self.set_interval(_FRAME, self._look)
-
-    def on_show(self) -> None:
-        if self._timer is not None:
-            self._timer.resume()
-
-    def on_hide(self) -> None:
-        if self._timer is not None:
-            self._timer.pause()
+        self.set_interval(_FRAME, self._look)
 
     def on_unmount(self) -> None:
         if self.search is not None:
@@ -148,7 +123,8 @@ class TraceTable(CursorView):
         self.look_at_store()
 
     def _look(self) -> None:
-        if self._source.revision != self._revision or (self.search is not None and self.search.done < 1):
+        searching = self.search is not None and self.search.done < 1
+        if self.region and (searching or self._source.revision != self._revision):
             self.look_at_store()
 
     def look_at_store(self) -> None:
@@ -170,14 +146,11 @@ class TraceTable(CursorView):
             self.rows_changed(self._place(number) - above, cursor=self._place(self._at))
 
     def _measure(self) -> None:
-        """The server's column is as wide as it has to be."""
-        columns = self._source.columns
-        if len(columns.servers.texts) != self._names:
-            self._names = len(columns.servers.texts)
-            self._longest = trace_row.longest_server(columns)
-            if self._header is not None:
-                self._header.longest = self._longest
-                self._header.refresh()
+        """Columns grow with the width, that of the server with the longest name."""
+        longest = trace_row.longest_server(self._source.columns)
+        if (cells := trace_row.widths_for(self.row_width, longest)) != self._cells:
+            self._cells = cells
+            self._header.update(trace_row.header(cells))
 
     # What the person does
 
