@@ -25,6 +25,7 @@ from mcp_studio.tui.views.virtual_list import VirtualList
 
 if TYPE_CHECKING:
     from mcp_studio.trace.postmortem import Mortem
+    from mcp_studio.tui.screens.server_form import Draft
 
 _GLYPHS = {"ok": "on", "busy": "half", "bad": "bad", "off": "off"}
 _LOOKS = {"ok": "ok", "busy": "warn", "bad": "bad", "off": "dim"}
@@ -93,6 +94,8 @@ class ServersPane(Pane, scope="servers"):
         """Servers that ended by themselves, until somebody has looked at that."""
         self._wanting: set[str] = set()
         """Servers of which the person was told that they want a sign-in."""
+        self._drafts: dict[str, Draft] = {}
+        """Entries that were left unsaved, by the name of their server; a new one has none."""
 
     def compose(self) -> ComposeResult:
         yield Input(placeholder="filter: name, address or state", id="server-filter", compact=True)
@@ -310,7 +313,7 @@ class ServersPane(Pane, scope="servers"):
     def _edit(self, config: ServerConfig | None) -> None:
         from mcp_studio.tui.screens.server_form import ServerForm
 
-        self.app.push_screen(ServerForm(config), self._saved)
+        self.app.push_screen(ServerForm(config, self._drafts), self._saved)
 
     def _saved(self, config: ServerConfig | None) -> None:
         if config is not None:

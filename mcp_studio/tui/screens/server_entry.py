@@ -7,13 +7,14 @@ under `advanced`. The roots are not there: they have a dialog of their own.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache
 from typing import Any, cast
 
 from mcp_studio.config import servers
-from mcp_studio.config.importers import REMOTE
+from mcp_studio.config.importers import REMOTE, parse_paste
 from mcp_studio.config.model import Auth, Problem, ServerConfig, Source, Tls
 from mcp_studio.config.secrets import offers
 from mcp_studio.config.table import place_of
@@ -266,3 +267,42 @@ def merged(filled: Json, now: Json, new: Json) -> Json:
 def _crossed(one: Value, other: Value) -> bool:
     """Whether one is a command and the other a URL: what belongs to the one has no place in the other."""
     return bool(get_or_none(one, ("command",)) and get_or_none(other, ("url",)))
+
+
+def read_paste(text: str) -> list[ServerConfig]:
+    """The servers that a pasted text describes; of other clients also the command line that adds a server.
+
+    Raises:
+        ConfigError: it describes none; says what is wrong with it.
+    """
+    line = re.match(r"(?:\$ )?\w+ mcp add (.+)", re.sub(r"\\\r?\n", " ", text).strip(), re.DOTALL)
+    if line is None:
+        return parse_paste(text)
+    try:
+        words = shlex.split(line[1])
+    except ValueError as problem:
+        raise ConfigError(f"The command cannot be read: {str(problem).lower()}.") from None
+    return [_added(words)]
+
+
+def _added(words: list[str]) -> ServerConfig:
+    """`claude mcp add --transport http NAME URL --header 'K: V'`, `… NAME --env K=V -- COMMAND ARGS…`."""
+    given: list[str] = []
+    options: dict[str, list[str]] = {}
+    while words:
+        word = words.pop(0)
+        if word == "--" or (len(given) == 1 and word[:1] != "-" and "://" not in word):  # the rest is its command
+            given += words if word == "--" else [word, *words]
+            break
+        if word[:1] == "-":
+            options.setdefault(word.lstrip("-")[:1].lower(), []).append(words.pop(0) if words else "")
+        else:
+            given.append(word)
+    if len(given) < 2:
+        raise ConfigError("The name or the command is missing: `claude mcp add NAME COMMAND ARGS…`.")
+    name, target, *args = given
+    if "://" in target:
+        headers = {key.strip(): value.strip() for key, _, value in (one.partition(":") for one in options.get("h", ()))}
+        return ServerConfig(name, url=target, headers=headers, transport="sse" if "sse" in options.get("t", ()) else "")
+    env = {key: value for key, _, value in (one.partition("=") for one in options.get("e", ()))}
+    return ServerConfig(name, target, tuple(args), env)
