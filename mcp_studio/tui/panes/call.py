@@ -200,7 +200,6 @@ class CallPane(Pane, scope="call"):
         complete = partial(self._complete, draft) if entry.ref.kind in ("prompt", "template") else None
         pending = {pointer: str(text) for pointer, text in draft.texts.items() if pointer != _WHOLE}
         self.form.show(draft.form, draft.value, pending, complete, again=again)
-        self.show_note("")
         self._draw(draft)
         self.refresh_entry()
         if not (again and self.json is not None):
@@ -307,6 +306,7 @@ class CallPane(Pane, scope="call"):
         draft, tab = self.draft, self.tab
         self.set_class(tab != "form", "-view")
         self.json = None
+        self.show_note("")
         self.place.remove_children()
         if draft is None:
             return
@@ -376,8 +376,9 @@ class CallPane(Pane, scope="call"):
         return (self.json.unreadable if self.json is not None else ()) or self.form.unreadable
 
     def _show_problems(self, problems: tuple[SchemaProblem, ...]) -> None:
-        self.form.show_problems(problems)
-        if self.json is not None:
+        if self.json is None:
+            self.form.show_problems(problems)
+        elif not self.json.unreadable:  # that it shows itself
             self.json.show_problems(problems)
         count = len(errors(problems))
         self.show_note(Content.styled(units.plural(count, "problem"), "$state-failed") if count else "")
