@@ -161,7 +161,7 @@ class ResultPane(Pane, scope="result"):
         has, value = blocks.structured(result)
         offered = {
             "text": True, "structured": has, "raw": True, "diff": self._before is not None,
-            "table": has and table_in(value) is not None,
+            "table": table_in(value) is not None,
         }  # fmt: skip
         for tab in self.tabs_line.query(Tab):
             tab.display = offered[tab.id or ""]
@@ -185,8 +185,10 @@ class ResultPane(Pane, scope="result"):
         self._drawn = drawn
         had_focus = self.place.has_focus_within
         self.place.remove_children()
-        if shown:
-            self.place.mount(self._view(outcome))
+        view = self._view(outcome) if shown else None
+        self.show_note(view.summary if isinstance(view, TableView) else "")
+        if view is not None:
+            self.place.mount(view)
             if had_focus:
                 self.call_after_refresh(lambda: self.screen.set_focus(self.entry_point()))
         elif isinstance(outcome, Lost):
@@ -199,14 +201,14 @@ class ResultPane(Pane, scope="result"):
 
     def _view(self, outcome: CallOutcome) -> Widget:
         result = raw_of(outcome)
-        has, value = blocks.structured(result)
+        _, value = blocks.structured(result)
         match self.tab:
             case "structured":
                 return _tree(value, marks_of(outcome.violations, value))
             case "raw":
                 return _tree(result)
-            case "table" if has and (table := table_in(value)) is not None:
-                return TableView(table.rows)
+            case "table" if (rows := table_in(value)) is not None:
+                return TableView(rows)
             case "diff":
                 comparison = DiffView()
                 self.call_after_refresh(comparison.show, self._before, result)
