@@ -177,4 +177,4 @@ def cautions(server: ServerConfig) -> list[str]:
     if auth.assume_pkce:
         found.append("signs in without PKCE being promised")
     secrets = sorted({name for name, _ in uses(server)})
-    return [*found, f"gets your kept secrets {', '.join(secrets)}"] if secrets else found
+    return [*found, f"gets your stored secrets {', '.join(secrets)}"] if secrets else found

@@ -159,7 +159,7 @@ async def _add_sign_in(report: Report, studio: Studio) -> Json:
         return {"signedIn": False}
     valid, scopes = accounts.validity(account), f", scopes {' '.join(account.scopes)}" if account.scopes else ""
     report.row("signed in", f"at {account.issuer}{scopes}")
-    report.row("token", f"{valid}; kept in {account.kept}")
+    report.row("token", f"{valid}; stored in {account.kept}")
     return {**accounts.as_json(account), "valid": valid}
 
 
