@@ -50,7 +50,7 @@ KEYS: Mapping[str, Key] = {
     "pending": Key("exclamation_mark", "Pending requests"),
     "new_server": Key("ctrl+n", "Add a server"),
     "back": Key("escape", "Back"),
-    "quit": Key("q,ctrl+q", "Quit"),
+    "quit": Key("ctrl+q,q", "Quit"),
     "open": Key("enter", "Open, go in"),
     "toggle_item": Key("space", "Toggle: connect, mark, fold"),
     "find": Key("slash", "Find, filter"),
@@ -109,8 +109,10 @@ class Action(NamedTuple):
 
 ACTIONS: tuple[Action, ...] = (
     # Everywhere
-    Action("quit", "Quit", "app", show=True, also="exit leave close"),
+    Action("quit", "Quit", "app", also="exit leave close"),
     # The main screen
+    Action("back", "Back", "main", show=True),
+    Action("quit", "Quit", "main", show=True, also="exit leave close"),
     Action("palette", "Palette: everything by name", "main", show=True, also="commands actions", short="Palette"),
     Action("help", "Help for this pane", "main", show=True, also="keys shortcuts", short="Help"),
     Action("about", "About: versions, files, limits", "main", also="doctor version config paths keyring"),
@@ -131,7 +133,6 @@ ACTIONS: tuple[Action, ...] = (
     Action("new_server", "Add a server", "main", also="new connect paste"),
     Action("submit", "Call, read or get", "main", also="run send execute"),
     Action("save_call", "Save the call", "main", also="bookmark"),
-    Action("back", "Back", "main", show=True),
     Action("activity", "Activity: what runs, and what is pending", "main", also="progress running tasks board"),
     Action("answer_rule", "Answer rule: answer such requests by itself from now on", "main", also="automatic"),
     Action("saved_calls", "Saved calls", "main", also="bookmarks favourites"),

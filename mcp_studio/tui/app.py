@@ -100,7 +100,7 @@ class StudioApp(GuardedApp):
 
     async def action_quit(self) -> None:
         """The main screen leaves, and asks first where calls run."""
-        await self.screen_stack[0].run_action("leave")
+        await self.screen_stack[0].run_action("quit")
 
     # Messages to the person
 

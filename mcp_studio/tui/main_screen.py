@@ -380,9 +380,11 @@ class MainScreen(Screen[None]):
         from mcp_studio.tui.screens.help import Help, Section
 
         screen, pane = self.app.screen, self.focused_pane if self.app.screen is self else None
-        known = {(action.id, action.title): action for action in ACTIONS}
+        known = {(action.id, action.title): action for action in reversed(ACTIONS)}
         bound = [known.get((bound.binding.id or "", bound.tooltip)) for bound in screen.active_bindings.values()]
-        here = dict.fromkeys(action for action in bound if action and action.scope not in (*PANES, "main", "list"))
+        here = dict.fromkeys(
+            action for action in bound if action and action.scope not in (*PANES, "main", "app", "list")
+        )
         sections = [Section("Here", tuple(here)), Section("Everywhere", scoped("main")) if pane else None]
         if pane is not None:
             sections.insert(0, Section(f"In the pane {pane.scope}", scoped(pane.scope)))
@@ -426,7 +428,7 @@ class MainScreen(Screen[None]):
 
         self.app.push_screen(About())
 
-    def action_leave(self) -> None:
+    def action_quit(self) -> None:
         """Leave; where calls run, ask before."""
         running = self.app.studio.caller.running
         if not running:

@@ -1,4 +1,4 @@
-"""Jump mode: a letter beside the title of every pane, and above every tab; pressing it goes there."""
+"""Jump mode: a letter at the corner of every pane, and behind every tab; pressing it goes there."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ class Jump(ModalScreen[tuple[str, str]]):
     """Answers the id of a pane, and of one of its tabs or an empty string."""
 
     DEFAULT_CSS = """
-    Jump { background: $background 30%; }
+    Jump { background: transparent; }
     Jump > Static {
-        position: absolute; width: 3; height: 1; content-align: center middle;
-        background: $accent; color: $background; text-style: bold;
+        position: absolute; width: 1; height: 1; background: $accent; color: $background; text-style: bold;
     }
     """
     BINDINGS = [Binding("escape", "dismiss(None)", "Back", id="back")]  # noqa: RUF012
@@ -33,11 +32,10 @@ class Jump(ModalScreen[tuple[str, str]]):
         targets: list[tuple[tuple[str, str], Offset]] = []
         for pane in panes:
             if pane.display and pane.region:
-                x, y = pane.region.offset
-                targets.append(((pane.id or "", ""), Offset(max(0, x - 1), y)))
+                targets.append(((pane.scope, ""), pane.region.offset))  # in the corner of its frame
                 for tab in pane.query(Tab):
-                    if tab.display and tab.region:  # on the line above it, so that it hides no label
-                        targets.append(((pane.id or "", tab.id or ""), tab.region.offset - Offset(0, 1)))
+                    if tab.display and tab.region:  # in the gap behind its label
+                        targets.append(((pane.scope, tab.id or ""), tab.region.top_right - Offset(1, 0)))
         self._targets = dict(zip(_LETTERS, targets, strict=False))
 
     def compose(self) -> ComposeResult:

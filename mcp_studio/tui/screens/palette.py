@@ -14,13 +14,13 @@ from textual.content import Content
 from mcp_studio.catalog.listing import KINDS, Entry
 from mcp_studio.present.browser import open_page
 from mcp_studio.safetext import safe
-from mcp_studio.tui.actions import ACTIONS, PANES, spell_all
+from mcp_studio.tui.actions import PANES, scoped, spell_all
 from mcp_studio.tui.name_filter import NameFilter
 
 if TYPE_CHECKING:
     from mcp_studio.tui.main_screen import MainScreen
 
-DOCS = ("guide", "forms", "trace", "remote", "search", "safety", "configuration", "cli", "keys")
+DOCS = ("guide", "calls", "trace", "remote", "search", "safety", "configuration", "cli", "keys", "reference")
 """Pages under docs/."""
 _SITE = "https://github.com/mcp-studio/mcp-studio/blob/main/docs/{}.md"
 _MOST = 30
@@ -41,12 +41,12 @@ class Command(NamedTuple):
 
 def open_palette(main: MainScreen) -> None:
     """Open the palette over the main screen."""
-    providers = (ActionProvider, ServerProvider, EntryProvider, SavedProvider, ThemeProvider, DocsProvider)
-    main.app.push_screen(CommandPalette(providers, placeholder="Actions, tools, servers, themes …"))
+    providers = (ActionProvider, NameProvider, EntryProvider)
+    main.app.push_screen(CommandPalette(providers, placeholder="Actions, tools, servers, saved calls, themes, docs …"))
 
 
 class StudioProvider(Provider):
-    """A provider that works on the main screen."""
+    """A provider that works on the main screen. Only actions are shown before something is typed."""
 
     @property
     def main(self) -> MainScreen:
@@ -57,22 +57,18 @@ class StudioProvider(Provider):
         """What it offers."""
         return ()
 
-    async def discover(self) -> Hits:
-        for command in self.commands():
-            yield DiscoveryHit(_shown(command.title), command.run, command.title, command.help or None)
+    async def discover(self) -> AsyncIterator[DiscoveryHit]:
+        return
+        yield
 
     async def search(self, query: str) -> Hits:
-        for hit in self.matching(query, self.commands()):
-            yield hit
-
-    def matching(self, query: str, commands: Iterable[Command]) -> Iterable[Hit]:
-        """Hits among commands: as it is typed, by another word for it, or with a slip."""
+        """Hits among its commands: as it is typed, by another word for it, or with a slip."""
         matcher = self.matcher(query)
-        for command in commands:
+        for command in self.commands():
             title = safe(command.title, 200)
             score, display = matcher.match(title), matcher.highlight(title)
             if not score:
-                score, display = 0.8 * matcher.match(command.also), _shown(title)
+                score, display = 0.8 * matcher.match(command.also), Content(title)
             if not score and len(query) >= _SHORTEST:
                 words = f"{title} {command.also}".casefold()
                 alike = fuzz.partial_ratio(query.casefold(), words)
@@ -86,22 +82,37 @@ class ActionProvider(StudioProvider):
 
     def commands(self) -> Iterable[Command]:
         keys = self.main.app.keys
-        for action in ACTIONS:
-            if action.scope in ("main", *PANES):
-                written = spell_all(keys.get(action.id, action.keys))
-                where = action.scope.capitalize() if action.scope in PANES else ""
-                help = " · ".join(filter(None, (where, written)))
-                yield Command(action.title, partial(self.main.do, action), help, action.also)
+        for action in scoped("main", *PANES):
+            where = action.scope.capitalize() if action.scope in PANES else ""
+            help = " · ".join(filter(None, (where, spell_all(keys.get(action.id, action.keys)))))
+            yield Command(action.title, partial(self.main.do, action), help, action.also)
+
+    async def discover(self) -> AsyncIterator[DiscoveryHit]:
+        for title, run, help, _ in self.commands():
+            yield DiscoveryHit(title, run, title, help or None)
 
 
-class ServerProvider(StudioProvider):
-    """Servers by name."""
+class NameProvider(StudioProvider):
+    """Servers, saved calls, themes, and pages of the documentation."""
+
+    _saved: Sequence[tuple[str, Callable[[], object]]] = ()
+
+    async def startup(self) -> None:
+        self._saved = await self.main.call.saved.commands()
 
     def commands(self) -> Iterable[Command]:
-        for name in self.main.app.studio.manager.names():
-            yield Command(f"Server {name}", partial(self._show, name), "Go to it in the list of servers")
+        app = self.main.app
+        for name in app.studio.manager.names():
+            yield Command(f"Server {name}", partial(self._show_server, name), "Go to it in the list of servers")
+        for name, run in self._saved:
+            yield Command(f"Saved call {name}", run, "Fill the form with it")
+        for name in sorted(app.own_themes):
+            yield Command(f"Theme {name}", partial(app.keep_theme, name), "Use it from now on", "colours colors")
+        for page in DOCS:
+            run = partial(open_page, _SITE.format(page))
+            yield Command(f"Documentation: {page}", run, "Open it in the browser", "help docs manual")
 
-    def _show(self, name: str) -> None:
+    def _show_server(self, name: str) -> None:
         self.main.go_to(self.main.servers)
         self.main.servers.go_to(name)
 
@@ -122,54 +133,12 @@ class EntryProvider(StudioProvider):
         names.find(" ")
         return names
 
-    async def discover(self) -> AsyncIterator[DiscoveryHit]:
-        return
-        yield
-
     async def search(self, query: str) -> Hits:
         places = self._filter.find(query).places[:_MOST] if self._filter is not None else ()
+        matcher = self.matcher(query)
         for rank, place in enumerate(places):
             entry = self._entries[place]
             title = safe(entry.ref, 120)
-            matcher = self.matcher(query)
-            show = partial(self.main.open_ref, entry.ref)
             help = f"{entry.ref.kind} · {safe(entry.view.description, 100)}".strip(" ·")
-            yield Hit(0.9 - rank / 100, matcher.highlight(title), show, title, help)
-
-
-class SavedProvider(StudioProvider):
-    """Saved calls by name."""
-
-    _saved: Sequence[tuple[str, Callable[[], object]]] = ()
-
-    async def startup(self) -> None:
-        self._saved = await self.main.call.saved.commands()
-
-    def commands(self) -> Iterable[Command]:
-        for name, run in self._saved:
-            yield Command(f"Saved call {name}", run, "Fill the form with it")
-
-    async def discover(self) -> AsyncIterator[DiscoveryHit]:
-        return
-        yield
-
-
-class ThemeProvider(StudioProvider):
-    """Themes by name."""
-
-    def commands(self) -> Iterable[Command]:
-        for name in sorted(self.main.app.own_themes):
-            yield Command(f"Theme {name}", partial(self.main.app.keep_theme, name), "Use it from now on")
-
-
-class DocsProvider(StudioProvider):
-    """Pages of the documentation."""
-
-    def commands(self) -> Iterable[Command]:
-        for page in DOCS:
-            run = partial(open_page, _SITE.format(page))
-            yield Command(f"Documentation: {page}", run, "Open it in the browser", "help docs manual")
-
-
-def _shown(title: str) -> Content:
-    return Content(safe(title, 200))
+            run = partial(self.main.open_ref, entry.ref)
+            yield Hit(0.9 - rank / 100, matcher.highlight(title), run, title, help)

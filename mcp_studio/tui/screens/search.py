@@ -54,8 +54,7 @@ class Search(Dialog[tuple[Ref, bool]]):
     DEFAULT_CSS = """
     Search {
         & #ways { height: 1; margin: 1 0; }
-        & Select { width: 26; margin-right: 2; }
-        & #count { width: 1fr; color: $quiet; text-align: right; }
+        & Select { width: 1fr; max-width: 30; margin-right: 2; }
         & VirtualList { height: 1fr; }
         & #preview { height: auto; max-height: 6; border-top: solid $panel; }
     }
@@ -90,7 +89,6 @@ class Search(Dialog[tuple[Ref, bool]]):
             Select(kinds, value=question.kind or "", allow_blank=False, id="kind", compact=True),
             Select(servers, value=question.server if question.server in names else "", allow_blank=False, id="server",
                    compact=True),
-            Static(id="count", markup=False),
             id="ways",
         )  # fmt: skip
         yield VirtualList(_draw, key=lambda hit: hit.ref, id="hits")
@@ -149,7 +147,8 @@ class Search(Dialog[tuple[Ref, bool]]):
         self._preview()
 
     def _tell(self, text: str, *, bad: bool = False) -> None:
-        self.query_one("#count", Static).update(Content.styled(safe(text, 300), "$state-failed" if bad else "$quiet"))
+        box = self.query_one("#box")
+        box.border_subtitle = Content.styled(safe(text, 300), "$state-failed" if bad else "$quiet")
 
     @on(VirtualList.Highlighted)
     def show_hit(self, event: VirtualList.Highlighted) -> None:
