@@ -157,8 +157,8 @@ class TracePane(Pane, scope="trace"):
         if not self.region:
             return
         self._show_notes()
-        entry, beside = self.table.message, self.beside.entry
-        if entry is not None and (beside is None or (entry.number != beside.number and self.table.following)):
+        entry, shown = self.table.message, self.beside.entry
+        if entry and not (shown and entry.number == shown.number) and not self.beside.has_focus_within:
             self._show_beside(entry)
 
     def _show_beside(self, entry: WireMessage) -> None:
