@@ -109,7 +109,8 @@ class ResultPane(Pane, scope="result"):
         self._draw_status()
 
     def entry_point(self) -> Widget:
-        inside = (widget for widget in self.place.walk_children(Widget) if widget.focusable)
+        newest = self.place.children[-1:]  # the one before it may still be going
+        inside = (widget for one in newest for widget in one.walk_children(Widget, with_self=True) if widget.focusable)
         running = self.query_one("#result-running")
         return next(inside, self.query_one("#cancel") if running.display else self.tabs_line)
 

@@ -242,17 +242,17 @@ class JsonTree:
             behind -= 1
         return behind
 
-    def value(self, row: int) -> bytes:
-        """The text of a value as it came; takes some time where its end is not known."""
+    def text(self, row: int) -> str:
+        """What a string says, and of everything else the JSON as it came; takes time where its end is not known."""
         start, end = self.value_start(row), self.value_end(row)
+        if self.is_string(row):
+            return decode(self.data[start + 1 : _parted(self.data, start + 1, len(self.data))])
         if end is None and self.is_container(row):
             rest = Children(self.data, start)
             while not rest.advance(1):
                 pass
             end = rest.end
-        if end is None:
-            end = _parted(self.data, start + 1, len(self.data)) + 1 if self.is_string(row) else start + 200
-        return self.data[start:end]
+        return self.data[start : start + 200 if end is None else end].decode("utf-8", "backslashreplace")
 
     def is_container(self, row: int) -> bool:
         """Whether a value is an object or an array with something in it."""

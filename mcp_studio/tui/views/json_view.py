@@ -20,7 +20,7 @@ from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.views.find import SearchView
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.json_tree import Change, Children, JsonTree, decode
+from mcp_studio.tui.views.json_tree import Change, Children, JsonTree
 from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_pieces, width_of
 from mcp_studio.tui.views.rows import CursorView
 
@@ -51,6 +51,7 @@ def marks_of(problems: Iterable[SchemaProblem], value: Json) -> dict[str, str]:
         pointer = _existing(value, problem.pointer)
         missing = problem.pointer[len(pointer) :].lstrip("/")
         text = f"{missing} {problem.message}".strip()
+        text = text if pointer in found else f"{glyphs().bad} {text}"
         found[pointer] = f"{found[pointer]}; {text}" if pointer in found else text
     return found
 
@@ -95,7 +96,7 @@ class JsonView(SearchView, CursorView):
         """Show other JSON; a search ends. Text that is no JSON is shown as far as it looks like it.
 
         Args:
-            marks: what is wrong with values, by their JSON pointers; the words need not be safe.
+            marks: what is wrong with values, each with its sign, by their JSON pointers; need not be safe.
         """
         raw = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
         self._json = JsonTree(raw)
@@ -147,12 +148,12 @@ class JsonView(SearchView, CursorView):
     def _opens(self, row: int) -> bool:
         """Whether there is more to see inside than the row has room for: a container, or a string that is cut."""
         tree = self._json
-        return tree.is_container(row) or (tree.is_string(row) and not self._fits(row, self.row_width))
+        return tree.is_container(row) or (tree.is_string(row) and not self._fits(row))
 
     def _open(self, row: int, children: Children | None = None) -> None:
         """Open a value, and learn in slices what is inside."""
         tree, start = self._json, self._json.starts[row]
-        room = max(8, self.row_width - self._indent(row, self.row_width) - 4)
+        room = max(8, self.row_width - self._indent(row) - 4)
         change = tree.open(row, room, children)
         self._changed(change)
         if change and tree.is_container(row) and not tree.is_known(row):
@@ -182,23 +183,19 @@ class JsonView(SearchView, CursorView):
         tree = self._json
         most = _ROWS_SMALL if len(tree.data) <= _SMALL else _ROWS_LARGE
         for level in range(1, 30):
-            found = [row for row in range(min(most, tree.rows)) if tree.levels[row] == level and self._is_worth(row)]
-            if not found or tree.rows > most:
+            rows = [row for row in range(min(most, tree.rows)) if tree.levels[row] == level and tree.is_container(row)]
+            if not rows or tree.rows > most:
                 return
-            for row in reversed(found):
+            for row in reversed(rows):
+                if tree.is_open(row) or self._fits(row):
+                    continue
                 inner = Children(tree.data, tree.value_start(row))
                 inner.advance(_PROBE)
                 if len(inner) <= _CHILDREN and tree.rows + len(inner) <= most:
                     self._open(row, inner)
 
-    def _is_worth(self, row: int) -> bool:
-        tree = self._json
-        return tree.is_container(row) and not tree.is_open(row) and not self._fits(row, self.row_width)
-
     def row_chosen(self, index: int) -> None:
         """Open or close."""
-        if not self._json.rows:
-            return
         row = self._json.owner(index)
         if self._json.is_open(row):
             self._close(row)
@@ -208,60 +205,40 @@ class JsonView(SearchView, CursorView):
     def row_clicked(self, index: int, x: int, chain: int) -> None:
         """A click on the sign in front opens or closes, too."""
         super().row_clicked(index, x, chain)
-        if chain == 1 and x <= self._indent(self._json.owner(index), self.row_width) + 1:
+        if chain == 1 and x <= self._indent(self._json.owner(index)) + 1:
             self.row_chosen(index)
 
     def key_enter(self, event: events.Key) -> None:
         event.stop()
-        self.row_chosen(self.cursor)
+        self.action_toggle_item()
 
-    async def action_toggle_item(self, attribute_name: str = "") -> None:
-        self.row_chosen(self.cursor)
+    def action_toggle_item(self) -> None:
+        if self._json.rows:
+            self.row_chosen(self.cursor)
 
     def action_unfold(self) -> None:
         """Open what the cursor is on; when it is open, go inside."""
         if self._json.rows and self._json.is_open(row := self._json.owner(self.cursor)):
             self.move_to(row + 1)
         else:
-            self.row_chosen(self.cursor)
+            self.action_toggle_item()
 
     def action_fold(self) -> None:
         """Close what the cursor is on; when it is closed, go to the container around it."""
-        if not self._json.rows:
-            return
-        row = self._json.owner(self.cursor)
-        parent = self._json.parent(row)
-        if self._json.is_open(row):
+        if self._json.rows and self._json.is_open(row := self._json.owner(self.cursor)):
             self._close(row)
-        elif parent is not None:
+        elif self._json.rows and (parent := self._json.parent(row)) is not None:
             self.move_to(parent)
 
-    # What is under the cursor
-
-    @property
-    def pointer(self) -> str:
-        """The JSON pointer of the value under the cursor, empty for the outermost one."""
-        return self._json.pointer(self._json.owner(self.cursor)) if self._json.rows else ""
-
-    @property
-    def value_text(self) -> str:
-        """The value under the cursor: a string's own text, of everything else the JSON as it came."""
-        if not self._json.rows:
-            return ""
-        row = self._json.owner(self.cursor)
-        raw = self._json.value(row)
-        if self._json.is_string(row):
-            return decode(raw[1:].removesuffix(b'"'))
-        return raw.decode("utf-8", "backslashreplace")
-
     def copy(self) -> None:
-        """Copy the value under the cursor."""
+        """Copy the value under the cursor: a string's own text, of everything else the JSON as it came."""
         if self._json.rows:
-            self.app.copy_to_clipboard(self.value_text)
+            self.app.copy_to_clipboard(self._json.text(self._json.owner(self.cursor)))
 
     def action_copy_path(self) -> None:
+        """Copy the JSON pointer of the value under the cursor."""
         if self._json.rows:
-            self.app.copy_to_clipboard(self.pointer)
+            self.app.copy_to_clipboard(self._json.pointer(self._json.owner(self.cursor)))
 
     # Search
 
@@ -299,79 +276,70 @@ class JsonView(SearchView, CursorView):
 
     # Drawing
 
-    def _indent(self, row: int, width: int) -> int:
+    def _indent(self, row: int) -> int:
         """Cells in front of a row: two a level, but never more than half of the width."""
-        return min(2 * self._json.levels[row], width // 2)
-
-    def _key_room(self, row: int, width: int) -> int:
-        """Cells that a key may take: always half of the row, and more where the value still has some."""
-        return max(width // 2, width - self._indent(row, width) - 28)
+        return min(2 * self._json.levels[row], self.row_width // 2)
 
     def render_row(self, index: int, width: int, selected: bool) -> Line:
-        wrong = self._marks.get(self._json.pointer(index), "") if self._marks and self._is_value(index) else ""
-        note = f"  {glyphs().bad} {safe(wrong, 200)}" if wrong else ""
+        note = ""
+        if self._marks and self._json.owner(index) == index and (wrong := self._marks.get(self._json.pointer(index))):
+            note = f"  {safe(wrong, 200)}"
         pieces = self._row(index, max(width - cell_len(note), width * 3 // 5))
         return mark_pieces([*pieces, (cut(note, width - width_of(pieces)), "bad")], [self.needle])
 
-    def _is_value(self, row: int) -> bool:
-        return not self._json.is_line(row) and not self._json.is_closing(row)
-
     def _row(self, row: int, width: int) -> list[Piece]:
         tree, signs, owner = self._json, glyphs(), self._json.owner(row)
-        margin = " " * self._indent(owner, width)
+        margin = " " * self._indent(owner)
         if tree.is_line(row):
             return [(f"{margin}  {signs.bar} ", MARK), (tree.line(row), STRING)]
         if tree.is_closing(row):
             if not tree.is_known(owner):
                 return [(f"{margin}  {signs.more} reading", "dim")]
             if tree.is_unfinished(owner):
-                return [(f"{margin}  {signs.bad} it ends here, unfinished", "bad")]
+                return [(f"{margin}  {signs.bar} it ends here, unfinished", "bad")]
             end = tree.starts[row]
             return [(f"{margin}  {safe(tree.data[end : end + 1])}", MARK)]
         is_open = tree.is_open(row)
         sign = signs.unfolded if is_open else signs.folded if self._opens(row) else " "
-        pieces: list[Piece] = [(f"{margin}{sign} ", MARK)]
-        key = tree.key(row, 4 * width)
-        if key is not None:
-            pieces += [(cut(_text(key, width), self._key_room(row, width)), KEY), (": ", MARK)]
+        pieces = [(f"{margin}{sign} ", MARK), *self._key(row, width)]
         room = max(4, width - width_of(pieces))
         return pieces + (self._opened(row) if is_open else self._folded(row, room))
 
+    def _key(self, row: int, width: int) -> list[Piece]:
+        """The key of a row: it may always take half of the row, and more where the value still has some."""
+        key = self._json.key(row, 4 * width)
+        room = max(width // 2, width - self._indent(row) - 28)
+        return [] if key is None else [(cut(_text(key, width), room), KEY), (": ", MARK)]
+
     def _opened(self, row: int) -> list[Piece]:
-        tree = self._json
-        size = self._size_words(row)
+        tree, size = self._json, self._size_words(row)
         if tree.is_string(row):
             return [(f"string, {size}", "dim")]
         start = tree.value_start(row)
         bracket = safe(tree.data[start : start + 1])
         count = plural(tree.count(row), "key" if bracket == "{" else "item")
-        more = "" if tree.is_known(row) else "+"
-        return [(bracket, MARK), (f"  {count}{more}, {size}", "dim")]
+        return [(bracket, MARK), (f"  {count}{'' if tree.is_known(row) else '+'}, {size}", "dim")]
 
     def _folded(self, row: int, room: int) -> list[Piece]:
-        raw, is_whole = self._raw(row, room)
-        text = _text(raw, room)
-        if is_whole and cell_len(text) <= room:
+        text, is_whole = self._value(row, room)
+        if is_whole:
             return paint(text)
         size = self._size_words(row)
         if room > 16:
             return [*paint(fit(text, room - len(size) - 2, more=glyphs().more)), (f" {size} ", "dim")]
         return paint(cut(text, room, more=glyphs().more))
 
-    def _fits(self, row: int, width: int) -> bool:
+    def _fits(self, row: int) -> bool:
         """Whether a whole value has room in its row."""
-        key = self._json.key(row, 4 * width)
-        used = self._indent(row, width) + 2
-        if key is not None:
-            used += min(self._key_room(row, width), cell_len(_text(key, width))) + 2
-        raw, is_whole = self._raw(row, width)
-        return is_whole and cell_len(_text(raw, width)) <= width - used
+        width = self.row_width
+        return self._value(row, width - self._indent(row) - 2 - width_of(self._key(row, width)))[1]
 
-    def _raw(self, row: int, room: int) -> tuple[bytes, bool]:
-        """As much of a value's text as a row could ever show, white space included; and whether it is all of it."""
+    def _value(self, row: int, room: int) -> tuple[str, bool]:
+        """As much of a value as a row could ever show, on one line; and whether that is all, and has room."""
         start, end = self._json.value_start(row), self._json.value_end(row)
-        most = start + 6 * room + 200
-        return self._json.data[start : most if end is None else min(end, most)], end is not None and end <= most
+        most = start + 6 * max(room, 0) + 200
+        text = _text(self._json.data[start : most if end is None else min(end, most)], room)
+        return text, end is not None and end <= most and cell_len(text) <= room
 
     def _size_words(self, row: int) -> str:
         end = self._json.value_end(row)
@@ -380,4 +348,4 @@ class JsonView(SearchView, CursorView):
 
 def _text(raw: bytes, room: int) -> str:
     text = raw.decode("utf-8", "replace")
-    return safe(_BREAKS.sub(" ", text), 2 * room + 40)
+    return safe(_BREAKS.sub(" ", text), 2 * max(room, 0) + 40)
