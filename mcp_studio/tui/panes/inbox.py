@@ -181,10 +181,10 @@ class InboxController:
             return
         if dialog.is_attached and self._app.screen is dialog:  # one under another goes when it is seen again
             dialog.dismiss(None)
-        if request.reply.done() and not request.reply.cancelled() and (by := request.reply.result().by):
+        if not request.reply.done() or request.reply.cancelled():
+            self._app.say(f"The request of {safe(request.server)} was withdrawn.")
+        elif by := request.reply.result().by:
             self._app.say(f"The request of {safe(request.server)} was answered by {safe(by)}.", "warning")
-        elif not (request.opened or request.completed or request.reply.done()):
-            self._app.say(f"{safe(request.server)} withdrew its request.")
 
     def decline_all(self, server: str) -> None:
         """Decline everything that a server requests, once the person has confirmed it."""
