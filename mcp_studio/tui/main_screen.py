@@ -71,6 +71,8 @@ class MainScreen(Screen[None]):
         studio = self.app.studio
         self.bridge = Bridge(studio, self)
         self.bridge.open()
+        # The panes have read the stores already, and something may have changed since.
+        self.post_message(StudioChanged(servers=set(studio.manager.names())))
         self.inbox = InboxController(self.app, self, self._show_call)
         self.arrangement = Layout(self)
         self.arrangement.restore()
