@@ -302,38 +302,42 @@ class CallPane(Pane, scope="call"):
             self._show_tab()
 
     def _show_tab(self) -> None:
-        """Show the form, or put the view of another tab into its place."""
-        draft, tab = self.draft, self.tab
+        """Show the form, or put the view of another tab into its place; the focus stays in the pane."""
+        draft, tab, views = self.draft, self.tab, list[Widget]()
         self.set_class(tab != "form", "-view")
         self.json = None
         self.show_note("")
-        self.place.remove_children()
         if draft is None:
             return
-        entry = draft.entry
         match tab:
             case "json":
                 self.json = JsonEditor(draft.value, text=str(draft.texts.get(_WHOLE, "")))
-                self.place.mount(self.json)
+                views.append(self.json)
             case "history":
-                self.place.mount(HistoryList(entry.ref, self.saved))
+                views.append(HistoryList(draft.entry.ref, self.saved))
             case "schema":
                 schema = JsonView()
-                schema.show(dumps(entry.view.raw))
-                self.place.mount(Findable(schema))
+                schema.show(dumps(draft.entry.view.raw))
+                views.append(Findable(schema))
             case "about":
-                about, changes = TextView(), definition.changes(draft.change, entry)
-                about.show(definition.about(entry, draft.value, draft.mirrors) + changes)
-                self.place.mount(Findable(about))
+                about, changes = TextView(), definition.changes(draft.change, draft.entry)
+                about.show(definition.about(draft.entry, draft.value, draft.mirrors) + changes)
+                views.append(Findable(about))
             case _:
                 self.form.set_value(draft.value)
+        self.run_worker(self._put(views, self.has_focus_within), group="tab", exclusive=True)
+
+    async def _put(self, views: list[Widget], focus: bool) -> None:
+        await self.place.remove_children()
+        await self.place.mount_all(views)
+        if focus:
+            self.entry_point().focus()
 
     def step_back(self) -> bool:
         """From another tab to the form."""
         if self.tab == "form":
             return False
         self.go_to_tab("form")
-        self.entry_point().focus()
         return True
 
     # Editing
@@ -499,7 +503,6 @@ class CallPane(Pane, scope="call"):
     def action_edit(self) -> None:
         if self.draft is not None and not isinstance(self.draft.entry.view, ResourceView):
             self.go_to_tab("json")
-            self.call_after_refresh(lambda: self.entry_point().focus())
 
     def action_delete(self) -> None:
         """Clear what was typed."""
