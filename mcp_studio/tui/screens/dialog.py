@@ -53,7 +53,7 @@ class Dialog(ModalScreen[T]):
         }
         & #body { height: auto; max-height: 100%; }
         & #buttons { dock: bottom; height: auto; align-horizontal: right; margin: 1 0; }
-        & #buttons Button { margin-left: 1; min-width: 6; height: 1; border: none; padding: 0 1; line-pad: 0; }
+        & #buttons Button { margin-left: 1; min-width: 6; height: 1; border: none; padding: 0 1; }
         & .gap { margin-bottom: 1; }
         & .label, & .quiet { color: $quiet; }
         & .bad { color: $state-failed; }
