@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.redact import is_reference
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import Choice, Choices, Field, Flag, List, Map, Object, Text, Union, inner, is_secret
@@ -56,11 +56,17 @@ def placeholder(model: FormModel, row: Row) -> str:
 def hint(row: Row) -> str:
     """What stands dimmed in an empty place: the default, else the shape; and whether it may stay empty."""
     known = row.given
-    shape = "" if isinstance(row.field, Flag) else safe(known.hint, 60) or "text"
     if known.has_default:
         return f"{default(known)} (default)"
-    optional = "" if known.required or row.stays else "optional"
-    return ", ".join(filter(None, (shape, optional)))
+    shape = "" if isinstance(row.field, Flag) else safe(known.hint, 60) or "text"
+    if isinstance(row.field, Union):
+        shape = safe(" | ".join(options(row.field)), 100)
+    return ", ".join(filter(None, (shape, optional(row))))
+
+
+def optional(row: Row) -> str:
+    """Said of what may be absent."""
+    return "" if row.given.required or row.stays else "optional"
 
 
 def default(known: Field) -> str:
@@ -75,40 +81,25 @@ def default(known: Field) -> str:
 def opened(model: FormModel, row: Row) -> str:
     """What stands at an open part: how much is in a list or map, what names an item, that there is nothing yet."""
     value, field = model.get(row.path), row.field
+    some = len(value) if isinstance(value, (dict, list)) else 0
     absent = "" if model.has(row.path) else "nothing in it yet" if row.given.required else "not sent"
-    if isinstance(field, List):
-        some = len(value) if isinstance(value, list) else 0
-        return _counted(some, "item", "items", field.min_items, field.max_items, absent)
-    if isinstance(field, Map):
-        some = len(value) if isinstance(value, dict) else 0
-        return _counted(some, "entry", "entries", field.min_entries, field.max_entries, absent)
-    if absent or not value:
-        return absent or "{} (empty object)"
-    named = _heading(field, value) if row.kind in ("item", "entry") else ""
-    return named or (_filled(field, value) if isinstance(field, Object) else "")
-
-
-def _heading(field: Field, value: Json) -> str:
-    """What names an object: its first text that is no secret."""
-    if isinstance(field, Object) and isinstance(value, dict):
-        for one in field.fields():
-            text = value.get(one.name)
-            if isinstance(one, Text) and isinstance(text, str) and text and not one.secret:
-                return safe(text, 60)
-    return ""
-
-
-def _filled(field: Object, value: Json) -> str:
-    """How much of an object is there."""
-    known = field.fields()
-    some = sum(one.name in value for one in known) if isinstance(value, dict) else 0
-    return f"{some} of {len(known)} filled in" if some else ""
-
-
-def _counted(number: int, one: str, many: str, low: int | None, high: int | None, absent: str) -> str:
-    bounds = span(low or None, high, unit=many)
-    some = f"{number:,} {one if number == 1 else many}" if number else absent or f"no {many}"
-    return f"{some} {glyphs().dot} {bounds}" if bounds else some
+    if isinstance(field, (List, Map)):
+        if isinstance(field, List):
+            one, many, low, high = "item", "items", field.min_items, field.max_items
+        else:
+            one, many, low, high = "entry", "entries", field.min_entries, field.max_entries
+        bounds = span(low or None, high, unit=many)
+        counted = f"{some:,} {one if some == 1 else many}" if some else absent or f"no {many}"
+        return f"{counted} {glyphs().dot} {bounds}" if bounds else counted
+    if absent or not some or not isinstance(field, Object):
+        return absent or "{} (empty object)" * (not some)
+    members, known = mapping(value), field.fields()
+    texts = ((one, members.get(one.name)) for one in known if isinstance(one, Text) and not one.secret)
+    heading = next((text for _, text in texts if isinstance(text, str) and text), "")
+    if heading and row.kind in ("item", "entry"):
+        return safe(heading, 60)
+    filled = sum(one.name in members for one in known)
+    return f"{filled} of {len(known)} filled in" if filled else ""
 
 
 def help_text(row: Row, *, current: bool, filled: bool, seen: bool) -> str:
@@ -152,14 +143,14 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text)).casefold()
 
 
-def summary(field: Field, value: Json, path: Path, settle: Settle, room: int) -> str:
-    """A folded value on about `room` characters, secrets masked: `{product: Laptop}`. Foreign text, not yet safe."""
+def summary(model: FormModel, row: Row, room: int) -> str:
+    """A folded value on about `room` characters, secrets masked: `{product: Laptop}`."""
     made = ""
-    for part in _parts(field, value, path, settle, room, _SUMMARY_DEPTH):
+    for part in _parts(row.given, model.get(row.path), row.path, model.settle, room, _SUMMARY_DEPTH):
         made += part
         if len(made) > room:
             break
-    return made
+    return safe(made, room + 1)
 
 
 def _parts(field: Field | None, value: Json, path: Path, settle: Settle, room: int, depth: int) -> Iterator[str]:

@@ -254,7 +254,7 @@ class RowProblems:
                     self._places.append((row, path))
                 known = self.at.setdefault(row, [])
                 if depth < len(path):
-                    place = " › ".join(str(part) for part in path[depth:])
+                    place = " › ".join(f"#{part + 1}" if isinstance(part, int) else part for part in path[depth:])
                     problem = SchemaProblem(problem.pointer, f"{place} {problem.message}", problem.severity)
                 if all(one.message != problem.message for one in known):
                     known.append(problem)

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Self
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import VerticalScroll
+from textual.containers import Vertical
 from textual.geometry import Region
 from textual.message import Message
+from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import AS_JSON, Field, Form, SchemaProblem, Text
+from mcp_studio.schema.field import AS_JSON, Form, SchemaProblem, Text
 from mcp_studio.schema.place import Path, pointer
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.form import choices
-from mcp_studio.tui.form.canvas import FormCanvas
 from mcp_studio.tui.form.choices import Chooser, Complete
 from mcp_studio.tui.form.editors import AreaEditor, LineEditor, Overlay
 from mcp_studio.tui.form.items import Items
 from mcp_studio.tui.form.model import FormModel
-from mcp_studio.tui.form.painter import Drawn, Painter
+from mcp_studio.tui.form.painter import Drawn, FormCanvas, Painter
 from mcp_studio.tui.form.rows import Kind, Row, RowProblems
 from mcp_studio.tui.views.line import Piece
 
@@ -39,45 +39,28 @@ _LEAVING = ("tab", "shift+tab", "up", "down", "enter", "pageup", "pagedown")
 _EMPTY = Form()
 
 
-class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
+class FormView(Vertical):
     """Rows that edit one value, which stays the truth: `show` a form, `Changed` tells of every edit.
 
     One widget draws all rows, and one editor lies over the field of the current one, so that a thousand rows cost no
-    more than three. Tab and the arrows walk the rows, enter goes on or opens, space toggles, opens and folds, escape
-    closes. What else can be done with a field is in its menu.
+    more than three. It is as high as its rows: what it stands in scrolls. Tab and the arrows walk the rows, enter goes
+    on or opens, space toggles, opens and folds, escape closes. What else can be done with a field is in its menu.
     """
 
     BINDINGS = bindings("form")
-    DEFAULT_CSS = """
-    FormView {
-        layers: rows editor; width: 1fr; height: auto; max-height: 100%; scrollbar-size: 0 1;
-    }
-    """
+    DEFAULT_CSS = "FormView { layers: rows editor; height: auto; }"
 
     @dataclass
     class Changed(Message):
-        """The person edited the value: it is another object now. `problems` is what the fields alone know."""
+        """The person edited the value: it is another object now."""
 
-        form: FormView
         value: Json
-        problems: tuple[SchemaProblem, ...]
-
-        @property
-        def control(self) -> FormView:
-            return self.form
 
     def __init__(
-        self,
-        form: Form = _EMPTY,
-        value: Json = None,
-        *,
-        complete: Complete | None = None,
-        empty: str = "No arguments.",
-        id: str | None = None,
-        classes: str | None = None,
+        self, form: Form = _EMPTY, value: Json = None, *, complete: Complete | None = None, empty: str = "No arguments."
     ) -> None:
         """`complete` asks a server for completions of text fields; `empty` is said while there are no rows."""
-        super().__init__(id=id, classes=classes)
+        super().__init__()
         self.model = FormModel(form, value)
         """Read it; edits go through the form, which draws them."""
         self._complete = complete
@@ -90,13 +73,12 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self._at = 0
         self._key: tuple[Path, Kind] | None = None
         self._painter = Painter(self.model, 80)
-        self._painted: list[Row] = []
-        self._listed: RowProblems | None = None
+        self._painted: tuple[list[Row], RowProblems] | None = None
         self._heights: list[int] = []
         self._drawn: dict[int, Drawn] = {}
         self._above: list[list[Piece]] = []
-        self._below: list[list[Piece]] = []
         self._starts: Sequence[int] = (0,)
+        self._room = self.size
 
     def compose(self) -> ComposeResult:
         yield self._canvas
@@ -123,7 +105,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         row, cursor = self.row, self._overlay.cursor
         if not again:
             self._at, self._key = 0, None
-            self.scroll_home(animate=False)
+            self._holder.scroll_home(animate=False)
         self._take(FormModel(form, value, pending))
         if again and row is not None and self.row is not None and self.row.key == row.key:
             self._overlay.cursor = cursor
@@ -138,11 +120,10 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.model = model
         self._chooser = Chooser(model)
         self._overlay.close()
-        self.redraw()
-        if self.is_attached:
-            if self.has_focus_within:
-                self.open_editor()
+        if self.is_attached and self.has_focus_within:
+            self.open_editor()
             self._hand_over()
+        self.redraw()
 
     @property
     def value(self) -> Json:
@@ -169,33 +150,25 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.model.tell(problems)
         self.redraw()
 
-    def put_value(self, path: Path, value: Json) -> None:
-        """Give a place a value, in one step that can be undone, and go there.
+    def put(self, path: Path, value: Json = None, text: str | None = None) -> None:
+        """Give a place a value, or text as if it had been typed there, in one step that can be undone; and go there.
 
         Raises:
             NoPlace: the value has no such place any more.
         """
         self.model.history.pause()
-        self.model.put(path, value)
-        self.go_to(path)
-
-    def put_text(self, path: Path, text: str) -> None:
-        """The same as if this text had been typed there.
-
-        Raises:
-            NoPlace: the value has no such place any more.
-        """
-        self.model.history.pause()
-        self.model.type(self.row_of(path), text)
+        if text is None:
+            self.model.put(path, value)
+        else:
+            self.model.type(self.row_of(path), text)
         self.model.history.pause()
         self.go_to(path)
 
     def row_of(self, path: Path) -> Row:
         """The row that edits a place, also while it is folded away."""
-        index = self.model.row_at(path)
+        index, field = self.model.row_at(path), self.model.leaf_at(path)
         if index is not None:
             return self.model.rows[self.model.inner_at(path, index)]
-        field = self.model.leaf_at(path)
         return Row(path, field, 0, "item" if path and isinstance(path[-1], int) else "field", field)
 
     # Drawing
@@ -206,11 +179,6 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         rows = self.model.rows
         return rows[self._at] if self._at < len(rows) else None
 
-    @property
-    def current(self) -> Field | None:
-        """The field that the keys go to."""
-        return self.row.given if self.row is not None else None
-
     def redraw(self) -> None:
         """Show the value, the folds and the problems as they are now."""
         if self._lay_out(self._canvas.size.width or self._painter.width) != self._canvas.size.height:
@@ -219,26 +187,21 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             self._canvas.refresh()
         self._place_editor()
 
-    @property
-    def _lines(self) -> int:
-        return self._starts[-1] + len(self._below)
-
     def _lay_out(self, width: int) -> int:
         """Find the line of every row; gives the number of lines."""
         rows, problems = self.model.rows, self.model.row_problems
-        if rows is not self._painted or problems is not self._listed or width != self._painter.width:
-            self._painter, self._painted, self._listed = Painter(self.model, width), rows, problems
+        known = self._painted
+        if known is None or known[0] is not rows or known[1] is not problems or width != self._painter.width:
+            self._painter, self._painted = Painter(self.model, width), (rows, problems)
             self._find()
             self._heights = [self._painter.height(index, row) for index, row in enumerate(rows)]
-        painter, heights = self._painter, list(self._heights)
+        heights = list(self._heights)
         self._drawn.clear()
-        self._above, self._below = [*painter.notices()], [*painter.remarks()]
-        if not rows and self._empty:
-            self._below.append([(self._empty, "quiet")])
+        self._above = [*self._painter.notices(self._empty)]
         if rows and self.has_focus_within:
             heights[self._at] = len(self._draw(self._at).lines)
         self._starts = list(accumulate(heights, initial=len(self._above)))
-        return max(1, self._lines)
+        return max(1, self._starts[-1])
 
     def _find(self) -> None:
         """Rows have come or gone: the current one is still the same, or the nearest one that is left."""
@@ -252,22 +215,31 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self._key = rows[self._at].key if rows else None
 
     def _draw(self, index: int) -> Drawn:
-        known = self._drawn.get(index)
-        if known is None:
-            row, current = self.model.rows[index], index == self._at
-            known = self._drawn[index] = self._painter.draw(
+        if index not in self._drawn:
+            row, current = self.model.rows[index], index == self._at and self.has_focus_within
+            self._drawn[index] = self._painter.draw(
                 index,
                 row,
-                current=current and self.has_focus_within,
-                drop_down=self._chooser.drop_down if current else None,
-                editor=self._overlay.height if current else 0,
+                current=current,
+                drop_down=self._chooser.drop_down if index == self._at else None,
+                editor=self._overlay.height if index == self._at else 0,
             )
-        return known
+        return self._drawn[index]
 
-    def on_resize(self) -> None:
-        if self.row is not None and self.has_focus_within:
+    def on_mount(self) -> None:
+        self.screen.screen_layout_refresh_signal.subscribe(self, self._laid_out)
+
+    def _laid_out(self, _: Screen[object]) -> None:
+        """Where what it stands in has another size, the current row may be out of view."""
+        before, self._room = self._room, self._holder.size
+        if before != self._room and self.has_focus_within:
             self._place_editor()
             self.call_after_refresh(self._reveal)
+
+    @property
+    def _holder(self) -> Widget:
+        """What it stands in, which scrolls."""
+        return self.parent if isinstance(self.parent, Widget) else self
 
     def _row_at(self, line: int) -> int | None:
         """The number of the row that has a line."""
@@ -280,9 +252,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             self.call_later(self._place_editor)
         row = self._row_at(line)
         if row is None:
-            beside = [*self._above, *self._below]
-            at = line if line < len(self._above) else line - self._starts[-1] + len(self._above)
-            return beside[at] if at < len(beside) else []
+            return self._above[line] if line < len(self._above) else []
         lines, at = self._draw(row).lines, line - self._starts[row]
         return lines[at] if at < len(lines) else []
 
@@ -291,21 +261,17 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         if row is None or self._overlay.editor is None:
             self._overlay.place(0, 0, 1)
             return
-        line = self._starts[self._at]
+        at, width = self._painter.editor_place(row)
         if self._overlay.naming is not None:
-            indent = self._painter.indent(row)
-            self._overlay.place(indent, line, max(8, self._painter.width - indent))
-        else:
-            at, width = self._painter.editor_place(row)
-            self._overlay.place(at, line, width)
+            at = self._painter.indent(row)
+            width = self._painter.width - at
+        self._overlay.place(at, self._starts[self._at], width)
 
     def _reveal(self) -> None:
         """Scroll this and whatever it lies in so far that the current row is in view."""
         if not self.is_attached or self._at + 1 >= len(self._starts):
             return
         first, last = self._starts[self._at], self._starts[self._at + 1]
-        if last == self._starts[-1]:
-            last = self._lines  # with what stands below the rows
         region = Region(0, first, self._canvas.size.width, last - first)
         node: Widget = self._canvas
         while isinstance(node.parent, Widget):
@@ -355,23 +321,20 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     def _blurred(self) -> None:
         if not self.has_focus_within:
             self.leave()
-            if self._overlay.revealed is not None:
-                self._overlay.revealed = None
-                self.open_editor()
+            self._overlay.revealed = None
+            self.open_editor()
         self.redraw()
 
     def go(self, index: int) -> None:
         """Make a row the current one, and take the focus."""
-        rows = self.model.rows
+        rows, before = self.model.rows, self.row
         index = max(0, min(index, len(rows) - 1))
         wanted = rows[index].key if rows else None
-        before = self.row
         if wanted != self._key:
             self.leave()
             if before is not None:
                 self.model.leave_json(before.path)
         self._at, self._key = index, wanted
-        self._find()
         self.open_editor()
         if not self.has_focus_within:
             self._canvas.can_focus = True
@@ -392,9 +355,9 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     def follow(self, path: Path, kind: Kind) -> None:
         """An edit took the current row to another place."""
         self._key = path, kind
-        self._find()
         self.tell()
-        self.go(self._at)
+        self.open_editor()
+        self.show_current()
 
     def leave(self) -> None:
         """What belongs to the row that is left ends."""
@@ -403,6 +366,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.model.history.pause()
 
     def open_editor(self) -> None:
+        self._find()
         self._overlay.open(self.model, self.row)
 
     def _hand_over(self) -> None:
@@ -427,7 +391,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def _page(self, by: int) -> None:
         """A screenful of rows up or down."""
-        starts, page = self._starts, max(1, self.container_size.height - 2)
+        starts, page = self._starts, max(1, self._holder.size.height - 2)
         wanted = max(starts[0], min(starts[self._at] + by * page, starts[-1] - 1))
         found = self._row_at(wanted)
         if found is not None:
@@ -511,7 +475,6 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         if outcome == "edited":
             self.tell()
         if outcome:
-            self._find()
             self.open_editor()
             self.show_current()
         return bool(outcome)
@@ -628,16 +591,16 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             self._help().paste(event.text)
 
     def tell(self) -> None:
-        self.post_message(self.Changed(self, self.model.value, self.model.problems()))
+        self.post_message(self.Changed(self.model.value))
 
     # Actions
 
     def action_undo(self) -> None:
         self.typed()
-        self._turned(self.model.undo(), "Nothing is left to be undone.")
+        self._turned(self.model.undo(), "Nothing to undo.")
 
     def action_redo(self) -> None:
-        self._turned(self.model.redo(), "Nothing was undone.")
+        self._turned(self.model.redo(), "Nothing to redo.")
 
     def _turned(self, at: Path | None, why: str) -> None:
         if at is None:
@@ -652,12 +615,13 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     def action_next_problem(self) -> None:
         """Go to the next problem, also into what is folded."""
         if not self._go_to_problem(self._at):
-            self.refuse("The fields know of no problem.")
+            self.refuse("The fields have no problem.")
 
     def _go_to_problem(self, after: int) -> bool:
         self.model.ask()
-        row = self.model.rows[after] if 0 <= after < len(self.model.rows) else None
-        place = self.model.row_problems.next_error(after, inside=row is not None and row.fold is False)
+        rows = self.model.rows
+        folded = 0 <= after < len(rows) and rows[after].fold is False
+        place = self.model.row_problems.next_error(after, inside=folded)
         if place is None:
             self.redraw()
             return False

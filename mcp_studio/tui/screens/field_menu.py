@@ -344,10 +344,10 @@ class FieldHelp:
     def _put(self, value: Json, path: Path | None = None) -> None:
         path = self._path if path is None else path
         text = value if isinstance(value, str) else printable(value)
-        self._change(lambda: self._form.put_value(path, value), text)
+        self._change(lambda: self._form.put(path, value), text)
 
     def _type(self, path: Path, text: str) -> None:
-        self._change(lambda: self._form.put_text(path, text), text)
+        self._change(lambda: self._form.put(path, text=text), text)
 
     def _change(self, change: Callable[[], None], text: str) -> None:
         if self._form.is_attached and self._form.model is self._model:
