@@ -11,6 +11,7 @@ import time
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable
+from functools import cache
 
 from rich.cells import cell_len, get_character_cell_size, split_graphemes
 from textual.cache import LRUCache
@@ -132,28 +133,28 @@ def break_rows(text: str, width: int) -> list[int]:
 
     The space that a row is broken after belongs to that row and may stand in the cell behind it.
     """
+    rows = _row_of(width)
+    if text.isascii():
+        return [row.start() for row in rows.finditer(text)]
     starts: list[int] = []
-    at, size = 0, len(text)
-    while at < size:
+    at = 0
+    while at < len(text):
         end = text.find("\n", at)
-        end = size if end < 0 else end
+        end = len(text) if end < 0 else end
         if (end - at) * 2 <= width:
             starts.append(at)
-        elif text.isascii() or _SINGLE.fullmatch(text, at, end):
-            _break_single(text, at, end, width, starts)
+        elif _SINGLE.fullmatch(text, at, end):
+            starts += [row.start() for row in rows.finditer(text, at, end)] or [at]
         else:
             _break_cells(text, at, end, width, starts)
         at = end + 1
     return starts
 
 
-def _break_single(text: str, at: int, end: int, width: int, starts: list[int]) -> None:
-    starts.append(at)
-    while end - at > width:
-        space = text.rfind(" ", at + width // 2, at + width + 1)
-        at = space + 1 if space >= 0 else at + width
-        if at < end:
-            starts.append(at)
+@cache
+def _row_of(width: int) -> re.Pattern[str]:
+    """An empty line, the rest of a line, a part up to a space, or as much as there is room for."""
+    return re.compile(rf"^(?=\n)|.{{1,{width}}}$|.{{{width // 2},{width}}} |.{{{width}}}", re.MULTILINE)
 
 
 def _break_cells(text: str, at: int, end: int, width: int, starts: list[int]) -> None:
