@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual.containers import VerticalScroll
 from textual.geometry import Region
 from textual.message import Message
 from textual.screen import Screen
@@ -39,16 +39,16 @@ _LEAVING = ("tab", "shift+tab", "up", "down", "enter", "pageup", "pagedown")
 _EMPTY = Form()
 
 
-class FormView(Vertical):
+class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     """Rows that edit one value, which stays the truth: `show` a form, `Changed` tells of every edit.
 
     One widget draws all rows, and one editor lies over the field of the current one, so that a thousand rows cost no
-    more than three. It is as high as its rows: what it stands in scrolls. Tab and the arrows walk the rows, enter goes
+    more than three. It is as high as its rows, and what it stands in scrolls, unless that gives it a height. Tab and the arrows walk the rows, enter goes
     on or opens, space toggles, opens and folds, escape closes. What else can be done with a field is in its menu.
     """
 
     BINDINGS = bindings("form")
-    DEFAULT_CSS = "FormView { layers: rows editor; height: auto; }"
+    DEFAULT_CSS = "FormView { layers: rows editor; height: auto; scrollbar-size: 0 1; }"
 
     @dataclass
     class Changed(Message):
@@ -238,8 +238,8 @@ class FormView(Vertical):
 
     @property
     def _holder(self) -> Widget:
-        """What it stands in, which scrolls."""
-        return self.parent if isinstance(self.parent, Widget) else self
+        """What scrolls: the form itself, or what it stands in."""
+        return self.parent if isinstance(self.parent, Widget) and not self.max_scroll_y else self
 
     def _row_at(self, line: int) -> int | None:
         """The number of the row that has a line."""
