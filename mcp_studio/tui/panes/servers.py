@@ -114,13 +114,9 @@ class ServersPane(Pane, scope="servers"):
         if studio.config.untrusted:
             self.run_worker(self._ask_trust(tuple(studio.config.untrusted)), group="begin")
         elif not studio.manager.names():
-            from mcp_studio.tui.screens.first_start import FirstStart
+            from mcp_studio.tui.screens.import_servers import FirstStart
 
-            self.app.push_screen(FirstStart(), self._first_started)
-
-    def _first_started(self, add: bool | None) -> None:
-        if add:
-            self.action_new_server()
+            self.app.push_screen(FirstStart(), lambda answer: self.action_new_server() if answer == "add" else None)
 
     @property
     def current(self) -> str:

@@ -70,8 +70,8 @@ class ServerForm(Dialog[ServerConfig]):
     ServerForm {
         & TextArea { height: 3; margin-bottom: 1; background: $boost; }
         & FormView { height: 1fr; }
-        & Horizontal { height: 1; margin-top: 1; }
-        & Label { width: 10; }
+        & #place { height: 1; margin-top: 1; }
+        & #place Label { width: 10; }
         & Select { width: 1fr; }
         & #note { max-height: 6; }
     }
@@ -80,7 +80,7 @@ class ServerForm(Dialog[ServerConfig]):
         Choice("submit", "Save", "primary"),
         Choice("test", "Test"),
         Choice("import_servers", "Import…"),
-        Choice("start_over", "Discard changes"),
+        Choice("start_over", "Discard"),
         Choice("back", "Close"),
     )
     form = getters.query_one(FormView)
@@ -110,7 +110,8 @@ class ServerForm(Dialog[ServerConfig]):
         options = [(place.file, place) for place in places]
         yield Horizontal(
             Label("Saved in", classes="label"),
-            Select(options, value=places[0], allow_blank=False, compact=True, disabled=len(places) == 1),
+            Select(options, value=places[0], allow_blank=False, compact=True),
+            id="place",
         )
         yield Static(id="note")
 
@@ -258,7 +259,11 @@ class ServerForm(Dialog[ServerConfig]):
     def action_import_servers(self) -> None:
         from mcp_studio.tui.screens.import_servers import ImportServers
 
-        self.app.push_screen(ImportServers(), lambda server: self.dismiss(server) if server else None)
+        self.app.push_screen(ImportServers(), self._imported)
+
+    def _imported(self, answer: ServerConfig | str | None) -> None:
+        if isinstance(answer, ServerConfig):
+            self.dismiss(answer)
 
     def action_start_over(self) -> None:
         """Empty the form, or show the server as it is saved."""
