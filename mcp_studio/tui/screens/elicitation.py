@@ -100,7 +100,7 @@ class UrlElicitation(RequestDialog):
     wants = "requests that you open a page"
     choices = (
         Choice("open_page", "Open in browser", "primary"), Choice("copy", "Copy"),
-        Choice("done", "It is done"), DECLINE, CANCEL, LATER,
+        Choice("done", "Done"), DECLINE, CANCEL, LATER,
     )  # fmt: skip
     state = getters.query_one("#state", Static)
 
@@ -125,6 +125,7 @@ class UrlElicitation(RequestDialog):
         super().on_mount()
         self.query_one("#open_page", Button).disabled = bool(self._page.refusal)
         self.query_one("#done").display = self.request.retries
+        self.query_one("#cancel").display = not self.request.retries
 
     def tick(self) -> None:
         """The server may say at any moment that the page is done."""

@@ -21,7 +21,7 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.rules import message_result
 from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.screens.dialog import Choice
-from mcp_studio.tui.screens.request import CANCEL, DECLINE, LATER, Parts, RequestDialog
+from mcp_studio.tui.screens.request import DECLINE, LATER, Parts, RequestDialog
 from mcp_studio.tui.views.glyphs import glyphs
 
 _LISTS_SINCE = "2025-11-25"
@@ -36,7 +36,7 @@ _CHOICES = {"required": "required", "none": "not to be used"}
 
 
 class Sampling(RequestDialog):
-    """Answers the `CreateMessageResult`; decline and cancel both become the refusal."""
+    """Answers the `CreateMessageResult`; declined, the server gets the refusal of the specification."""
 
     wants = "requests an LLM completion"
     DEFAULT_CLASSES = "-large"
@@ -50,7 +50,7 @@ class Sampling(RequestDialog):
         &.-short TextArea, &.-short JsonEditor { height: 5; }
     }
     """
-    choices = (Choice("accept", "Reply", "primary"), DECLINE, CANCEL, LATER)
+    choices = (Choice("accept", "Reply", "primary"), DECLINE, LATER)
     area = getters.query_one("#text-reply", TextArea)
     model = getters.query_one("#model", Input)
     json = getters.query_one(JsonEditor)

@@ -1,0 +1,138 @@
+"""What servers request of a person: opened without interrupting, answered by accept, decline, cancel, or later."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from mcp_studio.call.call import Denied, Succeeded, ToolFailed
+from mcp_studio.paths import Paths
+from mcp_studio.session.inbox import Answer, InputRequest
+from mcp_studio.tui.screens.approval import Approval
+from mcp_studio.tui.screens.elicitation import Elicitation
+from tests.tui.stage import Stage, on_stage, raw
+
+FORM: dict[str, Any] = {
+    "type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name"],
+}  # fmt: skip
+
+
+def ask(stage: Stage, message: str = "Who?", **more: Any) -> asyncio.Task[Answer]:
+    """A request for a form."""
+    request = InputRequest("elicitation", more.pop("server", "raw"), message, FORM, **more)
+    return asyncio.create_task(stage.studio.inbox.ask(request))
+
+
+async def outcome(stage: Stage) -> Any:
+    await stage.until(lambda: stage.main.call.call and stage.main.call.call.outcome, "an outcome")
+    assert stage.main.call.call is not None
+    return stage.main.call.call.outcome
+
+
+async def home(stage: Stage) -> None:
+    await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
+
+
+async def test_a_form_is_answered_and_put_off_without_losing_what_was_typed() -> None:
+    async with on_stage(raw(), size=(80, 24)) as stage:
+        await stage.open("ask")
+        await stage.press("ctrl+j")
+        await stage.dialog(Elicitation)
+        await stage.shows("raw requests input · raw.ask is waiting", "Accept .*Decline .*Cancel .*Later")
+        await stage.press("ctrl+j")
+        await stage.shows("Not sent: name")
+        await stage.type("Ad")
+        await stage.press("escape")
+        await stage.told("It stays pending; ! opens it again.")
+        for pane in ("2", "4"):  # neither here does esc answer or cancel
+            await stage.press(pane, "escape", "escape")
+        await stage.shows("1 pending")
+        await stage.press("4", "!")
+        await stage.dialog(Elicitation)
+        await stage.shows("Ad")
+        await stage.press("end", "a", "ctrl+j")
+        assert isinstance(await outcome(stage), Succeeded)
+        await stage.shows("Ada")
+        for key, action in (("d", "decline"), ("c", "cancel")):
+            await stage.press("3", "ctrl+j")
+            dialog = await stage.dialog(Elicitation)
+            dialog.query_one("#back").focus()
+            await stage.press(key)
+            assert (await dialog.request.reply).action == action
+            await outcome(stage)
+        await stage.press("3", "ctrl+j")
+        await stage.dialog(Elicitation)
+        stage.main.call.call.cancel()
+        await home(stage)
+        await stage.told("The request of raw was withdrawn.")
+
+
+async def test_a_dialog_comes_by_itself_only_where_a_call_waits_and_nobody_types() -> None:
+    async with on_stage(raw()) as stage:
+        first = ask(stage, "Nobody waits")
+        await stage.told("raw requests input: Nobody waits ! opens it.")
+        assert stage.app.screen is stage.main
+        first.cancel()
+        await stage.open("wait")  # the focus is in a field
+        await stage.type("6")
+        before = stage.main.call.call
+        await stage.press("ctrl+j")
+        await stage.until(lambda: stage.main.call.call is not before, "a call")
+        second = ask(stage, "While typing", subject="raw.wait")
+        await stage.type("0")
+        await stage.told("raw requests input: While typing ! opens it.")
+        assert stage.app.screen is stage.main
+        second.cancel()
+        third = ask(stage, "After a pause", subject="raw.wait")
+        dialog = await stage.dialog(Elicitation)
+        await stage.shows("After a pause")
+        dialog.deaf_until += 60  # it came by itself: what is on its way answers nothing
+        dialog.query_one("#back").focus()
+        await stage.press("d", "c", "enter", "ctrl+j")
+        assert stage.app.screen is dialog and not third.done()
+        dialog.deaf_until -= 60
+        await stage.press("d")
+        assert await third == Answer("decline")
+        requests = [ask(stage, f"Number {n}", subject="raw.wait") for n in (1, 2)]
+        await stage.shows("Number 1", "request 1 of 2")
+        await stage.dialog(Elicitation)
+        stage.app.screen.query_one("#decline").press()
+        await stage.shows("Number 2", "request 2 of 2")
+        await stage.dialog(Elicitation)
+        stage.app.screen.query_one("#cancel").press()
+        assert [answer.action for answer in await asyncio.gather(*requests)] == ["decline", "cancel"]
+
+
+async def test_a_destructive_call_runs_only_after_approval_and_a_rule_can_allow_it() -> None:
+    async with on_stage(raw(), size=(80, 24)) as stage:
+        await stage.open("fail")
+        await stage.press("ctrl+j")
+        await stage.dialog(Approval)
+        await stage.shows(
+            "Run raw.fail\\?", "! destructive", "Arguments", "Run once .*Always allow.*Deny .*Edit .*Later"
+        )
+        await stage.press("enter")  # the focus is on Deny
+        assert isinstance(await outcome(stage), Denied)
+        await stage.press("3", "ctrl+j")
+        await stage.dialog(Approval)
+        await stage.press("escape")
+        await home(stage)
+        await stage.shows("1 pending", "waiting for your answer")
+        await stage.press("4", "!")
+        await stage.dialog(Approval)
+        await stage.press("e")
+        assert isinstance(await outcome(stage), Denied)
+        await home(stage)
+        assert stage.main.focused_pane is stage.main.call
+        await stage.press("ctrl+j")
+        await stage.dialog(Approval)
+        await stage.press("r")
+        assert isinstance(await outcome(stage), ToolFailed)
+        await stage.press("3", "ctrl+j")
+        await stage.dialog(Approval)
+        await stage.press("a")
+        await stage.shows("Always allow", "This tool: raw.fail", "Every tool of the server: raw\\.\\*")
+        await stage.press("enter")
+        await home(stage)
+        assert 'tools = "raw.fail"' in Paths.default().config_file.read_text()
+        assert isinstance(await stage.call(), ToolFailed)
