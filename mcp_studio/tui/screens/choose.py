@@ -19,7 +19,7 @@ class Choose(Dialog[str]):
 
     DEFAULT_CLASSES = "-small"
     DEFAULT_CSS = """
-    Choose OptionList { height: auto; max-height: 20; border: none; padding: 0; background: transparent; }
+    Choose OptionList { max-height: 20; }
     """
     choices = (Choice("submit", "Choose", "primary"), Choice("back", "Cancel"))
 

@@ -34,7 +34,7 @@ class CopyAs(Dialog[None]):
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = """
     CopyAs {
-        & OptionList { height: auto; max-height: 12; border: none; padding: 0; background: transparent; }
+        & OptionList { max-height: 12; }
         & Findable { height: 1fr; border-top: solid $panel; }
     }
     """

@@ -59,6 +59,7 @@ class Dialog(ModalScreen[T]):
         & .bad { color: $state-failed; }
         & .warn { color: $state-busy; }
         & Input, & SelectCurrent { background: $boost; }
+        & OptionList, & OptionList:focus { height: auto; border: none; padding: 0; background: transparent; }
         & Tabs { height: 1; & Underline { display: none; } }
         & Tab { padding: 0 1 0 0; margin-right: 1; color: $quiet; }
         & Tab.-active { color: $foreground; text-style: bold underline; }
