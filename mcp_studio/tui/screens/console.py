@@ -2,36 +2,64 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable
-from typing import cast
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from textual import getters, on
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Static, TextArea
 
-from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json
+from mcp_studio.errors import LimitExceeded, StudioError
+from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping, printable
 from mcp_studio.present import connections, units
+from mcp_studio.protocol.events import NONE, request
+from mcp_studio.protocol.message import Malformed, Notification, Request, parse
+from mcp_studio.protocol.versions import LATEST_HANDSHAKE
 from mcp_studio.safetext import safe
 from mcp_studio.session.raw import RawConnection, RawExchange, RawSender
+from mcp_studio.trace.lint.methods import CLIENT_REQUESTS, Availability
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.tui.form.json_editor import JsonArea
-from mcp_studio.tui.screens import console_text
 from mcp_studio.tui.screens.choose import Choose
-from mcp_studio.tui.screens.console_text import Template
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.line import Line, spread
+from mcp_studio.tui.views.trace_row import clock
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 _PAUSE = 0.1
 """Seconds between two looks at what came."""
 _HISTORY = 50
+_ALONE = "No handshake"
 _LOOKS = {"error": "bad", "invalid": "bad", "stderr": "warn", "stray": "warn", "result": "ok"}
+_HIDDEN = "‹redacted›"
+_PARAMS: dict[str, Json] = {
+    "initialize": {
+        "protocolVersion": LATEST_HANDSHAKE, "capabilities": {}, "clientInfo": {"name": "by hand", "version": "1"},
+    },
+    "tools/call": {"name": "", "arguments": {}},
+    "prompts/get": {"name": "", "arguments": {}},
+    **{f"resources/{verb}": {"uri": ""} for verb in ("read", "subscribe", "unsubscribe")},
+    "completion/complete": {"ref": {"type": "ref/prompt", "name": ""}, "argument": {"name": "", "value": ""}},
+    "logging/setLevel": {"level": "debug"},
+    "subscriptions/listen": {"notifications": {"toolsListChanged": True}},
+    **{f"tasks/{verb}": {"taskId": ""} for verb in ("get", "result", "cancel")},
+    "tasks/update": {"taskId": "", "inputResponses": {}},
+    "notifications/cancelled": {"requestId": 0, "reason": "by hand"},
+    "notifications/progress": {"progressToken": 0, "progress": 1},
+}  # fmt: skip
+
+_TOLD = {
+    "notifications/initialized": Availability(last=LATEST_HANDSHAKE),
+    "notifications/cancelled": Availability(),
+    "notifications/progress": Availability(last=LATEST_HANDSHAKE),
+    "notifications/roots/list_changed": Availability(last=LATEST_HANDSHAKE),
+    "notifications/tasks/status": Availability(LATEST_HANDSHAKE, LATEST_HANDSHAKE),
+}
+"""What a client may say (specification, schema, ClientNotification)."""
 
 
 class Console(Dialog[None]):
@@ -44,18 +72,17 @@ class Console(Dialog[None]):
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = """
     Console {
-        & JsonArea { height: 10; }
-        & VirtualList { height: 1fr; min-height: 3; }
-        & Findable { height: 1fr; min-height: 3; }
+        & JsonArea { height: 40%; }
+        & VirtualList { height: 1fr; min-height: 2; }
+        & Findable { height: 1fr; min-height: 2; }
     }
     """
     choices = (
         Choice("submit", "Send", "primary"),
-        Choice("template", "Start from…"),
-        Choice("older", "Older"),
-        Choice("newer", "Newer"),
-        Choice("alone", "Connect without a handshake"),
-        Choice("copy", "Copy the answer"),
+        Choice("template", "Template…"),
+        Choice("sent_before", "Sent before…"),
+        Choice("alone", _ALONE),
+        Choice("copy", "Copy"),
         Choice("back", "Close"),
     )
     editor = getters.query_one(JsonArea)
@@ -67,9 +94,6 @@ class Console(Dialog[None]):
         self._server = server
         self._begin = text
         self._sent: list[str] = []
-        self._place = 0
-        self._typed = ""
-        """What stood in the editor before older frames were looked at."""
         self._bare: RawConnection | None = None
         self._exchange: RawExchange | None = None
         self._view = JsonView()
@@ -88,13 +112,10 @@ class Console(Dialog[None]):
         yield Findable(self._view)
 
     def on_mount(self) -> None:
-        draft = self.app.studio.memory.drafts.get(self._draft_key)
-        typed = cast("dict[str, Json]", draft).get("text") if isinstance(draft, dict) else None
-        self._sent = console_text.history_of(draft)
-        self._place = len(self._sent)
-        kept = typed if isinstance(typed, str) else ""
+        draft = mapping(self.app.studio.memory.drafts.get(self._draft_key))
+        self._sent = [text for text in items_of(draft.get("sent")) if isinstance(text, str)]
         first = Template("tools/list" if self._sender is not None else "initialize", "request")
-        self.editor.text = self._begin or kept or self._text_of(first)
+        self.editor.text = self._begin or str(draft.get("text") or "") or self._text_of(first)
         self.editor.focus()
         self._look()
         self.set_interval(_PAUSE, self._look)
@@ -120,7 +141,7 @@ class Console(Dialog[None]):
 
     def _text_of(self, template: Template) -> str:
         sender = self._sender
-        return console_text.text_of(template, sender.spare_id() if sender else 1, sender.stamp if sender else {})
+        return text_of(template, *((sender.spare_id(), sender.stamp) if sender else (1, {})))
 
     # What is shown
 
@@ -132,7 +153,7 @@ class Console(Dialog[None]):
         if self._bare is not None and self._bare.ended.done():
             self._end_bare()
         self.query_one("#where", Static).update(self._where())
-        self.query_one("#alone", Button).label = "End that" if self._bare is not None else "Connect without a handshake"
+        self.query_one("#alone", Button).label = "Disconnect" if self._bare is not None else _ALONE
         if (exchange := self._exchange) is not None:
             came = exchange.came_back()
             if len(came) != self.came.row_count:
@@ -167,13 +188,8 @@ class Console(Dialog[None]):
         number = "" if entry.id is None else f" {safe(entry.id, 20)}"
         body = self._exchange.body(entry) if self._exchange else entry.body
         text = "" if entry.kind == "http" else safe(body[:400].decode("utf-8", "replace"), 200)
-        left = [
-            (f"{arrow} ", "dim"),
-            (entry.kind, _LOOKS.get(entry.kind, "")),
-            (f"{number} {safe(entry.method, 60)}", ""),
-        ]
-        clock = time.strftime("%H:%M:%S", time.localtime(entry.time))
-        return spread([*left, (f"  {text}", "dim")], [(f" {clock}", "dim")], width)
+        what = (entry.kind, _LOOKS.get(entry.kind, "")), (f"{number} {safe(entry.method, 60)}", "")
+        return spread([(f"{arrow} ", "dim"), *what, (f"  {text}", "dim")], [(f" {clock(entry.time)}", "dim")], width)
 
     @on(VirtualList.Highlighted)
     def show_highlighted(self, event: VirtualList.Highlighted) -> None:
@@ -188,7 +204,7 @@ class Console(Dialog[None]):
     def judge(self, event: TextArea.Changed) -> None:
         """Say what the text will be sent as, and keep it."""
         event.stop()
-        good, words = console_text.verdict(self.editor.text)
+        good, words = verdict(self.editor.text)
         sign = glyphs().ok if good else glyphs().warning
         text = Content.styled(f"{sign} {safe(words, 300)}", "$quiet" if good else "$state-busy")
         self.query_one("#verdict", Static).update(text)
@@ -200,11 +216,11 @@ class Console(Dialog[None]):
         """Send the frame as it stands."""
         sender, text = self._sender, self.editor.text
         if sender is None:
-            words = f"{self._server} is not connected. Connect without a handshake to send something all the same."
+            words = f"{self._server} is not connected. {_ALONE} opens a connection that sends nothing by itself."
             self.app.say(words, "warning")
             return
         self._remember(text)
-        frame, newlines = console_text.frame_of(text)
+        frame, newlines = frame_of(text)
         self._exchange = sender.send(frame, newlines=newlines)
         self.came.show(())
         self._look()
@@ -212,32 +228,25 @@ class Console(Dialog[None]):
     def action_template(self) -> None:
         """Start from a method, or from something broken."""
         version = "" if self._bare is not None else self.app.studio.manager.status(self._server).version
-        templates = console_text.templates(version)
+        found = templates(version)
+        self._start_from([f"{one.name}  {one.kind}" for one in found], lambda place: self._text_of(found[place]))
 
+    def action_sent_before(self) -> None:
+        """Start from a frame that was sent before, the newest first."""
+        sent = self._sent[::-1]
+        if sent:
+            self._start_from(sent, lambda place: sent[place])
+        else:
+            self.app.say("Nothing was sent before.")
+
+    def _start_from(self, shown: list[str], text: Callable[[int], str]) -> None:
         def chosen(place: str | None) -> None:
             if place is not None:
                 self._remember(self.editor.text)
-                self.editor.text = self._text_of(templates[int(place)])
+                self.editor.text = text(int(place))
 
-        options = [(str(place), f"{one.name}  {one.kind}") for place, one in enumerate(templates)]
+        options = [(str(place), one) for place, one in enumerate(shown)]
         self.app.push_screen(Choose("Start from", options), chosen)
-
-    def action_older(self) -> None:
-        self._recall(-1)
-
-    def action_newer(self) -> None:
-        self._recall(1)
-
-    def _recall(self, step: int) -> None:
-        """Go through what was sent before."""
-        if self._place >= len(self._sent):
-            self._typed = self.editor.text
-        place = self._place + step
-        if 0 <= place <= len(self._sent):
-            self._place = place
-            self.editor.text = self._sent[place] if place < len(self._sent) else self._typed
-        else:
-            self.app.say("Nothing was sent before that." if step < 0 else "That is the newest.")
 
     def action_alone(self) -> None:
         """Connect without a handshake, or end that."""
@@ -256,7 +265,6 @@ class Console(Dialog[None]):
     def _remember(self, text: str) -> None:
         if text.strip():
             self._sent = [*(one for one in self._sent if one != text), text][-_HISTORY:]
-        self._place = len(self._sent)
         self._keep()
 
     def _keep(self) -> None:
@@ -266,3 +274,84 @@ class Console(Dialog[None]):
         if self._bare is not None:
             self.app.studio.spawn(self._bare.close())
             self._bare = None
+
+
+class Template(NamedTuple):
+    """Something to start from."""
+
+    name: str
+    kind: str
+    """`request`, `notification`, `answer` or `broken`."""
+
+
+def templates(version: str) -> list[Template]:
+    """What there is to start from in a version; in all of them where none is agreed on."""
+    found = [Template(name, "request") for name, span in CLIENT_REQUESTS.items() if not version or span.has(version)]
+    found.sort()
+    told = [Template(name, "notification") for name, span in _TOLD.items() if not version or span.has(version)]
+    return [
+        *found, *told, Template("result", "answer"), Template("error", "answer"),
+        Template("not JSON", "broken"), Template("id null", "broken"), Template("no method", "broken"),
+        Template("batch", "broken"),
+    ]  # fmt: skip
+
+
+def text_of(template: Template, identity: int, stamp: dict[str, Json]) -> str:
+    """The text to start from."""
+    params = _PARAMS.get(template.name, NONE)
+    head: dict[str, Json] = {"jsonrpc": "2.0", "id": identity}
+    match template.kind, template.name:
+        case "request", name:
+            return printable(request(name, params, identity=identity, meta=stamp))
+        case "notification", name:
+            return printable(request(name, params))
+        case _, "result":
+            return printable({**head, "result": {}})
+        case _, "error":
+            return printable({**head, "error": {"code": -32603, "message": "by hand"}})
+        case _, "id null":
+            return printable(request("ping", identity=None, meta=stamp))
+        case _, "no method":
+            return printable(head)
+        case _, "batch":
+            both = [request("ping", identity=f"{identity}{letter}", meta=stamp) for letter in "ab"]
+            return printable(both)
+        case _:
+            return f'{{"jsonrpc": "2.0", "id": {identity}, "method": '
+
+
+def frame_of(text: str) -> tuple[bytes, bool]:
+    """What is sent for a text, and whether its newlines have to go through.
+
+    To JSON a newline is white space, and on standard input the end of the frame: there JSON goes on one line. What is
+    no JSON is sent as it was typed.
+    """
+    try:
+        loads(text)
+    except (JsonProblem, LimitExceeded):
+        return text.encode("utf-8", "surrogatepass"), "\n" in text
+    return " ".join(line.strip() for line in text.splitlines()).encode("utf-8", "surrogatepass"), False
+
+
+def verdict(text: str) -> tuple[bool, str]:
+    """Whether a text is a message, and what it is, in words."""
+    if not text.strip():
+        return False, "empty"
+    try:
+        loads(text)
+    except JsonProblem as problem:
+        return False, f"no JSON: {problem}; it is sent as it stands"
+    except LimitExceeded as problem:
+        return False, problem.message
+    parsed = parse(text.encode("utf-8", "surrogatepass"))
+    first = parsed.messages[0]
+    if parsed.batch:
+        return True, f"a batch of {len(parsed.messages)}"
+    if isinstance(first, Malformed):
+        return False, f"no message: {first.reason.partition(';')[0]}; it is sent as it stands"
+    hidden = f"; {_HIDDEN} stands for a secret that the trace does not keep" if _HIDDEN in text else ""
+    if isinstance(first, Request):
+        return not hidden, f"request {first.method}, id {printable(first.id)}{hidden}"
+    if isinstance(first, Notification):
+        return not hidden, f"notification {first.method}{hidden}"
+    return not hidden, f"answer to {printable(first.id)}{hidden}"
