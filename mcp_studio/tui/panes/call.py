@@ -49,8 +49,11 @@ _WHOLE = ""
 """Under this pointer the text of the JSON tab is kept while it is no JSON."""
 _PAUSE = 0.15
 """Seconds without a key after which the value is checked against its whole schema."""
-_DEADLINES = (1, 5, 15, 60, 300, 1_800)
-"""Seconds."""
+_DEADLINES = {
+    "0": "as the server's entry says", "1": "1 second", "5": "5 seconds", "15": "15 seconds", "60": "1 minute",
+    "300": "5 minutes", "1800": "30 minutes",
+}  # fmt: skip
+"""By seconds."""
 
 
 class CallPane(Pane, scope="call"):
@@ -543,15 +546,13 @@ class CallPane(Pane, scope="call"):
             return
         from mcp_studio.tui.screens.choose import Choose
 
-        times = {"0": "as the server's entry says"} | {str(one): units.duration(one * 1000) for one in _DEADLINES}
-
         def choose(seconds: str | None) -> None:
             if seconds is not None:
                 self._seconds[draft.key] = float(seconds) or None
-                self.app.say(f"Calls of {safe(draft.entry.ref)} are waited for: {times[seconds]}.")
+                self.app.say(f"Calls of {safe(draft.entry.ref)} are waited for: {_DEADLINES[seconds]}.")
 
         now = f"{self._seconds.get(draft.key) or 0:g}"
-        self.app.push_screen(Choose("How long a call is waited for", list(times.items()), now), choose)
+        self.app.push_screen(Choose("How long a call is waited for", list(_DEADLINES.items()), now), choose)
 
     def action_saved_calls(self) -> None:
         self.app.attempt(self, self.saved.choose(), "saved")

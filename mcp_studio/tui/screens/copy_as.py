@@ -55,7 +55,7 @@ class CopyAs(Dialog[None]):
         last = mapping(self.app.studio.memory.drafts.get(_DRAFT)).get("last")
         options = [Option(form.title, id=form.id) for form in sorted(FORMATS, key=lambda form: form.id != last)]
         yield OptionList(*options)
-        yield Checkbox("With secret arguments; secrets of the server's entry are never written", compact=True)
+        yield Checkbox("With secret arguments (never with secrets of the server)", compact=True)
         yield Static(id="note", markup=False)
         yield Findable(self._view)
 

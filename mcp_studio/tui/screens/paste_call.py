@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from textual import on
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static, TextArea
+from textual.widgets import Button, Static, TextArea
 
 from mcp_studio.call.copying.paste import EXPECTED, Pasted, PasteProblem, read_paste
 from mcp_studio.catalog.listing import Entry, EntryKind, Ref
@@ -64,26 +64,23 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
 
     def _tell(self, found: Pasted | PasteProblem | None) -> None:
         """Say what it is, where it goes, or why it goes nowhere."""
-        self._ready = None
-        verdict = self.query_one("#verdict", Static)
-        if found is None:
-            verdict.update(Content.styled(EXPECTED, "$quiet"))
-            return
+        ready, lines = None, [(EXPECTED, "$quiet")]
         if isinstance(found, PasteProblem):
-            verdict.update(Content.styled(f"{glyphs().warning} {safe(found, 600)}", "$state-busy"))
-            return
-        target = self._target(found)
-        words = f"{glyphs().ok} {safe(found.says(), 600)}"
-        if target is None:
-            verdict.update(Content.styled(f"{words}\n{glyphs().warning} No server lists it.", "$state-busy"))
-            return
-        try:
-            self._ready = target, found.value(form_of(target))
-        except ValueError as problem:
-            verdict.update(Content.styled(f"{words}\n{glyphs().warning} {safe(problem, 300)}", "$state-busy"))
-            return
-        remarks = "".join(f"\n{glyphs().dot} {safe(remark, 300)}" for remark in found.remarks)
-        verdict.update(Content.assemble((words, "$state-ready"), f"\n{glyphs().sent} {safe(target.ref)}", remarks))
+            lines = [(f"{glyphs().warning} {safe(found, 600)}", "$state-busy")]
+        elif found is not None:
+            lines = [(f"{glyphs().ok} {safe(found.says(), 600)}", "$state-ready")]
+            try:
+                if (target := self._target(found)) is None:
+                    raise ValueError("No server lists it.")
+                ready = target, found.value(form_of(target))
+                lines.append((f"{glyphs().sent} {safe(target.ref)}", ""))
+                lines += [(f"{glyphs().dot} {safe(remark, 300)}", "") for remark in found.remarks]
+            except ValueError as problem:
+                lines.append((f"{glyphs().warning} {safe(problem, 300)}", "$state-busy"))
+        self._ready = ready
+        self.query_one("#submit", Button).disabled = ready is None
+        verdict = Content("\n").join(Content.styled(text, look) for text, look in lines)
+        self.query_one("#verdict", Static).update(verdict)
 
     def _target(self, pasted: Pasted) -> Entry | None:
         """The entry that a pasted call is about: what is shown where it fits, else what is listed."""
