@@ -22,6 +22,10 @@ from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
 
 T = TypeVar("T")
+_SCROLLS = {
+    "up": "scroll_up", "down": "scroll_down", "pageup": "scroll_page_up", "pagedown": "scroll_page_down",
+    "home": "scroll_home", "end": "scroll_end",
+}  # fmt: skip
 
 
 class Choice(NamedTuple):
@@ -107,6 +111,9 @@ class Dialog(ModalScreen[T]):
                 event.stop()
                 if time.monotonic() >= self.deaf_until:
                     await self.run_action(choice.action)
+        if event.key in _SCROLLS:  # the buttons have the focus: the text above them is still to be read
+            event.stop()
+            getattr(self.query_one("#body"), _SCROLLS[event.key])(animate=False)
 
     def action_submit(self) -> Awaitable[None] | None:
         """Press the first button."""
