@@ -388,7 +388,7 @@ class ServersPane(Pane, scope="servers"):
             if config.kind != "stdio":
                 self.app.say(f"{safe(name, 60)} is not a program on this machine: it has no standard output here.")
                 return
-            from mcp_studio.tui.screens.unexpected_output import UnexpectedOutput
+            from mcp_studio.tui.screens.exit_report import UnexpectedOutput
 
             self.app.push_screen(UnexpectedOutput(name), self._show_message)
 

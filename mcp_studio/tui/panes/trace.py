@@ -427,7 +427,7 @@ class TracePane(Pane, scope="trace"):
 
     def action_unexpected_output(self) -> None:
         """What the server under the cursor printed to stdout besides the protocol."""
-        from mcp_studio.tui.screens.unexpected_output import UnexpectedOutput
+        from mcp_studio.tui.screens.exit_report import UnexpectedOutput
 
         if entry := self._chosen():
             self.app.push_screen(UnexpectedOutput(entry.server, self.recording), self._go_to)
