@@ -47,8 +47,10 @@ class Bridge:
         self._disconnects: list[Callable[[], None]] = []
 
     def open(self) -> None:
-        """Start listening."""
+        """Start listening. Everything is told once: it may have changed since the panes were made."""
         studio = self._studio
+        self._note(inbox=True, tasks=True)
+        self._next.servers.update(studio.manager.names())
         self._disconnects = [
             studio.manager.changed.connect(lambda server: self._note(servers=server)),
             studio.trace.wronged.connect(lambda server: self._note(servers=server)),

@@ -22,6 +22,12 @@ from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
 
 T = TypeVar("T")
+
+_SCROLLS = {
+    "up": "scroll_up", "down": "scroll_down", "k": "scroll_up", "j": "scroll_down", "pageup": "scroll_page_up",
+    "pagedown": "scroll_page_down", "home": "scroll_home", "g": "scroll_home", "end": "scroll_end", "G": "scroll_end",
+}  # fmt: skip
+"""What keys of lists do to the body while a button has the focus."""
 _SCROLLS = {
     "up": "scroll_up", "down": "scroll_down", "pageup": "scroll_page_up", "pagedown": "scroll_page_down",
     "home": "scroll_home", "end": "scroll_end",
@@ -64,6 +70,7 @@ class Dialog(ModalScreen[T]):
         & .warn { color: $state-busy; }
         & Input, & SelectCurrent { background: $boost; }
         & OptionList, & OptionList:focus { height: auto; border: none; padding: 0; background: transparent; }
+        & OptionList, & OptionList:focus { border: none; padding: 0; background: transparent; }
         & Tabs { height: 1; & Underline { display: none; } }
         & Tab { padding: 0 1 0 0; margin-right: 1; color: $quiet; }
         & Tab.-active { color: $foreground; text-style: bold underline; }
@@ -120,7 +127,8 @@ class Dialog(ModalScreen[T]):
         self.query_one(f"#{self.choices[0].action}", Button).press()
 
     def action_back(self) -> None:
-        """Leave without an answer."""
+        """Leave without an answer; what was said here goes too."""
+        self.app.clear_notifications()
         self.dismiss(None)
 
     async def action_help(self) -> None:
@@ -166,10 +174,10 @@ class Confirm(Dialog[bool]):
 
 
 def letters(choices: Iterable[Choice]) -> list[str]:
-    """For each choice a letter of its label that no other has; empty where none is left."""
+    """For each choice a letter of its label that no other has and that moves no cursor; empty where none is left."""
     found: list[str] = []
     for choice in choices:
-        free = (char for char in choice.label.lower() if char.isalnum() and char not in found)
+        free = (char for char in choice.label.lower() if char.isalnum() and char not in (*found, *"ghjkl"))
         found.append(next(free, ""))
     return found
 

@@ -46,8 +46,7 @@ class Help(Dialog[Action]):
     DEFAULT_CSS = """
     Help {
         & #about { margin-bottom: 1; color: $quiet; height: auto; }
-        & #found { height: 1fr; margin-top: 1; border: none; background: transparent; padding: 0; }
-        & #rows { height: 1fr; }
+        & #found { height: 1fr; margin-top: 1; }
     }
     """
     choices = (Choice("submit", "Do it", "primary"), Choice("back", "Close"))

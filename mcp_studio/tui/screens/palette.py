@@ -7,15 +7,14 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from rapidfuzz import fuzz
+from rapidfuzz import fuzz, process
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
-from textual.content import Content
 
 from mcp_studio.catalog.listing import KINDS, Entry
 from mcp_studio.present.browser import open_page
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import PANES, scoped, spell_all
-from mcp_studio.tui.name_filter import NameFilter
+from mcp_studio.tui.name_filter import NameFilter, name_of
 
 if TYPE_CHECKING:
     from mcp_studio.tui.main_screen import MainScreen
@@ -25,7 +24,7 @@ DOCS = ("guide", "calls", "trace", "remote", "search", "safety", "configuration"
 _SITE = "https://github.com/mcp-studio/mcp-studio/blob/main/docs/{}.md"
 _MOST = 30
 """Tools and other entries shown for what is typed."""
-_NEAR = 78
+_NEAR = 75
 """From 0 to 100: how much two words must be alike, so that one may be the other with a slip."""
 _SHORTEST = 4
 
@@ -62,19 +61,24 @@ class StudioProvider(Provider):
         yield
 
     async def search(self, query: str) -> Hits:
-        """Hits among its commands: as it is typed, by another word for it, or with a slip."""
         matcher = self.matcher(query)
-        for command in self.commands():
-            title = safe(command.title, 200)
-            score, display = matcher.match(title), matcher.highlight(title)
-            if not score:
-                score, display = 0.8 * matcher.match(command.also), Content(title)
-            if not score and len(query) >= _SHORTEST:
-                words = f"{title} {command.also}".casefold()
-                alike = fuzz.partial_ratio(query.casefold(), words)
-                score = alike / 200 if alike >= _NEAR else 0
-            if score:
-                yield Hit(score, display, command.run, title, command.help or None)
+        for title, run, help, also in self.commands():
+            shown = safe(title, 200)
+            if score := closeness(query, shown, also) or 0.3 * matcher.match(shown):
+                yield Hit(score, matcher.highlight(shown), run, shown, help or None)
+
+
+def closeness(query: str, title: str, also: str = "") -> float:
+    """From 0 to 1: whether all words of the query are in a title, in other words for it, or nearly so by a slip."""
+    words, text = query.casefold().split(), title.casefold()
+    everything = f"{text} {also}".casefold()
+    if all(word in text for word in words):
+        return 1.0 if text.startswith(words[0]) else 0.95
+    if all(word in everything for word in words):
+        return 0.8
+    known = everything.split()
+    slips = [max(max(fuzz.ratio(word, one), fuzz.ratio(word, one[: len(word)])) for one in known) for word in words]
+    return min(slips) / 200 if min(slips) >= _NEAR and min(map(len, words)) >= _SHORTEST else 0.0
 
 
 class ActionProvider(StudioProvider):
@@ -135,6 +139,9 @@ class EntryProvider(StudioProvider):
 
     async def search(self, query: str) -> Hits:
         places = self._filter.find(query).places[:_MOST] if self._filter is not None else ()
+        if not places and len(query) >= _SHORTEST:
+            names = [name_of(entry) for entry in self._entries]
+            places = [at for _, _, at in process.extract(query, names, scorer=fuzz.ratio, score_cutoff=_NEAR, limit=5)]
         matcher = self.matcher(query)
         for rank, place in enumerate(places):
             entry = self._entries[place]

@@ -20,7 +20,7 @@ class ThemePicker(Dialog[None]):
     DEFAULT_CSS = """
     ThemePicker { background: transparent; align: right middle; }
     ThemePicker > #box { width: 40; margin-right: 2; }
-    ThemePicker OptionList { height: auto; border: none; padding: 0; background: transparent; }
+    ThemePicker OptionList { height: auto; }
     """
     choices = (Choice("submit", "Keep", "primary"), Choice("back", "Back"))
 
