@@ -246,6 +246,7 @@ class CallPane(Pane, scope="call"):
         verb = f"{draft.verb.capitalize()} (destructive)" if risky else draft.verb.capitalize()
         self.button.label = Content(f"{verb}  {self.app.key_of('submit')}")
         self.button.variant = "error" if risky else "primary"
+        self.button.refresh(layout=True)
         (self.tabs_line.hide if isinstance(view, ResourceView) else self.tabs_line.show)("json")
         self.set_class(False, "-empty")
 
