@@ -24,6 +24,8 @@ from tests.studio_support import PATIENT, stdio
 from tests.support import python_server, wait_until
 
 _PIECE = re.compile(r'<text [^>]*?x="([\d.]+)" y="([\d.]+)"[^>]*>(.*?)</text>')
+_LOOKING = 0.05
+"""Seconds between two looks at the screen: one look costs more CPU than anything that is waited for."""
 
 
 class Stage:
@@ -70,10 +72,10 @@ class Stage:
         """Type text into what has the focus."""
         await self.pilot.press(*("space" if char == " " else char for char in text))
 
-    async def until(self, true: Callable[[], object], what: str = "") -> None:
+    async def until(self, true: Callable[[], object], what: str = "", pause: float = 0.005) -> None:
         """Wait for a fact; the screen is shown when it does not come."""
         try:
-            await wait_until(true, 60, what)
+            await wait_until(true, 60, what, pause)
         except BaseException:
             print(self.text)
             raise
@@ -82,11 +84,12 @@ class Stage:
     async def shows(self, *patterns: str) -> None:
         """Wait until the screen matches all these patterns."""
         for pattern in patterns:
-            await self.until(lambda pattern=pattern: re.search(pattern, self.text), f"{pattern!r} on the screen")
+            there = f"{pattern!r} on the screen"
+            await self.until(lambda pattern=pattern: re.search(pattern, self.text), there, _LOOKING)
 
     async def hides(self, pattern: str) -> None:
         """Wait until the screen no longer matches a pattern."""
-        await self.until(lambda: not re.search(pattern, self.text), f"{pattern!r} gone from the screen")
+        await self.until(lambda: not re.search(pattern, self.text), f"{pattern!r} gone from the screen", _LOOKING)
 
     async def told(self, words: str) -> None:
         """Wait until a toast has these words."""
