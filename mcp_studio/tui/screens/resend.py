@@ -178,10 +178,10 @@ class Resend(Dialog[None]):
         sign, look = looks.get(verdict, (signs.bad, "bad") if verdict == "failed" else (signs.off, "dim"))
         both = (step.ms, result.ms if result is not None else None)
         times = f" {signs.sent} ".join(units.duration(ms) for ms in both if ms is not None)
-        room = max(16, width - 31)
-        name: Piece = (fit(f"{safe(step.server, 20)} {safe(step.subject, 200)} ", room // 2), "strong" * selected)
-        brief = _brief(result) if result is not None else ""
-        return [(fit(f"{sign} {verdict}", 11), look), name, (fit(brief, room - room // 2), "dim"), (f"{times:>20}", "")]
+        brief, room = _brief(result) if result is not None else "", max(16, width - 31)
+        wide = room // 2 if brief else room
+        name: Piece = (fit(f"{safe(step.server, 20)} {safe(step.subject, 200)} ", wide), "strong" * selected)
+        return [(fit(f"{sign} {verdict}", 11), look), name, (fit(brief, room - wide), "dim"), (f"{times:>20}", "")]
 
     # What the person does
 
