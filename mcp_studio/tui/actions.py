@@ -146,7 +146,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "toggle_item", "Connect or disconnect", "servers", show=True, also="start stop enable disable", short="On/off"
     ),
-    Action("repeat", "Reconnect", "servers", show=True, also="restart retry"),
+    Action("repeat", "Reconnect", "servers", also="restart retry"),
     Action("find", "Filter the servers", "servers"),
     Action("copy", "Copy the server's name", "servers"),
     Action("add", "Add a server", "servers", also="new"),

@@ -28,10 +28,6 @@ _SCROLLS = {
     "pagedown": "scroll_page_down", "home": "scroll_home", "g": "scroll_home", "end": "scroll_end", "G": "scroll_end",
 }  # fmt: skip
 """What keys of lists do to the body while a button has the focus."""
-_SCROLLS = {
-    "up": "scroll_up", "down": "scroll_down", "pageup": "scroll_page_up", "pagedown": "scroll_page_down",
-    "home": "scroll_home", "end": "scroll_end",
-}  # fmt: skip
 
 
 class Choice(NamedTuple):
@@ -70,7 +66,6 @@ class Dialog(ModalScreen[T]):
         & .warn { color: $state-busy; }
         & Input, & SelectCurrent { background: $boost; }
         & OptionList, & OptionList:focus { height: auto; border: none; padding: 0; background: transparent; }
-        & OptionList, & OptionList:focus { border: none; padding: 0; background: transparent; }
         & Tabs { height: 1; & Underline { display: none; } }
         & Tab { padding: 0 1 0 0; margin-right: 1; color: $quiet; }
         & Tab.-active { color: $foreground; text-style: bold underline; }
@@ -118,8 +113,7 @@ class Dialog(ModalScreen[T]):
                 event.stop()
                 if time.monotonic() >= self.deaf_until:
                     await self.run_action(choice.action)
-        if event.key in _SCROLLS:  # the buttons have the focus: the text above them is still to be read
-            event.stop()
+        if isinstance(self.focused, Button) and event.key in _SCROLLS:
             getattr(self.query_one("#body"), _SCROLLS[event.key])(animate=False)
 
     def action_submit(self) -> Awaitable[None] | None:
