@@ -183,12 +183,14 @@ class MainScreen(Screen[None]):
 
     @on(TracePane.EntryRequested)
     def show_traced(self, event: TracePane.EntryRequested) -> None:
-        self.show_entry(event.ref)
+        if self.show_entry(event.ref) is not None:
+            self.go_to(self.catalog)
 
     @on(TracePane.FillRequested)
     def fill_from_trace(self, event: TracePane.FillRequested) -> None:
-        self.show_entry(event.ref)
-        self.call.fill(event.value)
+        if (entry := self.show_entry(event.ref)) is not None:
+            self.call.fill(event.value, entry)
+            self.go_to(self.call)
 
     @on(TaskList.ResultRequested)
     def show_task(self, event: TaskList.ResultRequested) -> None:

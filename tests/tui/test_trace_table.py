@@ -131,7 +131,7 @@ def test_without_room_for_targets_they_share_the_column_of_the_method() -> None:
 def test_sizes_take_seven_cells_at_most() -> None:
     sizes = (0, 1, 999, 1_023, 1_500, 10_239, 38_000, 319_488, 1_048_575, 1_200_000, 64 << 20)
     assert [size_text(size) for size in sizes] == [
-        "0", "1", "999", "1023", "1.5 KB", "10 KB", "37 KB", "312 KB", "1023 KB", "1.1 MB", "64 MB",
+        "0 B", "1 B", "999 B", "1023 B", "1.5 KB", "10 KB", "37 KB", "312 KB", "1023 KB", "1.1 MB", "64 MB",
     ]  # fmt: skip
 
 

@@ -150,6 +150,7 @@ class QueryLine(Vertical):
         height: auto; display: none;
         & > Input { background: $boost; }
         & > #aid { height: auto; max-height: 3; padding: 0 1; }
+        & > .-offer { text-wrap: nowrap; text-overflow: ellipsis; }
     }
     """
     field = getters.query_one(Input)
@@ -239,8 +240,8 @@ class QueryLine(Vertical):
             about = f" {safe(first.about, 60)}" if not others else ""
             more = "  ".join(safe(option.text, 60) for option in others)
             text = Content.assemble(("tab ", "$quiet"), (safe(first.text, 60), "bold"), (f"{about}  {more}", "$quiet"))
-            text = text.truncate(max(1, self.size.width - 2), ellipsis=True)
         aid.display = bool(text.plain)
+        aid.set_class(text.plain.startswith("tab "), "-offer")
         aid.update(text)
 
 

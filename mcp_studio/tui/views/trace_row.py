@@ -157,8 +157,8 @@ def _second(seconds: int) -> str:
 
 
 def size_text(size: int) -> str:
-    """A size in at most seven characters: `446`, `1.4 KB`, `312 KB`, `12.5 MB`; without a unit it is bytes."""
-    return units.size(size if size < 10_240 else size & ~1023).removesuffix("s").removesuffix(" byte")
+    """A size in at most seven characters: `446 B`, `1.4 KB`, `312 KB`, `12.5 MB`."""
+    return units.size(size if size < 10_240 else size & ~1023)
 
 
 def _text(columns: Columns, name: str, row: int) -> str:
