@@ -86,6 +86,14 @@ class CallDraft:
         """The value as the history keeps it: a resource has none."""
         return None if isinstance(self.entry.view, ResourceView) else self.value
 
+    def look(self, studio: Studio) -> None:
+        """The person sees the entry as it is now: it is marked no more."""
+        ref, manager = self.entry.ref, studio.manager
+        if ref.server in manager.names():
+            self.mirrors = manager.status(ref.server).modern and manager.config(ref.server).kind == "http"
+            manager.look(ref.server, ref.kind)
+        studio.catalog.acknowledge(ref)
+
     def negotiate(self, status: Status, *, wants_task: bool) -> None:
         """Learn from the connection whether the entry can be called as a task."""
         if status.version and isinstance(self.entry.view, ToolView):

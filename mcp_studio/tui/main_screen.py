@@ -53,6 +53,8 @@ class MainScreen(Screen[None]):
     def __init__(self, answer_passphrases: Callable[[AskPassphrase | None], None] = lambda ask: None) -> None:
         super().__init__()
         self._answer_passphrases = answer_passphrases
+        self._awaited: CatalogPane.Highlighted | None = None
+        """The newest step of the cursor, as long as it is not previewed."""
 
     def compose(self) -> ComposeResult:
         yield StudioHeader()
@@ -123,7 +125,14 @@ class MainScreen(Screen[None]):
 
     @on(CatalogPane.Highlighted)
     def preview(self, event: CatalogPane.Highlighted) -> None:
-        self.call.preview(event.entry)
+        """Show the entry once the cursor is drawn: forms take their time, and the cursor may go on meanwhile."""
+        self._awaited = event
+        self.call_after_refresh(self._preview)
+
+    def _preview(self) -> None:
+        if self._awaited is not None:
+            event, self._awaited = self._awaited, None
+            self.call.preview(event.entry)
 
     @on(CatalogPane.Opened)
     def open_entry(self, event: CatalogPane.Opened) -> None:
@@ -144,16 +153,11 @@ class MainScreen(Screen[None]):
 
     @on(CallPane.Shown)
     def show_result(self, event: CallPane.Shown) -> None:
+        """Show the newest call; where the person waited for its end, the result takes the focus."""
         self.result.show(event.draft, event.call)
-
-    @on(CallPane.Revealed)
-    def reveal(self, event: CallPane.Revealed) -> None:
-        self.catalog.show_entry(event.ref)
-
-    @on(CallPane.Finished)
-    def go_to_result(self, event: CallPane.Finished) -> None:
-        """Where the person waited for it, the result takes the focus."""
-        if self.focused_pane is self.call and self.app.screen is self:
+        if event.elsewhere:
+            self.catalog.show_entry(event.draft.entry.ref)
+        if event.awaited and self.focused_pane is self.call and self.app.screen is self:
             self.go_to(self.result)
 
     @on(ResultPane.RerunRequested)
@@ -312,9 +316,11 @@ class MainScreen(Screen[None]):
             self.go_to(self.catalog)
 
     def action_submit(self) -> None:
+        self._preview()
         self.call.action_submit()
 
     def action_save_call(self) -> None:
+        self._preview()
         self.call.action_save_call()
 
     def action_saved_calls(self) -> None:

@@ -70,17 +70,12 @@ class CallPane(Pane, scope="call"):
     class Shown(Message):
         """Another entry is shown, or its newest call has changed."""
 
-        draft: CallDraft | None
+        draft: CallDraft
         call: Call | None
-
-    @dataclass
-    class Revealed(Message):
-        """Another entry is shown than the catalog's cursor is on."""
-
-        ref: Ref
-
-    class Finished(Message):
-        """The newest call of the shown entry has an outcome, and nothing was typed meanwhile."""
+        elsewhere: bool = False
+        """The catalog's cursor is on another one."""
+        awaited: bool = False
+        """The call has ended, and nothing was typed meanwhile."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -112,7 +107,7 @@ class CallPane(Pane, scope="call"):
         yield Vertical(id="call-view")
         with Horizontal(id="call-actions"):
             yield Checkbox("Run as a task", id="as-task", compact=True)
-            yield Button("Call", id="submit", variant="primary", compact=True)
+            yield Button("Call", id="submit", variant="primary", compact=True, action="screen.submit")
 
     def on_mount(self) -> None:
         self.show_title("Call")
@@ -150,10 +145,14 @@ class CallPane(Pane, scope="call"):
 
     # Showing an entry
 
-    def preview(self, entry: Entry | None) -> None:
-        """Show an entry with what was typed into its form before; the focus stays where it is."""
+    def preview(self, entry: Entry | None, *, elsewhere: bool = False) -> None:
+        """Show an entry with what was typed into its form before; the focus stays where it is.
+
+        Args:
+            elsewhere: the catalog's cursor is on another one, and to be moved.
+        """
         if entry is not None and (self.draft is None or self.draft.entry is not entry):
-            self._show(entry)
+            self._show(entry, elsewhere=elsewhere)
 
     def open(self, entry: Entry, *, submit: bool = False) -> None:
         """Work with an entry: go to its first field, or to the button; with `submit`, call it, too."""
@@ -169,7 +168,7 @@ class CallPane(Pane, scope="call"):
 
     def fill(self, value: Json, entry: Entry | None = None) -> None:
         """Take another value, as if it had been typed, for the entry that is shown or another one."""
-        self._reveal(entry)
+        self.preview(entry, elsewhere=True)
         if self.draft is not None:
             self.go_to_tab("form")
             self.form.set_value(value)
@@ -179,19 +178,17 @@ class CallPane(Pane, scope="call"):
         """Read a resource that a result links to, listed or not."""
         ref = Ref("resource", server, uri)
         found = self.app.studio.catalog.find(ref)
-        self._reveal(found[0] if found else Entry(ref, ResourceView({"uri": uri, "name": title or uri})))
+        entry = found[0] if found else Entry(ref, ResourceView({"uri": uri, "name": title or uri}))
+        self.preview(entry, elsewhere=True)
         self.action_submit()
 
-    def _reveal(self, entry: Entry | None) -> None:
-        """Show an entry, in the catalog, too."""
-        self.preview(entry)
-        if entry is not None:
-            self.post_message(self.Revealed(entry.ref))
-
-    def _show(self, entry: Entry, *, again: bool = False) -> None:
+    def _show(self, entry: Entry, *, again: bool = False, elsewhere: bool = False) -> None:
         """Show an entry; `again`: the same one has another definition, and what is typed now stays."""
         before, drafts = self.draft, self.app.studio.memory.drafts
         draft = self.draft = draft_of(entry)
+        draft.change = entry.change or self._changes.get(draft.key)
+        if draft.change is not None and draft.change.kind == "changed":  # it is still told after it was looked at
+            self._changes[draft.key] = draft.change
         if again and before is not None:
             draft.value, draft.texts = before.value, before.texts
         else:
@@ -199,7 +196,7 @@ class CallPane(Pane, scope="call"):
             draft.texts = texts if isinstance(texts, dict) else {}
             draft.value = draft.value if (typed := drafts.get(draft.key)) is None else typed
         self._refused = ()
-        self._acknowledge(draft)
+        draft.look(self.app.studio)
         complete = partial(self._complete, draft) if entry.ref.kind in ("prompt", "template") else None
         pending = {pointer: str(text) for pointer, text in draft.texts.items() if pointer != _WHOLE}
         self.form.show(draft.form, draft.value, pending, complete, again=again)
@@ -207,19 +204,7 @@ class CallPane(Pane, scope="call"):
         self.refresh_entry()
         if not (again and self.json is not None):
             self._show_tab()
-        self.tell_result()
-
-    def _acknowledge(self, draft: CallDraft) -> None:
-        """The person sees the entry as it is now: it is marked no more, but what has changed is still told."""
-        studio, ref = self.app.studio, draft.entry.ref
-        if draft.change is not None and draft.change.kind == "changed":
-            self._changes[draft.key] = draft.change
-        draft.change = draft.change or self._changes.get(draft.key)
-        if ref.server in studio.manager.names():
-            modern = studio.manager.status(ref.server).modern
-            draft.mirrors = modern and studio.manager.config(ref.server).kind == "http"
-            studio.manager.look(ref.server, ref.kind)
-        studio.catalog.acknowledge(ref)
+        self._tell(elsewhere=elsewhere)
 
     async def _complete(self, draft: CallDraft, argument: str, value: str) -> Offer:
         """Ask the server for completions; why it has none is told once."""
@@ -250,10 +235,11 @@ class CallPane(Pane, scope="call"):
         (self.tabs_line.hide if isinstance(view, ResourceView) else self.tabs_line.show)("json")
         self.set_class(False, "-empty")
 
-    def tell_result(self) -> None:
+    def _tell(self, *, elsewhere: bool = False, awaited: bool = False) -> None:
         """Let the result pane show the newest call; the form leaves it more room then."""
-        self.set_class(self.call is not None, "-called")
-        self.post_message(self.Shown(self.draft, self.call))
+        if self.draft is not None:
+            self.set_class(self.call is not None, "-called")
+            self.post_message(self.Shown(self.draft, self.call, elsewhere, awaited))
 
     # What changed in the stores
 
@@ -283,7 +269,7 @@ class CallPane(Pane, scope="call"):
     def refresh_subscriptions(self, servers: Iterable[str]) -> None:
         """A subscribed resource has changed: the result pane says so where it is shown."""
         if self.draft is not None and self.draft.entry.ref.server in servers:
-            self.tell_result()
+            self._tell()
 
     def refresh_history(self, refs: Iterable[Ref]) -> None:
         """Calls were added to the history, or deleted."""
@@ -393,11 +379,6 @@ class CallPane(Pane, scope="call"):
 
     # Calling
 
-    @on(Button.Pressed, "#submit")
-    def submit_pressed(self, event: Button.Pressed) -> None:
-        event.stop()
-        self.action_submit()
-
     def action_submit(self) -> None:
         """Call, read or get what is shown, once it has been checked."""
         self._submit(partial(self.start, fresh=False))
@@ -470,9 +451,12 @@ class CallPane(Pane, scope="call"):
         self.app.push_screen(LoadTest(draft, self._seconds.get(draft.key)))
 
     def _follow(self, draft: CallDraft, call: Call) -> None:
+        def changed(one: Call) -> None:
+            self.call_later(self._call_changed, draft.key, one)
+
         self.calls.put(draft.key, call)
-        call.changed.connect(lambda one: self.call_later(self._call_changed, draft.key, one))
-        self.tell_result()
+        call.changed.connect(changed)
+        self._tell()
 
     def show_task(self, task: Task) -> None:
         """Show what came of a task, as if its call had just ended."""
@@ -483,16 +467,15 @@ class CallPane(Pane, scope="call"):
         arguments = task.arguments if isinstance(task.arguments, dict) else {}
         call = Call(task.ref, "tools/call", {"name": task.ref.name, "arguments": arguments}, as_task=task)
         call.outcome = outcome_of_task(task)
-        self._reveal(found[0])
+        self.preview(found[0], elsewhere=True)
         if self.draft is not None:
             self._follow(self.draft, call)
 
     def _call_changed(self, key: str, call: Call) -> None:
         if call is self.call:
-            self.tell_result()
-            if call.outcome is not None and self.draft is not None and self._awaited == (call, self.draft.value):
-                self._awaited = None
-                self.post_message(self.Finished())
+            awaited = call.outcome is not None and self._awaited == (call, self.draft and self.draft.value)
+            self._awaited = None if awaited else self._awaited
+            self._tell(awaited=awaited)
         elif call.outcome is not None and call.checked and call is self.calls.get(key):
             self.app.say(f"{call.subject}: {outcomes.outcome_line(call.outcome)[1]}")
 
