@@ -109,7 +109,7 @@ class MainScreen(Screen[None]):
             self.inbox.refresh_requests()
             self.header.show()
         if event.resources:
-            self.call.refresh_subscriptions(event.resources)
+            self.call.tell_result()
             self.catalog.entries.refresh()
         if event.tasks:
             self.catalog.refresh_tasks()

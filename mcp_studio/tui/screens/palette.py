@@ -138,7 +138,9 @@ class EntryProvider(StudioProvider):
         return names
 
     async def search(self, query: str) -> Hits:
-        places = self._filter.find(query).places[:_MOST] if self._filter is not None else ()
+        if self._filter is None:
+            return
+        places = (await asyncio.to_thread(self._filter.find, query)).places[:_MOST]
         if not places and len(query) >= _SHORTEST:
             names = [name_of(entry) for entry in self._entries]
             places = [at for _, _, at in process.extract(query, names, scorer=fuzz.ratio, score_cutoff=_NEAR, limit=5)]
