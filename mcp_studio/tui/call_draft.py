@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from mcp_studio.call.call import Call
@@ -165,6 +165,27 @@ class CallDraft:
         value = cast("dict[str, Json]", self.value) if isinstance(self.value, dict) else {}
         fields = {field.name: field for field in self.form.fields}
         return {key: to_text(fields.get(key) or Text(key), item) for key, item in value.items()}
+
+    async def complete(self, studio: Studio, argument: str, text: str) -> tuple[Sequence[str], str]:
+        """Values for an argument that begins with `text`, given the others, and `20 of 120` where there are more.
+
+        Raises:
+            StudioError: the server has none.
+        """
+        known = {name: value for name, value in self.strings().items() if name != argument and value}
+        found = await studio.caller.complete(self.entry.ref, argument, text, known)
+        return found.values, found.count
+
+    def switch_subscription(self, studio: Studio) -> str:
+        """Subscribe to the resource, or no longer; gives a sentence on what came of it."""
+        ref = self.entry.ref
+        if ref.kind not in ("resource", "template"):
+            return "Only resources can be subscribed to."
+        if problems := self.problems():
+            return f"Its URI is not complete: {problems[0].message}"
+        uri, template = self.uri(), ref.name if ref.kind == "template" else ""
+        on = studio.subscriptions.switch(ref.server, uri, template=template)
+        return f"{'Subscribing to' if on else 'Unsubscribed from'} {safe(uri, 200)}."
 
     def begin(self, studio: Studio, seconds: float | None, *, fresh: bool = False, approved: bool = False) -> Call:
         """Start a call of it, with a deadline of its own where there is one; nothing is kept of it."""

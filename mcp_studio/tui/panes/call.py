@@ -25,7 +25,7 @@ from mcp_studio.jsontext import Json, dumps
 from mcp_studio.present import definition, outcomes, units
 from mcp_studio.protocol.views import ResourceView, ToolView
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import SchemaProblem, errors
+from mcp_studio.schema.field import SchemaProblem, defaults, errors
 from mcp_studio.schema.place import named
 from mcp_studio.session.tasks import Task
 from mcp_studio.tui.call_draft import CallDraft, NewestCalls, draft_of
@@ -59,6 +59,7 @@ _DEADLINES = {
 class CallPane(Pane, scope="call"):
     """What the catalog's cursor is on: what it is, its form, its value as JSON, its schema, its history."""
 
+    DEFAULT_CLASSES = "-empty"
     number = 3
     form = getters.query_one(FormView)
     button = getters.query_one("#submit", Button)
@@ -111,7 +112,6 @@ class CallPane(Pane, scope="call"):
 
     def on_mount(self) -> None:
         self.show_title("Call")
-        self.set_class(True, "-empty")
 
     def entry_point(self) -> Widget:
         if self.tab != "form":
@@ -204,20 +204,17 @@ class CallPane(Pane, scope="call"):
         self.refresh_entry()
         if not (again and self.json is not None):
             self._show_tab()
-        self._tell(elsewhere=elsewhere)
+        self.tell_result(elsewhere=elsewhere)
 
     async def _complete(self, draft: CallDraft, argument: str, value: str) -> Offer:
         """Ask the server for completions; why it has none is told once."""
-        ref = draft.entry.ref
-        known = {name: text for name, text in draft.strings().items() if name != argument and text}
         try:
-            found = await self.app.studio.caller.complete(ref, argument, value, known)
+            return Offer(*await draft.complete(self.app.studio, argument, value))
         except StudioError as error:
             if not isinstance(error, Unreachable) and self._failed_completion != error.message:
                 self._failed_completion = error.message
-                self.app.say(f"No completions from {safe(ref.server, 60)}: {error.message}")
+                self.app.say(f"No completions from {safe(draft.entry.ref.server, 60)}: {error.message}")
             return Offer()
-        return Offer(found.values, found.count)
 
     def _draw(self, draft: CallDraft) -> None:
         """Title, badge, description and button of the shown entry."""
@@ -228,14 +225,14 @@ class CallPane(Pane, scope="call"):
         self.query_one("#call-badge", Static).update(Content.styled(text, colour))
         self.query_one("#description", Static).update(Content.assemble(*draft.description()))
         risky = isinstance(view, ToolView) and view.risk == "destructive"
-        verb = f"{draft.verb.capitalize()} (destructive)" if risky else draft.verb.capitalize()
+        verb = draft.verb.capitalize() + " (destructive)" * risky
         self.button.label = Content(f"{verb}  {self.app.key_of('submit')}")
         self.button.variant = "error" if risky else "primary"
         self.button.refresh(layout=True)
         (self.tabs_line.hide if isinstance(view, ResourceView) else self.tabs_line.show)("json")
-        self.set_class(False, "-empty")
+        self.remove_class("-empty")
 
-    def _tell(self, *, elsewhere: bool = False, awaited: bool = False) -> None:
+    def tell_result(self, *, elsewhere: bool = False, awaited: bool = False) -> None:
         """Let the result pane show the newest call; the form leaves it more room then."""
         if self.draft is not None:
             self.set_class(self.call is not None, "-called")
@@ -265,11 +262,6 @@ class CallPane(Pane, scope="call"):
         notice = self.query_one("#notice", Static)
         notice.display = bool(lines)
         notice.update(Content("\n".join(lines)))
-
-    def refresh_subscriptions(self, servers: Iterable[str]) -> None:
-        """A subscribed resource has changed: the result pane says so where it is shown."""
-        if self.draft is not None and self.draft.entry.ref.server in servers:
-            self._tell()
 
     def refresh_history(self, refs: Iterable[Ref]) -> None:
         """Calls were added to the history, or deleted."""
@@ -456,7 +448,7 @@ class CallPane(Pane, scope="call"):
 
         self.calls.put(draft.key, call)
         call.changed.connect(changed)
-        self._tell()
+        self.tell_result()
 
     def show_task(self, task: Task) -> None:
         """Show what came of a task, as if its call had just ended."""
@@ -464,9 +456,8 @@ class CallPane(Pane, scope="call"):
         if task.ref is None or not found:
             self.app.say(f"{task.subject} is not listed, so it cannot be shown.", "warning")
             return
-        arguments = task.arguments if isinstance(task.arguments, dict) else {}
-        call = Call(task.ref, "tools/call", {"name": task.ref.name, "arguments": arguments}, as_task=task)
-        call.outcome = outcome_of_task(task)
+        params: dict[str, Json] = {"name": task.ref.name, "arguments": task.arguments or {}}
+        call = Call(task.ref, "tools/call", params, as_task=task, outcome=outcome_of_task(task))
         self.preview(found[0], elsewhere=True)
         if self.draft is not None:
             self._follow(self.draft, call)
@@ -475,7 +466,7 @@ class CallPane(Pane, scope="call"):
         if call is self.call:
             awaited = call.outcome is not None and self._awaited == (call, self.draft and self.draft.value)
             self._awaited = None if awaited else self._awaited
-            self._tell(awaited=awaited)
+            self.tell_result(awaited=awaited)
         elif call.outcome is not None and call.checked and call is self.calls.get(key):
             self.app.say(f"{call.subject}: {outcomes.outcome_line(call.outcome)[1]}")
 
@@ -492,25 +483,14 @@ class CallPane(Pane, scope="call"):
             self.go_to_tab("json")
 
     def action_delete(self) -> None:
-        """Clear what was typed."""
+        """Clear what was typed; that can be undone."""
         if self.draft is not None:
-            drafts = self.app.studio.memory.drafts
-            drafts.put(self.draft.key, None)
-            drafts.put(f"text:{self.draft.key}", None)
-            self._show(self.draft.entry)
+            self.fill(defaults(self.draft.form))
 
     def action_follow(self) -> None:
         """Subscribe to the resource, or no longer."""
-        draft = self.draft
-        if draft is None or draft.entry.ref.kind not in ("resource", "template"):
-            self.app.say("Only resources can be subscribed to.", "warning")
-        elif problems := draft.problems():
-            self.app.say(f"Its URI is not complete: {problems[0].message}", "warning")
-        else:
-            ref, uri = draft.entry.ref, draft.uri()
-            template = ref.name if ref.kind == "template" else ""
-            on = self.app.studio.subscriptions.switch(ref.server, uri, template=template)
-            self.app.say(f"{'Subscribing to' if on else 'Unsubscribed from'} {safe(uri, 200)}.")
+        if self.draft is not None:
+            self.app.say(self.draft.switch_subscription(self.app.studio))
 
     @on(Checkbox.Changed, "#as-task")
     def task_switched(self, event: Checkbox.Changed) -> None:
