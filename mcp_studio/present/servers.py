@@ -74,9 +74,9 @@ def finding(group: Group) -> tuple[str, str]:
     return what + times, f"{first.section}, message {first.number} {safe(first.pointer, 120)}".rstrip()
 
 
-def nothing(studio: Studio, kind: EntryKind, add: str) -> str:
-    """What an empty list of a kind says: why it is empty, and what to do; `add` is the key that adds a server."""
-    names = studio.manager.names()
+def nothing(studio: Studio, kind: EntryKind, add: str, server: str = "") -> str:
+    """What an empty list of a kind, of one server or of all, says: why it is empty; `add` is the key that adds one."""
+    names = (server,) if server else studio.manager.names()
     if not names:
         return f"No servers yet. {add} adds one."
     lines: list[str] = []

@@ -263,7 +263,7 @@ class CatalogPane(Pane, scope="catalog"):
     def _empty(self, text: str) -> str:
         if text:
             return f"Nothing matches. Esc ends the filter; {self.app.key_of('search')} searches everything."
-        return servers.nothing(self.app.studio, self.kind, self.app.key_of("new_server"))
+        return servers.nothing(self.app.studio, self.kind, self.app.key_of("new_server"), self.server)
 
     def _note(self, text: str, count: int, rows: Sequence[Row]) -> None:
         entries = [row.entry for row in rows if isinstance(row, Item)]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual import getters, on
 from textual.app import ComposeResult
+from textual.events import MouseUp
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.config.model import ServerConfig, Untrusted
+from mcp_studio.errors import ConfigError, ConnectionLost, StudioError, Unreachable
 from mcp_studio.present import connections, crashes, units
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
@@ -24,12 +26,18 @@ from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_matches, sprea
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 if TYPE_CHECKING:
-    from mcp_studio.trace.postmortem import Mortem
+    from mcp_studio.trace.postmortem import Ending, How, Mortem
     from mcp_studio.tui.screens.server_form import Draft
 
 _GLYPHS = {"ok": "on", "busy": "half", "bad": "bad", "off": "off"}
 _LOOKS = {"ok": "ok", "busy": "warn", "bad": "bad", "off": "dim"}
 _TRANSPORTS = {"websocket": "ws"}
+_ENDS: Mapping[How, str] = {
+    "exit": "exit code {}", "signal": "", "status": "HTTP {}", "refused": "refused", "dropped": "dropped",
+    "timeout": "no reply", "session": "session lost", "stalled": "stalled", "stdout": "closed stdout",
+    "stdin": "closed stdin",
+}  # fmt: skip
+"""How a server ended, in a few words; a signal is told by its name."""
 _LONGEST = 24
 """Cells of a name at most, where there are others to be told beside it."""
 
@@ -43,32 +51,44 @@ class ServerRow(NamedTuple):
     """Its URL, or the command that starts it."""
     offers: str
     """How much it offers: `19`, or `5 prompts` where it has no tools."""
-    warned: bool = False
+    why: str
+    """Why it is not connected, or how it ended by itself until somebody has looked at that, in a few words."""
+    warned: bool
     """It does something wrong, which its details say."""
-    ended: str = ""
-    """How it ended by itself, until somebody has looked at that."""
-    signing_in: bool = False
+    signing_in: bool
 
     @property
-    def matter(self) -> str:
-        """What it offers, or what is the matter, in a few words."""
+    def matters(self) -> tuple[str, ...]:
+        """What it offers, or what is the matter; the longest first, for rows of any width."""
         if self.signing_in:
-            return "signing in"
-        if self.status.state == "failed" and self.status.error is not None:
-            return safe(self.status.error.message, 200)
-        if self.status.state == "ready":
-            return self.offers
-        return connections.state_short(self.status)
+            return ("signing in",)
+        now = self.offers if self.status.state == "ready" else connections.state_short(self.status)
+        if self.why and self.status.state == "failed":
+            return (self.why,)
+        return (f"{self.why}, {now}", now) if self.why else (now, now.split()[0])
 
     @property
     def text(self) -> str:
         """What a filter looks at."""
-        return f"{self.status.server} {self.transport} {self.address} {self.status.state} {self.matter}".casefold()
+        return f"{self.status.server} {self.transport} {self.address} {self.status.state} {self.matters[0]}".casefold()
+
+
+def _end_in_short(ending: Ending) -> str:
+    words = _ENDS.get(ending.how, "ended")
+    return words.format(ending.code) if words else crashes.headline(ending).split()[-1]
+
+
+def _error_in_short(error: StudioError) -> str:
+    if error.http is not None:
+        return f"HTTP {error.http.status}"
+    kinds = (ConnectionLost, "connection lost"), (Unreachable, "not started"), (ConfigError, "bad entry")
+    return next((words for kind, words in kinds if isinstance(error, kind)), "protocol error")
 
 
 class ServersPane(Pane, scope="servers"):
     """The list of servers; moving over it narrows the catalog to the server under the cursor."""
 
+    DEFAULT_CSS = "ServersPane #server-list { max-height: 100%; }"
     number = 1
     list = getters.query_one("#server-list", VirtualList)
     filter = getters.query_one("#server-filter", Input)
@@ -94,6 +114,8 @@ class ServersPane(Pane, scope="servers"):
         """Servers that ended by themselves, until somebody has looked at that."""
         self._wanting: set[str] = set()
         """Servers of which the person was told that they want a sign-in."""
+        self._scope = ""
+        """The server that the catalog shows alone."""
         self._drafts: dict[str, Draft] = {}
         """Entries that were left unsaved, by the name of their server; a new one has none."""
 
@@ -142,29 +164,30 @@ class ServersPane(Pane, scope="servers"):
         counts = {kind: len(studio.catalog.listing(name, kind).entries) for kind in KINDS}
         kind = next((kind for kind in KINDS if counts[kind]), "tool")
         offers = f"{counts[kind]:,}" if kind == "tool" else units.plural(counts[kind], kind)
+        spoken = status.spoken or config.kind
         return ServerRow(
             status,
-            _TRANSPORTS.get(spoken := status.spoken or config.kind, spoken),
-            config.url or " ".join((config.command or "", *config.args)),
+            _TRANSPORTS.get(spoken, spoken),
+            config.url or " ".join((config.command, *config.args)),
             offers,
+            self._why(status),
             bool(status.warnings) or studio.trace.ledger(name).wrong or config.tls.insecure,
-            self._ended(name),
             studio.signing.running(name) is not None,
         )
 
-    def _ended(self, name: str) -> str:
-        """How a server ended by itself; what is new is told."""
-        mortems = self.app.studio.manager.supervisor(name).mortems
-        newest = mortems[-1] if mortems else None
-        if newest is None or newest.ending.how == "closed":
-            return ""
-        if self._ends.get(name) is not newest:
+    def _why(self, status: Status) -> str:
+        """Why a server is not connected, or has ended by itself; what is new is told."""
+        name, mortems = status.server, self.app.studio.manager.supervisor(status.server).mortems
+        newest = mortems[-1] if mortems and mortems[-1].ending.how != "closed" else None
+        if newest is not None and self._ends.get(name) is not newest:
             self._ends[name] = newest
             self._unseen.add(name)
             if newest.ready:
                 lost = f", {units.plural(len(newest.flights), 'request')} lost" if newest.flights else ""
                 self.app.say(f"{crashes.first_line(newest)}{lost}. Enter on the server (1) shows how.", "warning")
-        return crashes.short(newest) if name in self._unseen else ""
+        if newest is not None and (status.state in ("failed", "retrying") or name in self._unseen):
+            return _end_in_short(newest.ending)
+        return _error_in_short(status.error) if status.error and status.state in ("failed", "retrying") else ""
 
     def _tell_sign_ins(self) -> None:
         """Say once of each server that it wants a sign-in."""
@@ -196,15 +219,15 @@ class ServersPane(Pane, scope="servers"):
         tone = connections.tone(row.status)
         sign: Piece = (f"{getattr(glyphs(), _GLYPHS[tone])} ", _LOOKS[tone])
         longest = max((len(name) for name in self._rows), default=0)
-        names = min(longest, _LONGEST, max(8, width - 12))
+        names = min(longest, _LONGEST, max(8, width - 15))
         name = fit(safe(row.status.server), names, more=glyphs().more)
         left = [sign, *mark_matches(name, self.filter.value.split(), "" if tone == "ok" else _LOOKS[tone])]
         if width >= names + 20:
             left.append((f"  {row.transport:<5}", "dim"))
         warned: list[Piece] = [(f" {glyphs().warning}", "warn")] if row.warned else []
-        matter = row.ended or row.matter
         room = max(0, width - width_of(left) - width_of(warned) - 2)
-        look = "dim" if tone in ("ok", "off") and not row.ended else _LOOKS[tone] if not row.ended else "warn"
+        matter = next((one for one in row.matters if len(one) <= room), row.matters[-1])
+        look = "warn" if row.why and tone == "ok" else "dim" if tone in ("ok", "off") else _LOOKS[tone]
         return spread(left, [(f"  {cut(matter, room, more=glyphs().more)}", look), *warned], width)
 
     # Choosing
@@ -213,8 +236,18 @@ class ServersPane(Pane, scope="servers"):
     def scope_catalog(self, event: VirtualList.Highlighted) -> None:
         """Whoever moves over the servers sees what each offers."""
         event.stop()
-        if self.list.has_focus and len(self._rows) > 1:
-            self.post_message(self.Selected(self.current))
+        if self.list.has_focus:
+            self._scope_to(self.current)
+
+    def on_mouse_up(self, event: MouseUp) -> None:
+        """A click on the row that has the cursor already chooses it, too."""
+        if event.widget is self.list:
+            self.call_after_refresh(lambda: self._scope_to(self.current))
+
+    def _scope_to(self, name: str) -> None:
+        if name != self._scope and len(self._rows) > 1:
+            self._scope = name
+            self.post_message(self.Selected(name))
 
     @on(VirtualList.Chosen, "#server-list")
     def choose(self, event: VirtualList.Chosen) -> None:
@@ -223,6 +256,7 @@ class ServersPane(Pane, scope="servers"):
 
     def show_all(self) -> None:
         """The catalog shows all servers again."""
+        self._scope = ""
 
     def go_to(self, name: str) -> None:
         """Put the cursor on a server."""
@@ -245,11 +279,14 @@ class ServersPane(Pane, scope="servers"):
         self.filter.focus()
 
     def step_back(self) -> bool:
-        if not self.filter.display:
+        if self.filter.display:
+            self.filter.value = ""
+            self.filter.display = False
+            self.list.focus()
+        elif self._scope:
+            self._scope_to("")
+        else:
             return False
-        self.filter.value = ""
-        self.filter.display = False
-        self.list.focus()
         return True
 
     # Actions on the server under the cursor
@@ -335,7 +372,7 @@ class ServersPane(Pane, scope="servers"):
             await server_files.forget(self.app.studio, name)
             self._rows.pop(name, None)
             self.refresh_servers(())
-            self.post_message(self.Selected(""))
+            self._scope_to("")
             self.app.say(f"{name} is removed.")
 
     def action_sign_in(self) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from textual.content import Content
+from textual.dom import DOMNode
 from textual.widget import Widget
 from textual.widgets import Button, Static
 
@@ -23,14 +24,14 @@ from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.glyphs import glyphs
 
-Parts = list[str | tuple[str, str]]
+Part = str | tuple[str, str]
 _STDERR_LINES = 200
 """Newest lines shown."""
 _FINDINGS = 60
 _PAUSE = 0.5
 """Seconds between two looks at it."""
 _COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "$state-failed", "off": "$quiet"}
-_SEVERITIES = {"error": "$text-error", "warning": "$text-warning", "hint": "$quiet"}
+_SEVERITIES = {"error": ("bad", "$text-error"), "warning": ("warning", "$text-warning"), "hint": ("dot", "$quiet")}
 _SUBSCRIPTIONS = {
     "active": "subscribed", "wanted": "to be subscribed", "refused": "refused", "lost": "subscribed no longer",
 }  # fmt: skip
@@ -54,8 +55,8 @@ class ServerDetails(Dialog[str]):
         Choice("copy", "Copy all"),
     )
     DEFAULT_CSS = """
-    ServerDetails #buttons { layout: grid; grid-size: 6; grid-gutter: 0 1; height: auto; }
-    ServerDetails #buttons Button { width: 1fr; margin: 0; }
+    ServerDetails #buttons { layout: grid; grid-size: 6; grid-columns: auto; grid-gutter: 0 1; height: auto; }
+    ServerDetails #buttons Button { margin: 0; padding: 0; }
     """
 
     def __init__(self, server: str) -> None:
@@ -73,135 +74,144 @@ class ServerDetails(Dialog[str]):
         studio = self.app.studio
         for kind in KINDS:
             studio.manager.look(self._server, kind)
-        signs_in = studio.manager.config(self._server).signs_in
-        self.query_one("#sign_in").display = self.query_one("#token").display = signs_in
         wants = studio.manager.status(self._server).state == "needs_auth"
         self.query_one("#sign_in" if wants else "#back", Button).focus()
         self._look()
         self.set_interval(_PAUSE, self._look)
         self.run_worker(studio.trace.examine(self._server))
 
-    async def on_button_pressed(self, event: Button.Pressed) -> None:
+    async def run_action(self, action: str, namespaces: Mapping[str, DOMNode] | None = None) -> None:
         """Most buttons stand for an action of the servers pane, which knows the server."""
-        event.stop()
-        if event.button.id in ("back", "copy"):
-            await self.run_action(event.button.id)
+        if hasattr(self, f"action_{action}"):
+            await super().run_action(action, namespaces)
         else:
-            self.dismiss(event.button.id)
+            self.dismiss(action)
 
     def action_copy(self) -> None:
         self.app.copy(self._text)
 
     def _look(self) -> None:
-        if self._server not in self.app.studio.manager.names():
+        studio = self.app.studio
+        if self._server not in studio.manager.names():
             self.dismiss(None)
             return
-        content = Content.assemble(*_parts(self.app.studio, self._server))
+        config = studio.manager.config(self._server)
+        offered = {
+            "sign_in": config.signs_in,
+            "token": config.signs_in,
+            "exit_report": bool(studio.manager.supervisor(self._server).mortems),
+            "unexpected_output": bool(studio.manager.stray(self._server)[1]),
+        }
+        for id, there in offered.items():
+            self.query_one(f"#{id}").display = there
+        content = Content.assemble(*_parts(studio, self._server))
         if content.plain != self._text:
             self._text = content.plain
             self.query_one("#facts", Static).update(content)
 
 
-def _parts(studio: Studio, name: str) -> Parts:
-    manager = studio.manager
-    status, config, ledger = manager.status(name), manager.config(name), studio.trace.ledger(name)
-    parts: Parts = [(connections.state_words(status), _COLOURS[connections.tone(status)]), "\n"]
+def _parts(studio: Studio, name: str) -> Iterator[Part]:
+    status, config, ledger = studio.manager.status(name), studio.manager.config(name), studio.trace.ledger(name)
+    yield f"{connections.state_words(status)}\n", _COLOURS[connections.tone(status)]
     if config.tls.insecure:
         words = f"{connections.INSECURE}: whoever is on the way can read and change everything"
-        parts.append((f"{glyphs().warning} {words}\n", "bold $text-error"))
-    if status.error and status.error.hint and not getattr(status.error, "by_login", False):
-        parts += [safe(status.error.hint, 600), "\n"]
+        yield f"{glyphs().warning} {words}\n", "bold $text-error"
     if status.error:
-        parts += connections.http_parts(status.error)
-    if wrong := ledger.uncovered(status.warnings):
-        parts.append(("\nWhat it does wrong\n", "bold $accent"))
-        parts += [(f"  {safe(warning, 600)}\n", "$text-warning") for warning in wrong]
-    return [
-        *parts, *_config(config, status.spoken or config.kind), *_findings(ledger), *_facts(status),
-        *_offers(studio, name), *_notifications(studio, name), *_output(studio, name),
-    ]  # fmt: skip
+        if not getattr(status.error, "by_login", False):
+            yield safe(f"{status.error.hint}\n" if status.error.hint else "", 600, lines=True)
+        yield from connections.http_parts(status.error)
+    wrong = ledger.uncovered(status.warnings)
+    yield from _section("What it does wrong", [(safe(text, 600), "$text-warning") for text in wrong])
+    yield "\n"
+    yield from (f"  {name:<10}{text}\n" for name, text in _facts(config, status))
+    yield from _section("Offers", _offers(studio, name))
+    yield from _section("Notifications", _notifications(studio, name))
+    yield from _section(f"Findings: {servers.finding_counts(ledger)}", _findings(ledger))
+    yield from _section("How it ended last", _ending(studio, name))
+    stray, count = studio.manager.stray(name)
+    yield from _section(
+        f"Unexpected output on stdout: {units.plural(count, 'line')}", [safe(one, 500) for one in stray]
+    )
+    lines = studio.manager.stderr(name)
+    newest = f", the newest {_STDERR_LINES} of {len(lines):,} lines" if len(lines) > _STDERR_LINES else ""
+    yield from _section(f"stderr{newest}", [safe(line, 1_000) for line in lines[-_STDERR_LINES:]])
+    steps = [f"{one.name:<12} {units.duration(one.ms):>9}  {safe(one.detail, 300)}" for one in status.steps]
+    yield from _section("Steps of connecting", steps)
+    declared = status.declared if status.state == "ready" else None
+    for title, value in (("it declares", status.capabilities), ("the studio declared", declared)):
+        yield from _section(f"Capabilities that {title}", _json(value).splitlines() if value else ())
+    instructions = safe(status.instructions or "", 6_000, lines=True)
+    yield from _section("Instructions for models", instructions.splitlines())
 
 
-def _config(config: ServerConfig, spoken: Kind) -> Parts:
+def _section(title: str, lines: Iterable[Part]) -> Iterator[Part]:
+    """Lines under a title; nothing where there are none."""
+    for number, line in enumerate(lines):
+        if not number:
+            yield f"\n{title}\n", "bold $accent"
+        yield f"  {line}\n" if isinstance(line, str) else (f"  {line[0]}\n", line[1])
+
+
+def _facts(config: ServerConfig, status: Status) -> Iterator[tuple[str, str]]:
+    """Names and values of what is known of it, in short; foreign text is safe."""
+    spoken: Kind = status.spoken or config.kind
     if config.url:
-        parts: Parts = [f"\n  url       {safe(config.url, 1_000)}\n", f"  transport {KIND_NAMES[spoken]}\n"]
-        names, word = ", ".join(config.headers), "headers"
+        yield "url", safe(config.url, 1_000)
+        yield "transport", KIND_NAMES[spoken]
     else:
-        parts = [f"\n  command   {safe(shlex.join((config.command, *config.args)), 4_000)}\n"]
-        if config.cwd:
-            parts.append(f"  folder    {safe(config.cwd)}\n")
-        names, word = ", ".join((*config.env, *config.inherit_env)), "env"
-    if names:
-        parts.append(f"  {word:<9} {safe(names)} (values are not shown)\n")
-    trust = "its annotations are trusted" if config.trust else "its annotations are hints only"
-    return [*parts, f"  from      {safe(config.source.file or 'the command line')}\n", f"  trust     {trust}\n"]
-
-
-def _findings(ledger: Ledger) -> Parts:
-    """What the lint found, grouped, worst first."""
-    groups = ledger.groups()
-    if not groups:
-        return []
-    parts: Parts = [(f"\nFindings: {servers.finding_counts(ledger)}\n", "bold $accent")]
-    for group in groups[:_FINDINGS]:
-        what, where = servers.finding(group)
-        severity = group.first.severity
-        sign = {"error": glyphs().bad, "warning": glyphs().warning, "hint": glyphs().dot}[severity]
-        parts += [(f"  {sign} {what}\n", _SEVERITIES[severity]), (f"    {where}\n", "$quiet")]
-    if len(groups) > _FINDINGS:
-        parts.append((f"  and {len(groups) - _FINDINGS} more\n", "$quiet"))
-    return parts
-
-
-def _facts(status: Status) -> Parts:
-    parts: Parts = []
+        yield "command", safe(shlex.join((config.command, *config.args)), 4_000)
+    if config.cwd:
+        yield "folder", safe(config.cwd)
+    for word, names in (("headers", config.headers), ("env", (*config.env, *config.inherit_env))):
+        if names:
+            yield word, f"{safe(', '.join(names))} (values are not shown)"
+    yield "from", safe(config.source.file or "the command line")
+    yield "trust", "its annotations are trusted" if config.trust else "its annotations are hints only"
     if status.version:
         era = "modern, without handshake" if status.modern else "legacy, with handshake"
-        parts.append(f"  protocol  {safe(status.version)} ({era})\n")
-        if status.offered != status.version:
-            parts.append((f"            {safe(status.offered)} was offered\n", "$quiet"))
+        offered = f"; {safe(status.offered)} was offered" if status.offered != status.version else ""
+        yield "protocol", f"{safe(status.version)} ({era}{offered})"
     info = mapping(status.server_info)
     if info:
-        parts.append(
-            f"  server    {safe(info.get('title') or info.get('name'), 200)} {safe(info.get('version'), 80)}\n"
-        )
-        for key in ("description", "websiteUrl"):
-            if text := info.get(key):
-                parts.append((f"            {safe(text, 500)}\n", "$quiet"))
-        parts += [(f"            {line}\n", "$quiet") for line in icons(info.get("icons"))]
+        yield "server", f"{safe(info.get('title') or info.get('name'), 200)} {safe(info.get('version'), 80)}"
+    for text in (info.get("description"), info.get("websiteUrl")):
+        if text:
+            yield "", safe(text, 500)
+    for line in icons(info.get("icons")):
+        yield "", line
     if status.pid:
-        parts.append(f"  process   {status.pid}\n")
-    if status.steps:
-        parts.append(("\nSteps\n", "bold $accent"))
-        parts += [f"  {s.name:<12} {units.duration(s.ms):>9}  {safe(s.detail, 300)}\n" for s in status.steps]
-    if status.capabilities:
-        parts += [("\nCapabilities that it declares\n", "bold $accent"), _json(status.capabilities)]
-    if status.state == "ready":
-        parts += [("\nCapabilities that the studio declared\n", "bold $accent"), _json(status.declared)]
-    if status.instructions:
-        parts += [("\nInstructions for models\n", "bold $accent"), safe(status.instructions, 6_000, lines=True), "\n"]
-    return parts
+        yield "process", str(status.pid)
+
+
+def _findings(ledger: Ledger) -> Iterator[Part]:
+    """What the lint found, grouped, worst first."""
+    groups = ledger.groups()
+    for group in groups[:_FINDINGS]:
+        what, where = servers.finding(group)
+        sign, look = _SEVERITIES[group.first.severity]
+        yield f"{getattr(glyphs(), sign)} {what}", look
+        yield f"  {where}", "$quiet"
+    if len(groups) > _FINDINGS:
+        yield f"and {len(groups) - _FINDINGS} more", "$quiet"
 
 
 def _json(value: Json) -> str:
-    return safe(printable(value), 6_000, lines=True) + "\n"
+    return safe(printable(value), 6_000, lines=True)
 
 
-def _offers(studio: Studio, name: str) -> Parts:
-    lines: Parts = []
+def _offers(studio: Studio, name: str) -> Iterator[Part]:
     for kind in KINDS:
         listing = studio.catalog.listing(name, kind)
         if listing.entries or listing.error:
-            extra = " ".join(filter(None, (listing.state, listing.capped, listing.error)))
-            lines.append(f"  {units.plural(len(listing.entries), kind)}, {safe(extra, 500)}\n")
+            extra = (listing.state, listing.capped, listing.error)
+            yield f"{units.plural(len(listing.entries), kind)}, {safe(' '.join(filter(None, extra)), 500)}"
             skills = sum(bool(entry.skill) for entry in listing.entries)
             count = f"of these {units.plural(skills, 'skill')}" if skills else ""
             told = count, servers.changes(listing.changes), _freshness(listing)
-            lines += [(f"    {safe(text, 300)}\n", "$quiet") for text in told if text]
+            yield from ((f"  {safe(text, 300)}", "$quiet") for text in told if text)
         # What the lint has seen on the wire it says itself; this is for lists of an earlier run.
         problems = () if studio.trace.ledger(name).counts else listing.problems[:10]
-        lines += [(f"    {safe(problem, 300)}\n", "$text-error") for problem in problems]
-    return [("\nOffers\n", "bold $accent"), *lines] if lines else []
+        yield from ((f"  {safe(problem, 300)}", "$text-error") for problem in problems)
 
 
 def _freshness(listing: Listing) -> str:
@@ -217,13 +227,12 @@ def _freshness(listing: Listing) -> str:
     return ", ".join(filter(None, words))
 
 
-def _notifications(studio: Studio, name: str) -> Parts:
+def _notifications(studio: Studio, name: str) -> Iterator[Part]:
     """What is subscribed to, and the level of its log messages."""
-    lines: Parts = [f"  {_subscription(one)}\n" for one in studio.subscriptions.of(name)]
+    yield from (_subscription(one) for one in studio.subscriptions.of(name))
     if (level := studio.manager.log_level(name)) or studio.logs.count(name):
         asked = f"asked for from {level} on" if level else "no level was asked for"
-        lines.append(f"  {units.plural(studio.logs.count(name), 'log message')}, {asked}\n")
-    return [("\nNotifications\n", "bold $accent"), *lines] if lines else []
+        yield f"{units.plural(studio.logs.count(name), 'log message')}, {asked}"
 
 
 def _subscription(one: Subscription) -> str:
@@ -232,20 +241,8 @@ def _subscription(one: Subscription) -> str:
     return f"{safe(one.uri, 300)}  {_SUBSCRIPTIONS[one.state]}{detail}, {units.plural(one.updates, 'update')}{last}"
 
 
-def _output(studio: Studio, name: str) -> Parts:
-    """How it ended last, and what it printed."""
-    stray, count = studio.manager.stray(name)
-    parts: Parts = []
+def _ending(studio: Studio, name: str) -> Iterator[Part]:
     if mortems := studio.manager.supervisor(name).mortems:
         last = mortems[-1]
-        parts.append(("\nHow it ended last\n", "bold $accent"))
-        parts.append(f"  {safe(crashes.first_line(last), 200)}. {crashes.meaning(last.ending)}".rstrip() + "\n")
-        parts += [f"  in flight: {safe(crashes.flight(last, one), 200)}\n" for one in last.flights[:5]]
-    if count:
-        parts.append((f"\nUnexpected output on stdout: {units.plural(count, 'line')}\n", "bold $accent"))
-        parts += [f"  {safe(line, 500)}\n" for line in stray]
-    if lines := studio.manager.stderr(name):
-        more = f", the newest {_STDERR_LINES} of {len(lines):,} lines" if len(lines) > _STDERR_LINES else ""
-        parts.append((f"\nstderr{more}\n", "bold $accent"))
-        parts += [f"  {safe(line, 1_000)}\n" for line in lines[-_STDERR_LINES:]]
-    return parts
+        yield f"{safe(crashes.first_line(last), 200)}. {crashes.meaning(last.ending)}".rstrip()
+        yield from (f"in flight: {safe(crashes.flight(last, one), 200)}" for one in last.flights[:5])
