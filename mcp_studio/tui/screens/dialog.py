@@ -64,7 +64,7 @@ class Dialog(ModalScreen[T]):
         & .label, & .quiet { color: $quiet; }
         & .bad { color: $state-failed; }
         & .warn { color: $state-busy; }
-        & Input, & SelectCurrent { background: $boost; }
+        & Input, & Input:focus, & SelectCurrent { background: $foreground 9%; }
         & OptionList, & OptionList:focus { height: auto; border: none; padding: 0; background: transparent; }
         & Tabs { height: 1; & Underline { display: none; } }
         & Tab { padding: 0 1 0 0; margin-right: 1; color: $quiet; }

@@ -5,11 +5,10 @@ Specification, client/sampling. Whatever comes from the server passes `safe`; wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from textual import getters, on
-from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static, Tab, Tabs, TextArea
@@ -43,11 +42,12 @@ class Sampling(RequestDialog):
     DEFAULT_CSS = """
     Sampling {
         & #asked { height: 1fr; min-height: 4; background: $panel; padding: 0 1; margin-bottom: 1; }
-        & #reply { height: auto; }
-        & TextArea, & JsonEditor { height: 8; }
+        & TextArea, & JsonEditor { height: 8; margin-top: 1; }
+        & #text-reply, & #text-reply:focus { background: $foreground 9%; }
         & #model { width: 40; }
-        & Horizontal { height: auto; }
-        &.-short TextArea, &.-short JsonEditor { height: 5; }
+        & #model-line { height: 1; margin-top: 1; }
+        &.-short TextArea, &.-short JsonEditor { height: 4; margin-top: 0; }
+        & #model-line Static { width: auto; }
     }
     """
     choices = (Choice("accept", "Reply", "primary"), DECLINE, LATER)
@@ -64,17 +64,14 @@ class Sampling(RequestDialog):
         self._text = str(draft.get("text", ""))
         """Text of the JSON editor that is no JSON yet."""
 
-    def question(self) -> ComposeResult:
-        with VerticalScroll(id="asked"):
-            yield Static(Content.assemble(*parts_of(self.request.params)))
+    def question(self) -> Iterable[Widget]:
+        yield VerticalScroll(Static(Content.assemble(*parts_of(self.request.params))), id="asked")
         yield Tabs(Tab("Reply as text", id="as-text"), Tab("Reply as JSON", id="as-json"))
-        with Vertical(id="reply"):
-            yield TextArea(_text_of(self._reply), id="text-reply", compact=True)
-            with Horizontal(id="model-line"):
-                yield Static("model ", classes="label")
-                yield Input(str(mapping(self._reply).get("model", "")), id="model", compact=True)
-            yield JsonEditor(self._reply, text=self._text)
-            yield Button("Add the use of a tool", id="add-tool", compact=True)
+        yield TextArea(_text_of(self._reply), id="text-reply", compact=True)
+        model = Input(str(mapping(self._reply).get("model", "")), id="model", compact=True)
+        yield Horizontal(Static("model ", classes="label"), model, id="model-line")
+        yield JsonEditor(self._reply, text=self._text)
+        yield Button("Add the use of a tool", id="add-tool", compact=True)
 
     def on_mount(self) -> None:
         super().on_mount()
