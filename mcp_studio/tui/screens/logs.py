@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import heapq
-import time
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from textual import getters, on
 from textual.containers import Horizontal
@@ -24,6 +22,7 @@ from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_matches, width_of
+from mcp_studio.tui.views.trace_row import clock
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 _PAUSE = 0.25
@@ -36,22 +35,6 @@ _LINES = 10_000
 _NAMES = 16
 """Cells of the widest column of server names."""
 _LOOKS: dict[str, str] = {"debug": "dim", "notice": "accent", "warning": "warn"} | dict.fromkeys(LOG_LEVELS[4:], "bad")
-
-
-class LogRow(NamedTuple):
-    """One message, or one line of standard error."""
-
-    entry: int
-    """Its number in the trace."""
-    number: int
-    """Tells rows of one entry apart."""
-    time: float
-    server: str
-    level: str
-    logger: str
-    text: str
-    message: LogMessage | None = None
-    """None for a line of standard error."""
 
 
 class Logs(Dialog[int]):
@@ -146,10 +129,9 @@ class Logs(Dialog[int]):
         row = self.rows.row
         self.query_one("#whole", Static).update(Content(_whole(row)) if row is not None else "")
 
-    def _draw(self, row: LogRow, width: int, selected: bool) -> Line:
+    def _draw(self, row: LogMessage, width: int, selected: bool) -> Line:
         look = "dim" if row.level == _STDERR else _LOOKS.get(row.level, "")
-        clock = f"{time.strftime('%H:%M:%S', time.localtime(row.time))}.{int(row.time * 1000) % 1000:03}"
-        head: list[Piece] = [(f"{clock} ", "dim"), (fit(safe(row.level, 20) or "-", 9), look), (" ", "")]
+        head: list[Piece] = [(f"{clock(row.time)} ", "dim"), (fit(safe(row.level, 20) or "-", 9), look), (" ", "")]
         if self._names:
             head.append((fit(safe(row.server), self._names, more=glyphs().more) + " ", "dim"))
         if row.logger:
@@ -161,8 +143,8 @@ class Logs(Dialog[int]):
     @on(VirtualList.Chosen)
     def action_submit(self) -> None:
         """Show the message in the trace."""
-        row, trace = self.rows.row, self.app.studio.trace
-        if row is not None and trace.entry(row.entry) is not None:
+        row = self.rows.row
+        if row is not None and self.app.studio.trace.entry(row.entry) is not None:
             self.dismiss(row.entry)
         else:
             self.app.say("The trace does not keep that message.", "warning")
@@ -192,22 +174,19 @@ class Logs(Dialog[int]):
 
 def _rows(
     studio: Studio, servers: Sequence[str] | None, least: str, words: Sequence[str], stderr: bool
-) -> list[LogRow]:
+) -> list[LogMessage]:
     """The rows that are wanted, the oldest first."""
-    messages = [
-        LogRow(one.entry, one.number, one.time, one.server, one.level, one.logger, one.text, one)
-        for one in studio.logs.messages(servers, least=least, words=words)
-    ]
+    messages = studio.logs.messages(servers, least=least, words=words)
     if not stderr:
         return messages
     return list(heapq.merge(messages, _stderr(studio, servers, words), key=lambda row: row.time))
 
 
-def _stderr(studio: Studio, servers: Sequence[str] | None, words: Sequence[str]) -> Iterable[LogRow]:
+def _stderr(studio: Studio, servers: Sequence[str] | None, words: Sequence[str]) -> Iterable[LogMessage]:
     wanted = [word.casefold() for word in words]
     trace, columns = studio.trace, studio.trace.columns
     kinds, names = columns.kind.tobytes(), columns.servers.texts
-    found: list[LogRow] = []
+    found: list[LogMessage] = []
     row = len(kinds)
     for _ in range(_LINES):
         row = kinds.rfind(_CODE, 0, row)
@@ -218,15 +197,12 @@ def _stderr(studio: Studio, servers: Sequence[str] | None, words: Sequence[str])
         entry = trace.entry(columns.first + row)
         text = entry.body.decode("utf-8", "replace").rstrip("\r\n") if entry is not None else ""
         if entry is not None and all(word in f"{entry.server} {text}".casefold() for word in wanted):
-            found.append(LogRow(entry.number, 0, entry.time, entry.server, _STDERR, "", text))
+            found.append(LogMessage(0, entry.time, entry.server, _STDERR, "", text, entry=entry.number))
     return reversed(found)
 
 
-def _whole(row: LogRow) -> str:
+def _whole(row: LogMessage) -> str:
     """All of a row: JSON laid out, and where it came from."""
-    message = row.message
-    text = pretty(message.data) if message is not None and message.is_json else row.text
-    about = [row.server, row.level or "no level", row.logger]
-    if message is not None and message.request:
-        about.append(f"with {message.request}")
+    about = (row.server, row.level or "no level", row.logger, f"with {row.request}" if row.request else "")
+    text = pretty(row.data) if row.is_json else row.text
     return f"{' · '.join(safe(part, 200) for part in about if part)}\n{safe(text, 6_000, lines=True)}"
