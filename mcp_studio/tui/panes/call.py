@@ -397,6 +397,8 @@ class CallPane(Pane, scope="call"):
     async def _check_then(self, draft: CallDraft, then: Callable[[CallDraft], object], again: str) -> None:
         studio, name = self.app.studio, draft.entry.ref.server
         problems = self.unreadable or await draft.check(studio.checker)
+        if draft is not self.draft:  # the person has gone on to another entry
+            return
         self._show_problems(problems)
         wrong = errors(problems)
         if wrong and (self._refused != (draft.value,) or self.unreadable or not again):
@@ -405,7 +407,7 @@ class CallPane(Pane, scope="call"):
         if name in studio.manager.names() and studio.manager.status(name).state in ("idle", "connecting"):
             self.app.say(f"It is sent as soon as {safe(name, 60)} is connected.")
             await studio.manager.settle(name)
-        if draft is self.draft:  # the person may have gone on to another entry
+        if draft is self.draft:
             then(draft)
 
     def _refuse(self, draft: CallDraft, wrong: list[SchemaProblem], again: str) -> None:

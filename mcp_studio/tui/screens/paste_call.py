@@ -55,9 +55,13 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
         self._tell(None)
 
     @on(TextArea.Changed)
-    def read(self, event: TextArea.Changed) -> None:
+    @on(AreaEditor.TooLong)
+    def read(self, event: TextArea.Changed | AreaEditor.TooLong) -> None:
         event.stop()
-        self.run_worker(self._read(event.text_area.text), exclusive=True)
+        if isinstance(event, AreaEditor.TooLong):
+            self.app.say(f"{len(event.text):,} characters are read, and too many to be shown.")
+        text = event.text if isinstance(event, AreaEditor.TooLong) else event.text_area.text
+        self.run_worker(self._read(text), exclusive=True)
 
     async def _read(self, text: str) -> None:
         self._tell(_meaning(text) if len(text) <= _AT_ONCE else await asyncio.to_thread(_meaning, text))
