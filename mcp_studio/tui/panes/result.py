@@ -87,6 +87,8 @@ class ResultPane(Pane, scope="result"):
         """What the view shows: the call, what its answer violates, the tab, and whether text is rendered."""
         self._last: OrderedDict[str, tuple[Json, Json]] = OrderedDict()
         """By draft key the newest result and the one before it."""
+        self._tabs: dict[str, str] = {}
+        """By draft key the tab that was shown."""
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="result-head"):
@@ -118,15 +120,14 @@ class ResultPane(Pane, scope="result"):
 
     def show(self, opened: CallDraft | None, call: Call | None) -> None:
         """Show the newest call of an entry: none yet, running, or ended."""
-        other = opened is not None and (self._opened is None or opened.key != self._opened.key)
         self._opened, self.call = opened, call
         outcome, result = self._outcome, raw_of(self._outcome)
-        if opened is not None and isinstance(outcome, (Succeeded, ToolFailed)):
-            self._keep(opened.key, result)
+        if isinstance(outcome, (Succeeded, ToolFailed)):
+            self._keep(result)
         shown = isinstance(outcome, (Succeeded, ToolFailed, Rejected))
         self.tabs_line.display = shown
         if shown:
-            self._offer_tabs(result, first=other)
+            self._offer_tabs(result)
         running = call is not None and outcome is None
         self.query_one("#result-head").display = call is not None
         self.query_one("#result-running").display = running
@@ -144,21 +145,21 @@ class ResultPane(Pane, scope="result"):
     def _outcome(self) -> CallOutcome | None:
         return self.call.outcome if self.call is not None else None
 
-    def _keep(self, key: str, result: Json) -> None:
-        newest, _ = self._last.get(key, (None, None))
+    def _keep(self, result: Json) -> None:
+        newest, _ = self._last.get(self._key, (None, None))
         if newest is not result:
-            self._last[key] = result, newest
-            self._last.move_to_end(key)
+            self._last[self._key] = result, newest
+            self._last.move_to_end(self._key)
             if len(self._last) > _BEFORE:
                 self._last.popitem(last=False)
 
     @property
     def _before(self) -> Json:
         """The result before the one that is shown; None where there is none."""
-        return self._last.get(self._opened.key, (None, None))[1] if self._opened is not None else None
+        return self._last.get(self._key, (None, None))[1]
 
-    def _offer_tabs(self, result: Json, *, first: bool) -> None:
-        """Show the tabs that this result has; one that is gone is left. What says nothing as text opens as a tree."""
+    def _offer_tabs(self, result: Json) -> None:
+        """Show the tabs that this result has, and the one that was shown before of this entry, if it has that."""
         has, value = blocks.structured(result)
         offered = {
             "text": True, "structured": has, "raw": True, "diff": self._before is not None,
@@ -166,10 +167,16 @@ class ResultPane(Pane, scope="result"):
         }  # fmt: skip
         for tab in self.tabs_line.query(Tab):
             tab.display = offered[tab.id or ""]
-        if first or not offered[self.tab]:
-            found = blocks.blocks_of(result)
-            is_data = has and (not found or found[0].text.lstrip()[:1] in ("{", "["))
-            self.tabs_line.active = "structured" if is_data else "text"
+        found = blocks.blocks_of(result)
+        # What says nothing as text is a tree first.
+        is_data = has and (not found or found[0].text.lstrip()[:1] in ("{", "["))
+        wanted = self._tabs.get(self._key, "structured" if is_data else "text")
+        self.tabs_line.active = wanted if offered[wanted] else "text"
+
+    @property
+    def _key(self) -> str:
+        """Of the draft of what is shown."""
+        return self._opened.key if self._opened is not None else ""
 
     @property
     def tab(self) -> str:
@@ -183,6 +190,8 @@ class ResultPane(Pane, scope="result"):
         drawn = (self.call, outcome.violations, self.tab, self._markdown) if shown else None
         if shown and drawn == self._drawn:
             return
+        if shown:
+            self._tabs[self._key] = self.tab
         self._drawn = drawn
         had_focus = self.place.has_focus_within
         self.place.remove_children()
@@ -229,7 +238,7 @@ class ResultPane(Pane, scope="result"):
     @property
     def _markdown(self) -> bool | None:
         """Whether the person wants the text of this entry rendered, or as it is; None without a wish."""
-        wish = self.app.studio.memory.drafts.get(f"markdown:{self._opened.key}") if self._opened is not None else None
+        wish = self.app.studio.memory.drafts.get(f"markdown:{self._key}")
         return wish if isinstance(wish, bool) else None
 
     # How it ended, or goes on
@@ -363,12 +372,12 @@ class ResultPane(Pane, scope="result"):
 
     def action_markdown(self) -> None:
         """Render the text as Markdown, or show it as it is; remembered for this entry."""
-        outcome, opened = self._outcome, self._opened
-        if opened is None or not isinstance(outcome, (Succeeded, ToolFailed)):
+        outcome = self._outcome
+        if not isinstance(outcome, (Succeeded, ToolFailed)):
             self.app.say("There is no text here.", "warning")
             return
         rendered = any(is_markdown(block, self._markdown) for block in self._blocks(outcome))
-        self.app.studio.memory.drafts.put(f"markdown:{opened.key}", not rendered)
+        self.app.studio.memory.drafts.put(f"markdown:{self._key}", not rendered)
         self.tabs_line.active = "text"
         self._draw_view()
 
