@@ -74,9 +74,9 @@ class RequestDialog(Dialog[Answer]):
         if text:
             self.problem.scroll_visible(animate=False)
 
-    def foreign(self, text: str) -> Static:
+    def foreign(self, text: str, most: int = 4_000) -> Static:
         """Words of the server, behind a bar that no text of it can draw."""
-        return Static(Content(safe(text, 4_000, lines=True)), classes="foreign")
+        return Static(Content(safe(text, most, lines=True)), classes="foreign")
 
     def action_decline(self) -> None:
         self.dismiss(Answer("decline"))

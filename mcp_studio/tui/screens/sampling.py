@@ -20,8 +20,7 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.rules import message_result
 from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.screens.dialog import Choice
-from mcp_studio.tui.screens.request import DECLINE, LATER, Parts, RequestDialog
-from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.screens.request import DECLINE, LATER, RequestDialog
 
 _LISTS_SINCE = "2025-11-25"
 _NEEDS: Mapping[str, tuple[str, ...]] = {
@@ -65,13 +64,23 @@ class Sampling(RequestDialog):
         """Text of the JSON editor that is no JSON yet."""
 
     def question(self) -> Iterable[Widget]:
-        yield VerticalScroll(Static(Content.assemble(*parts_of(self.request.params))), id="asked")
+        yield VerticalScroll(*self._asked(), id="asked")
         yield Tabs(Tab("Reply as text", id="as-text"), Tab("Reply as JSON", id="as-json"))
         yield TextArea(_text_of(self._reply), id="text-reply", compact=True)
         model = Input(str(mapping(self._reply).get("model", "")), id="model", compact=True)
         yield Horizontal(Static("model ", classes="label"), model, id="model-line")
         yield JsonEditor(self._reply, text=self._text)
         yield Button("Add the use of a tool", id="add-tool", compact=True)
+
+    def _asked(self) -> Iterable[Widget]:
+        size = 0
+        for title, text in sections_of(self.request.params):
+            yield Static(Content.styled(safe(title, 60), "bold $accent"))
+            if text:
+                yield self.foreign(text, _TEXT)
+            if (size := size + len(text)) > _ALL:
+                yield Static("The rest is longer than can be shown; the trace has it all.", classes="warn")
+                return
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -207,76 +216,59 @@ def _text_of(reply: Json) -> str:
 # The request
 
 
-def parts_of(params: dict[str, Json]) -> Parts:
-    """The whole request."""
-    found: Parts = []
-    size = 0
-    for part in (*_messages(params), *_tools(params), *_settings(params)):
-        size += len(part if isinstance(part, str) else part[0])
-        if size > _ALL:
-            found.append(("\nThe rest is longer than can be shown; the trace has it all.", "$state-busy"))
-            break
-        found.append(part)
+def sections_of(params: dict[str, Json]) -> list[tuple[str, str]]:
+    """The whole request: who says it, or what it is, and the text of it. Foreign text."""
+    found = [("system", params["systemPrompt"])] if isinstance(params.get("systemPrompt"), str) else []
+    messages = items_of(params.get("messages"))
+    for message in messages[:_MESSAGES]:
+        said = "\n".join(text for block in _blocks(message) for text in _texts(block))
+        found.append((str(mapping(message).get("role", "no role")), said))
+    if len(messages) > _MESSAGES:
+        found.append((f"and {len(messages) - _MESSAGES} more messages", ""))
+    if tools := offered(params):
+        found.append((f"Tools that the completion may use  {len(tools)}", "\n".join(map(_tool, tools.values()))))
+    if wanted := "\n".join(f"{word:<13}{value}" for word, value in _settings(params) if value != ""):
+        found.append(("Requested of the model", wanted))
     return found
 
 
 def offered(params: dict[str, Json]) -> dict[str, dict[str, Json]]:
     """The tools that the reply may use, by name."""
-    tools = map(mapping, items_of(params.get("tools")))
+    tools = map(mapping, items_of(params.get("tools"))[:_TOOLS])
     return {tool["name"]: tool for tool in tools if isinstance(tool.get("name"), str)}
 
 
-def _messages(params: dict[str, Json]) -> Iterator[str | tuple[str, str]]:
-    if isinstance(params.get("systemPrompt"), str):
-        yield ("system\n", "bold $accent")
-        yield _said(params["systemPrompt"])
-    messages = items_of(params.get("messages"))
-    for message in messages[:_MESSAGES]:
-        yield (f"{safe(mapping(message).get('role', 'no role'), 40)}\n", "bold $accent")
-        for block in _blocks(message):
-            yield from _block(block)
-    if len(messages) > _MESSAGES:
-        yield (f"\nand {len(messages) - _MESSAGES} more messages\n", "$state-busy")
-
-
-def _block(item: Json) -> Iterator[str | tuple[str, str]]:
+def _texts(item: Json) -> Iterator[str]:
+    """A block as text."""
     known = mapping(item)
     match known.get("type"):
         case "text" if isinstance(known.get("text"), str):
-            yield _said(known["text"])
+            yield known["text"]
         case "tool_use":
-            yield (f"uses {safe(known.get('name'), 100)}", "bold")
-            yield (f"  {safe(known.get('id'), 60)}\n", "$quiet")
-            yield _said(pretty(known.get("input")))
+            yield f"uses {known.get('name')}  {known.get('id')}"
+            yield pretty(known.get("input"))
         case "tool_result":
-            failed = " failed" if known.get("isError") is True else ""
-            yield (f"result{failed} of {safe(known.get('toolUseId'), 60)}\n", "bold")
+            yield f"result{' failed' if known.get('isError') is True else ''} of {known.get('toolUseId')}"
             for block in items_of(known.get("content")):
-                yield from _block(block)
+                yield from _texts(block)
             if "structuredContent" in known:
-                yield _said(pretty(known["structuredContent"]))
+                yield pretty(known["structuredContent"])
         case _:  # images, sounds, resources: what they are and how large; anything else as JSON
-            yield from (_said(blocks.plain(block)) for block in blocks.blocks_of({"content": [item]}))
+            yield from (blocks.plain(block) for block in blocks.blocks_of({"content": [item]}))
 
 
-def _tools(params: dict[str, Json]) -> Iterator[str | tuple[str, str]]:
-    tools = offered(params)
-    if tools:
-        yield (f"\nTools that the completion may use  {len(tools)}\n", "bold $accent")
-    for name, tool in list(tools.items())[:_TOOLS]:
-        yield (safe(name, 100), "bold")
-        yield f"  {safe(tool.get('description', ''), 600)}\n"
-        if arguments := mapping(mapping(tool.get("inputSchema")).get("properties")):
-            yield (f"  takes {safe(', '.join(arguments), 300)}\n", "$quiet")
+def _tool(tool: dict[str, Json]) -> str:
+    arguments = ", ".join(mapping(mapping(tool.get("inputSchema")).get("properties")))
+    takes = f"\n  takes {arguments}" if arguments else ""
+    return f"{tool['name']}  {str(tool.get('description', ''))[:600]}{takes}"
 
 
-def _settings(params: dict[str, Json]) -> Iterator[str | tuple[str, str]]:
-    """What is requested of the model."""
+def _settings(params: dict[str, Json]) -> tuple[tuple[str, Json], ...]:
     wishes = mapping(params.get("modelPreferences"))
     hints = [str(mapping(hint).get("name", "")) for hint in items_of(wishes.get("hints"))]
     mode = str(mapping(params["toolChoice"]).get("mode", "auto")) if "toolChoice" in params else ""
     tokens = params.get("maxTokens", "")
-    rows: tuple[tuple[str, Json], ...] = (
+    return (
         ("model", ", then ".join(filter(None, hints))),
         ("what matters", ", ".join(f"{word} {wishes[key]}" for key, word in _PRIORITIES if key in wishes)),
         ("at most", f"{tokens} tokens" if tokens else ""),
@@ -286,15 +278,3 @@ def _settings(params: dict[str, Json]) -> Iterator[str | tuple[str, str]]:
         ("tools are", _CHOICES.get(mode, mode)),
         ("metadata", params.get("metadata") or ""),
     )
-    lines = [(word, safe(value, 1_000)) for word, value in rows if value != ""]
-    if lines:
-        yield ("\nRequested\n", "bold $accent")
-    for word, text in lines:
-        yield (f"{word:<13}", "$quiet")
-        yield f"{text}\n"
-
-
-def _said(text: str) -> str:
-    """Foreign text behind a bar on every line: a server cannot write what looks like our words above it."""
-    bar = f"{glyphs().bar} "
-    return bar + safe(text, _TEXT, lines=True).replace("\n", f"\n{bar}") + "\n"
