@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -21,11 +21,15 @@ from mcp_studio.jsontext import Json, JsonProblem, loads, printable
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.tui.actions import bindings
+from mcp_studio.tui.external import GROUP, edit_outside
 from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.form.model import LARGEST
 from mcp_studio.tui.form.painter import sign_of
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import cut
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.app import StudioApp
 
 _TOKEN = re.compile(
     r'(?P<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<string>"(?:[^"\\]|\\.)*"?)'
@@ -62,11 +66,10 @@ class JsonArea(AreaEditor):
         for token in _TOKEN.finditer(line.plain[:_MOST_COLOURED]):
             line.stylize(self.get_component_rich_style(f"json--{token.lastgroup}", partial=True), *token.span())
         problem = self.problem
-        if isinstance(problem, JsonProblem) and problem.line == line_index + 1:
+        if isinstance(problem, JsonProblem) and problem.line == line_index + 1 and self.has_room(problem):
             look = self.get_component_rich_style("json--problem", partial=True)
             room = self.wrap_width - cell_len(line.plain) - 2
-            if room >= _LEAST_ROOM:
-                line.append(f"  {cut(f'{glyphs().bad} {safe(problem, 200)}', room)}", look)
+            line.append(f"  {cut(f'{glyphs().bad} {safe(problem, 200)}', room)}", look)
         return line
 
     def show_problem(self, problem: JsonProblem | LimitExceeded | None) -> None:
@@ -85,8 +88,7 @@ class JsonEditor(Vertical):
     """A text area over one JSON value.
 
     Text that is no JSON stays as typed, and its problem is told at its place; the value stays what it was. Numbers keep
-    every digit and keys their order; live characters are shown as escapes. What `show` replaces can be brought back by
-    undoing.
+    every digit and keys their order; live characters are shown as escapes.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("editor")
@@ -101,10 +103,6 @@ class JsonEditor(Vertical):
         editor: JsonEditor
         value: Json
 
-        @property
-        def control(self) -> JsonEditor:
-            return self.editor
-
     @dataclass
     class Unread(Message):
         """The text was edited and is no JSON: `text` is what stands there."""
@@ -112,14 +110,9 @@ class JsonEditor(Vertical):
         editor: JsonEditor
         text: str
 
-        @property
-        def control(self) -> JsonEditor:
-            return self.editor
-
-    def __init__(
-        self, value: Json = None, *, text: str = "", id: str | None = None, classes: str | None = None
-    ) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, value: Json = None, *, text: str = "") -> None:
+        """`text` stands there instead of the value, as when it was left and was no JSON."""
+        super().__init__()
         self._value: Json = value
         self._begin_with = text
         self._checked: tuple[SchemaProblem, ...] = ()
@@ -132,7 +125,7 @@ class JsonEditor(Vertical):
         yield self._notes
 
     def on_mount(self) -> None:
-        self._fill(fresh=True, text=self._begin_with)
+        self._fill(self._begin_with)
 
     @property
     def text(self) -> str:
@@ -145,33 +138,16 @@ class JsonEditor(Vertical):
         return self._value
 
     @property
-    def editable(self) -> bool:
-        """Whether the text can be edited here: it is not too large."""
-        return not self._too_large
-
-    @property
     def unreadable(self) -> tuple[SchemaProblem, ...]:
         """Why the text cannot be sent; empty when it is JSON."""
         problem = self.area.problem
         return (SchemaProblem("", f"invalid JSON: {problem}"),) if problem else ()
 
-    def show(self, value: Json, *, fresh: bool = False, text: str = "") -> None:
-        """Show another value; text that already says it stays as it is.
-
-        Args:
-            fresh: it belongs to something else than before: nothing of the old text is kept, nor can be undone.
-            text: what stood there when it was left, if that was no JSON.
-        """
-        if value is self._value and not fresh:
-            return
-        known = not self.area.problem and not fresh and _text(value) == _text(self._value)
-        self._value = value
-        if not known:
-            self._fill(fresh=fresh, text=text)
-
-    def put_text(self, text: str) -> None:
-        """Another text, as if it had been typed: it can be undone."""
-        self.area.replace(text, (0, 0), self.area.document.end)
+    def show(self, value: Json, *, text: str = "") -> None:
+        """Show another value, or with `text` what stood there when it was left and was no JSON."""
+        if value is not self._value:
+            self._value = value
+            self._fill(text)
 
     def show_problems(self, problems: Iterable[SchemaProblem]) -> None:
         """Tell what a check of the value found."""
@@ -189,24 +165,29 @@ class JsonEditor(Vertical):
         self.focus_problem()
 
     def action_editor(self) -> None:
-        from mcp_studio.tui.screens.field_menu import edit_json
+        self.app.run_worker(self._edit_outside(cast("StudioApp", self.app)), group=GROUP)
 
-        edit_json(self)
+    async def _edit_outside(self, app: StudioApp) -> None:
+        before = printable(self._value) if self._too_large else self.text
+        after = await edit_outside(app, "value", "application/json", before)
+        if after is None:
+            return
+        if self.is_attached and len(after) <= LARGEST and not self._too_large:
+            self.area.replace(after, (0, 0), self.area.document.end)
+        else:
+            app.copy(after)
+            app.say("The text cannot be put back here: it is on the clipboard.", "warning")
 
-    def _fill(self, *, fresh: bool, text: str) -> None:
+    def _fill(self, text: str) -> None:
         written = _text(self._value)
         self._too_large = len(written) > LARGEST
         self.area.display = not self._too_large
+        self._tell(None)
         if not self._too_large:
             with self.area.prevent(TextArea.Changed):
-                if fresh:
-                    self.area.load_text(written)
-                else:
-                    self.put_text(written)
-            self.area.cursor_location = (0, 0)
-        self._tell(None)
-        if text and not self._too_large:
-            self.area.load_text(text)
+                self.area.load_text(written)
+            if text:
+                self.area.load_text(text)
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         event.stop()
@@ -226,17 +207,16 @@ class JsonEditor(Vertical):
 
     def _tell(self, problem: JsonProblem | LimitExceeded | None) -> None:
         self.area.show_problem(problem)
-        notes: list[tuple[str, str, str]] = []
+        notes: list[SchemaProblem] = []
         if self._too_large:
-            notes.append(("warning", "", "It is too large to be edited here."))
+            notes.append(SchemaProblem("", "It is too large to be edited here.", "warning"))
         if problem is not None and not (isinstance(problem, JsonProblem) and self.area.has_room(problem)):
-            notes.append(("error", "", str(problem)))
-        notes += [(one.severity, safe(one.pointer, 80), one.message) for one in self._checked]
+            notes.append(SchemaProblem("", str(problem)))
         lines: list[Content] = []
-        for severity, place, words in notes[:_MOST_NOTES]:
-            sign, look = sign_of(severity)
+        for note in (*notes, *self._checked)[:_MOST_NOTES]:
+            sign, look = sign_of(note.severity)
             colour = "$state-failed" if look == "bad" else "$state-busy"
-            lines.append(Content.styled(f"{sign} {place} {safe(words, 300)}".replace("  ", " "), colour))
+            lines.append(Content.styled(f"{sign} {safe(note.sentence, 300)}", colour))
         self._notes.display = bool(lines)
         self._notes.update(Content("\n").join(lines))
 

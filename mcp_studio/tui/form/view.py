@@ -43,8 +43,9 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     """Rows that edit one value, which stays the truth: `show` a form, `Changed` tells of every edit.
 
     One widget draws all rows, and one editor lies over the field of the current one, so that a thousand rows cost no
-    more than three. It is as high as its rows, and what it stands in scrolls, unless that gives it a height. Tab and the arrows walk the rows, enter goes
-    on or opens, space toggles, opens and folds, escape closes. What else can be done with a field is in its menu.
+    more than three. It is as high as its rows, and what it stands in scrolls, unless it is given a height. Tab and the
+    arrows walk the rows, enter goes on or opens, space toggles, opens and folds, escape closes. What else can be done
+    with a field is in its menu.
     """
 
     BINDINGS = bindings("form")

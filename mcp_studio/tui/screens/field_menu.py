@@ -1,19 +1,12 @@
-"""What can be done with the current field of a form, as a list that is searched by typing."""
+"""What can be done with the current field of a form beside typing: a list of it, and the dialogs behind it."""
 
 from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
-
-from textual import on
-from textual.content import Content
-from textual.events import Key
-from textual.widget import Widget
-from textual.widgets import Input, OptionList
-from textual.widgets.option_list import Option
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
@@ -38,19 +31,16 @@ from mcp_studio.schema.field import (
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import NoPlace, Path
 from mcp_studio.tui import clipboard
-from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.external import GROUP, NoEditor, edit_outside, find_editor
 from mcp_studio.tui.form.model import LARGEST
-from mcp_studio.tui.form.moments import kind_of
 from mcp_studio.tui.form.rows import Row
-from mcp_studio.tui.screens.dialog import Choice as Button
-from mcp_studio.tui.screens.dialog import Dialog
+from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.file import InsertFile, shapes
 from mcp_studio.tui.screens.paste import Paste, Reading
-from mcp_studio.tui.screens.when import When
+from mcp_studio.tui.screens.when import When, kind_of
 
 if TYPE_CHECKING:
-    from mcp_studio.tui.form.json_editor import JsonEditor
+    from mcp_studio.tui.app import StudioApp
     from mcp_studio.tui.form.view import FormView
 
 _PATIENCE = 1.5
@@ -70,87 +60,12 @@ class Entry(NamedTuple):
     refused: str = ""
     """Why it cannot be done here; empty when it can."""
 
-    @property
-    def words(self) -> str:
-        """What it is found by."""
-        return f"{self.title} {self.note}".casefold()
-
-
-class FieldMenu(Dialog[Entry]):
-    """Answers the entry that was chosen. What cannot be done here is listed dimmed, with the reason."""
-
-    DEFAULT_CSS = """
-    FieldMenu {
-        & OptionList { height: 16; margin-top: 1; border: none; background: $surface; padding: 0; }
-        & OptionList > .option-list--option-highlighted {
-            background: $block-cursor-background; color: $block-cursor-foreground;
-        }
-        &.-short OptionList { height: 9; }
-    }
-    """
-    choices = (Button("submit", "Choose", "primary"), Button("back", "Cancel"))
-
-    def __init__(self, name: str, entries: Iterable[Entry]) -> None:
-        super().__init__()
-        self._field_name = name
-        self._entries = list(entries)
-        self._listed: list[Entry] = []
-        self._input = Input(placeholder="Search")
-        self._list = OptionList(compact=True)
-
-    def heading(self) -> str:
-        return f"Field: {safe(self._field_name, 60)}"
-
-    def body(self) -> Iterable[Widget]:
-        return self._input, self._list
-
-    def on_mount(self) -> None:
-        self._input.focus()
-        self._narrow("")
-
-    def _narrow(self, words: str) -> None:
-        wanted = words.casefold()
-        listed = [one for one in self._entries if all(word in one.words for word in wanted.split())]
-        self._listed = sorted(listed, key=lambda one: (bool(one.refused), wanted not in one.title.casefold()))
-        self._list.clear_options()
-        self._list.add_options(Option(_prompt(entry), disabled=bool(entry.refused)) for entry in self._listed)
-        self._list.action_first()
-
-    @on(Input.Changed)
-    def _search(self, event: Input.Changed) -> None:
-        event.stop()
-        self._narrow(event.value)
-
-    async def on_key(self, event: Key) -> None:
-        """The arrows move in the list while words are typed."""
-        moves = {"up": self._list.action_cursor_up, "down": self._list.action_cursor_down}
-        if event.key in moves and self._input.has_focus:
-            event.stop()
-            moves[event.key]()
-        else:
-            await super().on_key(event)
-
-    @on(Input.Submitted)
-    @on(OptionList.OptionSelected)
-    async def _chosen(self) -> None:
-        await self.action_submit()
-
-    async def action_submit(self) -> None:
-        at = self._list.highlighted
-        if at is not None and not self._listed[at].refused:
-            self.dismiss(self._listed[at])
-
-
-def _prompt(entry: Entry) -> Content:
-    note = entry.refused or entry.note
-    return Content.assemble(safe(entry.title, 200), (f"  {safe(note, 100)}" if note else "", "$quiet"))
-
 
 class FieldHelp:
     """Helps with the field of a form that has the cursor; when that is gone in the end, the text is copied instead."""
 
     def __init__(self, form: FormView) -> None:
-        self._app = studio_app(form)
+        self._app = cast("StudioApp", form.app)
         self._form = form
         self._model = form.model
         row = form.row
@@ -160,49 +75,34 @@ class FieldHelp:
         self._name = name_of(self._path)
 
     def open_menu(self) -> None:
-        """List everything that can be done."""
-        self._app.push_screen(FieldMenu(self._name, self._all()), self._run)
+        """List everything that can be done; what cannot be done here is dimmed, with the reason."""
+        entries = [*self._values(), *self._inserts(), *self._edits(), *self._items()]
 
-    def _run(self, entry: Entry | None) -> None:
-        if entry is not None:
-            entry.run()
+        def run(chosen: str | None) -> None:
+            if chosen is not None:
+                entries[int(chosen)].run()
 
-    def _all(self) -> Iterator[Entry]:
-        yield from self._inserts()
-        yield from self._values()
-        yield from self._edits()
-        yield from self._items()
-
-    def _inserts(self) -> Iterator[Entry]:
-        """What is put into the field; what its format asks for comes first."""
-        field = self._field
-        format = field.format if isinstance(field, Text) else ""
-        takes_text = isinstance(field, Text) or (isinstance(field, JsonField) and field.words)
-        refused = "" if takes_text else "the field takes no text"
-        kind = kind_of(format)
-        made = [
-            (kind is not None, Entry("Insert a date or time…", self._when, kind or "tomorrow 9am, +3d", refused)),
-            (format in ("uuid", "guid"), Entry("Insert a UUID", lambda: self._put(str(uuid.uuid4())), "", refused)),
-            (shapes(field)[0] != "text", Entry("Insert a file…", self._file, "as text or base64", refused)),
-        ]
-        yield from (entry for _, entry in sorted(made, key=lambda one: not one[0]))
-        yield Entry("Paste…", self._paste, "JSON or text; shows first what it becomes")
-        offers = "" if self._form.completes else "the server offers nothing here"
-        yield Entry("Complete", self._form.complete, "what the server offers", offers)
+        options = [(str(at), entry.title, entry.note, entry.refused) for at, entry in enumerate(entries)]
+        self._app.push_screen(Choose(f"Field: {safe(self._name, 60)}", options), run)
 
     def _values(self) -> Iterator[Entry]:
-        """Values that can stand in the field."""
+        """Values that can stand in the field; what its format asks for comes first."""
         row, field = self._row, self._row.given
-        shown: set[str] = set()
-        known = [("Default", field.default)] if field.has_default else []
-        for title, value in [*known, *(("Example", one) for one in field.examples[:_EXAMPLES])]:
+        format = self._field.format if isinstance(self._field, Text) else ""
+        if (kind := kind_of(format)) is not None:
+            yield Entry(f"Insert a {kind.replace('-', ' and ')}…", self._when)
+        elif format in ("uuid", "guid"):
+            yield Entry("Insert a UUID", lambda: self._put(str(uuid.uuid4())))
+        elif shapes(self._field)[0] != "text":
+            yield Entry("Insert a file…", self._file, "as base64")
+        values = [("Default", field.default)] if field.has_default else []
+        values += [("Example", one) for one in field.examples[:_EXAMPLES]]
+        shown: dict[str, Entry] = {}
+        for title, value in values:
             text = printable(value, indent=None)[:200]
-            if text not in shown:
-                shown.add(text)
-                yield Entry(f"{title}: {text}", partial(self._put, value), "of the schema")
-        yield Entry("Example value", self._example, "made up from the schema")
-        for kind, title in _FILLS:
-            yield Entry(f"Fill the whole form: {title}", partial(self._fill, kind), "example")
+            shown.setdefault(text, Entry(f"{title}: {text}", partial(self._put, value)))
+        yield from shown.values()
+        yield Entry("Example value", self._example, "made from the schema")
         refused = "an item cannot be absent" if row.stays else "" if self._model.has(row.path) else "it is not sent now"
         yield Entry("Omit", self._omit, "it is not sent", refused)
         yield Entry("Null", partial(self._put, None), "", "" if field.nullable else "null is no value of this field")
@@ -210,6 +110,20 @@ class FieldHelp:
         for classes, title, empty in _EMPTY:
             if isinstance(content, classes):
                 yield Entry(title, partial(self._put, empty))
+
+    def _inserts(self) -> Iterator[Entry]:
+        """What is put into the field."""
+        field = self._field
+        takes_text = isinstance(field, Text) or (isinstance(field, JsonField) and field.words)
+        refused = "" if takes_text else "the field takes no text"
+        yield Entry("Paste…", self._paste, "JSON or text; shows first what it becomes")
+        offers = "" if self._form.completes else "the server offers nothing here"
+        yield Entry("Complete", self._form.complete, "what the server offers", offers)
+        yield Entry("Insert a file…", self._file, "as text or base64", refused)
+        yield Entry("Insert a date or time…", self._when, "tomorrow 9am, +3d", refused)
+        yield Entry("Insert a UUID", lambda: self._put(str(uuid.uuid4())), "", refused)
+        for kind, title in _FILLS:
+            yield Entry(f"Fill the whole form: {title}", partial(self._fill, kind))
 
     def _edits(self) -> Iterator[Entry]:
         """Other ways to edit the field."""
@@ -250,8 +164,7 @@ class FieldHelp:
         self._app.push_screen(When(self._name, kind or "date-time", self._model.text(self._row)), self._put_text)
 
     def _file(self) -> None:
-        most = self._app.studio.limits.field_file
-        self._app.push_screen(InsertFile(self._name, self._field, most), self._put_text)
+        self._app.push_screen(InsertFile(self._name, self._field, self._app.studio.limits.field_file), self._put_text)
 
     def _put_text(self, text: str | None) -> None:
         if text is not None:
@@ -322,17 +235,18 @@ class FieldHelp:
         text = await edit_outside(self._app, name, media_type, self._before(path, as_json=as_json))
         if text is None:
             return
-        if not as_json:
-            self._type(path, text)
-            return
         try:
-            self._put(loads(text, exact=True), path)
+            value = loads(text, exact=True) if as_json else text
         except (JsonProblem, LimitExceeded) as problem:
-            if path:
-                self._type(path, text)  # it waits there with its problem
+            if not path:
+                self._app.copy(text)
+                self._app.say(f"Invalid JSON: {problem}. What was written is on the clipboard.", "warning")
                 return
-            self._app.copy(text)
-            self._app.say(f"Invalid JSON: {problem}. What was written is on the clipboard.", "warning")
+            as_json = False  # it waits there with its problem
+        if as_json:
+            self._put(value, path)
+        else:
+            self._change(lambda: self._form.put(path, text=text), text)
 
     def _before(self, path: Path, *, as_json: bool) -> str:
         if as_json and path not in self._model.pending:
@@ -345,9 +259,6 @@ class FieldHelp:
         path = self._path if path is None else path
         text = value if isinstance(value, str) else printable(value)
         self._change(lambda: self._form.put(path, value), text)
-
-    def _type(self, path: Path, text: str) -> None:
-        self._change(lambda: self._form.put(path, text=text), text)
 
     def _change(self, change: Callable[[], None], text: str) -> None:
         if self._form.is_attached and self._form.model is self._model:
@@ -373,28 +284,3 @@ def name_of(path: Path) -> str:
         return "everything"
     last, keys = path[-1], [part for part in path if isinstance(part, str)]
     return last if isinstance(last, str) else f"{keys[-1] if keys else ''} {last + 1}".strip()
-
-
-def edit_json(editor: JsonEditor) -> None:
-    """Edit the text of a JSON editor in the person's editor; what is no JSON stands there with its problem."""
-    app = studio_app(editor)
-    app.run_worker(_edit_json(app, editor), group=GROUP)
-
-
-async def _edit_json(app: StudioApp, editor: JsonEditor) -> None:
-    text = editor.text if editor.editable else printable(editor.value)
-    after = await edit_outside(app, "value", "application/json", text)
-    if after is None:
-        return
-    if editor.is_attached and len(after) <= LARGEST and editor.editable:
-        editor.put_text(after)
-    else:
-        app.copy(after)
-        app.say("The text cannot be put back here: it is on the clipboard.", "warning")
-
-
-def studio_app(widget: Widget) -> StudioApp:
-    """The studio's app, which the dialogs of fields need."""
-    if not isinstance(widget.app, StudioApp):
-        raise TypeError("The field menu belongs to the studio.")
-    return widget.app

@@ -6,7 +6,6 @@ import asyncio
 import base64
 import mimetypes
 import os
-import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
@@ -58,18 +57,18 @@ class InsertFile(Dialog[str]):
         & FolderTree { height: 12; margin: 1 0; background: $surface; }
         &.-short FolderTree { height: 6; }
         & RadioSet { layout: horizontal; width: auto; height: 1; border: none; background: transparent; padding: 0; }
+        & RadioButton { margin-right: 2; }
         & #problem { height: auto; color: $state-failed; }
     }
     """
     choices = (Choice("submit", "Insert", "primary"), Choice("back", "Cancel"))
 
-    def __init__(self, name: str, field: Field | None, most: int, folder: Path | None = None) -> None:
+    def __init__(self, name: str, field: Field | None, most: int) -> None:
         super().__init__()
         self._field_name = name
         self._most = most
         self._shapes = shapes(field)
-        self._input = Input(placeholder="Path of a file; ~ is your home folder")
-        self._tree = FolderTree(folder or Path.cwd())
+        self._input = Input(placeholder="Path of a file; ~ is your home folder", compact=True)
         buttons = (RadioButton(_NAMES[shape], value=shape == self._shapes[0]) for shape in self._shapes)
         self._as = RadioSet(*buttons, compact=True)
         self._problem = Static(id="problem")
@@ -78,27 +77,24 @@ class InsertFile(Dialog[str]):
         return f"Insert a file into {safe(self._field_name, 50)}"
 
     def body(self) -> Iterable[Widget]:
-        return self._input, self._tree, self._as, self._problem
+        return self._input, FolderTree(Path.cwd()), self._as, self._problem
 
     def on_mount(self) -> None:
-        self._tree.focus()
+        self._input.focus()
 
     @on(DirectoryTree.FileSelected)
-    def _select(self, event: DirectoryTree.FileSelected) -> None:
+    def select(self, event: DirectoryTree.FileSelected) -> None:
         """Another click or enter on the file that is chosen already takes it."""
         event.stop()
         if self._input.value == str(event.path):
-            self._insert()
+            self.action_submit()
         self._input.value = str(event.path)
 
     @on(Input.Submitted)
-    def _insert(self) -> None:
+    def action_submit(self) -> None:
         file = Path(os.path.expanduser(self._input.value))
         shape = self._shapes[max(0, self._as.pressed_index)]
         self.run_worker(self._read(file, shape), group="read", exclusive=True)
-
-    async def action_submit(self) -> None:
-        self._insert()
 
     async def _read(self, file: Path, shape: Shape) -> None:
         try:
@@ -127,7 +123,18 @@ def contents(file: Path, shape: Shape, most: int) -> str:
     Raises:
         NoContents: it cannot be read, is larger than `most`, or is no text where text is wanted.
     """
-    data = _read(file, most)
+    try:
+        if not file.is_file():
+            if file.exists():
+                raise NoContents(f"That is {'a folder' if file.is_dir() else 'a pipe or a device'}, no file.")
+            raise NoContents("There is no such file.")
+        with file.open("rb") as stream:
+            data = stream.read(most + 1)
+    except OSError as problem:
+        raise NoContents(f"The file cannot be read: {problem.strerror or problem}.") from None
+    if len(data) > most:
+        hint = "The limit is field_file in config.toml."
+        raise NoContents(f"The file is larger than the {most:,} bytes that are put into a field.", hint=hint)
     if shape == "text":
         utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
         try:
@@ -138,25 +145,3 @@ def contents(file: Path, shape: Shape, most: int) -> str:
         kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
         return f"data:{kind};base64,{base64.b64encode(data).decode()}"
     return (base64.urlsafe_b64encode if shape == "base64url" else base64.b64encode)(data).decode()
-
-
-def _read(file: Path, most: int) -> bytes:
-    try:
-        # Opening a pipe would wait for its writer.
-        handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        with os.fdopen(handle, "rb") as stream:
-            mode = os.fstat(handle).st_mode
-            if not stat.S_ISREG(mode):
-                raise NoContents(f"That is {'a folder' if stat.S_ISDIR(mode) else 'a pipe or a device'}, no file.")
-            data = stream.read(most + 1)
-    except FileNotFoundError:
-        raise NoContents("There is no such file.") from None
-    except IsADirectoryError:
-        raise NoContents("That is a folder, no file.") from None
-    except (OSError, ValueError) as problem:
-        words = problem.strerror if isinstance(problem, OSError) else ""
-        raise NoContents(f"It cannot be read: {words or problem}.") from None
-    if len(data) > most:
-        hint = "The limit is field_file in config.toml."
-        raise NoContents(f"The file is larger than the {most:,} bytes that are put into a field.", hint=hint)
-    return data

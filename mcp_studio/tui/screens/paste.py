@@ -13,6 +13,7 @@ from mcp_studio.call.copying.paste import unfenced
 from mcp_studio.config.table import loads_lenient
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, printable
+from mcp_studio.present.units import plural
 from mcp_studio.record import record
 from mcp_studio.safetext import hidden_in, safe
 from mcp_studio.schema.check import equal, is_any_type
@@ -61,7 +62,7 @@ class Paste(Dialog[Reading]):
         self._readings: tuple[Reading, ...] = ()
         self._area = AreaEditor(text)
         self._list = OptionList(compact=True)
-        self._note = Static(id="note")
+        self._note = Static(id="note", classes="warn")
 
     def heading(self) -> str:
         return f"{self._verb} {safe(self._field_name, 60)}"
@@ -75,14 +76,14 @@ class Paste(Dialog[Reading]):
         self._read(self._area.text)
 
     @on(TextArea.Changed)
-    def _changed(self, event: TextArea.Changed) -> None:
+    def changed(self, event: TextArea.Changed) -> None:
         event.stop()
         if self._area.text or not self._long:
             self._long = ""
             self._read(self._area.text)
 
     @on(AreaEditor.TooLong)
-    def _keep(self, event: AreaEditor.TooLong) -> None:
+    def keep(self, event: AreaEditor.TooLong) -> None:
         """What is too long for an editor is kept beside it."""
         event.stop()
         self._long = event.text
@@ -94,20 +95,19 @@ class Paste(Dialog[Reading]):
         self._list.clear_options()
         self._list.add_options(Content(f"{about(one.value)}, read as {one.words}") for one in self._readings)
         self._list.display = bool(self._readings)
-        if self._readings:
-            self._list.highlighted = 0
-        notes: list[tuple[str, str]] = []
+        self._list.action_first()
+        notes: list[str] = []
         if not self._readings:
-            notes.append(("Paste the text here, with the key by which your terminal pastes.", "$quiet"))
+            notes.append("Paste the text here, with the key by which your terminal pastes.")
         elif problem := json_problem(text, self._field):
-            notes.append((f"{glyphs().bad} {safe(problem, 200)}", "$state-failed"))
+            notes.append(f"{glyphs().bad} {safe(problem, 200)}")
         elif not self._readings[0].fits:
-            notes.append((f"{glyphs().warning} The field is for another type.", "$state-busy"))
+            notes.append(f"{glyphs().warning} The field is for another type.")
         if hidden_in(text):
-            notes.append((f"{glyphs().warning} It holds invisible or acting characters.", "$state-busy"))
-        self._note.update(Content("\n").join(Content.styled(words, look) for words, look in notes))
+            notes.append(f"{glyphs().warning} It has invisible or control characters.")
+        self._note.update(Content("\n".join(notes)))
 
-    async def action_submit(self) -> None:
+    def action_submit(self) -> None:
         if self._readings:
             self.dismiss(self._readings[self._list.highlighted or 0])
 
@@ -164,21 +164,14 @@ def _lines(field: List | Choices, bare: str) -> Iterator[Reading]:
     parts = [part.strip() for part in bare.split(",") if part.strip()] if len(lines) == 1 else []
     for words, texts in (("parts between commas", parts), ("lines", lines)):
         if len(texts) > 1 or words == "lines":
-            values, fits = _items(field, texts)
+            known = [
+                (field.item(at) if isinstance(field, List) else Text("")) or JsonField("") for at in range(len(texts))
+            ]
+            try:
+                values, fits = [from_text(item, text) for item, text in zip(known, texts, strict=True)], True
+            except ValueError:
+                values, fits = list[Json](texts), False
             yield Reading(f"{len(texts)} {words}" if len(texts) > 1 else "one item", values, fits)
-
-
-def _items(field: List | Choices, texts: list[str]) -> tuple[list[Json], bool]:
-    values: list[Json] = []
-    fits = True
-    for index, text in enumerate(texts):
-        item = field.item(index) if isinstance(field, List) else Text("")
-        try:
-            values.append(from_text(item or JsonField(""), text))
-        except ValueError:
-            values.append(text)
-            fits = False
-    return values, fits
 
 
 def takes(field: Field, value: Json) -> bool:
@@ -205,8 +198,7 @@ def about(value: Json) -> str:
     """A value in a few words."""
     if isinstance(value, (dict, list)):
         size = len(value)  # pyright: ignore[reportUnknownArgumentType]
-        kind, part = ("Object", "member") if isinstance(value, dict) else ("List", "item")
-        return f"{kind} with {size:,} {part}{'' if size == 1 else 's'}"
+        return f"Object with {plural(size, 'member')}" if isinstance(value, dict) else f"List of {plural(size, 'item')}"
     if isinstance(value, str):
-        return f"Text of {len(value):,} character{'' if len(value) == 1 else 's'}"
+        return f"Text of {plural(len(value), 'character')}"
     return "Null" if value is None else safe(printable(value), 60)

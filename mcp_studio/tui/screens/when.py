@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import calendar
-from collections.abc import Callable, Iterable
-from datetime import datetime
+import re
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Literal
 
 from textual import on
 from textual.content import Content
@@ -13,10 +15,13 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from mcp_studio.safetext import safe
-from mcp_studio.tui.form import moments
-from mcp_studio.tui.form.moments import Kind, NotUnderstood
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 
+Kind = Literal["date", "time", "date-time", "duration"]
+_FORMATS: dict[str, Kind] = {
+    "date": "date", "full-date": "date", "time": "time", "full-time": "time", "partial-time": "time",
+    "date-time": "date-time", "datetime": "date-time", "timestamp": "date-time", "duration": "duration",
+}  # fmt: skip
 _HINTS: dict[Kind, str] = {
     "date": "tomorrow, +3d, next monday, 2026-11-21",
     "time": "now, 9am, 14:30, in 2 hours",
@@ -25,6 +30,12 @@ _HINTS: dict[Kind, str] = {
 }
 _MOVES = {"up": ("D", -7), "down": ("D", 7), "pageup": ("M", -1), "pagedown": ("M", 1)}
 _CELL = 3
+_WORDS = {"Y": "y year years", "M": "mo month months", "W": "w week weeks", "D": "d day days", "H": "h hour hours",
+          "MIN": "m min minute minutes", "S": "s sec second seconds"}  # fmt: skip
+_UNITS = {word: unit for unit, words in _WORDS.items() for word in words.split()}
+_STEP = re.compile(r"([+-]?)(\d{1,7}) ?([a-z]+)")
+_ISO_DURATION = re.compile(r"P(?=[\dT])(?:\d+W|(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+S)?)?)")
+_CLOCK = re.compile(r"(\d{1,2})(?::(\d\d)(?::(\d\d))?)? ?(am|pm)?")
 
 
 class When(Dialog[str]):
@@ -36,9 +47,8 @@ class When(Dialog[str]):
         text: what the field holds.
     """
 
-    DEFAULT_CSS = """
-    When { & > #box { width: 60; } & #month { width: auto; height: auto; margin: 1 0; } & #meaning { height: auto; } }
-    """
+    DEFAULT_CLASSES = "-small"
+    DEFAULT_CSS = "When { & #month { width: auto; height: auto; margin: 1 0; } & #meaning { height: auto; } }"
     choices = (
         Choice("submit", "Insert", "primary"),
         Choice("earlier", "Earlier"),
@@ -46,15 +56,15 @@ class When(Dialog[str]):
         Choice("back", "Cancel"),
     )
 
-    def __init__(self, name: str, kind: Kind, text: str, now: Callable[[], datetime] = datetime.now) -> None:
+    def __init__(self, name: str, kind: Kind, text: str) -> None:
         super().__init__()
         self._field_name = name
         self._kind: Kind = kind
-        self._now = now
-        self._chosen = moments.read(kind, text, now()) or now().replace(microsecond=0)
-        self._text = moments.written(kind, self._chosen) if kind != "duration" else moments.duration(text)
+        now = datetime.now()
+        self._chosen = read(kind, text, now) or now.replace(microsecond=0)
+        self._result = written(kind, self._chosen) if kind != "duration" else duration(text)
         self._problem = ""
-        self._input = Input(placeholder=_HINTS[kind])
+        self._input = Input(placeholder=_HINTS[kind], compact=True)
         self._month = Static(id="month")
         self._meaning = Static(id="meaning")
 
@@ -62,23 +72,25 @@ class When(Dialog[str]):
         return f"Insert a {self._kind.replace('-', ' and ')} into {safe(self._field_name, 50)}"
 
     def body(self) -> Iterable[Widget]:
-        self._month.display = self._kind in ("date", "date-time")
         return self._input, self._month, self._meaning
 
     def on_mount(self) -> None:
+        with_days = self._kind in ("date", "date-time")
+        for widget in (self._month, self.query_one("#earlier"), self.query_one("#later")):
+            widget.display = with_days
         self._input.focus()
         self._show()
 
     def _show(self) -> None:
         self._month.update(self._calendar())
         if self._problem:
-            self._meaning.update(Content.styled(self._problem, "$state-failed"))
+            self._meaning.update(Content.styled(safe(self._problem, 100), "$state-failed"))
             return
-        words = f"   {self._chosen:%A}" if self._kind in ("date", "date-time") else ""
-        self._meaning.update(Content.assemble((self._text or "—", "b"), (words, "$quiet")))
+        words = f"   {self._chosen:%A}" if self._month.display else ""
+        self._meaning.update(Content.assemble((self._result or "Type a duration.", "b"), (words, "$quiet")))
 
     def _calendar(self) -> Content:
-        at, today = self._chosen, self._now().date()
+        at, today = self._chosen, datetime.now()
         parts: list[str | tuple[str, str]] = [(f"{at:%B %Y}".center(7 * _CELL - 1), "b"), "\n"]
         parts.append(("Mo Tu We Th Fr Sa Su", "$quiet"))
         for week in calendar.monthcalendar(at.year, at.month):
@@ -91,30 +103,24 @@ class When(Dialog[str]):
 
     def _choose(self, at: datetime) -> None:
         self._chosen, self._problem = at, ""
-        self._text = moments.written(self._kind, at)
+        self._result = written(self._kind, at)
         self._show()
 
     @on(Input.Changed)
-    def _understand(self, event: Input.Changed) -> None:
+    def understand(self, event: Input.Changed) -> None:
         """What the words mean is chosen at once."""
         event.stop()
-        if not event.value.strip():
-            return
-        if self._kind == "duration":
-            self._text = moments.duration(event.value)
-            self._problem = "" if self._text else f"“{safe(event.value.strip(), 60)}” is no duration."
+        typed = event.value.strip()
+        if typed and self._kind == "duration":
+            self._result = duration(typed)
+            self._problem = "" if self._result else f"“{typed}” is no duration."
             self._show()
-            return
-        try:
-            self._choose(moments.understand(event.value, self._now()))
-        except NotUnderstood as problem:
-            self._problem = f"{safe(problem, 100)}."
-            self._show()
-
-    @on(Input.Submitted)
-    async def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        await self.action_submit()
+        elif typed:
+            try:
+                self._choose(understood(typed, datetime.now()))
+            except ValueError as problem:
+                self._problem = f"{problem}."
+                self._show()
 
     async def on_key(self, event: Key) -> None:
         if event.key in _MOVES and self._month.display:
@@ -125,7 +131,7 @@ class When(Dialog[str]):
 
     def _shift(self, unit: str, count: int) -> None:
         try:
-            self._choose(moments.shifted(self._chosen, unit, count))
+            self._choose(shifted(self._chosen, unit, count))
         except (ValueError, OverflowError):
             pass  # the ends of the calendar
 
@@ -134,8 +140,7 @@ class When(Dialog[str]):
         offset = event.get_content_offset(self._month)
         weeks = calendar.monthcalendar(self._chosen.year, self._chosen.month)
         if offset is not None and 2 <= offset.y < 2 + len(weeks) and offset.x < 7 * _CELL:
-            day = weeks[offset.y - 2][offset.x // _CELL]
-            if day:
+            if day := weeks[offset.y - 2][offset.x // _CELL]:
                 self._choose(self._chosen.replace(day=day))
 
     def action_earlier(self) -> None:
@@ -144,9 +149,128 @@ class When(Dialog[str]):
     def action_later(self) -> None:
         self._shift("M", 1)
 
-    async def action_submit(self) -> None:
-        if self._problem or not self._text:
-            self._problem = self._problem or "No duration is typed."
-            self._show()
-            return
-        self.dismiss(self._text)
+    @on(Input.Submitted)
+    def action_submit(self) -> None:
+        if self._result and not self._problem:
+            self.dismiss(self._result)
+
+
+def kind_of(format: str) -> Kind | None:
+    """Which of date, time, both and duration a format wants; None when it says nothing of that."""
+    return _FORMATS.get(format.casefold())
+
+
+def written(kind: Kind, at: datetime) -> str:
+    """The text of a format: a date, a time with its zone, or both (RFC 3339, 5.6); without a zone `at` is local."""
+    if kind == "date":
+        return at.date().isoformat()
+    text = (at if at.tzinfo else at.astimezone()).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return text if kind == "date-time" else text.split("T")[1]
+
+
+def read(kind: Kind, text: str, now: datetime) -> datetime | None:
+    """What a field holds already; None where that is none of its format."""
+    if kind == "date" and not re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+        return None
+    try:
+        found = datetime.fromisoformat(f"{now.date().isoformat()}T{text}" if kind == "time" else text)
+    except ValueError:
+        return None
+    return found if found.tzinfo or kind != "date-time" else None
+
+
+def understood(text: str, now: datetime) -> datetime:
+    """What is meant by words such as `tomorrow 9am`, `next monday`, `+3d`, `in 2 hours`, `2026-11-21 14:00 Z`.
+
+    Args:
+        now: in local time, without a zone.
+
+    Raises:
+        ValueError: names what was not understood, or that there is no such day.
+    """
+    at, rest = now.replace(microsecond=0), " ".join(text[:100].casefold().replace(",", " ").split())
+    if re.fullmatch(r"\d{4}-\d\d-\d\d[t ]\d\d:\d\d.*", rest):
+        try:
+            return datetime.fromisoformat(rest.upper().replace(" Z", "Z"))
+        except ValueError:
+            raise ValueError(f"there is no {rest}") from None
+    back, rest = rest.endswith(" ago"), rest.removesuffix(" ago")
+    for word in re.sub(r"(?<![\d:-])(\d{1,7}) (?=[a-z])(?!am|pm)", r"\1", rest).split():
+        try:
+            moved = _applied(word, at, now, back)
+        except (ValueError, OverflowError):
+            raise ValueError(f"there is no {rest}") from None
+        if moved is None:
+            raise ValueError(f"“{word}” is not understood")
+        at = moved
+    if not 1 < at.year < 9999:
+        raise ValueError("that is beyond the years that can be written")
+    return at
+
+
+def _applied(word: str, at: datetime, now: datetime, back: bool) -> datetime | None:
+    """The moment after one more word; None where it means nothing."""
+    days = {"today": 0, "tomorrow": 1, "yesterday": -1}
+    names = [day.casefold() for day in calendar.day_name]
+    if word in ("now", "at", "in", "next", "on", "and"):
+        return at
+    if word in days:
+        return at.replace(year=now.year, month=now.month, day=now.day) + timedelta(days=days[word])
+    if word in ("utc", "z"):
+        return at.astimezone(UTC)
+    if word in ("noon", "midnight"):
+        return at.replace(hour=12 if word == "noon" else 0, minute=0, second=0)
+    if len(word) >= 3 and (day := next((day for day in names if day.startswith(word)), "")):
+        return at + timedelta(days=(names.index(day) - at.weekday() - 1) % 7 + 1)
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", word):
+        return datetime.combine(date.fromisoformat(word), at.timetz())
+    if (clock := _CLOCK.fullmatch(word)) and (clock[2] or clock[4]):
+        hour = int(clock[1]) % 12 + 12 * (clock[4] == "pm") if clock[4] else int(clock[1])
+        return datetime.combine(at, time(hour, int(clock[2] or 0), int(clock[3] or 0), tzinfo=at.tzinfo))
+    steps = _steps(word)
+    for sign, count, unit in steps:
+        at = shifted(at, unit, -count if back or (sign or steps[0][0]) == "-" else count)
+    return at if steps else None
+
+
+def _steps(text: str) -> list[tuple[str, int, str]]:
+    """Signs, counts and units, such as those of `+1h30m`; none where there is anything else."""
+    found = list(_STEP.finditer(text))
+    if "".join(step[0] for step in found) != text or any(step[3] not in _UNITS for step in found):
+        return []
+    return [(step[1], int(step[2]), _UNITS[step[3]]) for step in found]
+
+
+def shifted(at: datetime, unit: str, count: int) -> datetime:
+    """Some units later; the 31st becomes the last day of a month that has none."""
+    if unit in "YM":
+        months = at.year * 12 + at.month - 1 + count * (12 if unit == "Y" else 1)
+        year, month = months // 12, months % 12 + 1
+        return at.replace(year=year, month=month, day=min(at.day, calendar.monthrange(year, month)[1]))
+    seconds = {"W": 604_800, "D": 86_400, "H": 3_600, "MIN": 60, "S": 1}[unit]
+    return at + timedelta(seconds=count * seconds)
+
+
+def duration(text: str) -> str:
+    """The ISO 8601 text of a duration: `90m`, `1h 30m`, `2 days`, `1:30`, `P1DT2H`; empty when it is none."""
+    bare = text.strip()[:200]
+    if _ISO_DURATION.fullmatch(bare.upper()):
+        return bare.upper()
+    if clock := re.fullmatch(r"(\d{1,4}):([0-5]\d)", bare):
+        bare = f"{clock[1]}h{clock[2]}m"
+    steps = _steps(re.sub(r"[\s,]|\band\b", "", bare.casefold()))
+    found = {unit: count for _, count, unit in steps}
+    if not steps or len(found) < len(steps) or any(sign == "-" for sign, _, _ in steps):
+        return ""
+    if set(found) == {"W"}:
+        return f"P{found['W']}W"
+    found["D"] = found.get("D", 0) + 7 * found.pop("W", 0)  # weeks stand alone in the grammar
+    days, clock_part = _units(found, ("Y", "M", "D")), _units(found, ("H", "MIN", "S"))
+    return f"P{days}T{clock_part}" if clock_part else f"P{days}" if days else "PT0S"
+
+
+def _units(found: dict[str, int], units: tuple[str, ...]) -> str:
+    """From the first unit to the last that is not zero: the grammar has no gaps (`PT1H0M3S`)."""
+    there = [at for at, unit in enumerate(units) if found.get(unit)]
+    some = units[there[0] : there[-1] + 1] if there else ()
+    return "".join(f"{found.get(unit, 0)}{unit[0]}" for unit in some)
