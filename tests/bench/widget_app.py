@@ -34,7 +34,7 @@ from mcp_studio.tui.themes import complete
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.line import Line, mark_matches
 from mcp_studio.tui.views.text_view import TextView
-from mcp_studio.tui.views.trace_table import TraceHeader, TraceTable
+from mcp_studio.tui.views.trace_table import TraceTable
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 PER_SECOND = 60
@@ -79,7 +79,7 @@ class Bench(App[None]):
         """The view that is measured."""
         match self.options.view:
             case "trace":
-                view = TraceTable(self.store, TraceHeader())
+                view = TraceTable(self.store, Static())
             case "list":
                 view = VirtualList(self.draw, key=lambda tool: tool[0])
             case "json":
