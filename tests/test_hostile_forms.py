@@ -31,9 +31,10 @@ from mcp_studio.schema.field import Text
 from mcp_studio.schema.form import build
 from mcp_studio.schema.text import set_pair
 from mcp_studio.tui.form.editors import AreaEditor
+from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.screens.paste import Paste as PasteDialog
 from tests.support import run
-from tests.tui.form.hosting import hosted
+from tests.tui.stage import on_stage, raw
 
 REF = Ref("tool", "s", "t")
 
@@ -244,23 +245,26 @@ def test_files_that_are_none_of_ours_do_not_hold_up_the_start(tmp_path: Path) ->
 
 async def test_megabytes_pasted_into_an_editor_hold_nothing_up() -> None:
     text = "lorem " * 400_000
-    async with hosted({"properties": {"a": {"type": "string"}}}, {}) as host:
+    async with on_stage(raw()) as stage:
+        await stage.open("echo")
         answers: list[Any] = []
-        host.app.push_screen(PasteDialog("x", Text("x")), answers.append)
-        await host.until(lambda: isinstance(host.app.focused, AreaEditor))
+        stage.app.push_screen(PasteDialog("x", Text("x")), answers.append)
+        await stage.until(lambda: isinstance(stage.app.focused, AreaEditor))
         began = time.process_time()
-        host.app.focused.post_message(Paste(text))  # type: ignore[union-attr]
-        await host.shows("Text of 2,400,000 characters")
+        stage.app.focused.post_message(Paste(text))  # type: ignore[union-attr]
+        await stage.shows("Text of 2,400,000 characters")
         assert time.process_time() - began < 2
-        await host.press("a")  # what is typed now comes instead of it
-        await host.shows("Text of 1 character")
-        host.app.focused.post_message(Paste(text))  # type: ignore[union-attr]
-        await host.shows("Text of 2,400,000 characters")
-        await host.press("ctrl+j")
+        await stage.press("a")  # what is typed now comes instead of it
+        await stage.shows("Text of 1 character")
+        stage.app.focused.post_message(Paste(text))  # type: ignore[union-attr]
+        await stage.shows("Text of 2,400,000 characters")
+        await stage.press("ctrl+j")
         assert answers[0].value == text.rstrip("\n")
 
-        host.holder.json.display = True
-        host.holder.json.area.focus()
-        host.holder.json.area.post_message(Paste(text))
-        await host.pilot.pause()
-        assert host.holder.json.text == "{}"
+        await stage.press("ctrl+pagedown")
+        await stage.until(lambda: stage.main.call.query(JsonEditor))
+        editor = stage.main.call.query_one(JsonEditor)
+        editor.area.focus()
+        editor.area.post_message(Paste(text))
+        await stage.told("2,400,000 characters are too much")
+        assert editor.text == "{}"

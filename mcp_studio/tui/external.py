@@ -11,7 +11,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,33 +36,24 @@ class NoEditor(StudioError):
     """There is no editor, or it could not be used; says what to do."""
 
 
-def find_editor(
-    setting: str, environ: Mapping[str, str] = os.environ, which: Callable[[str], str | None] = shutil.which
-) -> tuple[str, ...]:
+def find_editor(setting: str) -> tuple[str, ...]:
     """The command of the setting, `$VISUAL`, `$EDITOR`, or a usual one that is there; a file is its last argument.
 
     Raises:
         NoEditor: there is none, or what is set cannot be used.
     """
-    for source, command in (
-        ("editor", setting),
-        *((f"${name}", environ.get(name, "")) for name in ("VISUAL", "EDITOR")),
-    ):
-        if command.strip():
-            return _split(command, source, which)
-    found = next((name for name in _FALLBACKS if which(name)), None)
-    if found is None:
-        raise NoEditor("There is no editor.", hint=_HINT)
-    return (found,)
-
-
-def _split(command: str, source: str, which: Callable[[str], str | None]) -> tuple[str, ...]:
+    commands = {"editor": setting, **{f"${name}": os.environ.get(name, "") for name in ("VISUAL", "EDITOR")}}
+    source, command = next(((source, command) for source, command in commands.items() if command.strip()), ("", ""))
+    if not source:
+        command = next((name for name in _FALLBACKS if shutil.which(name)), "")
     try:
-        program, *rest = shlex.split(command, posix=os.name != "nt")
+        program, *rest = shlex.split(command, posix=os.name != "nt") or [""]
     except ValueError as problem:
         raise NoEditor(f"{source} is `{safe(command, 80)}`: {problem}.", hint=_HINT) from None
     program = os.path.expanduser(program)
-    if which(program) is None:
+    if not program:
+        raise NoEditor("There is no editor.", hint=_HINT)
+    if shutil.which(program) is None:
         raise NoEditor(f"{source} names `{safe(program, 80)}`, which is not there.", hint=_HINT)
     return (program, *rest)
 
@@ -80,8 +71,7 @@ async def edit_outside(app: StudioApp, name: str, media_type: str, text: str) ->
         file = await asyncio.to_thread(write_private, name, media_type, text)
         began = time.monotonic()
         code = await _run_away(app, (*editor, str(file)))
-        after = await asyncio.to_thread(read_back, file, app.studio.limits.field_file)
-        after = without_last_break(text, after)
+        after = await asyncio.to_thread(read_back, file, text, app.studio.limits.field_file)
         keep = code != 0 and after != text
         if code != 0:
             kept = f" What was written is kept in {file}." if keep else ""
@@ -112,30 +102,24 @@ def write_private(name: str, media_type: str, text: str) -> Path:
     return file
 
 
-def read_back(file: Path, most: int) -> str:
-    """What the editor left; editors may have put another file in its place.
+def read_back(file: Path, before: str, most: int) -> str:
+    """What the editor left, without the line break that editors put at the end of a file.
 
     Raises:
         NoEditor: it is gone, too large, or no UTF-8 text.
     """
     try:
-        with file.open("rb") as stream:
+        with file.open("rb") as stream:  # editors may have put another file in its place
             data = stream.read(most + 1)
         if len(data) > most:
             raise NoEditor(f"What was written is larger than {most:,} bytes (limit field_file).")
-        return data.decode("utf-8", "surrogatepass").removeprefix("\ufeff")
+        after = data.decode("utf-8", "surrogatepass").removeprefix("\ufeff")
     except OSError as problem:
         raise NoEditor(f"The file that was edited cannot be read: {problem.strerror or problem}.") from None
     except UnicodeDecodeError:
         raise NoEditor("What was written is no UTF-8 text.") from None
-
-
-def without_last_break(before: str, after: str) -> str:
-    """What was written without the line break that editors put at the end of a file."""
-    if before.endswith("\n") or not after.endswith("\n"):
-        return after
     bare = after.removesuffix("\n").removesuffix("\r")
-    return after if bare.endswith("\n") else bare
+    return after if before.endswith("\n") or bare.endswith("\n") or not after.endswith("\n") else bare
 
 
 async def edit_file(app: StudioApp, file: str) -> None:
@@ -150,27 +134,21 @@ async def edit_file(app: StudioApp, file: str) -> None:
 
 async def _run_away(app: StudioApp, argv: Sequence[str]) -> int:
     """Run a program on the terminal, or without one where that cannot be given away; gives its exit code."""
-    failure: OSError | None = None
-    code = 0
+    stream = None
     with _ignored_interrupts(), _suspended(app) as has_terminal:
         try:
-            code = await _run(argv, None if has_terminal else subprocess.DEVNULL)
+            if not has_terminal:
+                stream = subprocess.DEVNULL
+            process = await asyncio.create_subprocess_exec(*argv, stdin=stream, stdout=stream, stderr=stream)
         except OSError as problem:
             failure = problem  # raised in here, it would leave the app suspended
-    if failure is not None:
-        raise failure
-    return code
-
-
-async def _run(argv: Sequence[str], stream: int | None) -> int:
-    process = await asyncio.create_subprocess_exec(*argv, stdin=stream, stdout=stream, stderr=stream)
-    try:
-        return await process.wait()
-    except asyncio.CancelledError:  # the app ends, and so does what has its terminal
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-        raise
+        else:
+            try:
+                return await process.wait()
+            finally:
+                if process.returncode is None:  # the app ends, and so does what has its terminal
+                    process.kill()
+    raise failure
 
 
 @contextmanager

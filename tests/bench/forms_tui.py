@@ -17,11 +17,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
 
 from schema_zoo import TOOLS
-from tests.tui.form.demo import FormApp
 from textual.pilot import Pilot
 
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.form import build
+from tests.tui.form_host import FormApp
 
 ROWS = 1_000
 TIMES = 20

@@ -178,7 +178,9 @@ async def test_the_persons_editor_gets_the_field_in_a_private_file_and_nothing_i
 async def test_the_json_tab_keeps_what_is_typed_and_tells_one_problem_at_its_place() -> None:
     async with on_stage(ZOO, size=(100, 40)) as stage:
         await stage.open("mixed")
-        exact = '{"zz":1e400,"big":123456789012345678901234567890,"any":{"b":0.0,"a":-0.0},"filter":null,"esc":"\\u001b"}'
+        exact = (
+            '{"zz":1e400,"big":123456789012345678901234567890,"any":{"b":0.0,"a":-0.0},"filter":null,"esc":"\\u001b"}'
+        )
         stage.main.call.fill(loads(exact, exact=True))
         await stage.press("ctrl+pagedown")
         await stage.until(lambda: stage.main.call.query(JsonEditor), "the JSON tab")
@@ -261,7 +263,9 @@ def test_the_likely_meaning_of_what_is_pasted_comes_first(field: Field, text: st
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, "(" * 60_000, "{'a':" * 5_000, "-" * 50_000 + "1", "1e999999999"], ids=["[", "(", "{", "-", "1"]
+    "text",
+    ["[" * 100_000, "(" * 60_000, "{'a':" * 5_000, "-" * 50_000 + "1", "1e999999999"],
+    ids=["[", "(", "{", "-", "1"],
 )
 def test_hostile_text_that_is_pasted_is_only_text(text: str) -> None:
     assert readings(JsonField("j"), text)[-1].value == text or readings(JsonField("j"), text)[0].words == "typed"

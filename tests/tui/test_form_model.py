@@ -53,7 +53,9 @@ def messages(one: FormModel, *path: str | int) -> list[str]:
 
 
 def test_untouched_the_value_stays_the_very_same() -> None:
-    value = loads('{"zz": [1.10, 1e400], "text": null, "count": 123456789012345678901234567890, "any": 0.0}', exact=True)
+    value = loads(
+        '{"zz": [1.10, 1e400], "text": null, "count": 123456789012345678901234567890, "any": 0.0}', exact=True
+    )
     one = model(value)
     for known in one.rows:
         one.text(known)

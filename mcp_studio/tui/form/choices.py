@@ -48,10 +48,9 @@ class DropDown:
 
     Args:
         labels: what can be chosen, as the server names it.
-        marked: the numbers of what is chosen now, `NOTHING` among them.
+        marked: the numbers of what is chosen now, `NOTHING` among them; empty where nothing is chosen for good.
         many: any number can be chosen.
         optional: nothing can be chosen, too.
-        at: where the cursor begins; -1 while it is still in the text above the list.
         note: said below the list.
     """
 
@@ -59,15 +58,9 @@ class DropDown:
     """Labels on screen at a time."""
 
     def __init__(
-        self,
-        labels: Sequence[str],
-        marked: Set[int] = frozenset(),
-        *,
-        many: bool = False,
-        optional: bool = False,
-        at: int | None = None,
+        self, labels: Sequence[str], marked: Set[int] = frozenset(), many: bool = False, optional: bool = False,
         note: str = "",
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.labels = labels
         self.marked = marked
         self.many = many
@@ -77,9 +70,9 @@ class DropDown:
         self._all = [*([NOTHING] if optional else []), *range(len(labels))]
         self.options = self._all
         """The numbers of the labels that are listed."""
-        first = next((index for index, option in enumerate(self._all) if option in marked), 0)
-        self.at = first if at is None else at
-        self._lowest = min(0, self.at)
+        self._lowest = 0 if marked else -1
+        """While the cursor is at -1, it is still in the text above the list."""
+        self.at = next((index for index, option in enumerate(self._all) if option in marked), self._lowest)
         self._top = 0
 
     def label(self, option: int) -> str:
@@ -101,8 +94,7 @@ class DropDown:
 
     def narrow(self, words: str) -> None:
         """List only the options with these words in their names."""
-        self.words = words
-        wanted = words.casefold()
+        self.words, wanted = words, words.casefold()
         fitting = [option for option in self._all if option >= 0 and wanted in self.label(option).casefold()]
         self.options = fitting if words else self._all
         self.at = self._top = 0
@@ -121,7 +113,7 @@ def offered(offer: Offer, text: str) -> DropDown | None:
     if not labels:
         return None
     parts = [offer.count, f"{left_out} unsafe left out" if left_out else "", "↓ and enter take one"]
-    return DropDown(labels, at=-1, note=" · ".join(filter(None, parts)))
+    return DropDown(labels, note=" · ".join(filter(None, parts)))
 
 
 class Chooser:
@@ -146,27 +138,23 @@ class Chooser:
             return self._fold(row, key)
         if key in ("backspace", "delete") and model.has(row.path) and not row.stays:
             model.clear(row)
-            return "edited"
-        if isinstance(field, Flag):
-            if key in _STEPS:
-                model.toggle(row)
-            return "edited" if key in _STEPS else ""
-        if isinstance(field, Const):
-            if key == "space":
-                model.choose(row, 0) if model.chosen(row) < 0 else model.clear(row)
-            return "edited" if key == "space" else ""
-        return self._choose(row, key, character, inline)
+        elif isinstance(field, Flag) and key in _STEPS:
+            model.toggle(row)
+        elif isinstance(field, Const) and key == "space":
+            model.choose(row, 0) if model.chosen(row) < 0 else model.clear(row)
+        elif isinstance(field, (Flag, Const)):
+            return ""
+        else:
+            return self._choose(row, key, character, inline)
+        return "edited"
 
     def _choose(self, row: Row, key: str, character: str | None, inline: bool) -> Outcome:
         """Keys on a choice or on the chooser of a union: the arrows go through what stands side by side."""
-        if isinstance(row.field, Union):
-            if inline and row.fold is not False and key in ("left", "right"):
-                self._model.step(row, _STEPS[key])
-                return "edited"
-            if row.fold is not None and key in ("space", "left", "right"):
-                return self._fold(row, key)
-        steps = inline and (key == "space" if isinstance(row.field, Union) else key in _STEPS)
-        if steps and not isinstance(row.field, Choices):
+        union = isinstance(row.field, Union)
+        folds = union and row.fold is not None and key in ("space", "left", "right")
+        if folds and (key == "space" or not inline or row.fold is False):
+            return self._fold(row, key)
+        if inline and not isinstance(row.field, Choices) and key in _STEPS and not (union and key == "enter"):
             self._model.step(row, _STEPS[key])
             return "edited"
         if key in ("space", "enter") or _is_letter(character):
@@ -195,21 +183,19 @@ class Chooser:
             return self._press_list(listed, row, "space" if listed.many else "enter", None)
         if isinstance(field, Flag):
             self._model.toggle(row)
-            return "edited"
-        if isinstance(field, (Choice, Union)) and inline and isinstance(target, int):
+        elif isinstance(field, (Choice, Union)) and inline and isinstance(target, int):
             self._model.choose(row, target)
-            return "edited"
-        if isinstance(field, (Choice, Choices, Union)):
-            if listed is None:
-                self._open(row)
-            else:
-                self.drop_down = None
+        elif isinstance(field, (Choice, Choices, Union)):
+            self._open(row)
+            self.drop_down = self.drop_down if listed is None else None
             return "moved"
-        return ""
+        else:
+            return ""
+        return "edited"
 
     def _open(self, row: Row) -> None:
         many, optional = isinstance(row.field, Choices), not row.given.required and not row.stays
-        self.drop_down = DropDown(options(row.field), self._marked(row), many=many, optional=optional)
+        self.drop_down = DropDown(options(row.field), self._marked(row), many, optional)
 
     def _marked(self, row: Row) -> set[int]:
         if not self._model.has(row.path):
