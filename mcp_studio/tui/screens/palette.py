@@ -76,9 +76,15 @@ def closeness(query: str, title: str, also: str = "") -> float:
         return 1.0 if text.startswith(words[0]) else 0.95
     if all(word in everything for word in words):
         return 0.8
-    known = everything.split()
-    slips = [max(max(fuzz.ratio(word, one), fuzz.ratio(word, one[: len(word)])) for one in known) for word in words]
-    return min(slips) / 200 if min(slips) >= _NEAR and min(map(len, words)) >= _SHORTEST else 0.0
+    return min(_likeness(word, everything) for word in words) / 200
+
+
+def _likeness(word: str, text: str) -> float:
+    """From 0 to 100: how much the word is like one in the text, or like the beginning of one."""
+    if word in text:
+        return 100
+    found = max(max(fuzz.ratio(word, one), fuzz.ratio(word, one[: len(word)])) for one in text.split())
+    return found if len(word) >= _SHORTEST and found >= _NEAR else 0
 
 
 class ActionProvider(StudioProvider):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -122,7 +123,7 @@ class Search(Dialog[tuple[Ref, bool]]):
             self._ask()
 
     def _ask(self) -> None:
-        self.run_worker(self._search(self._question), group="search", exclusive=True)
+        self.run_worker(partial(self._search, self._question), group="search", exclusive=True)
 
     async def _search(self, question: Question) -> None:
         try:
