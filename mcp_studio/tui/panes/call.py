@@ -61,7 +61,6 @@ class CallPane(Pane, scope="call"):
 
     DEFAULT_CLASSES = "-empty"
     number = 3
-    form = getters.query_one(FormView)
     button = getters.query_one("#submit", Button)
     task_switch = getters.query_one("#as-task", Checkbox)
     tabs_line = getters.query_one(Tabs)
@@ -80,6 +79,7 @@ class CallPane(Pane, scope="call"):
 
     def __init__(self) -> None:
         super().__init__()
+        self.form = FormView(empty="No arguments.")
         self.draft: CallDraft | None = None
         self.calls = NewestCalls()
         self.saved = SavedCalls(self)
@@ -104,7 +104,7 @@ class CallPane(Pane, scope="call"):
         with VerticalScroll(id="call-form", can_focus=False):
             yield Static(Content(EMPTY), id="description")
             yield Static(id="notice", markup=False)
-            yield FormView(empty="No arguments.")
+            yield self.form
         yield Vertical(id="call-view")
         with Horizontal(id="call-actions"):
             yield Checkbox("Run as a task", id="as-task", compact=True)
@@ -353,7 +353,7 @@ class CallPane(Pane, scope="call"):
         """Tell at the fields what only the whole schema knows."""
         await asyncio.sleep(_PAUSE)
         problems = await draft.check(self.app.studio.checker)
-        if self.draft is draft and draft.value is value and not self.unreadable:
+        if self.draft is draft and draft.value is value and not self.unreadable and self.form.is_attached:
             self._show_problems(problems)
 
     @property
