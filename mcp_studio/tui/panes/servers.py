@@ -222,11 +222,12 @@ class ServersPane(Pane, scope="servers"):
         names = min(longest, _LONGEST, max(8, width - 15))
         name = fit(safe(row.status.server), names, more=glyphs().more)
         left = [sign, *mark_matches(name, self.filter.value.split(), "" if tone == "ok" else _LOOKS[tone])]
-        if width >= names + 20:
-            left.append((f"  {row.transport:<5}", "dim"))
         warned: list[Piece] = [(f" {glyphs().warning}", "warn")] if row.warned else []
         room = max(0, width - width_of(left) - width_of(warned) - 2)
         matter = next((one for one in row.matters if len(one) <= room), row.matters[-1])
+        if room >= len(matter) + 7:
+            left.append((f"  {row.transport:<5}", "dim"))
+            room -= 7
         look = "warn" if row.why and tone == "ok" else "dim" if tone in ("ok", "off") else _LOOKS[tone]
         return spread(left, [(f"  {cut(matter, room, more=glyphs().more)}", look), *warned], width)
 

@@ -80,7 +80,7 @@ class Console(Dialog[None]):
     choices = (
         Choice("submit", "Send", "primary"),
         Choice("template", "Template…"),
-        Choice("sent_before", "Sent before…"),
+        Choice("sent_before", "Sent…"),
         Choice("alone", _ALONE),
         Choice("copy", "Copy"),
         Choice("back", "Close"),

@@ -69,7 +69,7 @@ class ImportServers(Dialog["ServerConfig | str"]):
         & #problem { height: auto; }
     }
     FirstStart {
-        & SelectionList { height: auto; max-height: 8; margin-top: 1; }
+        & SelectionList { height: auto; max-height: 8; }
         & #about { max-height: 4; }
         & #keys { margin-top: 1; }
     }
@@ -147,7 +147,7 @@ class FirstStart(ImportServers):
 
     DEFAULT_CLASSES = ""
     choices = (
-        Choice("submit", "Import the ticked", "primary"), Choice("demo", "Try the demo server"),
+        Choice("submit", "Import", "primary"), Choice("demo", "Try the demo"),
         Choice("add", "Add a server"), Choice("back", "Close"),
     )  # fmt: skip
 
@@ -155,7 +155,7 @@ class FirstStart(ImportServers):
         return "Welcome to mcp-studio"
 
     def body(self) -> Iterable[Widget]:
-        yield Static(_WELCOME, markup=False)
+        yield Static(_WELCOME, classes="gap", markup=False)
         yield from super().body()
         palette, search, help = (self.app.key_of(name) for name in ("palette", "search", "help"))
         keys = f"{palette} does everything by name, {search} searches, {help} says what can be done."

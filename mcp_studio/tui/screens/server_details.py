@@ -203,12 +203,11 @@ def _offers(studio: Studio, name: str) -> Iterator[Part]:
     for kind in KINDS:
         listing = studio.catalog.listing(name, kind)
         if listing.entries or listing.error:
-            extra = (listing.state, listing.capped, listing.error)
-            yield f"{units.plural(len(listing.entries), kind)}, {safe(' '.join(filter(None, extra)), 500)}"
             skills = sum(bool(entry.skill) for entry in listing.entries)
-            count = f"of these {units.plural(skills, 'skill')}" if skills else ""
-            told = count, servers.changes(listing.changes), _freshness(listing)
-            yield from ((f"  {safe(text, 300)}", "$quiet") for text in told if text)
+            count = f"{units.plural(skills, 'skill')} among them" if skills else ""
+            told = count, listing.state, _freshness(listing), servers.changes(listing.changes), listing.capped
+            facts = (units.plural(len(listing.entries), kind), *told, listing.error)
+            yield safe(", ".join(filter(None, facts)), 800)
         # What the lint has seen on the wire it says itself; this is for lists of an earlier run.
         problems = () if studio.trace.ledger(name).counts else listing.problems[:10]
         yield from ((f"  {safe(problem, 300)}", "$text-error") for problem in problems)
