@@ -179,7 +179,7 @@ class CallPane(Pane, scope="call"):
         ref = Ref("resource", server, uri)
         found = self.app.studio.catalog.find(ref)
         entry = found[0] if found else Entry(ref, ResourceView({"uri": uri, "name": title or uri}))
-        self.preview(entry, elsewhere=True)
+        self.preview(entry, elsewhere=bool(found))
         self.action_submit()
 
     def _show(self, entry: Entry, *, again: bool = False, elsewhere: bool = False) -> None:
