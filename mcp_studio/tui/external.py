@@ -148,6 +148,7 @@ async def _run_away(app: StudioApp, argv: Sequence[str]) -> int:
             finally:
                 if process.returncode is None:  # the app ends, and so does what has its terminal
                     process.kill()
+                    await process.wait()
     raise failure
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from textual.events import Key, Paste
 from textual.message import Message
@@ -29,12 +30,11 @@ class LineEditor(Input):
     LineEditor, LineEditor:focus { padding: 0 1; background: $foreground 15%; background-tint: transparent; }
     """
 
+    @dataclass
     class LinesPasted(Message):
         """Text of several lines was pasted; `text` is all that the editor would hold."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
+        text: str
 
     def __init__(self, leaves: Callable[[str], bool]) -> None:
         """`leaves` takes a key that leaves the field, before the keys typed after it reach the editor."""
@@ -70,12 +70,11 @@ class AreaEditor(TextArea):
     AreaEditor, AreaEditor:focus { padding: 0 1; background: $foreground 15%; background-tint: transparent; }
     """
 
+    @dataclass
     class TooLong(Message):
         """So much was pasted that it is not taken."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
+        text: str
 
     def __init__(self, text: str = "", *, numbers: bool = False) -> None:
         super().__init__(text, compact=True, show_line_numbers=numbers, highlight_cursor_line=False)
@@ -108,8 +107,7 @@ class Overlay:
         self.revealed: Path | None = None
         """The place whose secret is shown in clear, while the cursor is there."""
         self._lowest = 1
-        for_form = self.line.styles
-        for_form.position, for_form.layer = "absolute", "editor"
+        self.line.styles.position, self.line.styles.layer = "absolute", "editor"
         self.line.display = False
 
     @property
@@ -129,20 +127,6 @@ class Overlay:
         """What the editor holds."""
         return self.editor.text if isinstance(self.editor, AreaEditor) else self.line.value
 
-    @property
-    def cursor(self) -> tuple[int, int]:
-        """Line and column of the cursor in the editor, from 0."""
-        if isinstance(self.editor, AreaEditor):
-            return self.editor.cursor_location
-        return 0, self.line.cursor_position
-
-    @cursor.setter
-    def cursor(self, place: tuple[int, int]) -> None:
-        if isinstance(self.editor, AreaEditor):
-            self.editor.cursor_location = place
-        elif self.editor is not None:
-            self.line.cursor_position = place[1]
-
     def open(self, model: FormModel, row: Row | None) -> None:
         """Take what the row holds into the editor that suits it."""
         self.editor = self.naming = None
@@ -152,12 +136,10 @@ class Overlay:
         if model.is_closed(row):
             return
         text, field = model.text(row), row.field
-        hidden = self._masks(field, text)
-        if hidden and "\n" in text:
-            return  # several lines cannot be typed into unseen
-        if "\n" in text or (isinstance(field, Text) and field.multiline and not hidden):
+        hidden, tall = self._masks(field, text), "\n" in text
+        if not hidden and (tall or (isinstance(field, Text) and field.multiline)):
             self._open_area(text, _LOWEST if isinstance(field, AS_JSON) else 1)
-        else:
+        elif not tall:  # several lines cannot be typed into unseen
             self._open_line(text, placeholder(model, row), secret=hidden)
 
     def _masks(self, field: Field, text: str) -> bool:
@@ -175,9 +157,10 @@ class Overlay:
 
     def _open_line(self, text: str, words: str, *, secret: bool = False) -> None:
         self.editor = self.line
-        with self.line.prevent(Input.Changed):
-            self.line.value = text
-        self.line.cursor_position = len(text)
+        if text != self.line.value:
+            with self.line.prevent(Input.Changed):
+                self.line.value = text
+            self.line.cursor_position = len(text)
         self.line.password = secret
         self.line.placeholder = words
 
@@ -196,24 +179,21 @@ class Overlay:
         self.editor = self.naming = None
 
     def _open_area(self, text: str, lowest: int) -> None:
-        area = self._area
+        area, self._lowest = self._area, lowest
         if area is None:
             area = self._area = AreaEditor()
             area.styles.position, area.styles.layer = "absolute", "editor"
             self._owner.mount(area)
         self.editor = area
-        self._lowest = lowest
-        with area.prevent(area.Changed):
-            area.load_text(text)
-        area.cursor_location = area.document.end
+        if text != area.text:
+            with area.prevent(area.Changed):
+                area.load_text(text)
+            area.cursor_location = area.document.end
 
     def place(self, x: int, y: int, width: int) -> None:
         """Put the editor in use where the row's field is; the other is not on screen."""
-        for editor in (self.line, self._area):
-            if editor is not None:
-                editor.display = editor is self.editor
+        for editor in filter(None, (self.line, self._area)):
+            editor.display = editor is self.editor
         if self.editor is not None:
             styles = self.editor.styles
-            styles.offset = (x, y)
-            styles.width = width
-            styles.height = self.height
+            styles.offset, styles.width, styles.height = (x, y), width, self.height

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mcp_studio.schema.field import List, Map, Object
@@ -20,32 +21,30 @@ class Items:
         self._form = form
         self._overlay = overlay
 
+    def _rows(self) -> Iterator[Row]:
+        """The current row, and those that it lies in, from the inside out."""
+        model, row = self._form.model, self._form.row
+        while row is not None:
+            yield row
+            index = model.row_at(row.path[:-1]) if row.path else None
+            row = model.rows[index] if index is not None else None
+
     @property
     def row(self) -> Row | None:
         """The row of the item or entry that the cursor is in."""
-        row = self._form.row
-        while row is not None and not row.removable:
-            row = self._above(row)
-        return row
-
-    def _above(self, row: Row) -> Row | None:
-        model = self._form.model
-        index = model.row_at(row.path[:-1]) if row.path else None
-        return model.rows[index] if index is not None else None
+        return next((row for row in self._rows() if row.removable), None)
 
     @property
     def holder(self) -> tuple[Path, List | Map] | None:
         """The list or map that the current row is, adds to or lies in."""
-        row, model = self._form.row, self._form.model
-        while row is not None:
-            field = model.settle(row.path, row.given, model.get(row.path))
+        for row in self._rows():
+            field = self._form.model.settle(row.path, row.given, self._form.model.get(row.path))
             if isinstance(field, (List, Map)) and (row.fold is not None or row.kind == "add"):
                 return row.path, field
             if row.kind == "add" and isinstance(field, Object) and field.rest is not None:
                 return row.path, field.rest
             if row.kind in ("item", "entry") and isinstance(row.parent, (List, Map)):
                 return row.path[:-1], row.parent
-            row = self._above(row)
         return None
 
     def add(self) -> None:

@@ -92,23 +92,9 @@ class History:
         """What is typed next is a step of its own."""
         self._typing = None
 
-    @property
-    def can_undo(self) -> bool:
-        return bool(self._past)
-
-    @property
-    def can_redo(self) -> bool:
-        return bool(self._future)
-
-    def undo(self, now: State) -> Step | None:
-        """The state before the last edit and where that was; None when nothing is left to be undone."""
-        return self._turn(self._past, self._future, now)
-
-    def redo(self, now: State) -> Step | None:
-        """The state that was undone last; None when there is none."""
-        return self._turn(self._future, self._past, now)
-
-    def _turn(self, source: list[Step], target: list[Step], now: State) -> Step | None:
+    def turn(self, now: State, back: bool) -> Step | None:
+        """The state before the last edit, or the one that was undone last, and where the edit was; None without one."""
+        source, target = (self._past, self._future) if back else (self._future, self._past)
         self._typing = None
         if not source:
             return None
@@ -153,11 +139,6 @@ class FormModel:
     def pending(self) -> Mapping[Path, str]:
         """Text by place that is no JSON, and so cannot be in the value."""
         return self._state.pending
-
-    @property
-    def json_places(self) -> Set[Path]:
-        """The places that are edited as JSON though rows could show them."""
-        return self._state.json_places
 
     def has(self, path: Path) -> bool:
         """Whether the value has something at the place."""
@@ -251,15 +232,11 @@ class FormModel:
             if index is not None and self.rows[index].fold is False:
                 self.fold([path[:length]], True)
 
-    def as_json(self, path: Path, on: bool) -> None:
-        """Edit a part as JSON though rows could show it, or by its rows again."""
-        known = self._state.json_places
-        self._redraw(replace(self._state, json_places=known | {path} if on else known - {path}))
-
     def leave_json(self, path: Path) -> None:
         """A part that was edited as JSON is left: it has its rows again, unless the text is no JSON yet."""
-        if path in self.json_places and path not in self.pending:
-            self.as_json(path, False)
+        places = self._state.json_places
+        if path in places and path not in self.pending:
+            self._redraw(replace(self._state, json_places=places - {path}))
 
     def _redraw(self, state: State) -> None:
         self._state = state
@@ -317,20 +294,20 @@ class FormModel:
 
     def undo(self) -> Path | None:
         """Bring back what was before the last edit; gives the place of the edit, None when there was none."""
-        return self._turn(self.history.undo(self._state))
+        return self._turn(True)
 
     def redo(self) -> Path | None:
         """Bring back what was undone last; gives the place of the edit."""
-        return self._turn(self.history.redo(self._state))
+        return self._turn(False)
 
-    def _turn(self, turned: tuple[State, Path] | None) -> Path | None:
+    def _turn(self, back: bool) -> Path | None:
+        turned = self.history.turn(self._state, back)
         if turned is None:
             return None
-        state, at = turned
         self._checked, self._quick = (), None
-        self._redraw(state)
-        self.open_to(at)
-        return at
+        self._redraw(turned[0])
+        self.open_to(turned[1])
+        return turned[1]
 
     def replace(self, value: Json) -> None:
         """Another value altogether, as after editing it as JSON."""
@@ -342,7 +319,7 @@ class FormModel:
         field, typing = row.field, ("type", row.path)
         if isinstance(field, JsonField) and not isinstance(row.given, JsonField):
             # What is typed may come to fit the rows; it is not taken out of the person's hands because of that.
-            self._state = replace(self._state, json_places=self.json_places | {row.path})
+            self._state = replace(self._state, json_places=self._state.json_places | {row.path})
         if not text and not row.stays:
             self.clear(row, typing=typing)
             return
@@ -413,23 +390,20 @@ class FormModel:
 
     def toggle(self, row: Row) -> None:
         """The next state of a flag: true, false, and not sent where it need not be."""
-        value = self.get(row.path)
-        if value is False and not row.field.required and not row.stays:
+        if self.get(row.path) is False and not row.field.required and not row.stays:
             self.clear(row)
         else:
-            self.put(row.path, value is not True)
+            self.put(row.path, self.get(row.path) is not True)
 
     def chosen(self, row: Row) -> int:
         """The number of the chosen option or variant, -1 when it is none of them."""
-        if isinstance(row.field, Union):
-            chosen = self._state.chosen.get(row.path)
-            if chosen is not None:
-                return chosen
-            return row.field.choose(self.get(row.path)) if self.has(row.path) else -1
-        if not self.has(row.path):
-            return -1
-        value = self.get(row.path)
-        return next((index for index, one in enumerate(option_values(row.field)) if equal(one, value)), -1)
+        if not isinstance(row.field, Union):
+            value = self.get(row.path)
+            options = enumerate(option_values(row.field) if self.has(row.path) else ())
+            return next((index for index, one in options if equal(one, value)), -1)
+        if row.path in self._state.chosen:
+            return self._state.chosen[row.path]
+        return row.field.choose(self.get(row.path)) if self.has(row.path) else -1
 
     def choose(self, row: Row, option: int) -> None:
         """Take an option of a choice, or a variant of a union."""

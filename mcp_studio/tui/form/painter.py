@@ -16,12 +16,11 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from mcp_studio.jsontext import mapping
 from mcp_studio.record import record
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import Choice, Choices, Const, Flag, List, Map, Object, SchemaProblem, Union, is_secret
 from mcp_studio.schema.keywords import REQUIRED
-from mcp_studio.schema.place import Path, pointer
+from mcp_studio.schema.place import pointer
 from mcp_studio.schema.unions import label as label_of
 from mcp_studio.tui.form import row_text
 from mcp_studio.tui.form.choices import DropDown, Target
@@ -39,8 +38,10 @@ _INLINE = 4
 """Options that are shown side by side; more open as a list."""
 _LEAST = 20
 """Cells that a field has at least, its padding included."""
-_SAMPLED = 200
-"""Keys of a map that are looked at for the longest."""
+_SAMPLED = 2_000
+"""Rows whose labels are looked at for the longest."""
+_BARE = ("add", "rest", "inner")
+"""Rows without a label."""
 _BUTTONS: dict[Target, tuple[str, str]] = {
     "add": ("+", "+"), "up": ("↑", "^"), "down": ("↓", "v"), "remove": ("×", "x"), "menu": ("⋮", ":"),
 }  # fmt: skip
@@ -70,18 +71,16 @@ class Drawn:
 
 
 class Painter:
-    """Draws rows at a width. The rows of one object, list or map begin their fields in the same column."""
+    """Draws rows at a width. The rows of one level begin their fields in the same column, items in one of their own."""
 
     def __init__(self, model: FormModel, width: int) -> None:
         self._model = model
         self.width = max(30, width)
-        root = model.settle((), model.root, model.value)
-        top = root.fields() if isinstance(root, Object) else ()
-        longest = max((cell_len(row_text.name(one)) for one in top), default=0)
-        self._top = min(longest + 4, max(12, self.width * 2 // 5), 30)
-        self._columns: dict[tuple[int, int, Path | None], int] = {}
-
-    # Columns
+        self._longest: dict[tuple[int, bool], int] = {}
+        for row in model.rows[:_SAMPLED]:
+            if row.kind not in _BARE:
+                level = row.level, row.kind == "item"
+                self._longest[level] = max(self._longest.get(level, 0), cell_len(row_text.label(row)))
 
     def indent(self, row: Row) -> int:
         """Cells in front of a label."""
@@ -89,32 +88,14 @@ class Painter:
 
     def column(self, row: Row) -> int:
         """The column where a field begins."""
-        if row.kind in ("add", "rest", "inner"):
-            return self.indent(row) + 2 * (row.kind == "inner")
-        holder = row.path[:-1] if row.removable else None
-        key = (id(row.parent), row.level, holder)
-        if key not in self._columns:
-            self._columns[key] = self._column(row)
-        return self._columns[key]
-
-    def _column(self, row: Row) -> int:
-        indent, most = self.indent(row), self.width - _LEAST
-        longest = max(map(cell_len, self._labels(row)), default=0)
+        indent, longest = self.indent(row), self._longest.get((row.level, row.kind == "item"), 0)
+        if row.kind in _BARE:
+            return indent + 2 * (row.kind == "inner")
         if row.kind == "item":
-            return min(indent + longest + 2, max(indent + 6, most))
-        own = min(indent + longest + 4, max(indent + 18, self.width * 2 // 5), indent + 30, most)
-        return max(own, self._top if row.level else min(self._top, most))
-
-    def _labels(self, row: Row) -> list[str]:
-        """The labels of the rows beside a row, as far as they are looked at."""
-        parent, found = row.parent, [row_text.label(row)]
-        if row.kind == "item" and isinstance(parent, List):
-            return [str(len(self._model.items(row.path[:-1]))), *(safe(one.title, 30) for one in parent.first())]
-        if isinstance(parent, Object) and row.kind != "entry":
-            found += [row_text.name(one) for one in parent.fields()]
-        if row.removable:
-            found += [safe(key, 60) for key in list(mapping(self._model.get(row.path[:-1])))[:_SAMPLED]]
-        return found
+            return min(indent + longest + 2, max(indent + 6, self.width - _LEAST))
+        top = min(self._longest.get((0, False), 0) + 4, max(12, self.width * 2 // 5), 30)
+        own = min(indent + longest + 4, max(indent + 18, self.width * 2 // 5), indent + 30)
+        return min(max(top, own), self.width - _LEAST)
 
     def buttons(self, row: Row) -> tuple[Target, ...]:
         """The buttons of a row while it is the current one; the others have their menu only."""

@@ -103,13 +103,10 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             again: it is this form, and only described in another way: row and cursor stay.
         """
         self._complete = complete
-        row, cursor = self.row, self._overlay.cursor
         if not again:
             self._at, self._key = 0, None
             self._holder.scroll_home(animate=False)
         self._take(FormModel(form, value, pending))
-        if again and row is not None and self.row is not None and self.row.key == row.key:
-            self._overlay.cursor = cursor
 
     def set_value(self, value: Json) -> None:
         """Show another value in the same form, as after editing it as JSON; it can be undone."""

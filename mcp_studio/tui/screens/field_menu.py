@@ -127,7 +127,7 @@ class FieldHelp:
 
     def _edits(self) -> Iterator[Entry]:
         """Other ways to edit the field."""
-        form, history = self._form, self._model.history
+        form = self._form
         try:
             find_editor(self._app.studio.config.settings.editor)
             no_editor = ""
@@ -141,8 +141,8 @@ class FieldHelp:
         yield Entry("Hide the secret" if form.revealed else "Show the secret", form.toggle_revealed, "", secret)
         has = "" if self._model.has(self._path) else "there is none"
         yield Entry("Copy the value", self._copy, "", has)
-        yield Entry("Undo", form.action_undo, "", "" if history.can_undo else "nothing was done")
-        yield Entry("Redo", form.action_redo, "", "" if history.can_redo else "nothing was undone")
+        yield Entry("Undo", form.action_undo, self._app.key_of("undo"))
+        yield Entry("Redo", form.action_redo, self._app.key_of("redo"))
 
     def _items(self) -> Iterator[Entry]:
         """What is done with items of lists and entries of maps."""
