@@ -40,13 +40,6 @@ _LABEL = 16
 """Cells of the bounds in front of a bar."""
 
 
-class Span(NamedTuple):
-    """The time that figures are of, in seconds since the epoch."""
-
-    start: int
-    until: float
-
-
 class StatRow(NamedTuple):
     """One row with figures."""
 
@@ -60,9 +53,9 @@ class StatRow(NamedTuple):
 # Figures
 
 
-def figures_of(tally: Tally, span: Span) -> dict[str, tuple[float, str]]:
-    """What stands in the columns behind the name: what they sort by, and its text."""
-    rate, share = tally.rate(span.start), tally.error_rate * 100
+def figures_of(tally: Tally, start: int) -> dict[str, tuple[float, str]]:
+    """What stands in the columns behind the name: what they sort by, and its text; `start` is that of the trace."""
+    rate, share = tally.rate(start), tally.error_rate * 100
     many = f"{share:.0f}%" if share >= 9.5 else f"{share:.1f}%" if tally.count >= 100 else f"{tally.errors:,}"
     rare = glyphs().dash if rate < 0.005 else f"{rate:.2f}"
     return {
@@ -108,12 +101,12 @@ def query(**wanted: str) -> str:
     return " ".join(f"{key}:{quoted(text)}" for key, text in wanted.items() if text != OTHER)
 
 
-def ordered(rows: Iterable[StatRow], sort: str, backward: bool, span: Span) -> list[StatRow]:
+def ordered(rows: Iterable[StatRow], sort: str, backward: bool, start: int) -> list[StatRow]:
     """Rows sorted: names from a to z, figures from the largest on; `backward` the other way."""
     named = sorted(rows, key=lambda row: row.name.casefold(), reverse=backward and sort == "Name")
     if sort == "Name":
         return named
-    return sorted(named, key=lambda row: figures_of(row.tally, span)[sort][0], reverse=not backward)
+    return sorted(named, key=lambda row: figures_of(row.tally, start)[sort][0], reverse=not backward)
 
 
 def facts(row: StatRow) -> Content:
@@ -231,11 +224,6 @@ class Statistics(Dialog[str]):
         self.call_after_refresh(self._fill)
 
     @property
-    def _span(self) -> Span:
-        numbers = self._numbers
-        return Span(numbers.start, time.time() if self._live else numbers.until)
-
-    @property
     def _titles(self) -> tuple[str, ...]:
         return TITLES if self.table.size.width >= _WIDE else _SHORT
 
@@ -257,12 +245,12 @@ class Statistics(Dialog[str]):
         counts = {"calls": len(numbers.targets), "methods": len(numbers.methods), "servers": len(numbers.servers)}
         for name, count in counts.items():
             self.query_one(f"#{name}", Tab).label = Content(f"{name.capitalize()} {count or ''}".rstrip())
-        tab, span = self.query_one(Tabs).active or "calls", self._span
-        self._rows = ordered(rows_of(numbers, tab), self._sort, self._backward, span)[:_MOST]
+        tab = self.query_one(Tabs).active or "calls"
+        self._rows = ordered(rows_of(numbers, tab), self._sort, self._backward, numbers.start)[:_MOST]
         table.clear(columns=True)
         self._add_columns()
         for row in self._rows:
-            table.add_row(*self._cells(row, span))
+            table.add_row(*self._cells(row))
         place = next((at for at, row in enumerate(self._rows) if row.query == before), 0)
         table.move_cursor(row=place, animate=False)
         self._tell()
@@ -278,10 +266,10 @@ class Statistics(Dialog[str]):
                 f"{title}{sign if self._sort == title else ''}".rjust(_WIDTH), width=_WIDTH, key=title
             )
 
-    def _cells(self, row: StatRow, span: Span) -> list[Text]:
+    def _cells(self, row: StatRow) -> list[Text]:
         """A name, and figures; the table takes no styles by the names of the theme."""
         wrong = self.app.theme_variables["text-error" if row.tally.error_rate >= _BAD else "text-warning"]
-        figures = figures_of(row.tally, span)
+        figures = figures_of(row.tally, self._numbers.start)
         texts = ((title, f"{figures[title][1]:>{_WIDTH}}") for title in self._titles[1:])
         return [Text(row.name), *(Text(text, wrong * (title == "Errors")) for title, text in texts)]
 
@@ -294,11 +282,12 @@ class Statistics(Dialog[str]):
     @on(DataTable.RowHighlighted)
     def _tell(self) -> None:
         """Show the use over time, the times, and what the errors say, of the row under the cursor."""
-        row, times, span = self._row, self.query_one("#times", Static), self._span
+        row, times, numbers = self._row, self.query_one("#times", Static), self._numbers
         self.query_one("#facts", Static).update(facts(row) if row else Content("Nothing has been asked yet."))
         if row is None:
             return
-        bars = row.tally.series.shape(span.start, span.until, max(1, self.table.size.width))
+        until = time.time() if self._live else numbers.until
+        bars = row.tally.series.shape(numbers.start, until, max(1, self.table.size.width))
         self.query_one(Sparkline).data = [float(bar) for bar in bars]
         times.update(histogram(row.tally.durations, times.size.width - 2, max(1, times.size.height)))
         if (read := (row.query, row.tally.errors)) != self._read:
@@ -333,8 +322,8 @@ class Statistics(Dialog[str]):
 
     def action_copy(self) -> None:
         """Copy the table, divided by tabs."""
-        span = self._span
+        start = self._numbers.start
         lines = [
-            "\t".join((row.name, *(text for _, text in figures_of(row.tally, span).values()))) for row in self._rows
+            "\t".join((row.name, *(text for _, text in figures_of(row.tally, start).values()))) for row in self._rows
         ]
         self.app.copy("\n".join(("\t".join(TITLES), *lines)))
