@@ -298,12 +298,16 @@ class ServersPane(Pane, scope="servers"):
             self.app.say(f"There is no server here; {self.app.key_of('new_server')} adds one.", "warning")
         return self.current
 
+    def _mark_seen(self, name: str) -> None:
+        """The person looks at how it ended."""
+        self._unseen.discard(name)
+        self.refresh_servers([name])
+
     def action_open(self) -> None:
         if name := self._chosen():
-            self._unseen.discard(name)
-            self.refresh_servers([name])
             from mcp_studio.tui.screens.server_details import ServerDetails
 
+            self._mark_seen(name)
             self.app.push_screen(ServerDetails(name), self._leave_details)
 
     async def _leave_details(self, action: str | None) -> None:
@@ -416,7 +420,7 @@ class ServersPane(Pane, scope="servers"):
         elif name:
             from mcp_studio.tui.screens.exit_report import ExitReport
 
-            self._unseen.discard(name)
+            self._mark_seen(name)
             self.app.push_screen(ExitReport(name), self._show_message)
 
     def action_unexpected_output(self) -> None:
