@@ -303,22 +303,22 @@ async def test_completions_of_the_server_open_below_the_field_and_the_keys_take_
 
     async with hosted(thing(city=TEXT, other=TEXT), complete=complete) as host:
         await host.press("b")
-        await wait_until(lambda: "berlin" in host.app.rows[2])
-        assert host.app.line("3 of") == "3 of 120 · 1 unsafe left out · ↓ and enter tak…"
+        await wait_until(lambda: host.app.line("3 of"))
+        assert host.app.line("berlin") and host.app.line("3 of") == "3 of 120 · 1 unsafe left out · ↓ and enter tak…"
         await host.press("down", "down", "up", "down", "enter")
         assert host.form.value == {"city": "bern"} and asked == [("city", "b")]
         await host.press("!")
-        await wait_until(lambda: "berlin" in host.app.rows[2])
+        await wait_until(lambda: host.app.line("3 of"))
         await host.press("escape")
-        assert "berlin" not in host.app.rows[2] and host.form.has_focus_within
-        host.form.complete()  # as the field menu does
-        await wait_until(lambda: "berlin" in host.app.rows[2])
+        assert not host.app.line("berlin") and host.form.has_focus_within
+        host.form.completions.ask()  # as the field menu does
+        await wait_until(lambda: host.app.line("3 of"))
         await host.press("down", *["pagedown"] * 9)
         assert host.app.line("b029")
         await host.press("tab", "z")
         assert host.form.value == {"city": "b029", "other": "z"}
         await host.press("up", "!")
-        await wait_until(lambda: "berlin" in host.app.rows[2])
+        await wait_until(lambda: host.app.line("3 of"))
         await host.click("bern")
         assert host.form.value["city"] == "bern"
 
@@ -347,6 +347,7 @@ async def test_hostile_names_and_texts_are_drawn_as_text(ascii: bool, monkeypatc
     if ascii:
         monkeypatch.setattr(glyphs, "_chosen", glyphs.ASCII)
     async with hosted(TOOLS["hostile"][1], {"[@click=app.quit]x\x1b[31m\u202e": "\x1b]52;c;aGk=\x07"}) as host:
+        text = ""
         for _ in range(12):
             text = "".join(await host.press("tab"))
             assert not [char for char in text if is_live(char)]

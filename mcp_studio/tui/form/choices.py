@@ -1,20 +1,24 @@
-"""Choosing: the list that opens below a value, and what keys and clicks do to flags, choices, variants and folds.
-
-No widget: the form draws what comes of it.
+"""Choosing: the list that opens below a value, of options or of what a server offers; and what keys and clicks do to
+flags, choices, variants and folds. No widget: the form draws what comes of it.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence, Set
 from dataclasses import field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from mcp_studio.record import record
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import Choice, Choices, Const, Flag, Union
+from mcp_studio.schema.field import Choice, Choices, Const, Flag, Text, Union
+from mcp_studio.tui.form.editors import Overlay
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.row_text import options
 from mcp_studio.tui.form.rows import Row
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.form.view import FormView
 
 PAUSE = 0.15
 """Seconds without a key after which a server is asked for completions."""
@@ -232,6 +236,48 @@ class Chooser:
         else:
             self.drop_down = None
         return "edited"
+
+
+class Completions:
+    """What a server offers for the text of the current field, which is asked while it is typed into."""
+
+    def __init__(self, form: FormView, overlay: Overlay) -> None:
+        self._form = form
+        self._overlay = overlay
+        self.source: Complete | None = None
+
+    @property
+    def possible(self) -> bool:
+        """Whether the server may offer something for the current field."""
+        row = self._form.row
+        plain = row is not None and len(row.path) == 1 and isinstance(row.field, Text)
+        return self.source is not None and plain and self._overlay.editor is self._overlay.line
+
+    def ask(self, pause: float = 0) -> None:
+        """Ask the server what it offers for the current field, where it completes that."""
+        form = self._form
+        form.chooser.drop_down = None
+        if self.source is not None and form.row is not None and self.possible:
+            work = self._ask(self.source, form.row, self._overlay.text, pause)
+            form.run_worker(work, group="completions", exclusive=True)
+
+    async def _ask(self, source: Complete, row: Row, text: str, pause: float) -> None:
+        await asyncio.sleep(pause)
+        offer, form = await source(row.field.name, text), self._form
+        if form.row is not None and form.row.key == row.key and self._overlay.text == text and form.has_focus_within:
+            form.chooser.drop_down = offered(offer, text)
+            if not pause and form.chooser.drop_down is None:
+                form.refuse("The server offers nothing here.")
+            form.show_current()
+
+    def take(self, value: str) -> None:
+        """Take a value that is offered into the field."""
+        form, row = self._form, self._form.row
+        if row is not None:
+            form.leave()
+            form.model.type(row, value)
+            form.tell()
+            form.reopen()
 
 
 def _is_letter(character: str | None) -> bool:

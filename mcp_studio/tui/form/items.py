@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mcp_studio.schema.field import List, Map, Object
 from mcp_studio.schema.place import Path
+from mcp_studio.tui.form.choices import Target
 from mcp_studio.tui.form.editors import Overlay
 from mcp_studio.tui.form.rows import Row
 
@@ -20,6 +22,9 @@ class Items:
     def __init__(self, form: FormView, overlay: Overlay) -> None:
         self._form = form
         self._overlay = overlay
+        self.buttons: dict[Target, Callable[[], None]] = {
+            "add": self.add, "remove": self.remove, "up": partial(self.move, -1), "down": partial(self.move, 1),
+        }  # fmt: skip
 
     def _rows(self) -> Iterator[Row]:
         """The current row, and those that it lies in, from the inside out."""
@@ -118,8 +123,7 @@ class Items:
             return False
         form, row, now, text = self._form, self._form.row, self._overlay.naming, self._overlay.line.value
         if row is None or key == "escape" or (not text and not now) or text == now:
-            form.open_editor()
-            form.show_current()
+            form.reopen()
             if key not in ("escape", "enter"):
                 form.walk(1 if key in ("tab", "down") else -1)
             return True

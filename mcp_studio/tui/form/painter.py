@@ -66,8 +66,10 @@ class Drawn:
 
     def target(self, line: int, x: int) -> Target | None:
         """What lies at a cell; what was noted last lies above."""
-        spots = (one.target for one in reversed(self.spots) if one.line == line and one.start <= x < one.end)
-        return next(spots, None)
+        for spot in reversed(self.spots):
+            if spot.line == line and spot.start <= x < spot.end:
+                return spot.target
+        return None
 
 
 class Painter:

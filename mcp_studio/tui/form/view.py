@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from mcp_studio.schema.field import AS_JSON, Form, SchemaProblem, Text
 from mcp_studio.schema.place import Path, pointer
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.form import choices
-from mcp_studio.tui.form.choices import Chooser, Complete
+from mcp_studio.tui.form.choices import Chooser, Complete, Completions
 from mcp_studio.tui.form.editors import AreaEditor, LineEditor, Overlay
 from mcp_studio.tui.form.items import Items
 from mcp_studio.tui.form.model import FormModel
@@ -64,13 +63,14 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         super().__init__()
         self.model = FormModel(form, value)
         """Read it; edits go through the form, which draws them."""
-        self._complete = complete
         self._empty = empty
         self._canvas = FormCanvas(self._lay_out, self._line)
         self._overlay = Overlay(self, self._leaves)
-        self._chooser = Chooser(self.model)
+        self.chooser = Chooser(self.model)
         self.items = Items(self, self._overlay)
         """What is done with items of lists and entries of maps."""
+        self.completions = Completions(self, self._overlay)
+        self.completions.source = complete
         self._at = 0
         self._key: tuple[Path, Kind] | None = None
         self._painter = Painter(self.model, 80)
@@ -102,7 +102,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             pending: text by JSON pointer that was no JSON when this form was left.
             again: it is this form, and only described in another way: row and cursor stay.
         """
-        self._complete = complete
+        self.completions.source = complete
         if not again:
             self._at, self._key = 0, None
             self._holder.scroll_home(animate=False)
@@ -116,7 +116,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def _take(self, model: FormModel) -> None:
         self.model = model
-        self._chooser = Chooser(model)
+        self.chooser = Chooser(model)
         self._overlay.close()
         if self.is_attached and self.has_focus_within:
             self.open_editor()
@@ -155,11 +155,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             NoPlace: the value has no such place any more.
         """
         self.model.history.pause()
-        if text is None:
-            self.model.put(path, value)
-        else:
-            self.model.type(self.row_of(path), text)
-        self.model.history.pause()
+        self.model.put(path, value) if text is None else self.model.type(self.row_of(path), text)
         self.go_to(path)
 
     def row_of(self, path: Path) -> Row:
@@ -219,7 +215,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
                 index,
                 row,
                 current=current,
-                drop_down=self._chooser.drop_down if index == self._at else None,
+                drop_down=self.chooser.drop_down if index == self._at else None,
                 editor=self._overlay.height if index == self._at else 0,
             )
         return self._drawn[index]
@@ -287,9 +283,8 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def begin(self) -> None:
         """Take the focus, on the first row that is no heading of others."""
-        first = next((at for at, row in enumerate(self.model.rows) if row.fold is not True), None)
-        if first is not None:
-            self.go(first)
+        if self.model.rows:
+            self.go(next((at for at, row in enumerate(self.model.rows) if row.fold is not True), 0))
 
     def focus_first_problem(self) -> bool:
         """Go to the first row with an error, and tell what is missing everywhere; False when there is none."""
@@ -354,18 +349,22 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         """An edit took the current row to another place."""
         self._key = path, kind
         self.tell()
-        self.open_editor()
-        self.show_current()
+        self.reopen()
 
     def leave(self) -> None:
         """What belongs to the row that is left ends."""
-        self._chooser.drop_down = None
+        self.chooser.drop_down = None
         self.workers.cancel_group(self, "completions")
         self.model.history.pause()
 
     def open_editor(self) -> None:
         self._find()
         self._overlay.open(self.model, self.row)
+
+    def reopen(self) -> None:
+        """Show the current row with the editor that suits it now."""
+        self.open_editor()
+        self.show_current()
 
     def _hand_over(self) -> None:
         """Give the focus to the editor of the current row, else to the rows."""
@@ -390,8 +389,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     def _page(self, by: int) -> None:
         """A screenful of rows up or down."""
         starts, page = self._starts, max(1, self._holder.size.height - 2)
-        wanted = max(starts[0], min(starts[self._at] + by * page, starts[-1] - 1))
-        found = self._row_at(wanted)
+        found = self._row_at(max(starts[0], min(starts[self._at] + by * page, starts[-1] - 1)))
         if found is not None:
             self.go(found if found != self._at else self._at + by)
 
@@ -411,14 +409,14 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         """A key in the line that leaves it: the text so far is taken over first, its own message is still under way."""
         if self._overlay.naming is not None:
             return self.items.press(key)
-        listed = self._chooser.drop_down
+        listed = self.chooser.drop_down
         if listed is not None:
             if key == "escape" or listed.move(key):
-                self._chooser.drop_down = listed if key != "escape" else None
+                self.chooser.drop_down = listed if key != "escape" else None
                 self.show_current()
                 return True
             if key in ("enter", "tab") and listed.option is not None:
-                self._take_offer(listed.labels[listed.option])
+                self.completions.take(listed.labels[listed.option])
                 if key == "enter":
                     return True
         if key not in _LEAVING:
@@ -459,22 +457,21 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         """A key on a row without an editor."""
         if row.kind == "add" and key in ("enter", "space"):
             self.items.add()
-        elif row.fold is True and key == "right" and not self._chooser.chooses(row):
+        elif row.fold is True and key == "right" and not self.chooser.chooses(row):
             self.walk(1)
-        elif key == "left" and row.path and row.fold is not True and not self._chooser.chooses(row):
+        elif key == "left" and row.path and row.fold is not True and not self.chooser.chooses(row):
             above = self.model.nearest(row.path if row.kind in ("add", "inner") else row.path[:-1])
             if above is not None and above != self._at:
                 self.go(above)
         else:
-            return self._did(self._chooser.press(row, key, character, inline=self._painter.inline(row)))
+            return self._did(self.chooser.press(row, key, character, inline=self._painter.inline(row)))
         return True
 
     def _did(self, outcome: str) -> bool:
         if outcome == "edited":
             self.tell()
         if outcome:
-            self.open_editor()
-            self.show_current()
+            self.reopen()
         return bool(outcome)
 
     def on_form_canvas_clicked(self, event: FormCanvas.Clicked) -> None:
@@ -486,21 +483,17 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         target = self._draw(index).target(event.line - self._starts[index], event.x)
         if index != self._at or not self.has_focus_within:
             self.go(index)
-        row, listed = self.row, self._chooser.drop_down
+        row, listed = self.row, self.chooser.drop_down
         if row is None or target is None:
             return
         if listed is not None and self._overlay.editor is not None and isinstance(target, int):
-            self._take_offer(listed.labels[listed.options[target]])
-        elif target == "add":
-            self.items.add()
-        elif target == "remove":
-            self.items.remove()
-        elif target == "up" or target == "down":
-            self.items.move(-1 if target == "up" else 1)
+            self.completions.take(listed.labels[listed.options[target]])
         elif target == "menu":
             self.action_field_menu()
+        elif target in self.items.buttons:
+            self.items.buttons[target]()
         elif self._overlay.editor is None:
-            self._did(self._chooser.click(row, target, inline=self._painter.inline(row)))
+            self._did(self.chooser.click(row, target, inline=self._painter.inline(row)))
 
     # Typing
 
@@ -536,51 +529,15 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         if text != self.model.text(row):
             self.model.type(row, text)
             self._overlay.watch(row)
-            self.complete(choices.PAUSE)
+            self.completions.ask(choices.PAUSE)
             self.tell()
             self.redraw()
-
-    @property
-    def completes(self) -> bool:
-        """Whether the server may offer something for the current field."""
-        row = self.row
-        plain = row is not None and len(row.path) == 1 and isinstance(row.field, Text)
-        return self._complete is not None and plain and self._overlay.editor is self._overlay.line
-
-    def complete(self, pause: float = 0) -> None:
-        """Ask the server what it offers for the current field, where it completes that."""
-        self._chooser.drop_down = None
-        if self._complete is not None and self.row is not None and self.completes:
-            work = self._ask(self._complete, self.row, self._overlay.text, pause)
-            self.run_worker(work, group="completions", exclusive=True)
-
-    async def _ask(self, complete: Complete, row: Row, text: str, pause: float) -> None:
-        await asyncio.sleep(pause)
-        offer = await complete(row.field.name, text)
-        if self.row is not None and self.row.key == row.key and self._overlay.text == text and self.has_focus_within:
-            self._chooser.drop_down = choices.offered(offer, text)
-            if not pause and self._chooser.drop_down is None:
-                self.refuse("The server offers nothing here.")
-            self.show_current()
-
-    def _take_offer(self, value: str) -> None:
-        """Take a value that is offered into the field."""
-        row = self.row
-        if row is not None:
-            self.leave()
-            self.model.type(row, value)
-            self.open_editor()
-            self.tell()
-            self.show_current()
 
     def _shrink(self) -> bool:
         """Back from the area to the line, unless the text needs the area."""
         before = self._overlay.editor
-        self.open_editor()
-        if self._overlay.editor is before:
-            return False
-        self.show_current()
-        return True
+        self.reopen()
+        return self._overlay.editor is not before
 
     def on_paste(self, event: events.Paste) -> None:
         """What is pasted on a row without an editor is seen first."""
@@ -649,5 +606,4 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         if self.row is not None:
             self.typed()
             self._overlay.revealed = None if self.revealed else self.row.path
-            self.open_editor()
-            self.show_current()
+            self.reopen()

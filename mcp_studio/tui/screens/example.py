@@ -36,7 +36,7 @@ class ExamplePicker(Dialog[Example]):
         super().__init__()
         self._form = form
         self._schema = schema
-        self._seed = 0
+        self._seed = -1
         self._examples: tuple[Example, ...] = ()
         self._view = JsonView()
 
@@ -50,7 +50,7 @@ class ExamplePicker(Dialog[Example]):
 
     def on_mount(self) -> None:
         self.options.focus()
-        self.run_worker(self._make(), group="make", exclusive=True)
+        self.action_other()
 
     def action_other(self) -> None:
         """The same examples with other values."""
@@ -59,10 +59,8 @@ class ExamplePicker(Dialog[Example]):
 
     async def _make(self) -> None:
         """In a thread, with a form of its own: what that opens is made there."""
-        schema, seed = self._schema, self._seed
-        self._examples = await asyncio.to_thread(
-            lambda: valid(build(schema) if schema is not None else self._form, seed)
-        )
+        schema, form, seed = self._schema, self._form, self._seed
+        self._examples = await asyncio.to_thread(lambda: valid(form if schema is None else build(schema), seed))
         self.options.clear_options().add_options([Option(example.label) for example in self._examples])
         self.options.highlighted = 0
 
@@ -79,12 +77,11 @@ class ExamplePicker(Dialog[Example]):
 
     async def _check(self, example: Example) -> None:
         problems = await self.app.studio.checker.check(self._schema, example.value) if self._schema is not None else ()
-        wrong = errors(problems)
-        verdict = Content.styled(f"{glyphs().ok} The schema allows it.", "$state-ready")
-        if wrong:
+        text, look = f"{glyphs().ok} The schema allows it.", "$state-ready"
+        if wrong := errors(problems):
             text = f"{glyphs().warning} It is not valid: {safe(wrong[0].sentence, 300)} {safe(example.remark, 200)}"
-            verdict = Content.styled(text, "$state-busy")
-        self.query_one("#verdict", Static).update(verdict)
+            look = "$state-busy"
+        self.query_one("#verdict", Static).update(Content.styled(text, look))
 
     @on(OptionList.OptionSelected)
     def action_submit(self) -> None:

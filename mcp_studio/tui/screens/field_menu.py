@@ -117,8 +117,9 @@ class FieldHelp:
         takes_text = isinstance(field, Text) or (isinstance(field, JsonField) and field.words)
         refused = "" if takes_text else "the field takes no text"
         yield Entry("Paste…", self._paste, "JSON or text; shows first what it becomes")
-        offers = "" if self._form.completes else "the server offers nothing here"
-        yield Entry("Complete", self._form.complete, "what the server offers", offers)
+        completions = self._form.completions
+        offers = "" if completions.possible else "the server offers nothing here"
+        yield Entry("Complete", completions.ask, "what the server offers", offers)
         yield Entry("Insert a file…", self._file, "as text or base64", refused)
         yield Entry("Insert a date or time…", self._when, "tomorrow 9am, +3d", refused)
         yield Entry("Insert a UUID", lambda: self._put(str(uuid.uuid4())), "", refused)

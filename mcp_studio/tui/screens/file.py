@@ -23,6 +23,7 @@ from mcp_studio.jsontext import mapping
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import Field, Text
 from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.views.glyphs import glyphs
 
 Shape = Literal["text", "base64", "base64url", "data"]
 _NAMES: dict[Shape, str] = {"text": "Text", "base64": "Base64", "base64url": "Base64 for URLs", "data": "data: URI"}
@@ -34,6 +35,10 @@ class NoContents(StudioError):
 
 class FolderTree(DirectoryTree):
     """A tree of folders whose names do no harm; hidden files are left out."""
+
+    ICON_NODE = f"{glyphs().folded} "
+    ICON_NODE_EXPANDED = f"{glyphs().unfolded} "
+    ICON_FILE = "  "
 
     def render_label(self, node: TreeNode, base_style: Style, style: Style) -> RichText:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]
         label = super().render_label(node, base_style, style)

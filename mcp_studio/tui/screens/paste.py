@@ -62,7 +62,7 @@ class Paste(Dialog[Reading]):
         self._readings: tuple[Reading, ...] = ()
         self._area = AreaEditor(text)
         self._list = OptionList(compact=True)
-        self._note = Static(id="note", classes="warn")
+        self._note = Static(id="note", classes="quiet")
 
     def heading(self) -> str:
         return f"{self._verb} {safe(self._field_name, 60)}"
@@ -105,6 +105,7 @@ class Paste(Dialog[Reading]):
             notes.append(f"{glyphs().warning} The field is for another type.")
         if hidden_in(text):
             notes.append(f"{glyphs().warning} It has invisible or control characters.")
+        self._note.set_class(bool(self._readings), "warn")
         self._note.update(Content("\n".join(notes)))
 
     def action_submit(self) -> None:
