@@ -192,7 +192,10 @@ def _running(studio: Studio, key: str) -> Iterator[Row]:
 
 
 def _progress(progress: Progress | None) -> str:
-    return safe(f"{progress_text(progress.done, progress.total)} {progress.message}", 200) if progress else ""
+    if progress is None:
+        return ""
+    part = f"{progress.done / progress.total:.0%} " if progress.total else ""
+    return safe(f"{part}{progress_text(progress.done, progress.total)} {progress.message}", 200)
 
 
 def _pages(studio: Studio) -> Iterator[Row]:

@@ -45,7 +45,8 @@ class Sampling(RequestDialog):
         & #text-reply, & #text-reply:focus { background: $foreground 9%; }
         & #model { width: 40; }
         & #model-line { height: 1; margin-top: 1; }
-        &.-short TextArea, &.-short JsonEditor { height: 4; margin-top: 0; }
+        &.-short #text-reply { height: 4; margin-top: 0; }
+        &.-short JsonEditor { height: 6; margin-top: 0; }
         & #model-line Static { width: auto; }
     }
     """
