@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,16 @@ import pytest
 from textual.events import Key, Paste
 from textual.widgets import Input, TextArea
 
+from mcp_studio.call.call import Succeeded
 from mcp_studio.jsontext import Json, loads
 from mcp_studio.safetext import is_live
 from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.schema.form import build
 from mcp_studio.tui.form.choices import Offer
-from tests.support import wait_until
+from tests.studio_support import stdio
+from tests.support import python_server, wait_until
 from tests.tui.form_host import Host, hosted
+from tests.tui.stage import on_stage
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
 from schema_zoo import TOOLS
@@ -364,3 +368,30 @@ async def test_letters_typed_where_nothing_is_typed_are_refused_and_another_defi
         host.form.show(build(thing(new=TEXT, b=TEXT)), host.form.value, again=True)
         await host.press("!")
         assert host.form.value == {"b": "w!ord"}
+
+
+async def test_a_nested_call_is_sent_as_it_was_filled_in_and_its_secrets_are_not_kept() -> None:
+    async with on_stage(stdio(python_server("schema_zoo"), "zoo"), size=(80, 24)) as stage:
+        await stage.open("ship")
+        await stage.press("right", "tab", "tab", "1", "2")
+        await stage.shows(r"zip \*", "must match the pattern")
+        await stage.press("3", "4", "5")
+        await stage.hides("must match the pattern")
+        outcome = await stage.call()
+        assert isinstance(outcome, Succeeded)
+        assert outcome.result["content"][0]["text"] == '{"country": "US", "zip": "12345"}'
+        await stage.open("secrets")
+        await stage.shows(r"accounts \*", "nothing in it yet", r"\+ add item")
+        await stage.press("tab", "enter", *"ada", "tab", *"hunter2")
+        await stage.shows(r"user \*", "ada")
+        assert "hunter2" not in stage.text
+        outcome = await stage.call()
+        assert isinstance(outcome, Succeeded) and json.loads(outcome.result["content"][0]["text"]) == {
+            "accounts": [{"user": "ada", "password": "hunter2"}]
+        }
+        await stage.studio.manager.stop("zoo")  # what is typed stays where its server ends
+        stage.main.call.form.focus_field("/accounts/0/user")
+        await stage.press("!")
+        assert stage.main.call.form.value["accounts"][0]["user"] == "ada!"
+    drafts = (stage.studio.paths.state / "drafts.json").read_text()
+    assert "ada" in drafts and "hunter2" not in drafts

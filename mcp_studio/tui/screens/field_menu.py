@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
 from mcp_studio.safetext import safe
-from mcp_studio.schema.examples import Kind, example
+from mcp_studio.schema.examples import Example, example
 from mcp_studio.schema.field import (
     AS_JSON,
     Choice,
@@ -28,13 +28,13 @@ from mcp_studio.schema.field import (
     Union,
     is_secret,
 )
-from mcp_studio.schema.form import build
 from mcp_studio.schema.place import NoPlace, Path
 from mcp_studio.tui import clipboard
 from mcp_studio.tui.external import GROUP, NoEditor, edit_outside, find_editor
 from mcp_studio.tui.form.model import LARGEST
 from mcp_studio.tui.form.rows import Row
 from mcp_studio.tui.screens.choose import Choose
+from mcp_studio.tui.screens.example import ExamplePicker
 from mcp_studio.tui.screens.file import InsertFile, shapes
 from mcp_studio.tui.screens.paste import Paste, Reading
 from mcp_studio.tui.screens.when import When, kind_of
@@ -46,9 +46,6 @@ if TYPE_CHECKING:
 _PATIENCE = 1.5
 """Seconds that the program of the clipboard may take."""
 _EXAMPLES = 8
-_FILLS: tuple[tuple[Kind, str], ...] = (
-    ("minimal", "only what is required"), ("typical", "typical values"), ("full", "everything filled in"),
-)  # fmt: skip
 
 
 class Entry(NamedTuple):
@@ -123,8 +120,7 @@ class FieldHelp:
         yield Entry("Insert a file…", self._file, "as text or base64", refused)
         yield Entry("Insert a date or time…", self._when, "tomorrow 9am, +3d", refused)
         yield Entry("Insert a UUID", lambda: self._put(str(uuid.uuid4())), "", refused)
-        for kind, title in _FILLS:
-            yield Entry(f"Fill the whole form: {title}", partial(self._fill, kind))
+        yield Entry("Fill the whole form with an example…", self._fill)
 
     def _edits(self) -> Iterator[Entry]:
         """Other ways to edit the field."""
@@ -199,16 +195,13 @@ class FieldHelp:
         made = example(Form(root=self._row.given), "typical")
         self._put(made.value)
 
-    def _fill(self, kind: Kind) -> None:
-        self._app.run_worker(self._fill_in(kind), group="example", exclusive=True)
-
-    async def _fill_in(self, kind: Kind) -> None:
+    def _fill(self) -> None:
         form = self._model.form
-        # In a thread, so with a form of its own: what it opens is made there.
-        made = await asyncio.to_thread(lambda: example(build(form.schema) if form.schema is not None else form, kind))
-        self._put(made.value, ())
-        if made.remark:
-            self._app.say(made.remark, "warning")
+        self._app.push_screen(ExamplePicker(form, form.schema), self._fill_in)
+
+    def _fill_in(self, made: Example | None) -> None:
+        if made is not None:
+            self._put(made.value, ())
 
     def _omit(self) -> None:
         self._model.clear(self._row)
