@@ -133,7 +133,8 @@ def anything(chance: Random) -> TraceStore:
 @pytest.mark.parametrize("seed", range(8))
 def test_whatever_a_recording_holds_is_drawn_and_harmless(seed: int) -> None:
     store = anything(Random(seed))
-    for row, entry in enumerate(store):
+    for row in range(len(store)):
+        entry = store[row]
         shown = exchange_of(store, entry)
         events = timeline(store, shown.request.number)
         title = exchange.title_of(store.columns, shown)

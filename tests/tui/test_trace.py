@@ -29,7 +29,8 @@ async def home(stage: Stage) -> None:
 
 async def at(stage: Stage, method: str, target: str = "", recording: TraceStore | None = None) -> None:
     """Put the cursor on the newest request of a method."""
-    entries = list(recording or stage.studio.trace)
+    source = recording or stage.studio.trace
+    entries = [source[place] for place in range(len(source))]
     number = [one.number for one in entries if (one.kind, one.method, one.target) == ("request", method, target)][-1]
     await stage.until(lambda: stage.main.trace.table.go_to(number), "the message in the table")
 
@@ -209,9 +210,15 @@ async def test_wide_screens_show_the_exchange_under_the_cursor_and_a_hint_before
         await called(stage, "echo", text="beside")
         await stage.shows("tools/call echo · raw", '"beside"')
         await stage.press(*["up"] * 3)
-        await stage.until(lambda: beside.entry and beside.entry.number == table.message.number, "the one under it")
+
+        def same() -> bool:
+            return (
+                beside.entry is not None and table.message is not None and beside.entry.number == table.message.number
+            )
+
+        await stage.until(same, "the one under it")
         await stage.press("slash", *"tool:echo", "enter")
-        await stage.until(lambda: table.row_count == 2 and beside.entry.number == table.message.number, "what is left")
+        await stage.until(lambda: table.row_count == 2 and same(), "what is left")
         await stage.press("]", "]")
         await stage.shows("No HTTP headers")
         await stage.pilot.resize_terminal(100, 30)

@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from mcp_studio.call.replay.plan import CALLS, Step, load, step_of
 from mcp_studio.catalog.listing import EntryKind, Ref
@@ -180,9 +180,9 @@ class TracePane(Pane, scope="trace"):
         self.show_note(" · ".join(parts))
 
     @on(TraceTable.Highlighted)
-    def _highlighted(self, event: TraceTable.Highlighted) -> None:
-        event.stop()
-        self._show_beside(event.entry)
+    def _highlighted(self) -> None:
+        if (entry := self.table.message) is not None:
+            self._show_beside(entry)
 
     @on(ExchangeView.Went)
     def _went(self, event: ExchangeView.Went) -> None:
@@ -198,9 +198,8 @@ class TracePane(Pane, scope="trace"):
         now = columns.time[-1] if self._session is not None and len(columns) else None
         self.table.set_query(text, now)
 
-    @on(QueryLine.Left)
-    def _left(self, event: QueryLine.Left) -> None:
-        event.stop()
+    @on(Input.Submitted)
+    def _leave_query(self) -> None:
         self.query_line.display = self.table.search is not None
         self.table.focus()
 
@@ -241,10 +240,6 @@ class TracePane(Pane, scope="trace"):
             self.app.attempt(self, work(entry))
 
     @on(TraceTable.Opened)
-    def _opened(self, event: TraceTable.Opened) -> None:
-        event.stop()
-        self._open(event.entry)
-
     def action_open(self) -> None:
         if entry := self._chosen():
             self._open(entry)

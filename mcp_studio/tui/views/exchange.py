@@ -27,7 +27,7 @@ from mcp_studio.trace.tree import request_of, tree, walk
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
-from mcp_studio.tui.views.line import Line, Piece, fit
+from mcp_studio.tui.views.line import Piece, fit
 from mcp_studio.tui.views.text_view import TextView
 from mcp_studio.tui.views.trace_row import arrow, clock, codes, rows_with, took_text, words_of
 from mcp_studio.tui.views.virtual_list import VirtualList
@@ -356,7 +356,10 @@ class ExchangeView(Vertical):
         super().__init__()
         self._hint = hint
         self._drawing = Drawing(())
-        self.events = VirtualList[Event | None](self._draw, key=lambda event: event and event.number, id="timeline")
+        self.events = VirtualList[Event | None](
+            lambda event, width, _: self._drawing.draw(event, width),
+            key=lambda event: event and event.number, id="timeline",
+        )  # fmt: skip
         self.json = JsonView()
         self.text = TextView()
         self.recording: Recording | None = None
@@ -466,9 +469,6 @@ class ExchangeView(Vertical):
         self.events.show((None, *events), keep=not other)
         if other:
             self.events.go_to(request.number)
-
-    def _draw(self, event: Event | None, width: int, selected: bool) -> Line:
-        return self._drawing.draw(event, width)
 
     @on(VirtualList.Chosen)
     def _chosen(self, event: VirtualList.Chosen) -> None:

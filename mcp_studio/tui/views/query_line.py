@@ -6,7 +6,6 @@ import contextlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import ClassVar, NamedTuple
 
@@ -17,7 +16,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Input, Static
 
 from mcp_studio.safetext import safe
@@ -137,7 +135,8 @@ def quoted(value: str) -> str:
 
 
 class QueryLine(Vertical):
-    """A query, and a line below it. Hidden until it is opened. Tab completes the word under the cursor.
+    """A query, and a line below it. Hidden until it is opened. Tab completes the word under the cursor. A query that is
+    right lets `Input.Submitted` through.
 
     Args:
         use: puts a query in force; raises QueryError where it is none.
@@ -154,10 +153,6 @@ class QueryLine(Vertical):
     }
     """
     field = getters.query_one(Input)
-
-    @dataclass
-    class Left(Message):
-        """The person is done with typing."""
 
     def __init__(self, use: Callable[[str], None], source: Callable[[], Recording]) -> None:
         super().__init__()
@@ -214,11 +209,9 @@ class QueryLine(Vertical):
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         """A text that is wrong is not left by enter."""
-        event.stop()
         if self.problem is not None:
+            event.stop()
             self._help(wrong=True)
-        else:
-            self.post_message(self.Left())
 
     def on_descendant_focus(self) -> None:
         self._help()

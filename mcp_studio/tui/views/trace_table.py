@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from textual.message import Message
 from textual.widgets import Static
 
@@ -31,17 +29,11 @@ class TraceTable(CursorView):
     """What the query in force has found; None without one."""
     _cells = trace_row.widths_for(0)
 
-    @dataclass
     class Highlighted(Message):
         """The person moved the cursor to another entry."""
 
-        entry: WireMessage
-
-    @dataclass
     class Opened(Message):
         """A double click on an entry, or enter."""
-
-        entry: WireMessage
 
     def __init__(self, source: Recording, header: Static, *, empty: str = "") -> None:
         """`header` shows the names of the columns."""
@@ -174,12 +166,10 @@ class TraceTable(CursorView):
 
     def row_highlighted(self, index: int) -> None:
         self._at, self.following = self._number(index), index == self.row_count - 1
-        if (entry := self.message) is not None:
-            self.post_message(self.Highlighted(entry))
+        self.post_message(self.Highlighted())
 
     def row_chosen(self, index: int) -> None:
-        if (entry := self.message) is not None:
-            self.post_message(self.Opened(entry))
+        self.post_message(self.Opened())
 
     def _turned(self) -> None:
         """The person scrolls: that ends following, unless it arrives at the end."""
