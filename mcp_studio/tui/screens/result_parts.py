@@ -185,7 +185,7 @@ async def _open_link(app: StudioApp, uri: str) -> None:
     both = [f"The network knows it as {safe(page.ascii_host, 300)}."] if page.ascii_host != page.host else []
     lines = (f"It leads to {safe(page.host, 300)}.", *both, *page.warnings, "", safe(uri, _ADDRESS))
     if await app.push_screen_wait(Confirm(_QUESTION, "\n".join(lines), "Open")):
-        _tell(app, await open_page(page.url), "The page")
+        await _open(app, page.url, "The page")
 
 
 async def _open_app(app: StudioApp, block: blocks.Block) -> None:
@@ -227,11 +227,11 @@ async def _hand_over(app: StudioApp, name: str, data: bytes, what: str) -> None:
         return _write_new(folder, name, data)
 
     file = await asyncio.to_thread(keep)
-    _tell(app, await open_page(file.as_uri()), what)
+    await _open(app, file.as_uri(), what)
 
 
-def _tell(app: StudioApp, opened: bool, what: str) -> None:
-    if opened:
+async def _open(app: StudioApp, address: str, what: str) -> None:
+    if await open_page(address, app.studio.config.settings.browser):
         app.say(f"{what} is handed to the system's program.")
     else:
         app.say(f"There is no program to open it with; {app.key_of('save')} saves the result.", "warning")

@@ -187,12 +187,16 @@ class JsonView(SearchView, CursorView):
             if not rows or tree.rows > most:
                 return
             for row in reversed(rows):
-                if tree.is_open(row) or self._fits(row):
+                if tree.is_open(row) or (self._fits(row) and not self._is_marked_inside(row)):
                     continue
                 inner = Children(tree.data, tree.value_start(row))
                 inner.advance(_PROBE)
                 if len(inner) <= _CHILDREN and tree.rows + len(inner) <= most:
                     self._open(row, inner)
+
+    def _is_marked_inside(self, row: int) -> bool:
+        inside = f"{self._json.pointer(row)}/" if self._marks else ""
+        return any(pointer.startswith(inside) for pointer in self._marks)
 
     def row_chosen(self, index: int) -> None:
         """Open or close."""
