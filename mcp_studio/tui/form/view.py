@@ -80,6 +80,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self._above: list[list[Piece]] = []
         self._starts: Sequence[int] = (0,)
         self._room = self.size
+        self._refusal = ""
 
     def compose(self) -> ComposeResult:
         yield self._canvas
@@ -255,10 +256,8 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         if row is None or self._overlay.editor is None:
             self._overlay.place(0, 0, 1)
             return
-        at, width = self._painter.editor_place(row)
-        if self._overlay.naming is not None:
-            at = self._painter.indent(row)
-            width = self._painter.width - at
+        indent, naming = self._painter.indent(row), self._overlay.naming is not None
+        at, width = (indent, self._painter.width - indent) if naming else self._painter.editor_place(row)
         self._overlay.place(at, self._starts[self._at], width)
 
     def _reveal(self) -> None:
@@ -353,6 +352,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def leave(self) -> None:
         """What belongs to the row that is left ends."""
+        self._refusal = ""
         self.chooser.drop_down = None
         self.workers.cancel_group(self, "completions")
         self.model.history.pause()
@@ -394,8 +394,10 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             self.go(found if found != self._at else self._at + by)
 
     def refuse(self, why: str) -> None:
-        """Say why something cannot be done here."""
-        self.notify(why, severity="warning", markup=False)
+        """Say why something cannot be done here; once, however many letters are typed."""
+        if why != self._refusal:
+            self.notify(why, severity="warning", markup=False)
+        self._refusal = why
 
     # Keys and clicks
 
@@ -433,7 +435,9 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         if row is None:
             return False
         if self._overlay.is_tall:
-            return key == "escape" and self._shrink()
+            if key == "escape":  # back to the line, unless the text needs the area
+                self.reopen()
+            return self._overlay.editor is not editor
         if editor is None and self._press_row(row, key, character):
             return True
         if key in ("up", "down"):
@@ -532,12 +536,6 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             self.completions.ask(choices.PAUSE)
             self.tell()
             self.redraw()
-
-    def _shrink(self) -> bool:
-        """Back from the area to the line, unless the text needs the area."""
-        before = self._overlay.editor
-        self.reopen()
-        return self._overlay.editor is not before
 
     def on_paste(self, event: events.Paste) -> None:
         """What is pasted on a row without an editor is seen first."""
