@@ -193,7 +193,7 @@ class ResultPane(Pane, scope="result"):
         if shown:
             self._tabs[self._key] = self.tab
         self._drawn = drawn
-        had_focus = self.place.has_focus_within
+        had_focus = self.has_focus_within
         self.place.remove_children()
         view = self._view(outcome) if shown else None
         self.show_note(view.summary if isinstance(view, TableView) else "")
