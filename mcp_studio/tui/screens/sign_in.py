@@ -116,7 +116,7 @@ class SignInDialog(Dialog[Answer]):
     choices = (
         Choice("begin", "Sign in", "primary"), Choice("step_by_step", "Step by step"),
         Choice("send", "Send it", "primary"), Choice("send_all", "Send all"),
-        Choice("open_page", "Open in browser", "primary"), Choice("take", "Use it", "primary"),
+        Choice("open_page", "Open page", "primary"), Choice("take", "Use it", "primary"),
         Choice("copy", "Copy"), Choice("paste", "Paste"),
         Choice("keep", "Keep tokens elsewhere"), Choice("token", "Token"), Choice("exchanges", "Exchanges"),
         Choice("cancel", "Cancel"), Choice("decline", "Decline"), Choice("back", "Later"),
@@ -263,11 +263,13 @@ class SignInDialog(Dialog[Answer]):
             offered = (*offered, "decline")
         for choice in self.choices:
             self.query_one(f"#{choice.action}", Button).display = choice.action in offered
+        self.query_one("#back", Button).label = "Close" if self._run is not None and self._run.over else "Later"
         self.issuers.display = at == "choosing"
         self.client_id.display = self.client_secret.display = at == "client"
         self.redirect.display = self.redirect.display and at == "browser"
         if at == "choosing" and self._run is not None:
             self.issuers.set_options(Option(Content(safe(issuer, 600))) for issuer in self._run.choices)
+            self.issuers.highlighted = 0
         self.client_secret.value = ""
         self.problem.update("")
         focus = {"choosing": self.issuers, "client": self.client_id}.get(at)
@@ -292,7 +294,7 @@ class SignInDialog(Dialog[Answer]):
         """The HTTP exchanges of the step under the cursor."""
         step = self.steps.row
         if step is None or not step.exchanges:
-            self.problem.update("Nothing was sent for this step.")
+            self._say("Nothing was sent for this step.")
         else:
             self.app.push_screen(Exchanges(step))
 
@@ -322,7 +324,11 @@ class SignInDialog(Dialog[Answer]):
             self._follow(run)
 
     def _refuse(self, error: StudioError) -> None:
-        self.problem.update(Content(safe(f"{error.message} {error.hint}", 800)))
+        self._say(f"{error.message} {error.hint}")
+
+    def _say(self, text: str) -> None:
+        self.problem.update(Content(safe(text, 800)))
+        self.call_after_refresh(self.problem.scroll_visible, animate=False)
 
     def action_send(self) -> None:
         """Send the request that is shown."""
@@ -341,9 +347,9 @@ class SignInDialog(Dialog[Answer]):
         if await run.open_page():
             self._show()
         elif run.refusal:
-            self.problem.update(Content(safe(f"Not opened: {run.refusal}", 600)))
+            self._say(f"Not opened: {run.refusal}")
         else:
-            self.problem.update("There is no browser here. Copy the address, to open it elsewhere.")
+            self._say("There is no browser here. Copy the address, to open it elsewhere.")
 
     def action_copy(self) -> None:
         """Copy the page's address; the redirect, where a client has to be registered with it."""
@@ -354,6 +360,7 @@ class SignInDialog(Dialog[Answer]):
         """A field for the address that the browser was sent to."""
         self.redirect.display = True
         self.redirect.focus()
+        self.call_after_refresh(self.redirect.scroll_visible, animate=False)
 
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)

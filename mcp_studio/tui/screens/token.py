@@ -14,6 +14,7 @@ from mcp_studio.auth.model import Account
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.present.accounts import account_rows, claim_rows
 from mcp_studio.safetext import safe
+from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
 from mcp_studio.tui.screens.request import Parts
 from mcp_studio.tui.views.find import Findable
@@ -31,12 +32,12 @@ class TokenView(Dialog[bool]):
     Drawn anew every second; the token itself is shown only after asking, and hidden when another dialog covers it.
     """
 
+    AUTO_FOCUS = ""  # else the claims have the focus at first, and what stands above them is scrolled away
     DEFAULT_CLASSES = "-large"
-    DEFAULT_CSS = "TokenView #body { overflow-y: auto; } TokenView Findable { height: auto; min-height: 6; }"
+    DEFAULT_CSS = "TokenView Findable { height: 8; }"
     choices = (
         Choice("refresh", "Renew", "primary"), Choice("sign_in", "Sign in", "primary"), Choice("reveal", "Show"),
-        Choice("copy", "Copy"), Choice("sign_out", "Sign out"), Choice("forget", "Forget"),
-        Choice("forget_client", "Forget client"), Choice("back", "Close"),
+        Choice("copy", "Copy"), Choice("sign_out", "Sign out"), Choice("forget", "Forget…"), Choice("back", "Close"),
     )  # fmt: skip
     facts = getters.query_one("#facts", Static)
 
@@ -131,18 +132,17 @@ class TokenView(Dialog[bool]):
         self.app.say(told)
 
     def action_forget(self) -> None:
-        text = "Nobody is told: the tokens stay valid until they expire."
-        self._ask(f"Forget the tokens of {self._server}?", text, "Forget", self._forget)
+        self.app.attempt(self, self._forget(), "do")
 
-    async def _forget(self, *, client: bool = False) -> None:
-        await self.app.studio.signing.forget(self._server, client=client)
-        await self._look()
-        self.app.say("Tokens and client are forgotten." if client else "The tokens are forgotten.")
-
-    def action_forget_client(self) -> None:
-        text = "The client that was registered at its authorization server goes too: the next sign-in registers one."
-        title = f"Forget tokens and client of {self._server}?"
-        self._ask(title, text, "Forget both", lambda: self._forget(client=True))
+    async def _forget(self) -> None:
+        options = (
+            ("token", "The tokens: nobody is told, they stay valid until they expire"),
+            ("client", "The client, too: the next sign-in registers a new one"),
+        )
+        if what := await self.app.push_screen_wait(Choose(f"Forget what of {self._server}?", options)):
+            await self.app.studio.signing.forget(self._server, client=what == "client")
+            await self._look()
+            self.app.say("Tokens and client are forgotten." if what == "client" else "The tokens are forgotten.")
 
     def action_reveal(self) -> None:
         """Show the token, after asking, or hide it."""
