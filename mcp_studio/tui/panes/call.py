@@ -26,7 +26,7 @@ from mcp_studio.present import definition, outcomes, units
 from mcp_studio.protocol.views import ResourceView, ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem, defaults, errors
-from mcp_studio.schema.place import named
+from mcp_studio.schema.place import named, pointer
 from mcp_studio.session.tasks import Task
 from mcp_studio.tui.call_draft import CallDraft, NewestCalls, draft_of
 from mcp_studio.tui.form.choices import Offer
@@ -416,7 +416,9 @@ class CallPane(Pane, scope="call"):
             self.json.focus_problem()
         elif not self.form.focus_first_problem():
             self.form.focus_field(wrong[0].pointer)
-        what = f"{named(wrong[0].pointer, draft.value)[:80]} {wrong[0].message[:300]}".strip().rstrip(".")
+        here = pointer(*self.form.row.path) if self.form.row is not None and self.json is None else ""
+        first = next((one for one in wrong if one.pointer == here), wrong[0])
+        what = f"{named(first.pointer, draft.value)[:80]} {first.message[:300]}".strip().rstrip(".")
         more = f" and {units.plural(len(wrong) - 1, 'more problem')}" if len(wrong) > 1 else ""
         hint = f" Press {self.app.key_of('submit')} again to {again}." if again and not self.unreadable else ""
         self.app.say(f"Not sent: {what}{more}.{hint}", "warning")
