@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from textual.widgets import Input
+
 from mcp_studio.paths import Paths
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui.screens.compare import Compare
@@ -173,8 +175,9 @@ async def test_a_past_session_is_opened_searched_and_left_while_the_present_one_
         await stage.shows(r"Began +Lasted +Messages", "this one", "It is being recorded here, now")
         await stage.press("d")
         await stage.told("cannot be deleted")
-        await stage.press("tab")
-        await stage.type(str(tmp_path / "no.mcptrace"))
+        field = dialog.query_one(Input)
+        field.value = str(tmp_path / "no.mcptrace")
+        field.focus()
         await stage.press("enter")
         await stage.until(lambda: stage.app.screen is dialog and "no.mcptrace" in stage.text, "why not")
         await stage.press("shift+tab", "down")
@@ -200,30 +203,41 @@ async def test_a_past_session_is_opened_searched_and_left_while_the_present_one_
         await stage.until(lambda: len(sessions_here()) == 1, "one session")
 
 
-async def test_wide_screens_show_the_exchange_under_the_cursor_and_a_hint_before() -> None:
-    async with on_stage(raw(), size=(170, 50), ready=False) as stage:
+async def test_wide_screens_show_the_exchange_under_the_cursor_and_nothing_hostile_does_harm() -> None:
+    hostile = stdio(python_server("raw_faults", "--fault", "hostile"), "raw")
+    async with on_stage(hostile, size=(170, 50)) as stage:
         table, beside = stage.main.trace.table, stage.main.trace.beside
-        stage.main.trace.beside.clear()
-        await stage.shows("Server +Method +Target")
-        await stage.press("5")
-        await stage.shows("tools/list")
-        await called(stage, "echo", text="beside")
-        await stage.shows("tools/call echo · raw", '"beside"')
-        await stage.press(*["up"] * 3)
 
         def same() -> bool:
             return (
                 beside.entry is not None and table.message is not None and beside.entry.number == table.message.number
             )
 
-        await stage.until(same, "the one under it")
+        await stage.shows("Server +Method +Target", "tools/list")
+        await called(stage, "echo", text="\x1b[31m[@click=app.quit]beside[/]\u202e")
+        await stage.shows("tools/call echo · raw", "beside")
+        await stage.press("5", *["up"] * 3)
+        await stage.until(same, "the one under the cursor")
         await stage.press("slash", *"tool:echo", "enter")
         await stage.until(lambda: table.row_count == 2 and same(), "what is left")
-        await stage.press("]", "]")
-        await stage.shows("No HTTP headers")
+        for key in ("]", "enter", "]", "]", "]", "escape", "i", "]", "escape"):
+            await stage.press(key)
+            assert not {"\x1b", "\u202e", "\u200b"} & set(stage.text)
+        await home(stage)
+        beside.clear()
         await stage.pilot.resize_terminal(100, 30)
         await stage.shows("5 Trace")
         await stage.hides("Timeline")
+
+
+async def test_without_servers_the_trace_says_what_will_be_there() -> None:
+    async with on_stage(size=(170, 50)) as stage:
+        await stage.shows("Nothing has crossed the wire yet", "The exchange under the cursor appears here")
+        await stage.until(lambda: stage.app.screen is not stage.main, "the first start")
+        await stage.press("escape", "5", "e")
+        await stage.told("No message is selected")
+        await stage.press("s")
+        await stage.told("There is nothing to export")
 
 
 async def test_how_a_server_ended_and_what_it_printed_leads_back_to_the_trace() -> None:
@@ -254,16 +268,3 @@ async def test_how_a_server_ended_and_what_it_printed_leads_back_to_the_trace() 
         await home(stage)
         last = stage.studio.manager.supervisor("s").mortems[-1].last
         await stage.until(lambda: trace.table.message and trace.table.message.number == last, "its last message")
-
-
-async def test_hostile_text_of_a_server_does_no_harm() -> None:
-    async with on_stage(stdio(python_server("raw_faults", "--fault", "hostile"), "raw"), size=(170, 50)) as stage:
-        await stage.press("5")
-        await called(stage, "echo", text="\x1b[31m[@click=app.quit]x[/]\u202e")
-        await stage.until(lambda: stage.main.trace.beside.entry, "the exchange beside the table")
-        for key in ("enter", "]", "]", "]", "]", "escape", "i", "]", "escape"):
-            await stage.press(key)
-            await stage.pilot.pause()
-            assert not {"\x1b", "\u202e", "\u200b"} & set(stage.text)
-        await home(stage)
-        assert stage.app.is_running

@@ -381,9 +381,9 @@ class ExchangeView(Vertical):
         self.set_interval(_EVERY, self._look)
 
     def show(self, recording: Recording, entry: WireMessage) -> None:
-        """Show the exchange of another entry. Whoever reads bodies gets that of the entry, else the tab stays."""
-        wanted, bodies = first_tab(entry), ("request", "response")
-        if self.entry is None or (self.tabs.active in bodies and wanted in bodies):
+        """Show the exchange of another entry, in the tab that says most about it unless the person took another."""
+        wanted, active, bodies = first_tab(entry), self.tabs.active, ("request", "response")
+        if self.entry is None or active == first_tab(self.entry) or (active in bodies and wanted in bodies):
             self.tabs.active = wanted
         self.tabs.display = True
         self.recording, self.entry = recording, entry
