@@ -113,7 +113,7 @@ async def test_form_and_json_are_one_value_and_wrong_ones_are_not_sent() -> None
         await tab(stage, "schema")
         await stage.shows('"inputSchema"')
         await tab(stage, "about")
-        await stage.shows("Adds two numbers")
+        await stage.shows("what the server claims")
 
 
 async def test_every_ending_reads_differently_and_a_killed_server_ends_nothing_else() -> None:

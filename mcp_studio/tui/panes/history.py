@@ -149,9 +149,7 @@ class SavedCalls:
         if not rows:
             self.app.say(f"No saved calls yet. {self.app.key_of('save_call')} saves the call that is shown.")
             return
-        names = [str(row) if isinstance(row, Problem) else f"{row.name}   {row.ref}   {row.description or row.where}"
-                 for row in rows]  # fmt: skip
-        options = [(str(place), name) for place, name in enumerate(names)]
+        options = [(str(place), _label(row)) for place, row in enumerate(rows)]
         if chosen := await self.app.push_screen_wait(Choose("Saved calls", options)):
             row = rows[int(chosen)]
             await (edit_file(self.app, row.file) if isinstance(row, Problem) else self._use(row, run=False))
@@ -283,6 +281,12 @@ class SavedCalls:
         title, text = f"Delete the saved call {saved.name}?", f"The file is deleted:\n{saved.file}"
         if await self.app.push_screen_wait(Confirm(title, text, "Delete", destroys=True)):
             await asyncio.to_thread(self._folders.delete, saved)
+
+
+def _label(row: SavedCall | Problem) -> str:
+    if isinstance(row, Problem):
+        return f"{Path(row.file).name}: {row.message}"
+    return f"{row.name}   {row.ref}   {row.description or row.where}"
 
 
 def _line(row: SavedCall | Past, width: int, selected: bool) -> Line:
