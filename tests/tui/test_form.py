@@ -374,7 +374,7 @@ async def test_a_nested_call_is_sent_as_it_was_filled_in_and_its_secrets_are_not
     async with on_stage(stdio(python_server("schema_zoo"), "zoo"), size=(80, 24)) as stage:
         await stage.open("ship")
         await stage.press("right", "tab", "tab", "1", "2")
-        await stage.shows(r"zip \*", "must match the pattern")
+        await stage.shows(r"zip \*", "must match the pattern", "Form JSON Schema")
         await stage.press("3", "4", "5")
         await stage.hides("must match the pattern")
         outcome = await stage.call()
@@ -383,7 +383,7 @@ async def test_a_nested_call_is_sent_as_it_was_filled_in_and_its_secrets_are_not
         await stage.open("secrets")
         await stage.shows(r"accounts \*", "nothing in it yet", r"\+ add item")
         await stage.press("enter", *"ada", "tab", *"hunter2")
-        await stage.shows(r"user \*", "ada")
+        await stage.shows(r"user \*", "ada", "Form JSON Schema")
         assert "hunter2" not in stage.text
         outcome = await stage.call()
         assert isinstance(outcome, Succeeded) and json.loads(outcome.result["content"][0]["text"]) == {

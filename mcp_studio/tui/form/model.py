@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from dataclasses import field, replace
 from typing import TypeVar, cast
 
-from mcp_studio.jsontext import Json, depth
+from mcp_studio.jsontext import Json, depth, items_of, mapping
 from mcp_studio.record import record
 from mcp_studio.schema import place
 from mcp_studio.schema.check import equal, quick
@@ -154,8 +154,7 @@ class FormModel:
 
     def items(self, path: Path) -> list[Json]:
         """The items of the list at the place; none where there is no list."""
-        listed = self.get(path)
-        return cast("list[Json]", listed) if isinstance(listed, list) else []
+        return items_of(self.get(path))
 
     def field_at(self, path: Path) -> Field | None:
         """The field of a place, unions not followed; None where the schema says nothing of it."""
@@ -539,13 +538,12 @@ def option_values(field: Field) -> list[Json]:
 def _carried(value: object, into: Field, kept: object) -> Json:
     """The value of a variant that is chosen now: what fits it of the one before, and what it held when it was left."""
     if isinstance(into, Object) and isinstance(value, dict):
-        before = cast("dict[str, Json]", value)
         names = {field.name: field for field in into.fields()}
+        before = cast("dict[str, Json]", value)
         same = {key: item for key, item in before.items() if key in names and _takes(names[key], item)}
         if isinstance(kept, dict):
             return {**cast("dict[str, Json]", kept), **same}
-        made = starter(into)
-        begun = cast("dict[str, Json]", made) if isinstance(made, dict) else {}
+        begun = mapping(starter(into))
         return {key: same.get(key, begun.get(key)) for key in names if key in same or key in begun}
     if kept is not ABSENT:
         return cast("Json", kept)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Final, Literal, NamedTuple, cast
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.schema.field import (
     Choices,
     Const,
@@ -74,10 +74,8 @@ def fits(field: Field, value: object) -> bool:
     """Whether rows of this field can show a value; what is wrong inside is told there."""
     if value is ABSENT:
         return True
-    if isinstance(field, (Object, Map)):
-        return isinstance(value, dict) or (value is None and field.nullable)
-    if isinstance(field, List):
-        return isinstance(value, list) or (value is None and field.nullable)
+    if isinstance(field, (Object, Map, List)):
+        return isinstance(value, list if isinstance(field, List) else dict) or (value is None and field.nullable)
     if isinstance(value, str):
         return not isinstance(field, (Number, Flag)) or not _reads(field, value)
     return isinstance(field, (JsonField, Choices)) or not isinstance(value, (dict, list))
@@ -128,10 +126,8 @@ class Outline:
 
     def _open(self, path: Path, given: Field, level: int, kind: Kind) -> bool:
         """Whether a part is open; as long as the person says nothing, what is required is."""
-        known = self._folds.get(path)
-        if known is not None:
-            return known
-        return not path or (given.required and level < _OPEN_LEVELS and kind in ("field", "inner"))
+        required = given.required and level < _OPEN_LEVELS and kind in ("field", "inner")
+        return self._folds.get(path, not path or required)
 
     def _place(self, path: Path, given: Field, value: object, level: int, kind: Kind, parent: Field | None) -> None:
         if _chooser(given):
@@ -151,11 +147,9 @@ class Outline:
     def _union(self, path: Path, given: Field, value: object, level: int, kind: Kind, parent: Field | None) -> None:
         content = self._settle(path, given, None if value is ABSENT else cast("Json", value))
         nothing = isinstance(content, Union) and (value is ABSENT or value is None)
-        if self._as_json(path):
-            self.rows.append(Row(path, as_json(given), level, kind, given, parent))
-            return
-        if nothing or isinstance(content, Const) or (value is None and given.nullable):
-            self.rows.append(Row(path, given, level, kind, given, parent))
+        as_text = self._as_json(path)
+        if as_text or nothing or isinstance(content, Const) or (value is None and given.nullable):
+            self.rows.append(Row(path, as_json(given) if as_text else given, level, kind, given, parent))
             return
         composite = isinstance(content, (Object, Map, List))
         fold = self._open(path, given, level, kind) if composite or path in self._folds else True
@@ -173,23 +167,20 @@ class Outline:
         if len(self.rows) > MOST_ROWS:
             self.rows.append(Row(path, field, level, "rest", field, field))
         elif isinstance(field, Object):
-            members = cast("dict[str, Json]", value) if isinstance(value, dict) else {}
-            known = field.fields()
+            members, known = mapping(value), field.fields()
             for one in known:
-                if variant and _told_by_chooser(one, members.get(one.name, ABSENT)):
-                    continue
-                self._place((*path, one.name), one, members.get(one.name, ABSENT), level, "field", field)
+                if not variant or not _told_by_chooser(one, members.get(one.name, ABSENT)):
+                    self._place((*path, one.name), one, members.get(one.name, ABSENT), level, "field", field)
             names = {one.name for one in known}
             others = [key for key in members if key not in names]
             if others or field.rest is not None:
                 self._entries(path, field.rest or field, members, others, level)
         elif isinstance(field, Map):
-            members = cast("dict[str, Json]", value) if isinstance(value, dict) else {}
-            self._entries(path, field, members, list(members), level)
+            self._entries(path, field, mapping(value), list(mapping(value)), level)
         elif isinstance(field, List):
-            self._items(path, field, cast("list[Json]", value) if isinstance(value, list) else [], level)
+            self._items(path, field, items_of(value), level)
 
-    def _entries(self, path: Path, field: Field, members: dict[str, Json], keys: list[str], level: int) -> None:
+    def _entries(self, path: Path, field: Field, members: Mapping[str, Json], keys: list[str], level: int) -> None:
         """Entries of a map, or what an object has besides its properties."""
         for key in keys[:MOST_CHILDREN]:
             if isinstance(field, Map):

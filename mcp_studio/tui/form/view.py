@@ -238,8 +238,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def _row_at(self, line: int) -> int | None:
         """The number of the row that has a line."""
-        starts = self._starts
-        return bisect_right(starts, line) - 1 if starts[0] <= line < starts[-1] else None
+        return bisect_right(self._starts, line) - 1 if self._starts[0] <= line < self._starts[-1] else None
 
     def _line(self, line: int) -> Sequence[Piece]:
         if self._canvas.size.width != self._painter.width:  # the layout asked for another width last
@@ -269,8 +268,9 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         node: Widget = self._canvas
         while isinstance(node.parent, Widget):
             node = node.parent
-            moved = node.scroll_to_region(region, animate=False, force=True, immediate=True)
-            region = region.translate(node.virtual_region.offset - moved + node.gutter.top_left)
+            if node.styles.overflow_y != "hidden":
+                region -= node.scroll_to_region(region, animate=False, force=True, immediate=True)
+            region = region.translate(node.virtual_region.offset + node.gutter.top_left)
 
     # Walking
 
@@ -296,8 +296,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         """
         path = self.model.path_of(pointer)
         self.model.open_to(path)
-        index = self.model.nearest(path)
-        if index is not None:
+        if (index := self.model.nearest(path)) is not None:
             self.go(self.model.inner_at(path, index))
         return index is not None
 

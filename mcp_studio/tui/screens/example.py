@@ -79,7 +79,7 @@ class ExamplePicker(Dialog[Example]):
         problems = await self.app.studio.checker.check(self._schema, example.value) if self._schema is not None else ()
         text, look = f"{glyphs().ok} The schema allows it.", "$state-ready"
         if wrong := errors(problems):
-            text = f"{glyphs().warning} It is not valid: {safe(wrong[0].sentence, 300)} {safe(example.remark, 200)}"
+            text = f"{glyphs().warning} It is not valid: {safe(wrong[0].sentence, 300)}. {safe(example.remark, 200)}"
             look = "$state-busy"
         self.query_one("#verdict", Static).update(Content.styled(text, look))
 

@@ -237,10 +237,7 @@ class FieldHelp:
                 self._app.say(f"Invalid JSON: {problem}. What was written is on the clipboard.", "warning")
                 return
             as_json = False  # it waits there with its problem
-        if as_json:
-            self._put(value, path)
-        else:
-            self._change(lambda: self._form.put(path, text=text), text)
+        self._put(value, path, None if as_json else text)
 
     def _before(self, path: Path, *, as_json: bool) -> str:
         if as_json and path not in self._model.pending:
@@ -249,19 +246,15 @@ class FieldHelp:
 
     # Into the form
 
-    def _put(self, value: Json, path: Path | None = None) -> None:
-        path = self._path if path is None else path
-        text = value if isinstance(value, str) else printable(value)
-        self._change(lambda: self._form.put(path, value), text)
-
-    def _change(self, change: Callable[[], None], text: str) -> None:
+    def _put(self, value: Json, path: Path | None = None, text: str | None = None) -> None:
+        """Put a value into the form, or text as if it were typed; where its place is gone, it is copied."""
         if self._form.is_attached and self._form.model is self._model:
             try:
-                change()
+                self._form.put(self._path if path is None else path, value, text)
                 return
             except NoPlace:
                 pass
-        self._app.copy(text)
+        self._app.copy(text or (value if isinstance(value, str) else printable(value)))
         self._app.say(f"{safe(self._name, 60)} is no longer there: the text is on the clipboard.", "warning")
 
 
