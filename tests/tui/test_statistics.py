@@ -73,7 +73,9 @@ async def test_calls_are_counted_live_and_a_row_leads_to_its_messages() -> None:
         await called("echo", 2)
         await stage.press("5", "i")
         dialog = await stage.dialog(Statistics)
-        await stage.shows("Calls 2", r"Name +Count.+Errors +p50 +p95 +Max", "Show messages +Sort by next +Copy +Close")
+        await stage.shows(
+            "Calls 2", r"Name +Count.+Errors +p50 +p95 +Max", "Show messages +Sort: next column +Copy +Close"
+        )
         await stage.shows("fail  3 times · 3 failed", "3x ", r"raw  fail +3 +100%")
         await called("echo", 6)
         await stage.shows(r"raw  echo +8", "fail  3 times")

@@ -126,6 +126,10 @@ def test_a_row_shows_marks_findings_rounds_and_what_a_request_came_under() -> No
 
 def test_without_room_for_targets_they_share_the_column_of_the_method() -> None:
     assert "tools/call tool 1" in row(store_of(1), 0, 60) and widths_for(60).target == 0
+    store = TraceStore(Redactor())
+    store.add("s", "in", "notification", b"{}").method = "notifications/subscriptions/acknowledged"
+    store.revised(store[0])
+    assert "notifications/subscriptions/acknowledged" in row(store, 0, 110), "without a target it has both columns"
 
 
 def test_sizes_take_seven_cells_at_most() -> None:

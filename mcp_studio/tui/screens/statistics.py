@@ -189,7 +189,7 @@ class Statistics(Dialog[str]):
     }
     """
     choices = (
-        Choice("open", "Show messages", "primary"), Choice("sort", "Sort by next"), Choice("copy", "Copy"),
+        Choice("open", "Show messages", "primary"), Choice("sort", "Sort: next column"), Choice("copy", "Copy"),
         Choice("back", "Close"),
     )  # fmt: skip
     table = getters.query_one(DataTable)

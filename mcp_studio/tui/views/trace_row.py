@@ -92,12 +92,13 @@ def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
     about = _about(recording, row, kind, max(cells.target, cells.method))
     if not cells.target:  # what it is about shares the column
         named = f"{named} {about}"
+    spare = 0 if about or not cells.target else cells.target + 2
     pieces: list[Piece] = [
         (fit(clock(columns.time[row], cells.time >= 12), cells.time), "dim"),
         way,
         (fit(safe(_text(columns, "server", row), 80), cells.server), ""),
-        (fit(named, cells.method), look),
-        (fit(about, cells.target), "" if columns.target[row] else "dim"),
+        (fit(named, cells.method + spare), look),
+        (fit(about, 0 if spare else cells.target), "" if columns.target[row] else "dim"),
         (fit(_took(columns, row, kind, outcome), cells.ms, right=True), "dim"),
         (fit(size_text(columns.size[row]), cells.size, right=True), "dim"),
         (fit(f"{sign} {word}" if cells.status > 1 else sign, cells.status), mood),
