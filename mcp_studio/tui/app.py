@@ -38,6 +38,8 @@ class StudioApp(GuardedApp):
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (10, "-short"), (36, "-tall")]  # noqa: RUF012
 
     def __init__(self, studio: Studio, main: Callable[[], Screen[Any]]) -> None:
+        if not os.environ.get("NO_COLOR"):  # empty it means nothing (no-color.org), but to Textual it does
+            os.environ.pop("NO_COLOR", None)
         super().__init__()
         self.studio = studio
         self._main = main
@@ -50,7 +52,7 @@ class StudioApp(GuardedApp):
         self.own_themes: tuple[str, ...] = ()
         """The names of the themes that come with the studio, and of the person's own."""
         self._theme_files = self._load_themes()
-        wanted = themes.COLOURLESS if os.environ.get("NO_COLOR") else settings.theme
+        wanted = themes.COLOURLESS if self.no_color else settings.theme
         self.theme = wanted if wanted in self.own_themes else themes.DEFAULT
         if self.theme != wanted:
             self._problems.append(f"There is no theme called {wanted}.")

@@ -35,6 +35,14 @@ class TerminalWall(LineFilter):
         return segments
 
 
+class Colourless(LineFilter):
+    """Takes out all colours (no-color.org); what has a bright background, as the cursor, is reversed instead."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        return [Segment(text, _colourless(style)) for text, style, _ in segments]
+
+
+COLOURLESS = Colourless()
 WALL = TerminalWall()
 """The one instance: lines are cached per filter object."""
 
@@ -53,6 +61,14 @@ def _without_live(text: str) -> str:
 
 
 @lru_cache(512)
+def _colourless(style: Style | None) -> Style | None:
+    if style is None:
+        return None
+    bright = style.bgcolor is not None and Color.from_rich_color(style.bgcolor).brightness > 0.5
+    return style.without_color + Style(reverse=True) if bright else style.without_color
+
+
+@lru_cache(512)
 def _unlinked(style: Style | None) -> Style | None:
     return style.update_link(None) if style is not None and style.link else style
 
@@ -68,7 +84,7 @@ class GuardedApp(App[int]):
     """The mistake that ended the app."""
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        return [*super().get_line_filters(), WALL]
+        return [*super().get_line_filters(), WALL, *([COLOURLESS] if self.no_color else [])]
 
     def _handle_exception(self, error: Exception) -> None:
         self.failure = self.failure or error

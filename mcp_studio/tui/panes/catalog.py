@@ -399,7 +399,7 @@ class CatalogPane(Pane, scope="catalog"):
 
     def action_find(self) -> None:
         self.filter.display = True
-        self.filter.focus()
+        self.screen.set_focus(self.filter)  # at once: what is typed next belongs to it
 
     def step_back(self) -> bool:
         """End the filter, else show all servers again; False where there is nothing to step back from."""

@@ -155,6 +155,8 @@ class ServersPane(Pane, scope="servers"):
             if name in known:
                 self._rows[name] = self._row(name)
         self._rows = {name: self._rows.get(name) or self._row(name) for name in known}
+        if self._scope not in known:
+            self._scope_to("")
         self._tell_sign_ins()
         self._fill()
 
@@ -211,7 +213,6 @@ class ServersPane(Pane, scope="servers"):
         self.list.show(rows)
         self.show_title("Servers")
         self.show_note(f"{len(rows):,} of {len(self._rows):,}" if words else "")
-        self.set_class(not self._rows, "-empty")
         # Its own rows and the border; `auto` would ask a list that draws only what is seen.
         self.list.styles.height = max(2, len(rows))
 
@@ -246,7 +247,7 @@ class ServersPane(Pane, scope="servers"):
             self.call_after_refresh(lambda: self._scope_to(self.current))
 
     def _scope_to(self, name: str) -> None:
-        if name != self._scope and len(self._rows) > 1:
+        if name != self._scope and (not name or len(self._rows) > 1):
             self._scope = name
             self.post_message(self.Selected(name))
 
@@ -277,7 +278,7 @@ class ServersPane(Pane, scope="servers"):
 
     def action_find(self) -> None:
         self.filter.display = True
-        self.filter.focus()
+        self.screen.set_focus(self.filter)  # at once: what is typed next belongs to it
 
     def step_back(self) -> bool:
         if self.filter.display:
@@ -375,9 +376,7 @@ class ServersPane(Pane, scope="servers"):
             text += f" Its entry is taken out of {source.file}."
         if await self.app.push_screen_wait(Confirm("Remove the server?", text, "Remove", destroys=True)):
             await server_files.forget(self.app.studio, name)
-            self._rows.pop(name, None)
             self.refresh_servers(())
-            self._scope_to("")
             self.app.say(f"{name} is removed.")
 
     def action_sign_in(self) -> None:
