@@ -235,7 +235,7 @@ async def test_activity_answers_everything_in_one_place_and_a_rule_answers_the_n
         forms = [InputRequest("elicitation", server, f"Of {server}?", {}) for server in ("raw", "other", "other")]
         tasks = [asyncio.create_task(stage.studio.inbox.ask(request)) for request in (*forms, page)]
         await stage.press("!")
-        await stage.dialog(Activity)
+        activity = await stage.dialog(Activity)
         await stage.shows("Pending requests  4", "form .*raw  Of raw", r"a\.example", "Running  1", "raw.wait")
         await stage.shows(r"25% 4,465.25 of 17,861 first ⟦U\+202E⟧step", "Answer rules  1", "accept every form of s")
         await stage.press("d")
@@ -246,7 +246,7 @@ async def test_activity_answers_everything_in_one_place_and_a_rule_answers_the_n
         await stage.press("enter")
         assert {answer.action for answer in await asyncio.gather(*tasks)} == {"decline"}
         await stage.hides("Pending requests")
-        stage.app.screen.rows.go_to(("call", id(call)))
+        activity.rows.go_to(("call", id(call)))
         stage.app.screen.query_one("#cancel", Button).press()
         assert type(await call.wait()).__name__ == "Cancelled"
         await stage.hides("raw.wait +first")

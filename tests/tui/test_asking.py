@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from textual.widgets import Button
+
 from mcp_studio.call.call import Denied, Succeeded, ToolFailed
 from mcp_studio.paths import Paths
 from mcp_studio.session.inbox import Answer, InputRequest
@@ -62,7 +64,8 @@ async def test_a_form_is_answered_and_put_off_without_losing_what_was_typed() ->
             await outcome(stage)
         await stage.press("3", "ctrl+j")
         await stage.dialog(Elicitation)
-        stage.main.call.call.cancel()
+        (call,) = stage.studio.caller.running
+        call.cancel()
         await home(stage)
         await stage.told("The request of raw was withdrawn.")
 
@@ -96,10 +99,10 @@ async def test_a_dialog_comes_by_itself_only_where_a_call_waits_and_nobody_types
         requests = [ask(stage, f"Number {n}", subject="raw.wait") for n in (1, 2)]
         await stage.shows("Number 1", "request 1 of 2")
         await stage.dialog(Elicitation)
-        stage.app.screen.query_one("#decline").press()
+        stage.app.screen.query_one("#decline", Button).press()
         await stage.shows("Number 2", "request 2 of 2")
         await stage.dialog(Elicitation)
-        stage.app.screen.query_one("#cancel").press()
+        stage.app.screen.query_one("#cancel", Button).press()
         assert [answer.action for answer in await asyncio.gather(*requests)] == ["decline", "cancel"]
 
 

@@ -9,8 +9,8 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig, Settings
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.paths import Paths
-from mcp_studio.tui.screens.sign_in import Exchanges, SignInDialog, show_token, sign_in
-from mcp_studio.tui.screens.token import TokenView
+from mcp_studio.tui.screens.sign_in import SignInDialog, show_token, sign_in
+from mcp_studio.tui.screens.token import Exchanges, TokenView
 from mcp_studio.tui.screens.vault import Passphrase, PassphraseAsker
 from tests.auth.signing import visit
 from tests.servers.auth_server import AuthServer
@@ -42,9 +42,7 @@ async def test_each_state_is_shown_with_what_can_be_done_in_it(monkeypatch: pyte
         await press(stage, "keep")
         await stage.shows("Where tokens are kept", "Memory: forgotten")
         await stage.press("enter")
-        await stage.shows(
-            "kept in   memory", "! Tokens are kept in memory only", "You get an address to open"
-        )
+        await stage.shows("kept in   memory", "! Tokens are kept in memory only", "You get an address to open")
         assert stage.runs == []
         # Every step and its exchanges; leaving lets it go on.
         await press(stage, "begin")

@@ -28,11 +28,9 @@ from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.screens.request import Parts
-from mcp_studio.tui.screens.token import TokenView
-from mcp_studio.tui.views.find import Findable
+from mcp_studio.tui.screens.token import Exchanges, TokenView
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, cut, fit, spread
-from mcp_studio.tui.views.text_view import TextView
 from mcp_studio.tui.views.virtual_list import VirtualList
 from mcp_studio.urls import judge
 
@@ -319,12 +317,9 @@ class SignInDialog(Dialog[Answer]):
             else:
                 run = signing.sign_in(self._server, step_by_step=step_by_step)
         except StudioError as error:
-            self._refuse(error)
+            self._say(f"{error.message} {error.hint}")
         else:
             self._follow(run)
-
-    def _refuse(self, error: StudioError) -> None:
-        self._say(f"{error.message} {error.hint}")
 
     def _say(self, text: str) -> None:
         self.problem.update(Content(safe(text, 800)))
@@ -376,7 +371,7 @@ class SignInDialog(Dialog[Answer]):
             elif run.state == "choosing" and self.issuers.highlighted is not None:
                 run.choose(run.choices[self.issuers.highlighted])
         except StudioError as error:  # what is wrong stays to be put right
-            self._refuse(error)
+            self._say(f"{error.message} {error.hint}")
 
     def action_keep(self) -> None:
         """Choose where tokens are kept."""
@@ -416,38 +411,6 @@ class SignInDialog(Dialog[Answer]):
         elif self._request is not None and not self._request.reply.done():
             self.app.say(f"It stays pending; {self.app.key_of('pending')} opens it again.")
         self.dismiss(None)
-
-
-class Exchanges(Dialog[None]):
-    """The HTTP exchanges of one step as one text: what was sent and what came, the newest last."""
-
-    DEFAULT_CLASSES = "-large"
-    choices = (Choice("back", "Close"), Choice("copy", "Copy"))
-
-    def __init__(self, step: AuthStep) -> None:
-        super().__init__()
-        self._step = step
-        self._view = TextView()
-
-    def heading(self) -> str:
-        return f"{self._step.title}: {units.plural(len(self._step.exchanges), 'exchange')}"
-
-    def body(self) -> Iterable[Widget]:
-        if said := " ".join(filter(None, (self._step.detail, self._step.hint))):
-            yield Static(Content(safe(said, 2_000)), classes="gap")
-        yield Findable(self._view)
-
-    def on_mount(self) -> None:
-        signs, texts = glyphs(), list[str]()
-        for one in self._step.exchanges:
-            sent = f"{signs.sent} {one.method} {one.url}\n{one.request.rstrip()}"
-            status = f"{signs.received} {one.status or 'no answer'} after {units.duration(one.ms)}"
-            texts.append(f"{one.purpose}\n\n{sent}\n\n{status}\n{one.response.rstrip()}")
-        self._view.show("\n\n".join(texts))
-        self._view.focus()
-
-    def action_copy(self) -> None:
-        self._view.copy()
 
 
 # What is said in each state, below the steps

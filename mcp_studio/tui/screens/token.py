@@ -1,4 +1,4 @@
-"""The token of a server: what it allows, for how long, what it says of itself; and what can be done with it."""
+"""What signing in has brought: the token of a server, and the HTTP exchanges of each step."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Static
 
-from mcp_studio.auth.model import Account
+from mcp_studio.auth.model import Account, AuthStep
 from mcp_studio.jsontext import Json, dumps
+from mcp_studio.present import units
 from mcp_studio.present.accounts import account_rows, claim_rows
 from mcp_studio.safetext import safe
 from mcp_studio.tui.screens.choose import Choose
@@ -20,6 +21,7 @@ from mcp_studio.tui.screens.request import Parts
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
+from mcp_studio.tui.views.text_view import TextView
 
 _LABEL = 12
 _SOON = 60
@@ -27,7 +29,7 @@ _SOON = 60
 
 
 class TokenView(Dialog[bool]):
-    """Answers True where the person wants to sign in.
+    """What the token allows, for how long, and what it says of itself; answers True where the person wants to sign in.
 
     Drawn anew every second; the token itself is shown only after asking, and hidden when another dialog covers it.
     """
@@ -62,7 +64,8 @@ class TokenView(Dialog[bool]):
 
     def on_screen_suspend(self) -> None:
         """Another dialog lies over it."""
-        self._hide()
+        self._secret = ""
+        self._show()
 
     def on_unmount(self) -> None:
         self._secret = ""
@@ -107,10 +110,6 @@ class TokenView(Dialog[bool]):
             parts.append((f"\n{glyphs().dot} The access token is opaque: it says nothing here.\n", "$quiet"))
         return parts
 
-    def _hide(self) -> None:
-        self._secret = ""
-        self._show()
-
     # What the person does
 
     def action_refresh(self) -> None:
@@ -147,7 +146,7 @@ class TokenView(Dialog[bool]):
     def action_reveal(self) -> None:
         """Show the token, after asking, or hide it."""
         if self._secret:
-            self._hide()
+            self.on_screen_suspend()
             return
         text = "Whoever has it can do there what you can. It is hidden again when you leave, and goes into no file."
         self._ask("Show the access token on the screen?", text, "Show it", self._reveal)
@@ -176,3 +175,35 @@ class TokenView(Dialog[bool]):
                 await work()
 
         self.app.attempt(self, asked(), "do")
+
+
+class Exchanges(Dialog[None]):
+    """The HTTP exchanges of one step as one text: what was sent and what came, the newest last."""
+
+    DEFAULT_CLASSES = "-large"
+    choices = (Choice("back", "Close"), Choice("copy", "Copy"))
+
+    def __init__(self, step: AuthStep) -> None:
+        super().__init__()
+        self._step = step
+        self._view = TextView()
+
+    def heading(self) -> str:
+        return f"{self._step.title}: {units.plural(len(self._step.exchanges), 'exchange')}"
+
+    def body(self) -> Iterable[Widget]:
+        if said := " ".join(filter(None, (self._step.detail, self._step.hint))):
+            yield Static(Content(safe(said, 2_000)), classes="gap")
+        yield Findable(self._view)
+
+    def on_mount(self) -> None:
+        signs, texts = glyphs(), list[str]()
+        for one in self._step.exchanges:
+            sent = f"{signs.sent} {one.method} {one.url}\n{one.request.rstrip()}"
+            status = f"{signs.received} {one.status or 'no answer'} after {units.duration(one.ms)}"
+            texts.append(f"{one.purpose}\n\n{sent}\n\n{status}\n{one.response.rstrip()}")
+        self._view.show("\n\n".join(texts))
+        self._view.focus()
+
+    def action_copy(self) -> None:
+        self._view.copy()
