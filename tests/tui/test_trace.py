@@ -245,7 +245,11 @@ async def test_how_a_server_ended_and_what_it_printed_leads_back_to_the_trace() 
     killed = stdio(python_server("raw_faults", "--fault", "killed-mid-call"), "s")
     async with on_stage(stray, killed, size=(80, 24)) as stage:
         trace = stage.main.trace
-        await stage.press("5")
+        stage.main.go_to(trace)
+        trace.show_message(1)
+        await stage.until(
+            lambda: trace.table.region and trace.table.cursor == trace.table.top == 0, "the first message"
+        )
         await trace.run_action("exit_report")
         await stage.told("No server ended by itself")
         number = next(one.number for one in stage.studio.trace if one.kind == "stray")

@@ -169,7 +169,7 @@ class TracePane(Pane, scope="trace"):
         table, query, key = self.table, self.table.search, self.app.key_of
         kept, dropped = len(self.recording), self.recording.first_number - 1
         shown, table.empty = f"{kept:,}", _EMPTY if self._session is None else _EMPTY_PAST
-        parts = [f"{key('compare')} compares with {self._base.name}"] if self._base is not None else []
+        parts: list[str] = []
         if query is not None:
             behind = (1 - query.done) * kept > (_BEHIND if self._session is None else 0)
             parts += [query.error or f"{int(100 * query.done)}% searched"] if query.error or behind else []
@@ -177,6 +177,7 @@ class TracePane(Pane, scope="trace"):
         parts += [shown, f"{dropped:,} dropped"] if dropped else [shown]
         if self._grows:
             parts.append("following" if table.following else f"{key('follow')} follows")
+        parts += [f"{key('compare')} compares with {self._base.name}"] if self._base is not None else []
         self.show_note(" · ".join(parts))
 
     @on(TraceTable.Highlighted)

@@ -15,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import DataTable, Sparkline, Static, Tab, Tabs
 
 from mcp_studio.present import units
-from mcp_studio.present.error_groups import ErrorGroup, Errors
+from mcp_studio.present.error_groups import Errors
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import OTHER, Recording
 from mcp_studio.trace.statistics import NAMED, Bar, Durations, Numbers, Tally
@@ -164,10 +164,6 @@ def _bar(height: int, most: int, room: int) -> str:
     return "█" * (eighths // 8) + (_EIGHTHS[eighths % 8 - 1] if eighths % 8 else "")
 
 
-def _error(group: ErrorGroup, width: int) -> Content:
-    return Content.assemble((f"{group.times:,}x ", "$state-failed"), cut(safe(group.text, 400), max(20, width - 8)))
-
-
 # The dialog
 
 
@@ -240,7 +236,7 @@ class Statistics(Dialog[str]):
 
     @on(Tabs.TabActivated)
     def _fill(self) -> None:
-        """Show the rows of the tab; the cursor stays on the row that it was on."""
+        """Show the rows of the tab; the cursor stays on its row. Figures have their widths, the name has the rest."""
         numbers, table, before = self._numbers, self.table, self._row and self._row.query
         counts = {"calls": len(numbers.targets), "methods": len(numbers.methods), "servers": len(numbers.servers)}
         for name, count in counts.items():
@@ -248,23 +244,17 @@ class Statistics(Dialog[str]):
         tab = self.query_one(Tabs).active or "calls"
         self._rows = ordered(rows_of(numbers, tab), self._sort, self._backward, numbers.start)[:_MOST]
         table.clear(columns=True)
-        self._add_columns()
+        first, *titles = self._titles
+        sign = glyphs().up if self._backward != (self._sort == "Name") else glyphs().down
+        rest = table.size.width - len(titles) * (_WIDTH + 2) - 3
+        table.add_column(f"{first} {sign * (self._sort == first)}", width=max(12, rest), key=first)
+        for title in titles:
+            table.add_column(f"{title}{sign * (self._sort == title)}".rjust(_WIDTH), width=_WIDTH, key=title)
         for row in self._rows:
             table.add_row(*self._cells(row))
         place = next((at for at, row in enumerate(self._rows) if row.query == before), 0)
         table.move_cursor(row=place, animate=False)
         self._tell()
-
-    def _add_columns(self) -> None:
-        """The figures have their widths, the name has the rest; the column that it is sorted by has a sign."""
-        first, *titles = self._titles
-        rest = self.table.size.width - len(titles) * (_WIDTH + 2) - 3
-        sign = glyphs().up if self._backward != (self._sort == "Name") else glyphs().down
-        self.table.add_column(f"{first} {sign if self._sort == first else ''}", width=max(12, rest), key=first)
-        for title in titles:
-            self.table.add_column(
-                f"{title}{sign if self._sort == title else ''}".rjust(_WIDTH), width=_WIDTH, key=title
-            )
 
     def _cells(self, row: StatRow) -> list[Text]:
         """A name, and figures; the table takes no styles by the names of the theme."""
@@ -296,7 +286,10 @@ class Statistics(Dialog[str]):
 
     async def _read_errors(self, numbers: Sequence[int]) -> None:
         said = self.query_one("#said", Static)
-        said.update(Content("\n").join(_error(one, said.size.width) for one in await self._errors.top(numbers)))
+        width = max(20, said.size.width - 8)
+        groups = await self._errors.top(numbers)
+        lines = (((f"{one.times:,}x ", "$state-failed"), cut(safe(one.text, 400), width)) for one in groups)
+        said.update(Content("\n").join(Content.assemble(*line) for line in lines))
 
     # What the person does
 

@@ -113,6 +113,7 @@ class TraceTable(CursorView):
 
     def on_resize(self) -> None:
         self.look_at_store()
+        super().on_resize()
 
     def _look(self) -> None:
         searching = self.search is not None and self.search.done < 1
