@@ -307,7 +307,7 @@ class CallPane(Pane, scope="call"):
                 views.append(Findable(about))
             case _:
                 self.form.set_value(draft.value)
-        self.run_worker(self._put(views, self.has_focus_within), group="tab", exclusive=True)
+        self.run_worker(partial(self._put, views, self.has_focus_within), group="tab", exclusive=True)
 
     async def _put(self, views: list[Widget], focus: bool) -> None:
         await self.place.remove_children()
@@ -347,7 +347,7 @@ class CallPane(Pane, scope="call"):
         drafts.put(draft.key, value, hidden=draft.secrets)
         unread = frozenset(draft.texts) if draft.hides else frozenset[str]()
         drafts.put(f"text:{draft.key}", draft.texts or None, hidden=unread)
-        self.run_worker(self._check_soon(draft, value), group="check", exclusive=True)
+        self.run_worker(partial(self._check_soon, draft, value), group="check", exclusive=True)
 
     async def _check_soon(self, draft: CallDraft, value: Json) -> None:
         """Tell at the fields what only the whole schema knows."""
@@ -392,7 +392,7 @@ class CallPane(Pane, scope="call"):
         elif draft.entry.excluded:
             self.app.say(f"It must not be called: {draft.entry.problem}", "warning")
         else:
-            self.run_worker(self._check_then(draft, then, again), group="call", exclusive=True)
+            self.run_worker(partial(self._check_then, draft, then, again), group="call", exclusive=True)
 
     async def _check_then(self, draft: CallDraft, then: Callable[[CallDraft], object], again: str) -> None:
         studio, name = self.app.studio, draft.entry.ref.server
