@@ -165,7 +165,7 @@ async def mortem(stage: Stage) -> None:
     """What is known of a server that ended under a call."""
     await stage.open("fail_by_leaving")
     stage.studio.call_tool(Ref("tool", "demo", "fail_by_leaving"), {}, approved=True)
-    await stage.until(lambda: stage.studio.manager.mortems("demo"), "an ending")
+    await stage.until(lambda: stage.studio.manager.supervisor("demo").mortems, "an ending")
     await stage.studio.manager.settle("demo")
     await stage.press("1")
     await stage.main.servers.run_action("exit_report")
