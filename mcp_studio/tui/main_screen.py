@@ -442,7 +442,7 @@ class MainScreen(Screen[None]):
         """Leave; where calls run, ask before."""
         running = self.app.studio.caller.running
         if not running:
-            self.app.exit(0)
+            self.call_after_refresh(self.app.exit, 0)  # the key may come before all is mounted
             return
         from mcp_studio.tui.screens.dialog import Confirm
 
