@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.widgets import Input, Tabs
+from textual.widgets import Input
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.paths import Paths
@@ -37,11 +37,6 @@ async def called(stage: Stage, tool: str, **arguments: Any) -> None:
     await stage.until(lambda: stage.main.focused_pane is stage.main.result, "focus in the result")
 
 
-def line(stage: Stage, words: str) -> str:
-    """The line of the screen that has some words."""
-    return next(row for row in stage.text.splitlines() if words in row)
-
-
 async def test_a_narrow_result_shows_its_tabs_whole_and_of_its_status_what_fits() -> None:
     async with on_stage(demo(), size=(80, 24)) as stage:
         await called(stage, "list_books")
@@ -63,8 +58,8 @@ async def test_a_narrow_result_shows_its_tabs_whole_and_of_its_status_what_fits(
         assert stage.main.result.tab == "table", "the tab of the entry is remembered"
 
 
-async def test_markdown_is_rendered_until_the_person_wants_it_as_it_is() -> None:
-    async with on_stage(demo(), size=(100, 50)) as stage:
+async def test_markdown_is_rendered_hostile_text_is_seen_and_what_is_wrong_is_marked() -> None:
+    async with on_stage(demo(), size=(100, 45)) as stage:
         await called(stage, "show_markdown")
         await stage.shows("The Paper Lantern", "│ poetry", "small bookshop with slow trains")
         assert "**small**" not in stage.text
@@ -76,9 +71,23 @@ async def test_markdown_is_rendered_until_the_person_wants_it_as_it_is() -> None
         await stage.main.result.run_action("markdown")
         await stage.shows("│ poetry")
 
+        await called(stage, "show_wrong_structure")
+        await stage.shows("! structuredContent/open: must be true or false")
+        await stage.press("right_square_bracket")
+        await stage.shows('"open": "yes"  ✗ must be true or false', "✗ since is required", r"7  ✗ must be text")
+
+        await called(stage, "show_hostile_text")
+        await stage.shows(r"␛\[31mred", re.escape("⟦U+202E⟧"), re.escape("[@click=app.quit]"))
+        await stage.press("y")
+        await stage.told("control or invisible characters")
+        await stage.pilot.click("#result-view", offset=(30, 8))
+        await stage.press("right_square_bracket")
+        await stage.shows("content")
+        assert "\x1b" not in stage.text and stage.app.is_running
+
 
 async def test_blocks_of_every_kind_are_cards_that_keys_go_through_and_act_on(tmp_path: Path) -> None:
-    async with on_stage(demo(), size=(120, 90)) as stage:
+    async with on_stage(demo(), size=(110, 70)) as stage:
         await called(stage, "show_every_block")
         await stage.shows("for user, priority 0.9", "│ poetry", "image · image/png", "▀▀▀")
         cards = stage.main.result.query_one(Cards)
@@ -109,10 +118,7 @@ async def test_blocks_of_every_kind_are_cards_that_keys_go_through_and_act_on(tm
         await stage.press("escape")
 
 
-@pytest.mark.parametrize("agreed", [True, False])
-async def test_a_page_is_read_as_source_and_opened_only_when_that_is_agreed(
-    monkeypatch: pytest.MonkeyPatch, agreed: bool
-) -> None:
+async def test_a_page_is_read_as_source_and_opened_only_when_that_is_agreed(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
 
     async def open_page(url: str, browser: str) -> bool:
@@ -125,25 +131,16 @@ async def test_a_page_is_read_as_source_and_opened_only_when_that_is_agreed(
         await stage.press("j", "enter")
         await stage.shows("page of an MCP App", "connects to: https://example.com", "<title>")
         stage.main.action_pane_result()
-        await stage.press("o")
-        await stage.dialog(Confirm)
-        await stage.shows(r"Open this page in the browser\?")
-        await stage.press("o" if agreed else "escape")
-        await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
-        if agreed:
-            await stage.told("is handed to the system's program")
-            (file,) = (Paths.default().cache / "opened").iterdir()
-            assert opened == [file.as_uri()] and "connect-src https://example.com;" in file.read_text()
-        else:
+        for answer in ("escape", "o"):
             assert not opened
-
-
-async def test_what_is_wrong_with_structured_content_stands_beside_it() -> None:
-    async with on_stage(demo(), size=(100, 40)) as stage:
-        await called(stage, "show_wrong_structure")
-        await stage.shows("! structuredContent/open: must be true or false")
-        await stage.press("right_square_bracket")
-        await stage.shows('"open": "yes"  ✗ must be true or false', "✗ since is required", r"7  ✗ must be text")
+            await stage.press("o")
+            await stage.dialog(Confirm)
+            await stage.shows(r"Open this page in the browser\?")
+            await stage.press(answer)
+            await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
+        await stage.told("is handed to the system's program")
+        (file,) = (Paths.default().cache / "opened").iterdir()
+        assert opened == [file.as_uri()] and "connect-src https://example.com;" in file.read_text()
 
 
 async def test_every_end_of_a_call_says_what_it_was_once() -> None:
@@ -183,17 +180,3 @@ async def test_while_it_runs_there_are_progress_elapsed_time_and_a_button_that_c
         await stage.press("ctrl+j")
         await stage.shows("━━")
         await stage.shows("✓ ok")
-
-
-async def test_hostile_text_is_seen_and_does_nothing() -> None:
-    async with on_stage(demo(), size=(120, 60)) as stage:
-        await called(stage, "show_hostile_text")
-        await stage.shows(r"␛\[31mred", re.escape("⟦U+202E⟧"), re.escape("[@click=app.quit]"))
-        await stage.press("y")
-        await stage.told("control or invisible characters")
-        await stage.pilot.click("#result-view", offset=(30, 8))
-        tabs = stage.main.result.query_one(Tabs)
-        for tab in ("raw", "structured"):
-            tabs.active = tab
-            await stage.pilot.pause()
-        assert "\x1b" not in stage.text and stage.app.is_running
