@@ -12,6 +12,7 @@ from mcp_studio.paths import Paths
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.elicitation import Elicitation
+from mcp_studio.tui.screens.load_test import LoadTest
 from tests.tui.stage import Stage, on_stage, raw
 
 FORM: dict[str, Any] = {
@@ -131,7 +132,15 @@ async def test_a_destructive_call_runs_only_after_approval_and_a_rule_can_allow_
         await stage.dialog(Approval)
         await stage.press("r")
         assert isinstance(await outcome(stage), ToolFailed)
-        await stage.press("3", "ctrl+j")
+        stage.main.action_load_test()
+        await stage.dialog(LoadTest)
+        await stage.press("enter")
+        dialog = await stage.dialog(Approval)  # over the load test, which waits for it
+        assert not dialog.query_one("#allow").display
+        await stage.press("d")
+        await stage.dialog(LoadTest)
+        await stage.shows("Not started: you said no")
+        await stage.press("escape", "3", "ctrl+j")
         await stage.dialog(Approval)
         await stage.press("a")
         await stage.shows("Always allow", "This tool: raw.fail", "Every tool of the server: raw\\.\\*")
