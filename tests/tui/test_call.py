@@ -14,7 +14,7 @@ from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.choose import Choose
 from tests.studio_support import stdio
 from tests.support import python_server
-from tests.tui.stage import Stage, on_stage, raw, ref
+from tests.tui.stage import Stage, on_stage, raw
 
 
 def value(stage: Stage) -> Any:
@@ -209,23 +209,22 @@ async def test_resources_prompts_and_templates_are_read_with_one_key() -> None:
         await stage.shows("raw › A link")
 
 
-async def test_another_definition_leaves_what_is_typed_and_hostile_text_stays_text() -> None:
+async def test_hostile_text_stays_text_in_every_part_of_the_pane() -> None:
     hostile = stdio(python_server("raw_poison", "--plain"), "evil")
     async with on_stage(hostile, size=(80, 24)) as stage:
-        crashed = stage.app.return_code
-        for kind, seen in (("tool", 30), ("resource", 2), ("template", 1), ("prompt", 1)):
-            for entry in stage.studio.catalog.entries(kind)[:seen]:  # type: ignore[arg-type]
-                stage.main.call.preview(entry)
-                await stage.pilot.pause()
-                assert not any(char in stage.text for char in "\x1b\x07\u202e\u200b"), entry.ref
-        for wanted in ("about", "schema", "json", "form"):
-            stage.main.call.go_to_tab(wanted)
-            await stage.pilot.pause()
-            assert not any(char in stage.text for char in "\x1b\x07\u202e\u200b"), wanted
-        assert stage.app.is_running and stage.app.return_code == crashed
+
+        def clean() -> bool:
+            return not any(char in stage.text for char in "\x1b\x07\u202e\u200b")
+
         await stage.open("echo")
         await stage.type("mine")
-        listing = stage.studio.catalog.find(ref("echo", server="evil"))[0]
-        changed = type(listing)(listing.ref, type(listing.view)({**listing.view.raw, "description": "Another one."}))
-        stage.main.call.preview(changed)
-        await stage.shows("mine")
+        await stage.shows("text.*mine")  # however long the description above is
+        for wanted in ("json", "schema", "about", "form"):
+            stage.main.call.go_to_tab(wanted)
+            await stage.pilot.pause()
+            assert clean(), wanted
+        for kind in ("resource", "template", "prompt"):
+            stage.main.call.preview(stage.studio.catalog.entries(kind)[0])  # type: ignore[arg-type]
+            await stage.pilot.pause()
+            assert clean(), kind
+        assert stage.app.is_running

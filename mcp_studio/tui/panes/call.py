@@ -200,6 +200,8 @@ class CallPane(Pane, scope="call"):
         complete = partial(self._complete, draft) if entry.ref.kind in ("prompt", "template") else None
         pending = {pointer: str(text) for pointer, text in draft.texts.items() if pointer != _WHOLE}
         self.form.show(draft.form, draft.value, pending, complete, again=again)
+        if not again:
+            self.query_one("#call-form").scroll_home(animate=False)
         self._draw(draft)
         self.refresh_entry()
         if not (again and self.json is not None):
