@@ -23,6 +23,17 @@ _DRAWN = (Flag, Choice, Choices, Const, Union, Object, Map, List)
 """Fields into which nothing is typed."""
 
 
+def pass_on(widget: Widget, event: Key) -> bool:
+    """Keep fast typing in order: a key that follows one that moved the focus belongs to where that is now."""
+    focused = widget.screen.focused
+    if focused is widget or focused is None:
+        return False
+    event.stop()
+    event.prevent_default()
+    focused.post_message(Key(event.key, event.character))
+    return True
+
+
 class LineEditor(Input):
     """An input without a frame. Text of several lines is not cut: the form opens a larger editor for it."""
 
@@ -43,13 +54,7 @@ class LineEditor(Input):
         self._leaves = leaves
 
     def on_key(self, event: Key) -> None:
-        """Keep fast typing in order: what follows a key that leaves the field belongs to the next one."""
-        focused = self.screen.focused
-        if focused is not self and focused is not None:
-            event.stop()
-            event.prevent_default()
-            focused.post_message(Key(event.key, event.character))
-        elif self._leaves(event.key):
+        if not pass_on(self, event) and self._leaves(event.key):
             event.stop()
             event.prevent_default()
 
@@ -79,6 +84,9 @@ class AreaEditor(TextArea):
     def __init__(self, text: str = "", *, numbers: bool = False) -> None:
         super().__init__(text, compact=True, show_line_numbers=numbers, highlight_cursor_line=False)
         self.cursor_blink = False
+
+    def on_key(self, event: Key) -> None:
+        pass_on(self, event)
 
     def on_paste(self, event: Paste) -> None:
         """A text area that has megabytes holds everything up."""

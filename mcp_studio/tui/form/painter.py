@@ -24,6 +24,7 @@ from mcp_studio.schema.place import pointer
 from mcp_studio.schema.unions import label as label_of
 from mcp_studio.tui.form import row_text
 from mcp_studio.tui.form.choices import DropDown, Target
+from mcp_studio.tui.form.editors import pass_on
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.rows import MOST_CHILDREN, Row
 from mcp_studio.tui.views.glyphs import ASCII, glyphs
@@ -392,6 +393,7 @@ class FormCanvas(Widget, can_focus=True):
     Args:
         lay_out: gives the number of lines at a width.
         line: draws one line.
+        press: takes a key and its character, before the keys typed after it are looked at; says whether it did.
     """
 
     ALLOW_SELECT = False
@@ -424,11 +426,17 @@ class FormCanvas(Widget, can_focus=True):
         line: int
         x: int
 
-    def __init__(self, lay_out: Callable[[int], int], line: Callable[[int], Sequence[Piece]]) -> None:
+    def __init__(
+        self,
+        lay_out: Callable[[int], int],
+        line: Callable[[int], Sequence[Piece]],
+        press: Callable[[str, str | None], bool],
+    ) -> None:
         self._styles_by_look: dict[str, Style] = {}
         super().__init__()
         self._lay_out = lay_out
         self._line = line
+        self._press = press
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return self._lay_out(width)
@@ -450,6 +458,11 @@ class FormCanvas(Widget, can_focus=True):
         """Colours may have changed with what lies around."""
         self._styles_by_look.clear()
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def on_key(self, event: events.Key) -> None:
+        if not pass_on(self, event) and self._press(event.key, event.character):
+            event.stop()
+            event.prevent_default()
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)

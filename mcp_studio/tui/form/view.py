@@ -64,7 +64,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.model = FormModel(form, value)
         """Read it; edits go through the form, which draws them."""
         self._empty = empty
-        self._canvas = FormCanvas(self._lay_out, self._line)
+        self._canvas = FormCanvas(self._lay_out, self._line, self._press)
         self._overlay = Overlay(self, self._leaves)
         self.chooser = Chooser(self.model)
         self.items = Items(self, self._overlay)
