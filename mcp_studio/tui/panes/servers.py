@@ -79,7 +79,7 @@ def _end_in_short(ending: Ending) -> str:
 
 
 def _error_in_short(error: StudioError) -> str:
-    if error.http is not None:
+    if error.http is not None and error.http.status >= 300:
         return f"HTTP {error.http.status}"
     kinds = (ConnectionLost, "connection lost"), (Unreachable, "not started"), (ConfigError, "bad entry")
     return next((words for kind, words in kinds if isinstance(error, kind)), "protocol error")
