@@ -18,10 +18,6 @@ from mcp_studio.safetext import safe
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 
 Kind = Literal["date", "time", "date-time", "duration"]
-_FORMATS: dict[str, Kind] = {
-    "date": "date", "full-date": "date", "time": "time", "full-time": "time", "partial-time": "time",
-    "date-time": "date-time", "datetime": "date-time", "timestamp": "date-time", "duration": "duration",
-}  # fmt: skip
 _HINTS: dict[Kind, str] = {
     "date": "tomorrow, +3d, next monday, 2026-11-21",
     "time": "now, 9am, 14:30, in 2 hours",
@@ -111,16 +107,16 @@ class When(Dialog[str]):
         """What the words mean is chosen at once."""
         event.stop()
         typed = event.value.strip()
-        if typed and self._kind == "duration":
-            self._result = duration(typed)
-            self._problem = "" if self._result else f"“{typed}” is no duration."
-            self._show()
-        elif typed:
-            try:
+        self._problem = ""
+        try:
+            if typed and self._kind != "duration":
                 self._choose(understood(typed, datetime.now()))
-            except ValueError as problem:
-                self._problem = f"{problem}."
-                self._show()
+            elif typed:
+                self._result = duration(typed)
+                self._problem = "" if self._result else f"“{typed}” is no duration."
+        except ValueError as problem:
+            self._problem = f"{problem}."
+        self._show()
 
     async def on_key(self, event: Key) -> None:
         if event.key in _MOVES and self._month.display:
@@ -157,7 +153,9 @@ class When(Dialog[str]):
 
 def kind_of(format: str) -> Kind | None:
     """Which of date, time, both and duration a format wants; None when it says nothing of that."""
-    return _FORMATS.get(format.casefold())
+    name = format.casefold().removeprefix("full-").removeprefix("partial-")
+    known: dict[str, Kind] = {"datetime": "date-time", "timestamp": "date-time", **{kind: kind for kind in _HINTS}}
+    return known.get(name)
 
 
 def written(kind: Kind, at: datetime) -> str:
