@@ -30,10 +30,9 @@ def name(stage: Stage) -> str:
 
 
 async def tab(stage: Stage, wanted: str) -> None:
-    """Go to a tab of the call pane by its key."""
+    """Go to a tab of the call pane."""
     await stage.press("f2")
-    while stage.main.call.tab != wanted:
-        await stage.press("ctrl+pagedown")
+    stage.main.call.go_to_tab(wanted)
     await stage.until(lambda: stage.main.call.has_focus_within, "the focus is in the pane")
 
 
@@ -90,7 +89,9 @@ async def test_form_and_json_are_one_value_and_wrong_ones_are_not_sent() -> None
         await stage.told("Not sent: a must be a number, got 'x' and 1 more problem.")
         await stage.press("ctrl+j")
         assert isinstance(await outcome(stage), (ToolFailed, Rejected, Succeeded)), "the person may insist"
-        await tab(stage, "json")
+        await stage.press("f2", "ctrl+pagedown")
+        assert stage.main.call.tab == "json"
+        await stage.until(lambda: stage.main.call.has_focus_within, "the focus is in the pane")
         area = stage.main.call.query_one(JsonEditor).query_one(TextArea)
         await stage.shows('"a": "x"')
         area.text = '{"a": 12345678901234567890, "more": null}'
