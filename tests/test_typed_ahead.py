@@ -1,4 +1,4 @@
-"""Keys that come faster than the screen draws act on what they were typed for, and nothing typed is lost."""
+"""What is typed goes where it was meant for, and nothing typed is lost."""
 
 from __future__ import annotations
 

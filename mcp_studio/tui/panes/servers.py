@@ -112,8 +112,6 @@ class ServersPane(Pane, scope="servers"):
         """The newest end of each server that was told."""
         self._unseen: set[str] = set()
         """Servers that ended by themselves, until somebody has looked at that."""
-        self._wanting: set[str] = set()
-        """Servers of which the person was told that they want a sign-in."""
         self._scope = ""
         """The server that the catalog shows alone."""
         self._drafts: dict[str, Draft] = {}
@@ -153,11 +151,13 @@ class ServersPane(Pane, scope="servers"):
         known = manager.names()
         for name in names:
             if name in known:
-                self._rows[name] = self._row(name)
+                before, now = self._rows.get(name), self._row(name)
+                if now.status.state == "needs_auth" and not (before and before.status.state == "needs_auth"):
+                    self.app.say(f"{safe(name, 60)} wants a sign-in: enter on it in the servers (1).", "warning")
+                self._rows[name] = now
         self._rows = {name: self._rows.get(name) or self._row(name) for name in known}
         if self._scope not in known:
             self._scope_to("")
-        self._tell_sign_ins()
         self._fill()
 
     def _row(self, name: str) -> ServerRow:
@@ -190,13 +190,6 @@ class ServersPane(Pane, scope="servers"):
         if newest is not None and (status.state in ("failed", "retrying") or name in self._unseen):
             return _end_in_short(newest.ending)
         return _error_in_short(status.error) if status.error and status.state in ("failed", "retrying") else ""
-
-    def _tell_sign_ins(self) -> None:
-        """Say once of each server that it wants a sign-in."""
-        wanting = {name for name, row in self._rows.items() if row.status.state == "needs_auth"}
-        for name in sorted(wanting - self._wanting):
-            self.app.say(f"{safe(name, 60)} wants a sign-in: enter on it in the servers (1).", "warning")
-        self._wanting = wanting
 
     def tick(self) -> None:
         """Time has passed: servers that are tried again count down."""

@@ -16,7 +16,6 @@ from mcp_studio.protocol.versions import LOG_LEVELS
 from mcp_studio.safetext import safe
 from mcp_studio.search.names import words_of
 from mcp_studio.session.logs import LogMessage
-from mcp_studio.studio import Studio
 from mcp_studio.trace.message import DIRECTIONS, KINDS
 from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.dialog import Choice, Dialog
@@ -86,8 +85,8 @@ class Logs(Dialog[int]):
         self.set_interval(_PAUSE, self._look)
 
     @property
-    def _servers(self) -> list[str] | None:
-        return [self._server] if self._server else None
+    def _servers(self) -> Sequence[str]:
+        return (self._server,) if self._server else self.app.studio.manager.names()
 
     @on(Select.Changed)
     @on(Input.Changed)
@@ -102,7 +101,9 @@ class Logs(Dialog[int]):
             return
         self._stamp = stamp
         following = self.rows.cursor >= self.rows.row_count - 1
-        rows = _rows(studio, self._servers, least, words, stderr)
+        rows: list[LogMessage] = studio.logs.messages(self._servers, least=least, words=words)
+        if stderr:
+            rows = list(heapq.merge(rows, self._stderr(words), key=lambda row: row.time))
         several = {row.server for row in rows} if not self._server else set[str]()
         self._names = min(_NAMES, max(map(len, several))) if len(several) > 1 else 0
         self.rows.empty = self._empty(bool(words or least))
@@ -113,7 +114,7 @@ class Logs(Dialog[int]):
 
     def _empty(self, filtered: bool) -> str:
         studio = self.app.studio
-        names = self._servers or studio.manager.names()
+        names = self._servers
         if filtered and any(studio.logs.count(name) for name in names):
             return "No message has this level and all these words."
         asked = [f"{name} from {level} on" for name in names if (level := studio.manager.log_level(name))]
@@ -171,34 +172,25 @@ class Logs(Dialog[int]):
         if (row := self.rows.row) is not None:
             self.app.copy(row.text)
 
-
-def _rows(
-    studio: Studio, servers: Sequence[str] | None, least: str, words: Sequence[str], stderr: bool
-) -> list[LogMessage]:
-    """The rows that are wanted, the oldest first."""
-    messages = studio.logs.messages(servers, least=least, words=words)
-    if not stderr:
-        return messages
-    return list(heapq.merge(messages, _stderr(studio, servers, words), key=lambda row: row.time))
-
-
-def _stderr(studio: Studio, servers: Sequence[str] | None, words: Sequence[str]) -> Iterable[LogMessage]:
-    wanted = [word.casefold() for word in words]
-    trace, columns = studio.trace, studio.trace.columns
-    kinds, names = columns.kind.tobytes(), columns.servers.texts
-    found: list[LogMessage] = []
-    row = len(kinds)
-    for _ in range(_LINES):
-        row = kinds.rfind(_CODE, 0, row)
-        if row < 0:
-            break
-        if servers is not None and names[columns.server[row]] not in servers:
-            continue
-        entry = trace.entry(columns.first + row)
-        text = entry.body.decode("utf-8", "replace").rstrip("\r\n") if entry is not None else ""
-        if entry is not None and all(word in f"{entry.server} {text}".casefold() for word in wanted):
-            found.append(LogMessage(0, entry.time, entry.server, _STDERR, "", text, entry=entry.number))
-    return reversed(found)
+    def _stderr(self, words: Sequence[str]) -> Iterable[LogMessage]:
+        """The newest lines of standard error that have all these words, the oldest first."""
+        wanted, trace, columns = (
+            [word.casefold() for word in words],
+            self.app.studio.trace,
+            self.app.studio.trace.columns,
+        )
+        kinds, names = columns.kind.tobytes(), columns.servers.texts
+        found: list[LogMessage] = []
+        row = len(kinds)
+        for _ in range(_LINES):
+            row = kinds.rfind(_CODE, 0, row)
+            if row < 0:
+                break
+            entry = trace.entry(columns.first + row) if names[columns.server[row]] in self._servers else None
+            text = entry.body.decode("utf-8", "replace").rstrip("\r\n") if entry is not None else ""
+            if entry is not None and all(word in f"{entry.server} {text}".casefold() for word in wanted):
+                found.append(LogMessage(0, entry.time, entry.server, _STDERR, "", text, entry=entry.number))
+        return reversed(found)
 
 
 def _whole(row: LogMessage) -> str:
