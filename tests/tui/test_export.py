@@ -72,14 +72,18 @@ async def test_what_is_chosen_is_written_and_opens_again_and_problems_are_told(
 
 
 async def test_spans_are_sent_to_a_collector_and_escape_stops_that_before_it_leaves() -> None:
-    waiting: list[asyncio.StreamWriter] = []
+    asked, released, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
-    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        waiting.append(writer)
-        await reader.read()
+    async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await released.wait()
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        writer.close()
+        await writer.wait_closed()
+        ended.set()
 
     async with (
-        await asyncio.start_server(silent, "127.0.0.1", 0) as server, listening() as collector,
+        await asyncio.start_server(slow, "127.0.0.1", 0) as server, listening() as collector,
         on_stage(raw(), size=(80, 24)) as stage,
     ):  # fmt: skip
         await stage.press("5", "end")
@@ -97,17 +101,16 @@ async def test_spans_are_sent_to_a_collector_and_escape_stops_that_before_it_lea
         await stage.shows("begins with http://")
         screen.query_one(Input).value = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         await stage.press("ctrl+j")
-        await stage.until(lambda: waiting, "what is sent")
+        await stage.until(asked.is_set, "what is sent")
         await stage.press("escape")
         await stage.shows("Stopped; what was sent is sent.")
-        for writer in waiting:
-            writer.close()
-            await writer.wait_closed()
         screen.query_one(Input).value = collector.url
         await stage.press("ctrl+j")
         await home(stage)
         await stage.told("Sent 1 span to the collector.")
         assert "mcp.method.name" in json.dumps(collector.bodies)
+        released.set()
+        await stage.until(ended.is_set, "the end of what was stopped")
 
 
 def test_an_exchange_has_all_that_belongs_to_it_and_what_is_marked_is_found() -> None:
