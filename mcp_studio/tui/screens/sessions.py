@@ -82,7 +82,7 @@ class Sessions(Dialog[Opened]):
 
     async def _fill(self) -> None:
         found = await asyncio.to_thread(sessions, self._folder)
-        self.rows.empty = f"No session is kept yet in {self._folder}."
+        self.rows.empty = f"There is no session in {self._folder} yet."
         self.rows.show(sorted(found, key=lambda one: one.began, reverse=True))
         self.retitle(self.heading())
 
