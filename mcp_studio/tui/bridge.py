@@ -49,17 +49,18 @@ class Bridge:
     def open(self) -> None:
         """Start listening. Everything is told once: it may have changed since the panes were made."""
         studio = self._studio
-        self._note(inbox=True, tasks=True)
+        self._note("inbox")
+        self._note("tasks")
         self._next.servers.update(studio.manager.names())
         self._disconnects = [
-            studio.manager.changed.connect(lambda server: self._note(servers=server)),
-            studio.trace.wronged.connect(lambda server: self._note(servers=server)),
-            studio.catalog.changed.connect(lambda listing: self._note(listings=listing)),
-            studio.subscriptions.changed.connect(lambda server: self._note(resources=server)),
-            studio.memory.changed.connect(lambda ref: self._note(calls=ref)),
-            studio.inbox.changed.connect(lambda request: self._note(inbox=True)),
-            studio.tasks.changed.connect(lambda task: self._note(tasks=True)),
-            studio.tasks.removed.connect(lambda task: self._note(tasks=True)),
+            studio.manager.changed.connect(lambda server: self._note("servers", server)),
+            studio.trace.wronged.connect(lambda server: self._note("servers", server)),
+            studio.catalog.changed.connect(lambda listing: self._note("listings", listing)),
+            studio.subscriptions.changed.connect(lambda server: self._note("resources", server)),
+            studio.memory.changed.connect(lambda ref: self._note("calls", ref)),
+            studio.inbox.changed.connect(lambda request: self._note("inbox")),
+            studio.tasks.changed.connect(lambda task: self._note("tasks")),
+            studio.tasks.removed.connect(lambda task: self._note("tasks")),
         ]
 
     def close(self) -> None:
@@ -74,26 +75,11 @@ class Bridge:
         """Whether something changed that was not posted yet."""
         return self._handle is not None
 
-    def _note(
-        self,
-        *,
-        servers: str | None = None,
-        listings: tuple[str, EntryKind] | None = None,
-        resources: str | None = None,
-        calls: Ref | None = None,
-        inbox: bool = False,
-        tasks: bool = False,
-    ) -> None:
-        if servers is not None:
-            self._next.servers.add(servers)
-        if listings is not None:
-            self._next.listings.add(listings)
-        if resources is not None:
-            self._next.resources.add(resources)
-        if calls is not None:
-            self._next.calls.add(calls)
-        self._next.inbox |= inbox
-        self._next.tasks |= tasks
+    def _note(self, what: str, which: object = None) -> None:
+        if which is None:
+            setattr(self._next, what, True)
+        else:
+            getattr(self._next, what).add(which)
         if self._handle is None:
             loop = asyncio.get_running_loop()
             self._handle = loop.call_at(max(loop.time(), self._last + PAUSE), self._flush)

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import os
+import select
 import signal
 import sys
 import threading
@@ -62,8 +63,10 @@ async def _open(config: Config, paths: Paths) -> tuple[int, BaseException | None
                     from mcp_studio.tui.main_screen import MainScreen
                 gc.freeze()
                 app = StudioApp(studio, lambda: MainScreen(passphrases.answer_with))
+                watch = asyncio.create_task(_watch_terminal(app))
                 with _signals(app):
                     code = await app.run_async() or 0
+                watch.cancel()
                 return code, app.failure, studio.redactor
     finally:
         passphrases.answer_with(None)
@@ -115,6 +118,15 @@ def _signals(app: StudioApp) -> Generator[None]:
     finally:
         for number in numbers:
             loop.remove_signal_handler(number)
+
+
+async def _watch_terminal(app: StudioApp) -> None:
+    """End the app when the terminal has gone without a signal, as one does that another program had opened."""
+    poll = select.poll()
+    poll.register(sys.stdin.fileno(), 0)
+    while not any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0)):  # noqa: ASYNC110
+        await asyncio.sleep(1)
+    app.exit(128 + signal.SIGHUP)
 
 
 class _Redacting(logging.Formatter):

@@ -13,7 +13,6 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 import mcp_studio
-from mcp_studio.limits import KB, MB
 from mcp_studio.present.units import recorded
 from mcp_studio.safetext import safe
 from mcp_studio.trace.disk.sessions import used
@@ -97,13 +96,8 @@ def _parts(studio: Studio, kept: str, now: str) -> list[Part]:
 
 
 def _amount(limit: float) -> str:
-    """Seconds are the ones with a fraction, bytes the whole numbers of KB."""
-    if isinstance(limit, float):
-        return f"{limit:,g} s"
-    for size, unit in ((MB, "MB"), (KB, "KB")):
-        if limit >= size and not limit % size:
-            return f"{limit // size:,} {unit}"
-    return f"{limit:,}"
+    """Seconds are the ones with a fraction; whole numbers are bytes or how many."""
+    return f"{limit:,g} s" if isinstance(limit, float) else f"{limit:,}"
 
 
 def _version(name: str) -> str:
