@@ -21,7 +21,7 @@ from mcp_studio.call.call import Call
 from mcp_studio.call.sending import outcome_of_task
 from mcp_studio.catalog.listing import Change, Entry, Ref
 from mcp_studio.errors import StudioError, Unreachable
-from mcp_studio.jsontext import Json, dumps
+from mcp_studio.jsontext import Json, dumps, mapping
 from mcp_studio.present import definition, outcomes, units
 from mcp_studio.protocol.views import ResourceView, ToolView
 from mcp_studio.safetext import safe
@@ -128,11 +128,6 @@ class CallPane(Pane, scope="call"):
         """The newest call of the shown entry."""
         return self.calls.get(self.draft.key) if self.draft else None
 
-    @property
-    def running(self) -> bool:
-        """Whether the shown entry is being called."""
-        return self.call is not None and self.call.outcome is None
-
     def on_key(self, event: Key) -> None:
         """Tab goes over the switch and the button before it leaves the pane."""
         stops: list[Widget] = [self.form] if self.tab == "form" and self.draft and self.draft.form.fields else []
@@ -192,8 +187,7 @@ class CallPane(Pane, scope="call"):
         if again and before is not None:
             draft.value, draft.texts = before.value, before.texts
         else:
-            texts = drafts.get(f"text:{draft.key}")
-            draft.texts = texts if isinstance(texts, dict) else {}
+            draft.texts = dict(mapping(drafts.get(f"text:{draft.key}")))
             draft.value = draft.value if (typed := drafts.get(draft.key)) is None else typed
         self._refused = ()
         draft.look(self.app.studio)
@@ -319,24 +313,19 @@ class CallPane(Pane, scope="call"):
 
     def step_back(self) -> bool:
         """From another tab to the form."""
-        if self.tab == "form":
-            return False
+        elsewhere = self.tab != "form"
         self.go_to_tab("form")
-        return True
+        return elsewhere
 
     # Editing
 
     @on(FormView.Changed)
     @on(JsonEditor.Changed)
-    def value_changed(self, event: FormView.Changed | JsonEditor.Changed) -> None:
-        event.stop()
-        self._edited(event.value)
-
     @on(JsonEditor.Unread)
-    def json_unread(self, event: JsonEditor.Unread) -> None:
-        """What stands in the JSON tab is no JSON yet: it is kept beside the value."""
+    def value_changed(self, event: FormView.Changed | JsonEditor.Changed | JsonEditor.Unread) -> None:
+        """What stands in the JSON tab and is no JSON yet is kept beside the value."""
         event.stop()
-        self._edited(event.editor.value)
+        self._edited(event.editor.value if isinstance(event, JsonEditor.Unread) else event.value)
 
     def _edited(self, value: Json) -> None:
         """Keep the value, and text that is no JSON yet, at once; check it after a pause."""
@@ -382,14 +371,16 @@ class CallPane(Pane, scope="call"):
         self._submit(partial(self.start, fresh=True))
 
     def action_load_test(self) -> None:
-        self._submit(self._open_load_test, again="")
+        from mcp_studio.tui.screens.load_test import LoadTest
+
+        self._submit(lambda draft: self.app.push_screen(LoadTest(draft, self._seconds.get(draft.key))), again="")
 
     def _submit(self, then: Callable[[CallDraft], object], again: str = "send it anyway") -> None:
         """Do something with the draft once it has been checked and its server is connected."""
         draft = self.draft
         if draft is None:
             self.app.say("No tool selected. Move the cursor in the catalog (2).", "warning")
-        elif self.running:
+        elif self.call is not None and self.call.outcome is None:
             self.app.say("It is still running; the result pane (4) shows its progress and cancels it.", "warning")
         elif draft.entry.excluded:
             self.app.say(f"It must not be called: {draft.entry.problem}", "warning")
@@ -426,7 +417,7 @@ class CallPane(Pane, scope="call"):
         self.app.say(f"Not sent: {what}{more}.{hint}", "warning")
         self._refused = (draft.value,)
 
-    def start(self, draft: CallDraft, *, fresh: bool = False, hidden: frozenset[str] = frozenset()) -> Call:
+    def start(self, draft: CallDraft, *, fresh: bool = False, hidden: frozenset[str] = frozenset()) -> None:
         """Start a call of an entry as it is, keep it in the history, and show it.
 
         Args:
@@ -441,12 +432,6 @@ class CallPane(Pane, scope="call"):
             studio.usage.ran(ref)
         self._awaited = call, draft.value
         self._follow(draft, call)
-        return call
-
-    def _open_load_test(self, draft: CallDraft) -> None:
-        from mcp_studio.tui.screens.load_test import LoadTest
-
-        self.app.push_screen(LoadTest(draft, self._seconds.get(draft.key)))
 
     def _follow(self, draft: CallDraft, call: Call) -> None:
         def changed(one: Call) -> None:
@@ -479,7 +464,7 @@ class CallPane(Pane, scope="call"):
     # Other actions
 
     def action_cancel(self) -> None:
-        if self.running and self.call is not None:
+        if self.call is not None and self.call.outcome is None:
             self.call.cancel()
         else:
             self.app.say("Nothing is running here.")
@@ -530,8 +515,8 @@ class CallPane(Pane, scope="call"):
     def action_save_call(self) -> None:
         if self.draft is None:
             self.app.say("No tool selected, so there is no call to save.", "warning")
-        elif problems := self.unreadable:
-            self.app.say(f"Not saved: {named(problems[0].pointer, self.draft.value)[:80]} is invalid JSON.", "warning")
+        elif self.unreadable:
+            self.app.say("Not saved: what is typed is invalid JSON.", "warning")
         else:
             self.app.attempt(self, self.saved.save(self.draft), "saved")
 

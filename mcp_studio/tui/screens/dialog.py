@@ -142,6 +142,35 @@ class Dialog(ModalScreen[T]):
         self.query_one("#box").border_title = Content(safe(heading, 200))
 
 
+class RunDialog(Dialog[None]):
+    """Makes calls, which may have to be approved meanwhile; it is left only once nothing runs.
+
+    A subclass has the buttons `start`, `stop`, `pending` and `back`.
+    """
+
+    opens_requests = True
+
+    def offer(self, *, start: bool) -> None:
+        """Enable what can be done now: start, or else stop."""
+        self.set_class(not start, "-running")
+        self.query_one("#start", Button).disabled = not start
+        self.query_one("#stop", Button).disabled = start
+
+    def offer_pending(self) -> None:
+        """Enable the way to requests that were put off, where there are any."""
+        self.query_one("#pending", Button).disabled = not self.app.studio.inbox.pending
+
+    async def action_pending(self) -> None:
+        """Answer what was put off; the main screen has the dialogs for that."""
+        await self.app.screen_stack[0].run_action("pending")
+
+    def action_back(self) -> None:
+        if self.has_class("-running"):
+            self.app.say("It still runs. The button Stop ends it.", "warning")
+        else:
+            self.dismiss(None)
+
+
 class Confirm(Dialog[bool]):
     """True for yes; anything else is no. What destroys something has the focus on no."""
 

@@ -11,7 +11,7 @@ from textual import on
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Input, ProgressBar, Static
+from textual.widgets import Input, ProgressBar, Static
 
 from mcp_studio.call.call import Denied
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, past_of_load
@@ -19,7 +19,7 @@ from mcp_studio.jsontext import pretty
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.tui.call_draft import CallDraft
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, RunDialog
 from mcp_studio.tui.screens.statistics import histogram, times_line
 
 _PAUSE = 0.2
@@ -27,7 +27,7 @@ _PAUSE = 0.2
 _ERRORS = 3
 
 
-class LoadTest(Dialog[None]):
+class LoadTest(RunDialog):
     """Asks for two numbers, runs, and keeps the figures on screen until it is left.
 
     Args:
@@ -47,7 +47,6 @@ class LoadTest(Dialog[None]):
         Choice("start", "Start", "primary"), Choice("stop", "Stop"), Choice("copy", "Copy figures"),
         Choice("pending", "Pending"), Choice("back", "Close"),
     )  # fmt: skip
-    opens_requests = True
     last: ClassVar[tuple[str, str]] = ("100", "8")
     """What was typed last."""
 
@@ -73,7 +72,7 @@ class LoadTest(Dialog[None]):
 
     def on_mount(self) -> None:
         self.query_one("#total").focus()
-        self._offer(start=True)
+        self.offer(start=True)
         self._show()
         self.set_interval(_PAUSE, self._show)
 
@@ -85,7 +84,8 @@ class LoadTest(Dialog[None]):
             self._say(f"Calls must be from 1 to {MOST:,}, at once from 1 to {MOST_AT_ONCE:,}.", "$state-failed")
         elif not self.query_one("#start").disabled:
             type(self).last = typed
-            self._offer(start=False)
+            self.offer(start=False)
+            self.query_one("#stop").focus()
             self.app.attempt(self, self._run(total, at_once))
 
     async def _run(self, total: int, at_once: int) -> None:
@@ -102,7 +102,7 @@ class LoadTest(Dialog[None]):
                 memory.history.put(past_of_load(self.load, ref, draft.sent, began, "studio"), draft.secrets)
         finally:
             if self.is_attached:
-                self._offer(start=True)
+                self.offer(start=True)
                 self._show()
 
     async def _consent(self, total: int, at_once: int) -> Denied | None:
@@ -113,15 +113,8 @@ class LoadTest(Dialog[None]):
             trusted=studio.manager.config(ref.server).trust, rules=studio.caller.rules,
         )  # fmt: skip
 
-    def _offer(self, *, start: bool) -> None:
-        """Enable what can be done now."""
-        self.query_one("#start", Button).disabled = not start
-        self.query_one("#stop", Button).disabled = start
-        if not start:
-            self.query_one("#stop").focus()
-
     def _show(self) -> None:
-        self.query_one("#pending", Button).disabled = not self.app.studio.inbox.pending
+        self.offer_pending()
         if self.load is None:
             return
         bar = self.query_one(ProgressBar)
@@ -132,10 +125,6 @@ class LoadTest(Dialog[None]):
 
     def _say(self, text: str, look: str) -> None:
         self.query_one("#note", Static).update(Content.styled(safe(text, 300), look))
-
-    async def action_pending(self) -> None:
-        """Answer what was put off; the main screen has the dialogs for that."""
-        await self.app.screen_stack[0].run_action("pending")
 
     def action_stop(self) -> None:
         """Start no more calls, and stop those that run; before there are any, ask no more for approval."""
@@ -150,13 +139,6 @@ class LoadTest(Dialog[None]):
             self.app.say("There are no figures yet.", "warning")
         else:
             self.app.copy(pretty(self.load.figures()), "the figures")
-
-    def action_back(self) -> None:
-        """Leave; never while it runs."""
-        if self.load is not None and self.load.running:
-            self.app.say("It still runs. The button Stop ends it.", "warning")
-        else:
-            self.dismiss(None)
 
 
 def figures_of(load: Load, width: int, height: int) -> Content:

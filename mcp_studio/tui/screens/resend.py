@@ -9,7 +9,7 @@ from typing import cast
 from textual import getters, on
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Checkbox, Select, Static
+from textual.widgets import Checkbox, Select, Static
 
 from mcp_studio.call.replay.plan import Plan, Step, load, plan
 from mcp_studio.call.replay.runner import VERDICTS, Replayer, ReplayOptions, Result, summary
@@ -19,7 +19,7 @@ from mcp_studio.present.differences import difference_line
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import Recording
 from mcp_studio.tui.screens.compare import Compare, Side
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, RunDialog
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, Piece, fit
 from mcp_studio.tui.views.virtual_list import VirtualList
@@ -31,7 +31,7 @@ _EVERY = 0.2
 """Seconds between two looks at what has come."""
 
 
-class Resend(Dialog[None]):
+class Resend(RunDialog):
     """A row for each request; stays until it is left. What was approved once is not approved the next time.
 
     Args:
@@ -44,15 +44,13 @@ class Resend(Dialog[None]):
     Resend {
         & VirtualList { height: 1fr; margin-top: 1; }
         & #about { height: auto; min-height: 2; margin-top: 1; color: $quiet; }
-        &.-sending { & Select, & Checkbox { display: none; } }
+        &.-running { & Select, & Checkbox { display: none; } }
     }
     """
-    opens_requests = True
     choices = (
         Choice("start", "Re-send", "primary"), Choice("stop", "Stop"), Choice("open", "Compare"),
         Choice("copy", "Copy"), Choice("pending", "Pending"), Choice("back", "Close"),
     )  # fmt: skip
-    opens_requests = True
     rows = cast("getters.query_one[VirtualList[Step]]", getters.query_one(VirtualList))
 
     def __init__(self, recording: Recording, what: Step | Sequence[int], about: str = "") -> None:
@@ -79,14 +77,9 @@ class Resend(Dialog[None]):
         yield VirtualList[Step](self._draw, key=lambda step: step.number)
         yield Static(id="about", markup=False)
 
-    @property
-    def sending(self) -> bool:
-        """Whether requests are being sent now."""
-        return self.has_class("-sending")
-
     def on_mount(self) -> None:
         self.rows.focus()
-        self._offer(sending=False)
+        self.offer(start=True)
         self._show()
         self.set_interval(_EVERY, self._show)
         self.run_worker(self._make_plan())
@@ -113,7 +106,7 @@ class Resend(Dialog[None]):
             self._say(f"{safe(away[0], 60)} is not connected here: choose another server.")
         elif where and len(servers) > 1:
             self._say(f"These went to {len(servers)} servers ({safe(', '.join(servers), 120)}): choose fewer.")
-        elif not self.sending:
+        elif not self.has_class("-running"):
             origin = "person" if isinstance(self._what, Step) else "program"
             options = ReplayOptions(origin=origin, approved=self.query_one(Checkbox).value)
             self._results.clear()
@@ -121,28 +114,22 @@ class Resend(Dialog[None]):
 
     async def _send(self, servers: dict[str, str], options: ReplayOptions) -> None:
         studio, steps = self.app.studio, self._plan.steps
-        self._offer(sending=True)
+        self.offer(start=False)
         try:
             async for result in Replayer(studio.caller, studio.redactor, self._recording, options).run(steps, servers):
                 self._results[result.step.number] = result
         finally:
             if self.is_attached:
                 self._show()
-                self._offer(sending=False)
-
-    def _offer(self, *, sending: bool) -> None:
-        """Enable what can be done now."""
-        self.set_class(sending, "-sending")
-        self.query_one("#start", Button).disabled = sending
-        self.query_one("#stop", Button).disabled = not sending
+                self.offer(start=True)
 
     # What is shown
 
     def _show(self) -> None:
         """The cursor goes with what is sent, unless the person has moved it away."""
-        self.query_one("#pending", Button).disabled = not self.app.studio.inbox.pending
+        self.offer_pending()
         done = len(self._results)
-        if not self.sending or not self.rows.rows:
+        if not self.has_class("-running") or not self.rows.rows:
             return
         self.rows.refresh()
         if self.rows.cursor >= self._followed:
@@ -207,21 +194,10 @@ class Resend(Dialog[None]):
         lines = [f"{one.verdict:<8} {one.step.subject}  {_brief(one)}".rstrip() for one in done]
         self.app.copy("\n".join(lines) or "Nothing was sent yet.")
 
-    async def action_pending(self) -> None:
-        """Answer what was put off; the main screen has the dialogs for that."""
-        await self.app.screen_stack[0].run_action("pending")
-
     def action_stop(self) -> None:
         """Send no more."""
         self.workers.cancel_group(self, "send")
         self.app.say("Stopped; the rest is not sent.")
-
-    def action_back(self) -> None:
-        """Leave; never while it sends."""
-        if self.sending:
-            self.app.say("It still sends. The button Stop ends it.", "warning")
-        else:
-            self.dismiss(None)
 
 
 def _brief(result: Result) -> str:

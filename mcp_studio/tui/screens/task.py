@@ -10,7 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Static
 
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import printable
+from mcp_studio.jsontext import Json, printable
 from mcp_studio.present import units
 from mcp_studio.present.units import seconds as age
 from mcp_studio.safetext import safe
@@ -117,30 +117,30 @@ def details(task: Task) -> Parts:
         at = age(step.at - task.started)
         parts += [(f"  {at:>6}  ", "$quiet"), f"{safe(step.status, 20):<15} {safe(step.message, 300)}\n"]
     if task.arguments:
-        parts += [("\nArguments\n", "bold $accent"), safe(printable(task.arguments), _JSON, lines=True), "\n"]
-    return [*parts, *_ending(task)]
+        parts += _section("Arguments", task.arguments)
+    if task.error is not None:
+        parts += [("\nError\n", "bold $accent"), f"  {task.error.code} {safe(task.error.message, 600)}\n"]
+        parts += [] if task.error.data is None else _section("Data of the error", task.error.data)
+    elif task.has_result:
+        parts += _section("Result", task.result)
+    return parts
+
+
+def _section(title: str, value: Json) -> Parts:
+    return [(f"\n{title}\n", "bold $accent"), safe(printable(value), _JSON, lines=True), "\n"]
 
 
 def _facts(task: Task) -> list[tuple[str, str]]:
-    now = time.time()
-    facts: list[tuple[str, str]] = [("for", safe(task.subject, 200)), ("id", safe(task.id, 200))]
-    facts.append(("kind", "core, 2025-11-25" if task.kind == "core" else "extension, 2026-07-28"))
-    facts.append(("age", age(now - task.started)))
-    if task.seen:
-        facts.append(("heard", f"{age(now - task.seen)} ago"))
-    left = None if task.expires is None else task.expires - now
-    if not task.gone:
-        kept = "without end" if left is None else f"for {age(left)} more" if left > 0 else "no longer"
-        facts.append(("kept", kept))
-    if task.poll and not task.done:
-        facts.append(("polled", f"every {units.duration(task.poll * 1000)}, as the server wishes"))
-    return facts
-
-
-def _ending(task: Task) -> Parts:
-    if task.error is not None:
-        data = "" if task.error.data is None else "\n" + safe(printable(task.error.data), _JSON, lines=True)
-        return [("\nError\n", "bold $accent"), f"  {task.error.code} {safe(task.error.message, 600)}{data}\n"]
-    if task.has_result:
-        return [("\nResult\n", "bold $accent"), safe(printable(task.result), _JSON, lines=True), "\n"]
-    return []
+    now, kept = time.time(), "without end"
+    if task.expires is not None:
+        kept = f"for {age(task.expires - now)} more" if task.expires > now else "no longer"
+    facts = [
+        ("for", safe(task.subject, 200)),
+        ("id", safe(task.id, 200)),
+        ("kind", "core, 2025-11-25" if task.kind == "core" else "extension, 2026-07-28"),
+        ("age", age(now - task.started)),
+        ("heard", f"{age(now - task.seen)} ago" if task.seen else ""),
+        ("kept", "" if task.gone else kept),
+        ("polled", f"every {units.duration(task.poll * 1000)}" if task.poll and not task.done else ""),
+    ]
+    return [(name, value) for name, value in facts if value]
