@@ -20,6 +20,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import build
 from mcp_studio.tui import themes
+from mcp_studio.tui.form.choices import Complete
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.framework import WALL
 
@@ -29,10 +30,11 @@ _PIECE = re.compile(r'<text [^>]*?x="([\d.]+)" y="([\d.]+)"[^>]*clip-path[^>]*>(
 class FormApp(App[None]):
     """A form between two inputs; keeps every value that the form posts."""
 
-    def __init__(self, form: Form, value: Json = None, **options: Any) -> None:
+    def __init__(self, form: Form, value: Json = None, complete: Complete | None = None) -> None:
         super().__init__()
         self.animation_level = "none"
-        self.form = FormView(form, value, **options)
+        self.form = FormView(form, value)
+        self.form.completions.source = complete
         self.changes: list[Json] = []
 
     def get_css_variables(self) -> dict[str, str]:

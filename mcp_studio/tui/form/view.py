@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 _LEAVING = ("tab", "shift+tab", "up", "down", "enter", "pageup", "pagedown")
 """Keys in a line that end typing into its field."""
-_EMPTY = Form()
 
 
 class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
@@ -56,12 +55,10 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
         value: Json
 
-    def __init__(
-        self, form: Form = _EMPTY, value: Json = None, *, complete: Complete | None = None, empty: str = "No arguments."
-    ) -> None:
-        """`complete` asks a server for completions of text fields; `empty` is said while there are no rows."""
+    def __init__(self, form: Form | None = None, value: Json = None, *, empty: str = "No arguments.") -> None:
+        """`empty` is said while there are no rows."""
         super().__init__()
-        self.model = FormModel(form, value)
+        self.model = FormModel(form or Form(), value)
         """Read it; edits go through the form, which draws them."""
         self._empty = empty
         self._canvas = FormCanvas(self._lay_out, self._line, self._press)
@@ -70,7 +67,6 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.items = Items(self, self._overlay)
         """What is done with items of lists and entries of maps."""
         self.completions = Completions(self, self._overlay)
-        self.completions.source = complete
         self._at = 0
         self._key: tuple[Path, Kind] | None = None
         self._painter = Painter(self.model, 80)
@@ -443,6 +439,8 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             self.walk(-1 if key == "up" else 1)
         elif key in ("pageup", "pagedown"):
             self._page(-1 if key == "pageup" else 1)
+        elif key in ("home", "end") and editor is None:
+            self.go(0 if key == "home" else len(self.model.rows) - 1)
         elif key == "enter" and editor is not None and isinstance(row.field, AS_JSON):
             self._overlay.grow(self.model, row)
             self.show_current()
