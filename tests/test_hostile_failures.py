@@ -61,10 +61,10 @@ def test_however_a_server_fails_its_words_are_only_shown(home: Path) -> None:
             walker.go("f8", "⏎ Open")
             walker.go("/", "since:")
             walker.paste("server:http", r"\d+ of \d+")
-            walker.go("enter end enter", "eaders")
-            for _ in range(4):
+            walker.go("enter end enter", r"Timeline +Message +Response +HTTP \d+")
+            for _ in range(5):
                 walker.go("]")
-            walker.go("esc")
+            walker.go("esc", gone="Timeline +Message")
             assert walker.leave() == 0
     assert live_in(walker.written()) == []
 

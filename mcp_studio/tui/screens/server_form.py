@@ -128,6 +128,7 @@ class ServerForm(Dialog[ServerConfig]):
 
     def action_back(self) -> None:
         draft = self._draft._replace(value=self.form.value, pending=self.form.pending)
+        self._drafts.pop(self._name, None)
         if draft != self._blank():
             self._drafts[self._name] = draft
         self.dismiss(None)
