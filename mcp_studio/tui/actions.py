@@ -208,6 +208,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("resend_many", "Re-send what is marked or filtered, or everything", "trace", also="replay again"),
     Action("mark", "Mark the message, or no longer", "trace", also="bookmark"),
     Action("edit", "Comment on the message", "trace", also="note annotate"),
+    Action("next_match", "Next message with a mark or comment", "trace", also="bookmark"),
+    Action("previous_match", "Previous message with a mark or comment", "trace", also="bookmark"),
     Action("show_entry", "Show the tool, prompt or resource of the call", "trace", also="catalog"),
     Action("copy", "Copy the message", "trace"),
     Action("copy_as", "Copy the call as…", "trace", also="curl python command json"),

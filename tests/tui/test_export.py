@@ -69,6 +69,9 @@ async def test_what_is_chosen_is_written_and_opens_again_and_problems_are_told(
         await home(stage)
         (name,) = files(tmp_path / "new")
         assert "prompts/list" in (tmp_path / "new" / name).read_text()
+        again = await dialog(stage)
+        await stage.until(lambda: again.query_one(Input).value == str(tmp_path / "new"), "the folder of last time")
+        assert again.query_one(Select).value == "markdown"
 
 
 async def test_spans_are_sent_to_a_collector_and_escape_stops_that_before_it_leaves() -> None:

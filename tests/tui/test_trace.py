@@ -96,6 +96,11 @@ async def test_an_exchange_opens_in_tabs_and_is_marked_and_commented() -> None:
         await home(stage)
         await stage.shows("◈ ")
         assert trace.comment_on(trace.total) == "odd [b]"
+        await stage.press("home", "n")
+        assert table.message is not None and table.message.number == trace.total
+        await stage.press("n", "N")
+        await stage.told("No message below has a mark or a comment.")
+        await stage.told("No message above has a mark or a comment.")
         await stage.press("slash", *"marked", "enter")
         await stage.until(lambda: table.row_count == 1, "what is marked")
         await stage.press("escape", "m", "e", "ctrl+u", "enter")

@@ -20,11 +20,12 @@ from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.schema.place import remove
 from mcp_studio.trace.diff import path_text
-from mcp_studio.trace.message import UNTIMED, Recording, WireMessage
+from mcp_studio.trace.message import COMMENTED, MARKED, UNTIMED, Recording, WireMessage
 from mcp_studio.trace.postmortem import endings
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.exchange import ExchangeView
 from mcp_studio.tui.views.query_line import QueryLine
+from mcp_studio.tui.views.trace_row import rows_with
 from mcp_studio.tui.views.trace_table import TraceTable
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ _EVERY = 0.25
 """Seconds between two looks at what the border and the exchange beside the table say."""
 _BEHIND = 5_000
 """Messages of the live trace that a query may have before it without its being said: more come all the time."""
+_NOTED = bytes(flags for flags in range(256) if flags & (MARKED | COMMENTED))
 _KINDS: dict[str, EntryKind] = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
 
 
@@ -272,6 +274,20 @@ class TracePane(Pane, scope="trace"):
 
         if entry := self._chosen():
             edit_comment(self.app, self.recording, entry, self.beside.refill)
+
+    def action_next_match(self) -> None:
+        self._go_to_noted(below=True)
+
+    def action_previous_match(self) -> None:
+        self._go_to_noted(below=False)
+
+    def _go_to_noted(self, *, below: bool) -> None:
+        """Go to the nearest message with a mark or a comment."""
+        columns, entry = self.recording.columns, self.table.message
+        here = entry.number - columns.first if entry is not None else 0
+        rows = list(rows_with(columns.flags, _NOTED, *((here + 1, len(columns)) if below else (0, here))))
+        if not any(self.table.go_to(columns.first + row) for row in (rows if below else reversed(rows))):
+            self.app.say(f"No message {'below' if below else 'above'} has a mark or a comment.")
 
     def action_copy(self) -> None:
         if self.beside.has_focus_within:
