@@ -93,8 +93,9 @@ async def measure(kind: str, size: int) -> dict[str, Any]:
         facts: dict[str, Any] = {}
         await wait_until(lambda: (call := stage.main.result.call) and call.outcome, 120)
         facts["outcome"] = time.perf_counter() - came[0]
-        if isinstance(lost := stage.main.result.call.outcome, Lost):
-            raise SystemExit(f"not shown: {lost.error.message}")
+        call = stage.main.result.call
+        if call is not None and isinstance(call.outcome, Lost):
+            raise SystemExit(f"not shown: {call.outcome.error.message}")
         await wait_until(lambda: shown(stage), 120)
         view = shown(stage)
         drawn = asyncio.Event()

@@ -48,7 +48,7 @@ async def test_a_narrow_result_shows_its_tabs_whole_and_of_its_status_what_fits(
         await stage.press("left_square_bracket", "left_square_bracket")
         table = stage.main.result.query_one(TableView)
         await stage.until(lambda: table.has_focus, "focus")
-        await stage.shows(r"\d rows? ─*╯")
+        await stage.shows(r"2 rows · space sorts · c copies as CSV ─*╯")
         await stage.press("c")
         assert stage.app.clipboard.startswith("id,title,author")
         await called(stage, "show_nothing")

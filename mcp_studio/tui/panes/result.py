@@ -196,7 +196,8 @@ class ResultPane(Pane, scope="result"):
         had_focus = self.has_focus_within
         self.place.remove_children()
         view = self._view(outcome) if shown else None
-        self.show_note(view.summary if isinstance(view, TableView) else "")
+        keys = f" · {self.app.key_of('toggle_item')} sorts · {self.app.key_of('copy_as')} copies as CSV"
+        self.show_note(view.summary + keys if isinstance(view, TableView) else "")
         if view is not None:
             self.place.mount(view)
             if had_focus:

@@ -229,9 +229,12 @@ class JsonView(SearchView, CursorView):
 
     def action_fold(self) -> None:
         """Close what the cursor is on; when it is closed, go to the container around it."""
-        if self._json.rows and self._json.is_open(row := self._json.owner(self.cursor)):
+        if not self._json.rows:
+            return
+        row = self._json.owner(self.cursor)
+        if self._json.is_open(row):
             self._close(row)
-        elif self._json.rows and (parent := self._json.parent(row)) is not None:
+        elif (parent := self._json.parent(row)) is not None:
             self.move_to(parent)
 
     def copy(self) -> None:

@@ -96,7 +96,10 @@ class TableView(DataTable[Text]):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("list", "table")
     DEFAULT_CSS = """
-    TableView { height: 1fr; background: transparent; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1; }
+    TableView {
+        height: 1fr; background: transparent; scrollbar-corner-color: $background;
+        scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1;
+    }
     TableView > .datatable--header { text-style: bold; color: $text-primary; background: $panel; }
     """
 
