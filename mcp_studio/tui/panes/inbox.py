@@ -18,7 +18,6 @@ from mcp_studio.session.inbox import OURS, Answer, InputRequest
 from mcp_studio.tui.app import StudioApp
 
 if TYPE_CHECKING:
-    from mcp_studio.config.model import AnswerRule
     from mcp_studio.tui.screens.dialog import Dialog
 
 _WORDS = {"accept": "Accepted", "decline": "Declined", "cancel": "Cancelled"}
@@ -205,11 +204,7 @@ class InboxController:
             return
         from mcp_studio.tui.screens.answer_rule import AnswerRuleDialog
 
-        def made(rule: AnswerRule | None) -> None:
-            if rule is not None:
-                self._newest = None
-
-        self._app.push_screen(AnswerRuleDialog(*self._newest), made)
+        self._app.push_screen(AnswerRuleDialog(*self._newest))
 
     def open_activity(self) -> None:
         """Show what runs and what is pending."""

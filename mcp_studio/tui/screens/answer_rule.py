@@ -15,7 +15,6 @@ from textual.widgets import Input, Select, Static
 
 from mcp_studio.config.model import AnswerRule, RuleAction
 from mcp_studio.config.save import append_answer
-from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.present import questions
 from mcp_studio.safetext import safe
@@ -30,8 +29,8 @@ _ACTIONS: tuple[RuleAction, ...] = ("accept", "decline", "cancel", "ask")
 _LONGEST_WAIT = 600.0
 
 
-class AnswerRuleDialog(Dialog[AnswerRule]):
-    """Answers the rule that was made."""
+class AnswerRuleDialog(Dialog[None]):
+    """What is chosen shows at once as it will be written."""
 
     DEFAULT_CSS = """
     AnswerRuleDialog {
@@ -117,14 +116,10 @@ class AnswerRuleDialog(Dialog[AnswerRule]):
         elif self._request.kind == "sampling" and rule.action == "accept" and rule.content is None:
             self.problem.update("Not saved: the reply holds something secret, which is written to no file.")
         else:
-            self.run_worker(self._save(rule), exclusive=True)
+            self.app.attempt(self, self._save(rule), "save")
 
     async def _save(self, rule: AnswerRule) -> None:
-        try:
-            await asyncio.to_thread(append_answer, self.app.studio.paths.answers_file, rule)
-        except ConfigError as error:
-            self.problem.update(Content(safe(f"{error.message} {error.hint}", 600)))
-            return
+        await asyncio.to_thread(append_answer, self.app.studio.paths.answers_file, rule)
         self.app.studio.rules.add(rule)
         self.app.say(f"From now on: {questions.rule_line(rule)}.")
-        self.dismiss(rule)
+        self.dismiss(None)

@@ -13,7 +13,6 @@ from textual.widgets import Static
 
 from mcp_studio.config.model import PolicyRule, ServerConfig, Untrusted
 from mcp_studio.config.save import put_policy
-from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import pretty
 from mcp_studio.present.definition import cautions
 from mcp_studio.safetext import safe
@@ -85,11 +84,7 @@ class Approval(RequestDialog):
         if not chosen:
             return
         rule = PolicyRule(chosen, "allow")
-        try:
-            await asyncio.to_thread(put_policy, studio.paths.config_file, rule)
-        except ConfigError as error:
-            self.refuse(f"Not saved: {error.message} {error.hint}")
-            return
+        await asyncio.to_thread(put_policy, studio.paths.config_file, rule)
         studio.caller.rules = (rule, *studio.caller.rules)
         self.dismiss(Answer("accept"))
 

@@ -144,9 +144,8 @@ async def offered(screen: Screen[Any], redactor: Redactor, servers: list[ServerC
         ("keep", f"Keep {them} in the keyring, and write ${{keyring:{found[0].name}}}"),
         ("clear", f"Write {them} into the file in clear"),
     )
-    places = list(dict.fromkeys(safe(one.key, 60) for one in found))
-    more = f" and {len(places) - 5} more" if len(places) > 5 else ""
-    title = f"{units.plural(len(found), 'secret')} in clear: {', '.join(places[:5])}{more}"
+    places = ", ".join(dict.fromkeys(safe(one.key, 60) for one in found))
+    title = f"{units.plural(len(found), 'secret')} in clear: {places}"
     match await screen.app.push_screen_wait(Choose(title, options, "keep")):
         case "keep":
             return await _moved(redactor, servers)
