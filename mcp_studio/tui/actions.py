@@ -197,6 +197,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("save", "Save the result to files", "result", show=True, also="export write image", short="Save"),
     Action("open_outside", "Open the link, image or page in its program", "result", also="browser"),
     Action("compare", "Compare with the result before", "result", also="diff"),
+    Action("find", "Find in the result", "result", also="search"),
     Action("markdown", "Render the text as Markdown, or show it as it is", "result", also="raw source rendered"),
     Action("legacy", "Reconnect the server in the legacy era", "result", also="handshake"),
     # Pane 5

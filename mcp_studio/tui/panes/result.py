@@ -366,6 +366,15 @@ class ResultPane(Pane, scope="result"):
         else:
             self.tabs_line.active = "diff"
 
+    def action_find(self) -> None:
+        """What shows cards, a table or differences cannot be searched: go to Raw, which can."""
+        if not self.tabs_line.display:
+            self.app.say("There is no result to search.", "warning")
+            return
+        self.tabs_line.active = "raw"
+        self._draw_view()
+        self.call_after_refresh(lambda: self.query(Findable).last().action_find())
+
     def action_copy(self) -> None:
         """What no viewer copied itself: how the call ended."""
         if self._outcome is not None:

@@ -76,8 +76,7 @@ class ByteSearch:
 class SearchView(RowsView):
     """A viewer over bytes that can be searched.
 
-    A subclass gives the bytes (`searched_data`), the place that a search begins at (`search_origin`), and shows a hit
-    (`show_hit`).
+    A subclass sets `data`, says where a search begins (`search_origin`), and shows a hit (`show_hit`).
     """
 
     @dataclass
@@ -93,10 +92,8 @@ class SearchView(RowsView):
     _origin = 0
     needle = ""
     """What is searched for, empty when nothing is."""
-
-    def searched_data(self) -> bytes:
-        """What is searched."""
-        raise NotImplementedError
+    data = b""
+    """What is shown, as it came."""
 
     def search_origin(self) -> int:
         """The byte offset that a new search begins at: what the person is looking at."""
@@ -124,7 +121,7 @@ class SearchView(RowsView):
         if self._search is None:
             self._origin = self.search_origin()
         self.needle, self._hit = text, None
-        self._search = ByteSearch(self.searched_data(), text, self.search_variants(text)) if text else None
+        self._search = ByteSearch(self.data, text, self.search_variants(text)) if text else None
         self.refresh()
         self.in_slices("search", self._search_on)
 

@@ -98,8 +98,8 @@ class JsonView(SearchView, CursorView):
         Args:
             marks: what is wrong with values, each with its sign, by their JSON pointers; need not be safe.
         """
-        raw = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
-        self._json = JsonTree(raw)
+        self.data = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
+        self._json = JsonTree(self.data)
         self._marks = marks or {}
         self._fresh = True
         self._reading.clear()
@@ -123,11 +123,6 @@ class JsonView(SearchView, CursorView):
         for start in self._json.open_strings:
             self._close(self._json.row_of(start))
             self._open(self._json.row_of(start))
-
-    @property
-    def data(self) -> bytes:
-        """What is shown, as it came."""
-        return self._json.data
 
     @property
     def complete(self) -> bool:
@@ -248,9 +243,6 @@ class JsonView(SearchView, CursorView):
             self.app.copy_to_clipboard(self._json.pointer(self._json.owner(self.cursor)))
 
     # Search
-
-    def searched_data(self) -> bytes:
-        return self._json.data
 
     def search_origin(self) -> int:
         return self._json.starts[self.cursor] if self._json.rows else 0

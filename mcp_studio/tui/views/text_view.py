@@ -18,7 +18,6 @@ class TextView(SearchView):
     def __init__(self, data: bytes | str = b"", *, empty: str = "") -> None:
         super().__init__(empty=empty)
         self.data = _bytes(data)
-        """What is shown, as it came."""
         self._wrapped = WrappedText(b"", 80)
         self._wanted: int | None = None
         """The byte to go to as soon as its row is known."""
@@ -83,9 +82,6 @@ class TextView(SearchView):
         return strip.apply_offsets(0, index) if index < self.row_count else strip
 
     # Search
-
-    def searched_data(self) -> bytes:
-        return self.data
 
     def search_origin(self) -> int:
         return self._wrapped.offset_of(self.top)
