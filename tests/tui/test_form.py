@@ -66,6 +66,11 @@ async def test_keys_that_come_all_at_once_reach_the_fields_they_were_typed_for()
             host.app.post_message(Key(key, key if len(key) == 1 else " " if key == "space" else None))
         await wait_until(lambda: host.app.changes and "z" in host.app.changes[-1].values())
         assert host.app.changes[-1] == {"name": "Ad", "count": 12, "kind": "option 1", "last": "z"}
+    async with hosted(thing(text=TEXT, last=TEXT), {"text": "one\ntwo"}) as host:
+        for key in ("!", "tab", "z"):
+            host.app.post_message(Key(key, key if len(key) == 1 else None))
+        await wait_until(lambda: "last" in host.form.value, 5)
+        assert host.form.value == {"text": "one\ntwo!", "last": "z"}
     async with hosted(thing("pay", pay=PAY, last=TEXT)) as host:
         for key in ("right", "tab", "4", "2", "tab", "h", "i", "enter", "z"):
             host.app.post_message(Key(key, key if len(key) == 1 else None))

@@ -75,6 +75,9 @@ class AreaEditor(TextArea):
     AreaEditor, AreaEditor:focus { padding: 0 1; background: $foreground 15%; background-tint: transparent; }
     """
 
+    leaves: Callable[[str], bool] | None = None
+    """Takes Tab, before the keys typed after it reach the editor."""
+
     @dataclass
     class TooLong(Message):
         """So much was pasted that it is not taken."""
@@ -86,7 +89,9 @@ class AreaEditor(TextArea):
         self.cursor_blink = False
 
     def on_key(self, event: Key) -> None:
-        pass_on(self, event)
+        if not pass_on(self, event) and event.key in ("tab", "shift+tab") and self.leaves and self.leaves(event.key):
+            event.stop()
+            event.prevent_default()
 
     def on_paste(self, event: Paste) -> None:
         """A text area that has megabytes holds everything up."""
@@ -106,6 +111,7 @@ class Overlay:
 
     def __init__(self, owner: Widget, leaves: Callable[[str], bool]) -> None:
         self._owner = owner
+        self._leaves = leaves
         self.line = LineEditor(leaves)
         self._area: AreaEditor | None = None
         self.editor: LineEditor | AreaEditor | None = None
@@ -190,6 +196,7 @@ class Overlay:
         area, self._lowest = self._area, lowest
         if area is None:
             area = self._area = AreaEditor()
+            area.leaves = self._leaves
             area.styles.position, area.styles.layer = "absolute", "editor"
             self._owner.mount(area)
         self.editor = area
