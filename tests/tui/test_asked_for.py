@@ -60,7 +60,7 @@ async def home(stage: Stage) -> None:
 
 
 async def test_every_kind_of_field_is_filled_in_checked_and_guarded() -> None:
-    async with on_stage(raw()) as stage:
+    async with on_stage(raw(), size=(100, 40)) as stage:
         task = await asked(stage, {name: kind[0] for name, kind in KINDS.items()}, required=list(KINDS))
         await stage.press(*"abcd", "ctrl+j")
         await stage.shows("Not sent: ", "must have at most 3 characters")

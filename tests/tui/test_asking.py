@@ -72,7 +72,7 @@ async def test_a_form_is_answered_and_put_off_without_losing_what_was_typed() ->
 
 
 async def test_a_dialog_comes_by_itself_only_where_a_call_waits_and_nobody_types() -> None:
-    async with on_stage(raw()) as stage:
+    async with on_stage(raw(), size=(80, 24)) as stage:
         first = ask(stage, "Nobody waits")
         await stage.told("raw requests input: Nobody waits ! opens it.")
         assert stage.app.screen is stage.main

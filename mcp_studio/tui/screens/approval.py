@@ -86,7 +86,8 @@ class Approval(RequestDialog):
         rule = PolicyRule(chosen, "allow")
         await asyncio.to_thread(put_policy, studio.paths.config_file, rule)
         studio.caller.rules = (rule, *studio.caller.rules)
-        self.dismiss(Answer("accept"))
+        if not self.request.reply.done():  # it may have been withdrawn meanwhile
+            self.dismiss(Answer("accept"))
 
 
 class ProjectTrust(Dialog[bool]):
