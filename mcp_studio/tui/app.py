@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual.binding import BindingType
 from textual.dom import DOMNode
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.worker import Worker
 
 from mcp_studio.errors import StudioError
@@ -134,6 +136,17 @@ class StudioApp(GuardedApp):
         self.copy(text)
 
     # Keys
+
+    def after_typing(self, work: Callable[[], object]) -> None:
+        """Do something once all that was typed or pasted before has arrived.
+
+        Keys with ctrl act in the app, ahead of what still waits for the field and for what listens to it.
+        """
+        focused = self.screen.focused
+        for node in reversed(focused.ancestors_with_self if focused is not None else ()):
+            if isinstance(node, Widget):
+                work = partial(node.call_later, work)
+        work()
 
     def key_of(self, action: str) -> str:
         """The first key of an action, as people write it and with the person's own changes: `^j`."""

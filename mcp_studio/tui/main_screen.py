@@ -154,7 +154,8 @@ class MainScreen(Screen[None]):
     @on(CallPane.Shown)
     def show_result(self, event: CallPane.Shown) -> None:
         """Show the newest call; where the person waited for its end, the result takes the focus."""
-        self.result.show(event.draft, event.call)
+        if self.result.place.is_attached:  # it is not, when the studio is left while servers begin
+            self.result.show(event.draft, event.call)
         if event.elsewhere:
             self.catalog.show_entry(event.draft.entry.ref)
         if event.awaited and self.focused_pane is self.call and self.app.screen is self:
@@ -317,7 +318,7 @@ class MainScreen(Screen[None]):
 
     def action_submit(self) -> None:
         self._preview()
-        self.call.action_submit()
+        self.app.after_typing(self.call.action_submit)
 
     def action_save_call(self) -> None:
         self._preview()

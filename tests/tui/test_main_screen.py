@@ -26,7 +26,7 @@ def names(stage: Stage) -> list[str]:
 async def test_two_servers_stand_under_headings_and_the_cursor_previews() -> None:
     async with on_stage(raw(), raw("other")) as stage:
         assert names(stage)[:3] == ["raw", "echo", "add"]
-        await stage.press("2", "down")
+        await stage.press("2", "home", "down")
         await stage.shows("3 raw › echo", "Gives back what it gets", "No result yet")
         await stage.press("down")
         await stage.shows("3 raw › add")

@@ -118,7 +118,7 @@ class Dialog(ModalScreen[T]):
 
     def action_submit(self) -> Awaitable[None] | None:
         """Press the first button."""
-        self.query_one(f"#{self.choices[0].action}", Button).press()
+        self.app.after_typing(self.query_one(f"#{self.choices[0].action}", Button).press)
 
     def action_back(self) -> None:
         """Leave without an answer; what was said here goes too."""
