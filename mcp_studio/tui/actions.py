@@ -58,6 +58,7 @@ KEYS: Mapping[str, Key] = {
     "previous_match": Key("N", "Previous match"),
     "copy": Key("y", "Copy"),
     "copy_as": Key("c", "Copy as…"),
+    "copy_path": Key("Y", "Copy the path of the value"),
     "repeat": Key("r", "Re-run, retry, refresh"),
     "cancel": Key("x", "Cancel"),
     "save": Key("s", "Save to a file"),

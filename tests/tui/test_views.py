@@ -279,7 +279,7 @@ async def test_json_folds_copies_and_is_walked_through() -> None:
         await pilot.press("y")
         assert json.loads(host.clipboard) == RESULT["structured"]
         go_to(view, '"a/b~c"')
-        view.action_copy_path()
+        await pilot.press("Y")
         assert host.clipboard == "/structured/a~1b~0c"
         await pilot.press("left", "left")
         go_to(view, '"structured"')
