@@ -210,5 +210,6 @@ def _rows(found: Sequence[Leaf]) -> list[_Row]:
         place = ".".join(str(part + 1 if isinstance(part, int) else part) for part in leaf.path) or "the value"
         title = f"get {place}" if leaf.secret else f"ask for {place}"
         same = sum(row.title == title or row.title.startswith(f"{title} (") for row in rows)
-        rows.append(_Row(leaf, f"{title} ({same + 1})" if same else title, f"entry {len(rows) + 1}"))
+        title += f" ({same + 1})" if same else ""
+        rows.append(_Row(leaf, title, f"keyring entry {len(rows) + 1}"))
     return rows
