@@ -26,8 +26,8 @@ from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
 from mcp_studio.tui.views.image import ImageView
 from mcp_studio.urls import judge
 
-_ROWS = 200
-"""Of an enlarged image at most: as many as there is room for."""
+_AROUND = 8
+"""Rows of the screen that an enlarged image leaves to its dialog."""
 _ADDRESS = 8_192
 """Characters of an address that can be opened."""
 _QUESTION = "Open this page in the browser?"
@@ -41,7 +41,7 @@ _ENDINGS = {
 
 
 class Picture(Dialog[None]):
-    """Shows an image, as large as the terminal is."""
+    """Shows an image whole, as large as the terminal lets it be."""
 
     DEFAULT_CLASSES = "-large"
 
@@ -53,7 +53,7 @@ class Picture(Dialog[None]):
         return blocks.headline(self._block)
 
     def body(self) -> Iterable[Widget]:
-        yield ImageView(partial(blocks.decode, self._block), rows_most=_ROWS)
+        yield ImageView(partial(blocks.decode, self._block), rows_most=max(_AROUND, self.app.size.height - _AROUND))
 
 
 # Saving
