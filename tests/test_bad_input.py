@@ -259,5 +259,6 @@ def test_a_server_killed_before_a_call_is_approved_is_not_called() -> None:
         walker.go("^j", "Run target.fail")
         kill_server(walker)
         walker.shows("◐1|was ended by SIGKILL")
+        walker.drain(0.5)
         walker.go("r", "✗ (not sent|lost|tool error)", gone="Run target.fail")
         assert walker.leave() == 0

@@ -18,6 +18,7 @@ from mcp_studio.schema.check import quick
 from mcp_studio.tui.screens.roots import roots_form, roots_of, roots_value
 from mcp_studio.tui.screens.server_entry import (
     merged,
+    pasted_servers,
     pointer_of,
     secret_warnings,
     server_form,
@@ -216,3 +217,23 @@ def test_secrets_in_clear_are_warned_of_and_references_are_not() -> None:
 )  # fmt: skip
 def test_a_key_of_the_file_has_its_place_in_the_form(key: str, place: str) -> None:
     assert pointer_of(key) == place
+
+
+@pytest.mark.parametrize(
+    ("line", "server"),
+    [
+        ("claude mcp add -t http f https://a -H 'X: b'", ServerConfig("f", url="https://a", headers={"X": "b"})),
+        ("claude mcp add --transport sse s https://a/sse", ServerConfig("s", url="https://a/sse", transport="sse")),
+        ("$ claude mcp add s -e A=1 --env B=2 -- npx x", ServerConfig("s", "npx", ("x",), {"A": "1", "B": "2"})),
+        ("codex mcp add s npx -y \\\n x", ServerConfig("s", "npx", ("-y", "x"))),
+        ("https://a.example/mcp", ServerConfig("a", url="https://a.example/mcp")),
+    ],
+)  # fmt: skip
+def test_what_other_clients_add_a_server_with_is_read(line: str, server: ServerConfig) -> None:
+    assert pasted_servers(line) == [server]
+
+
+@pytest.mark.parametrize("line", ["claude mcp add s", "claude mcp add 'open", "claude mcp add --env"])
+def test_a_line_that_adds_nothing_is_told(line: str) -> None:
+    with pytest.raises(ConfigError):
+        pasted_servers(line)

@@ -269,7 +269,7 @@ def _crossed(one: Value, other: Value) -> bool:
     return bool(get_or_none(one, ("command",)) and get_or_none(other, ("url",)))
 
 
-def read_paste(text: str) -> list[ServerConfig]:
+def pasted_servers(text: str) -> list[ServerConfig]:
     """The servers that a pasted text describes; of other clients also the command line that adds a server.
 
     Raises:

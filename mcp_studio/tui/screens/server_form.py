@@ -26,8 +26,8 @@ from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.screens.server_entry import (
     merged,
+    pasted_servers,
     pointer_of,
-    read_paste,
     secret_warnings,
     server_form,
     server_of,
@@ -159,7 +159,7 @@ class ServerForm(Dialog[ServerConfig]):
         if not self._draft.pasted.strip():
             return
         try:
-            found = self._with_free_names(read_paste(self._draft.pasted))
+            found = self._with_free_names(pasted_servers(self._draft.pasted))
         except ConfigError as problem:
             self._bad_paste = problem
             self._tell(problem)
