@@ -76,7 +76,7 @@ def state_words(status: Status) -> str:
         case "needs_auth":
             return f"{name} needs a sign-in. {why if adds(why) else ''}".strip()
         case "failed":
-            return f"{name} failed. {why}".strip()
+            return why if why.startswith(name) else f"{name} failed. {why}".strip()
 
 
 def hint(error: StudioError) -> str:
