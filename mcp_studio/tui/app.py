@@ -55,7 +55,7 @@ class StudioApp(GuardedApp):
         """The names of the themes that come with the studio, and of the person's own."""
         self._theme_files = self._load_themes()
         wanted = themes.COLOURLESS if self.no_color else settings.theme
-        self.theme = wanted if wanted in self.own_themes else themes.DEFAULT
+        self.theme = wanted if wanted in self.available_themes else themes.DEFAULT
         if self.theme != wanted:
             self._problems.append(f"There is no theme called {wanted}.")
         if self.keys:

@@ -11,6 +11,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.events import DescendantFocus, MouseDown, MouseMove
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Button, Footer, Static
 
 from mcp_studio.call.call import Call
@@ -393,10 +394,10 @@ class MainScreen(Screen[None]):
         screen, pane = self.app.screen, self.focused_pane if self.app.screen is self else None
         known = {(action.id, action.title): action for action in reversed(ACTIONS)}
         bound = [known.get((bound.binding.id or "", bound.tooltip)) for bound in screen.active_bindings.values()]
-        here = dict.fromkeys(
-            action for action in bound if action and action.scope not in (*PANES, "main", "app", "list")
-        )
-        sections = [Section("Here", tuple(here)), Section("Everywhere", scoped("main")) if pane else None]
+        keyed = {action for action in bound if action and action.scope not in (*PANES, "main", "app", "list")}
+        scopes = {action.scope for action in keyed}
+        here = [action for action in ACTIONS if action in keyed or (action.scope in scopes and not action.keys)]
+        sections = [Section("Here", here), Section("Everywhere", scoped("main")) if pane else None]
         if pane is not None:
             sections.insert(0, Section(f"In the pane {pane.scope}", scoped(pane.scope)))
         name = pane.scope if pane is not None else "this dialog"
@@ -415,7 +416,7 @@ class MainScreen(Screen[None]):
         else:
             focused = self.app.screen.focused or self.app.screen
             for node in focused.ancestors_with_self:
-                if hasattr(node, f"action_{action.id}"):
+                if isinstance(node, Widget) and hasattr(node, f"action_{action.id}"):
                     await node.run_action(action.id)
                     return
 

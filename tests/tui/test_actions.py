@@ -72,7 +72,9 @@ def test_every_action_is_bound_or_named_where_there_is_a_method_for_it() -> None
     done: set[tuple[str, str]] = set()
     for cls in all_classes():
         bound = [binding for binding in cls.__dict__.get("BINDINGS", ()) if isinstance(binding, Binding)]
-        titles = {(binding.id, binding.tooltip) for binding in bound}
+        titles = {(binding.id or "", str(binding.tooltip)) for binding in bound}
+        scopes: set[Scope] = {action.scope for action in ACTIONS if (action.id, action.title) in titles}
+        titles |= {(action.id, action.title) for action in scoped(*scopes) if not action.keys}
         for action in ACTIONS:
             named = action.scope in (*PANES, "main") and cls.__name__ in ("MainScreen", f"{action.scope.title()}Pane")
             here = cls.__name__ == "MainScreen" if action.scope == "main" else cls.__name__ != "MainScreen"

@@ -115,7 +115,7 @@ class Help(Dialog[Action]):
         else:
             await super().on_key(event)
 
-    def action_help(self) -> None:
+    async def action_help(self) -> None:
         self.action_back()
 
 
