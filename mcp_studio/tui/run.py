@@ -12,8 +12,6 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Generator
-from contextlib import contextmanager
 from functools import partial
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -33,12 +31,14 @@ if TYPE_CHECKING:
 _MOST = 200_000
 """Characters of a crash report."""
 _LARGEST_LOG = 1_000_000
-_BURST = 50
-"""Records a second that are logged; the rest is counted."""
 
 
 def run(config: Config, paths: Paths) -> int:
     """Open the studio on the terminal until the person leaves; returns the exit code."""
+    # Textual reads its settings when it is imported; collecting garbage meanwhile costs a tenth of the start.
+    os.environ.setdefault("TEXTUAL_FPS", "240")
+    os.environ.setdefault("ESCDELAY", "25")
+    gc.disable()
     code, failure, redactor = asyncio.run(_open(config, paths))
     if failure is not None:
         sys.stderr.write(crash_report(failure, paths.state, redactor) + "\n")
@@ -47,30 +47,29 @@ def run(config: Config, paths: Paths) -> int:
 
 
 async def _open(config: Config, paths: Paths) -> tuple[int, BaseException | None, Redactor]:
-    with _quick_imports():
-        from mcp_studio.studio import Studio
+    from mcp_studio.studio import Studio
 
     passphrases = Passphrases()
-    before = keyring.passphrase()
     keyring.ask_with(passphrases.ask)
     browser = partial(open_page, browser=config.settings.browser)
     try:
         async with Studio.open(config, paths, can_ask=True, origin="studio", browser=browser) as studio:
-            with _log_to(paths.state / "mcp-studio.log", studio.redactor):
-                await asyncio.sleep(0)  # servers start while Textual is imported
-                with _quick_imports():
-                    from mcp_studio.tui.app import StudioApp
-                    from mcp_studio.tui.main_screen import MainScreen
-                gc.freeze()
-                app = StudioApp(studio, lambda: MainScreen(passphrases.answer_with))
-                watch = asyncio.create_task(_watch_terminal(app))
-                with _signals(app):
-                    code = await app.run_async() or 0
-                watch.cancel()
-                return code, app.failure, studio.redactor
+            _log_to(paths.state / "mcp-studio.log", studio.redactor)
+            await asyncio.sleep(0)  # servers start while Textual is imported
+            from mcp_studio.tui.app import StudioApp
+            from mcp_studio.tui.main_screen import MainScreen
+
+            gc.freeze()
+            gc.enable()
+            app = StudioApp(studio, lambda: MainScreen(passphrases.answer_with))
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                asyncio.get_running_loop().add_signal_handler(number, app.exit, 128 + number)
+            watch = asyncio.create_task(_watch_terminal(app))
+            code = await app.run_async() or 0
+            watch.cancel()
+            return code, app.failure, studio.redactor
     finally:
         passphrases.answer_with(None)
-        keyring.ask_with(before)
 
 
 class Passphrases:
@@ -94,32 +93,6 @@ class Passphrases:
         self._answering.set()
 
 
-@contextmanager
-def _quick_imports() -> Generator[None]:
-    """Textual reads its settings when it is imported; collecting garbage meanwhile costs a tenth of the start."""
-    os.environ.setdefault("TEXTUAL_FPS", "240")
-    os.environ.setdefault("ESCDELAY", "25")
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
-@contextmanager
-def _signals(app: StudioApp) -> Generator[None]:
-    """SIGTERM and SIGHUP end the app in order."""
-    loop = asyncio.get_running_loop()
-    numbers = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]
-    for number in numbers:
-        loop.add_signal_handler(number, app.exit, 128 + number)
-    try:
-        yield
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)
-
-
 async def _watch_terminal(app: StudioApp) -> None:
     """End the app when the terminal has gone without a signal, as one does that another program had opened."""
     poll = select.poll()
@@ -140,40 +113,15 @@ class _Redacting(logging.Formatter):
         return safe(self._redactor.text(super().format(record)), 20_000, lines=True)
 
 
-class _Rate(logging.Filter):
-    """Lets some records a second through."""
-
-    _second = 0
-    _count = 0
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        now = int(time.monotonic())
-        if now != self._second:
-            self._second, self._count = now, 0
-        self._count += 1
-        return self._count <= _BURST
-
-
-@contextmanager
-def _log_to(file: Path, redactor: Redactor) -> Generator[None]:
-    """Send all logging and all warnings into a file, redacted and bounded, while the app has the terminal."""
+def _log_to(file: Path, redactor: Redactor) -> None:
+    """Send all logging and all warnings into a file, redacted and bounded: the app has the terminal."""
     file.parent.mkdir(parents=True, exist_ok=True)
     handler = RotatingFileHandler(
         file, maxBytes=_LARGEST_LOG, backupCount=1, encoding="utf-8", delay=True, errors="backslashreplace"
     )
     handler.setFormatter(_Redacting(redactor))
-    handler.addFilter(_Rate())
-    root = logging.getLogger()
-    before = root.handlers[:]
-    root.handlers[:] = [handler]
-    root.setLevel(logging.WARNING)
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.captureWarnings(True)
-    try:
-        yield
-    finally:
-        logging.captureWarnings(False)
-        root.handlers[:] = before
-        handler.close()
 
 
 def crash_report(error: BaseException, folder: Path, redactor: Redactor) -> str:
