@@ -22,8 +22,7 @@ from mcp_studio.schema.form import build
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.rules import rule_for
 from mcp_studio.tui.form.view import FormView
-from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.screens.request import Parts
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
 
 _ACTIONS: tuple[RuleAction, ...] = ("accept", "decline", "cancel", "ask")
 _LONGEST_WAIT = 600.0

@@ -18,8 +18,8 @@ from mcp_studio.present.definition import cautions
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens.choose import Choose
-from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.screens.request import LATER, Parts, RequestDialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
+from mcp_studio.tui.screens.elicitation import LATER, RequestDialog
 
 _SHOWN = 8_000
 

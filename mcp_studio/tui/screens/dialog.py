@@ -22,6 +22,8 @@ from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
 
 T = TypeVar("T")
+Parts = list[str | tuple[str, str]]
+"""Pieces of a `Content`: text that is safe to draw, with or without a style."""
 
 _SCROLLS = {
     "up": "scroll_up", "down": "scroll_down", "k": "scroll_up", "j": "scroll_down", "pageup": "scroll_page_up",

@@ -20,7 +20,7 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.rules import message_result
 from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.screens.dialog import Choice
-from mcp_studio.tui.screens.request import DECLINE, LATER, RequestDialog
+from mcp_studio.tui.screens.elicitation import DECLINE, LATER, RequestDialog
 
 _LISTS_SINCE = "2025-11-25"
 _NEEDS: Mapping[str, tuple[str, ...]] = {

@@ -26,8 +26,7 @@ from mcp_studio.session.state import Status
 from mcp_studio.tui import server_files
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.screens.choose import Choose
-from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.screens.request import Parts
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
 from mcp_studio.tui.screens.token import Exchanges, TokenView
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, cut, fit, spread

@@ -15,10 +15,8 @@ from mcp_studio.present import units
 from mcp_studio.present.units import seconds as age
 from mcp_studio.safetext import safe
 from mcp_studio.session.tasks import Task
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
 from mcp_studio.tui.views.glyphs import glyphs
-
-Parts = list[str | tuple[str, str]]
 
 _STATES: Mapping[str, tuple[str, str]] = {
     "working": ("half", "warn"), "input_required": ("waiting", "warn"), "completed": ("ok", "ok"),

@@ -16,8 +16,7 @@ from mcp_studio.present import units
 from mcp_studio.present.accounts import account_rows, claim_rows
 from mcp_studio.safetext import safe
 from mcp_studio.tui.screens.choose import Choose
-from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
-from mcp_studio.tui.screens.request import Parts
+from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog, Parts
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
