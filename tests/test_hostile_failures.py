@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from tests.harmless import live_in
 from tests.support import ROOT, SERVERS, python_server
 from tests.support_servers import running
 from tests.test_bad_input import about
-from tests.test_hostile import MARK, scroll
+from tests.test_hostile import MARK
 from tests.walker import STUDIO, Walker, studio
 
 sys.path.insert(0, str(SERVERS))
@@ -23,6 +24,25 @@ TEXT = HOSTILE.replace("${x}", "").replace("\0", "")
 HOW = {"refuses": "mood", "version": "1999", "dies": "exit", "lists": "", "malformed": ""}
 """A word of why it failed: lines break anywhere else."""
 PATHS = ("500", "401", "html", "redirect", "rpc")
+
+
+def scroll(walker: Walker, wanted: str) -> None:
+    """Turn the wheel in the middle of the screen until something is there, or nothing moves any more."""
+    at = f"{walker.columns // 2};{walker.rows // 2}".encode()
+    still = 0
+    for _ in range(200):
+        before = walker.text()
+        if re.search(wanted, before):
+            return
+        walker.press(b"\x1b[<65;" + at + b"M")
+        end = time.monotonic() + 2
+        while walker.text() == before and time.monotonic() < end:
+            walker.pump(0.05)
+        still = still + 1 if walker.text() == before else 0
+        if still == 5:
+            break
+        walker.drain(0.03)
+    walker.shows(wanted, limit=0)
 
 
 def entries(url: str) -> dict[str, dict[str, Any]]:
