@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Iterable
 
 from textual import getters, on
 from textual.content import Content
@@ -18,7 +17,7 @@ from mcp_studio.protocol.message import Malformed, Notification, Request, parse
 from mcp_studio.protocol.versions import LATEST_HANDSHAKE
 from mcp_studio.safetext import safe
 from mcp_studio.session.raw import RawConnection, RawExchange, RawSender
-from mcp_studio.trace.lint.methods import CLIENT_REQUESTS, Availability
+from mcp_studio.trace.lint.methods import CLIENT_REQUESTS
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.tui.form.json_editor import JsonArea
 from mcp_studio.tui.screens.choose import Choose
@@ -27,7 +26,7 @@ from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.line import Line, spread
-from mcp_studio.tui.views.trace_row import clock
+from mcp_studio.tui.views.trace_row import arrow, clock
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 _PAUSE = 0.1
@@ -48,18 +47,22 @@ _PARAMS: dict[str, Json] = {
     "subscriptions/listen": {"notifications": {"toolsListChanged": True}},
     **{f"tasks/{verb}": {"taskId": ""} for verb in ("get", "result", "cancel")},
     "tasks/update": {"taskId": "", "inputResponses": {}},
+}  # fmt: skip
+"""Parameters of requests to start from; the others have none."""
+_NOTIFICATIONS: dict[str, Json] = {
+    "notifications/initialized": NONE,
     "notifications/cancelled": {"requestId": 0, "reason": "by hand"},
     "notifications/progress": {"progressToken": 0, "progress": 1},
-}  # fmt: skip
-
-_TOLD = {
-    "notifications/initialized": Availability(last=LATEST_HANDSHAKE),
-    "notifications/cancelled": Availability(),
-    "notifications/progress": Availability(last=LATEST_HANDSHAKE),
-    "notifications/roots/list_changed": Availability(last=LATEST_HANDSHAKE),
-    "notifications/tasks/status": Availability(LATEST_HANDSHAKE, LATEST_HANDSHAKE),
+    "notifications/roots/list_changed": NONE,
 }
-"""What a client may say (specification, schema, ClientNotification)."""
+_COLOURS = {
+    "on": "$state-ready",
+    "ok": "$state-ready",
+    "half": "$state-busy",
+    "warning": "$state-busy",
+    "bad": "$state-failed",
+}
+"""Of a line that begins with a glyph of this name."""
 
 
 class Console(Dialog[None]):
@@ -79,15 +82,13 @@ class Console(Dialog[None]):
     """
     choices = (
         Choice("submit", "Send", "primary"),
-        Choice("template", "Template…"),
-        Choice("sent_before", "Sent…"),
+        Choice("template", "Start from…"),
         Choice("alone", _ALONE),
         Choice("copy", "Copy"),
         Choice("back", "Close"),
     )
     editor = getters.query_one(JsonArea)
     came = getters.query_one("#came", VirtualList)
-    outcome = getters.query_one("#outcome", Static)
 
     def __init__(self, server: str, text: str = "") -> None:
         super().__init__()
@@ -106,16 +107,15 @@ class Console(Dialog[None]):
         yield JsonArea()
         yield Static(id="verdict", markup=False)
         yield Static(id="outcome", markup=False)
-        yield VirtualList(
-            self._draw, key=lambda entry: entry.number, empty="What comes back is listed here.", id="came"
-        )
+        empty = "What comes back is listed here."
+        yield VirtualList(self._draw, key=lambda entry: entry.number, empty=empty, id="came")
         yield Findable(self._view)
 
     def on_mount(self) -> None:
         draft = mapping(self.app.studio.memory.drafts.get(self._draft_key))
         self._sent = [text for text in items_of(draft.get("sent")) if isinstance(text, str)]
-        first = Template("tools/list" if self._sender is not None else "initialize", "request")
-        self.editor.text = self._begin or str(draft.get("text") or "") or self._text_of(first)
+        first = self._text_of("tools/list" if self._sender is not None else "initialize")
+        self.editor.text = self._begin or str(draft.get("text") or "") or first
         self.editor.focus()
         self._look()
         self.set_interval(_PAUSE, self._look)
@@ -139,9 +139,9 @@ class Console(Dialog[None]):
         except StudioError:
             return None
 
-    def _text_of(self, template: Template) -> str:
+    def _text_of(self, method: str) -> str:
         sender = self._sender
-        return text_of(template, *((sender.spare_id(), sender.stamp) if sender else (1, {})))
+        return text_of(method, *((sender.spare_id(), sender.stamp) if sender else (1, {})))
 
     # What is shown
 
@@ -152,100 +152,73 @@ class Console(Dialog[None]):
             return
         if self._bare is not None and self._bare.ended.done():
             self._end_bare()
-        self.query_one("#where", Static).update(self._where())
+        self._tell("where", *self._where())
         self.query_one("#alone", Button).label = "Disconnect" if self._bare is not None else _ALONE
         if (exchange := self._exchange) is not None:
             came = exchange.came_back()
             if len(came) != self.came.row_count:
                 self.came.show(came)
-                self._show_row()
-            self.outcome.update(self._how(exchange, len(came)))
+            self._tell("outcome", *_outcome(exchange))
 
-    def _where(self) -> Content:
+    def _tell(self, place: str, sign: str, words: str) -> None:
+        text = f"{getattr(glyphs(), sign)} {safe(words, 300)}"
+        self.query_one(f"#{place}", Static).update(Content.styled(text, _COLOURS.get(sign, "$quiet")))
+
+    def _where(self) -> tuple[str, str]:
         if self._bare is not None:
-            words = "connected without a handshake: nothing is sent but what you write"
-            return Content.styled(f"{glyphs().half} {words}", "$state-busy")
+            return "half", "connected without a handshake: nothing is sent but what you write"
         status = self.app.studio.manager.status(self._server)
         if status.state == "ready":
-            return Content.styled(f"{glyphs().on} connected, {safe(status.version)}", "$state-ready")
-        return Content.styled(f"{glyphs().off} {connections.state_words(status)}", "$quiet")
-
-    def _how(self, exchange: RawExchange, came: int) -> Content:
-        """How the exchange went so far."""
-        note = "; one of its ids is in use by the studio" if exchange.collides else ""
-        if exchange.error is not None:
-            return Content.styled(f"{glyphs().bad} {safe(exchange.error.message, 300)}", "$state-failed")
-        if exchange.ms is not None:
-            return Content.styled(f"{glyphs().ok} answered after {units.duration(exchange.ms)}{note}", "$state-ready")
-        if not exchange.done:
-            waiting = "waiting for the answer" if exchange.wants_answer else "sent; listening for a moment"
-            return Content.styled(f"{glyphs().half} {waiting}{note}", "$state-busy")
-        missing = "no reply" if exchange.wants_answer else "sent" if came else "sent; nothing came back"
-        return Content.styled(f"{glyphs().dot} {missing}{note}", "$quiet")
+            return "on", f"connected, {status.version}"
+        return "off", connections.state_words(status)
 
     def _draw(self, entry: WireMessage, width: int, selected: bool) -> Line:
-        arrow = {"in": glyphs().received, "out": glyphs().sent}.get(entry.direction, glyphs().dot)
         number = "" if entry.id is None else f" {safe(entry.id, 20)}"
         body = self._exchange.body(entry) if self._exchange else entry.body
         text = "" if entry.kind == "http" else safe(body[:400].decode("utf-8", "replace"), 200)
+        sign, look = arrow(entry.direction)
         what = (entry.kind, _LOOKS.get(entry.kind, "")), (f"{number} {safe(entry.method, 60)}", "")
-        return spread([(f"{arrow} ", "dim"), *what, (f"  {text}", "dim")], [(f" {clock(entry.time)}", "dim")], width)
+        return spread([(f"{sign} ", look), *what, (f"  {text}", "dim")], [(f" {clock(entry.time)}", "dim")], width)
 
     @on(VirtualList.Highlighted)
-    def show_highlighted(self, event: VirtualList.Highlighted) -> None:
-        event.stop()
-        self._show_row()
-
-    def _show_row(self) -> None:
+    def show_row(self) -> None:
+        """Show all of the message under the cursor."""
         if (row := self.came.row) is not None and self._exchange is not None:
             self._view.show(self._exchange.body(row))
 
     @on(TextArea.Changed)
-    def judge(self, event: TextArea.Changed) -> None:
+    def judge(self) -> None:
         """Say what the text will be sent as, and keep it."""
-        event.stop()
         good, words = verdict(self.editor.text)
-        sign = glyphs().ok if good else glyphs().warning
-        text = Content.styled(f"{sign} {safe(words, 300)}", "$quiet" if good else "$state-busy")
-        self.query_one("#verdict", Static).update(text)
+        self._tell("verdict", "ok" if good else "warning", words)
         self._keep()
 
     # What the person does
 
     def action_submit(self) -> None:
         """Send the frame as it stands."""
-        sender, text = self._sender, self.editor.text
+        sender = self._sender
         if sender is None:
             words = f"{self._server} is not connected. {_ALONE} opens a connection that sends nothing by itself."
             self.app.say(words, "warning")
             return
-        self._remember(text)
-        frame, newlines = frame_of(text)
+        self._remember()
+        frame, newlines = frame_of(self.editor.text)
         self._exchange = sender.send(frame, newlines=newlines)
         self.came.show(())
         self._look()
 
     def action_template(self) -> None:
-        """Start from a method, or from something broken."""
+        """Start from a frame that was sent before, the newest first, or from a method."""
+
+        def chosen(text: str | None) -> None:
+            if text is not None:
+                self._remember()
+                self.editor.text = text
+
         version = "" if self._bare is not None else self.app.studio.manager.status(self._server).version
-        found = templates(version)
-        self._start_from([f"{one.name}  {one.kind}" for one in found], lambda place: self._text_of(found[place]))
-
-    def action_sent_before(self) -> None:
-        """Start from a frame that was sent before, the newest first."""
-        sent = self._sent[::-1]
-        if sent:
-            self._start_from(sent, lambda place: sent[place])
-        else:
-            self.app.say("Nothing was sent before.")
-
-    def _start_from(self, shown: list[str], text: Callable[[int], str]) -> None:
-        def chosen(place: str | None) -> None:
-            if place is not None:
-                self._remember(self.editor.text)
-                self.editor.text = text(int(place))
-
-        options = [(str(place), one) for place, one in enumerate(shown)]
+        options = [(text, text, "sent before") for text in reversed(self._sent)]
+        options += [(self._text_of(method), method) for method in templates(version)]
         self.app.push_screen(Choose("Start from", options), chosen)
 
     def action_alone(self) -> None:
@@ -262,7 +235,9 @@ class Console(Dialog[None]):
         if (row := self.came.row) is not None and self._exchange is not None:
             self.app.copy(self._exchange.body(row).decode("utf-8", "replace"))
 
-    def _remember(self, text: str) -> None:
+    def _remember(self) -> None:
+        """What stands in the editor can be started from again."""
+        text = self.editor.text
         if text.strip():
             self._sent = [*(one for one in self._sent if one != text), text][-_HISTORY:]
         self._keep()
@@ -276,48 +251,29 @@ class Console(Dialog[None]):
             self._bare = None
 
 
-class Template(NamedTuple):
-    """Something to start from."""
-
-    name: str
-    kind: str
-    """`request`, `notification`, `answer` or `broken`."""
-
-
-def templates(version: str) -> list[Template]:
-    """What there is to start from in a version; in all of them where none is agreed on."""
-    found = [Template(name, "request") for name, span in CLIENT_REQUESTS.items() if not version or span.has(version)]
-    found.sort()
-    told = [Template(name, "notification") for name, span in _TOLD.items() if not version or span.has(version)]
-    return [
-        *found, *told, Template("result", "answer"), Template("error", "answer"),
-        Template("not JSON", "broken"), Template("id null", "broken"), Template("no method", "broken"),
-        Template("batch", "broken"),
-    ]  # fmt: skip
+def _outcome(exchange: RawExchange) -> tuple[str, str]:
+    """How the exchange went so far, and the glyph for it."""
+    note = "; one of its ids is in use by the studio" if exchange.collides else ""
+    if exchange.error is not None:
+        return "bad", exchange.error.message
+    if exchange.ms is not None:
+        return "ok", f"answered after {units.duration(exchange.ms)}{note}"
+    if not exchange.done:
+        return "half", f"{'waiting for the answer' if exchange.wants_answer else 'listening for a moment'}{note}"
+    return "dot", f"{'no reply' if exchange.wants_answer else 'sent'}{note}"
 
 
-def text_of(template: Template, identity: int, stamp: dict[str, Json]) -> str:
-    """The text to start from."""
-    params = _PARAMS.get(template.name, NONE)
-    head: dict[str, Json] = {"jsonrpc": "2.0", "id": identity}
-    match template.kind, template.name:
-        case "request", name:
-            return printable(request(name, params, identity=identity, meta=stamp))
-        case "notification", name:
-            return printable(request(name, params))
-        case _, "result":
-            return printable({**head, "result": {}})
-        case _, "error":
-            return printable({**head, "error": {"code": -32603, "message": "by hand"}})
-        case _, "id null":
-            return printable(request("ping", identity=None, meta=stamp))
-        case _, "no method":
-            return printable(head)
-        case _, "batch":
-            both = [request("ping", identity=f"{identity}{letter}", meta=stamp) for letter in "ab"]
-            return printable(both)
-        case _:
-            return f'{{"jsonrpc": "2.0", "id": {identity}, "method": '
+def templates(version: str) -> list[str]:
+    """The methods there are to start from in a version; those of all versions where none is agreed on."""
+    requests = [method for method, span in CLIENT_REQUESTS.items() if not version or span.has(version)]
+    return [*sorted(requests), *_NOTIFICATIONS]
+
+
+def text_of(method: str, identity: int, stamp: dict[str, Json]) -> str:
+    """The message to start from."""
+    if method in _NOTIFICATIONS:
+        return printable(request(method, _NOTIFICATIONS[method]))
+    return printable(request(method, _PARAMS.get(method, NONE), identity=identity, meta=stamp))
 
 
 def frame_of(text: str) -> tuple[bytes, bool]:
@@ -339,19 +295,20 @@ def verdict(text: str) -> tuple[bool, str]:
         return False, "empty"
     try:
         loads(text)
-    except JsonProblem as problem:
-        return False, f"no JSON: {problem}; it is sent as it stands"
-    except LimitExceeded as problem:
-        return False, problem.message
+    except (JsonProblem, LimitExceeded) as problem:
+        return False, f"no JSON: {str(problem).rstrip('.')}; it is sent as it stands"
     parsed = parse(text.encode("utf-8", "surrogatepass"))
-    first = parsed.messages[0]
-    if parsed.batch:
-        return True, f"a batch of {len(parsed.messages)}"
-    if isinstance(first, Malformed):
-        return False, f"no message: {first.reason.partition(';')[0]}; it is sent as it stands"
-    hidden = f"; {_HIDDEN} stands for a secret that the trace does not keep" if _HIDDEN in text else ""
-    if isinstance(first, Request):
-        return not hidden, f"request {first.method}, id {printable(first.id)}{hidden}"
-    if isinstance(first, Notification):
-        return not hidden, f"notification {first.method}{hidden}"
-    return not hidden, f"answer to {printable(first.id)}{hidden}"
+    match parsed.messages[0]:
+        case _ if parsed.batch:
+            words = f"a batch of {len(parsed.messages)}"
+        case Malformed() as first:
+            return False, f"no message: {first.reason.partition(';')[0]}; it is sent as it stands"
+        case Request() as first:
+            words = f"request {first.method}, id {printable(first.id)}"
+        case Notification() as first:
+            words = f"notification {first.method}"
+        case first:
+            words = f"answer to {printable(first.id)}"
+    if _HIDDEN in text:
+        return False, f"{words}; {_HIDDEN} stands for a secret that the trace does not keep"
+    return True, words
