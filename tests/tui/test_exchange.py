@@ -142,5 +142,5 @@ def test_whatever_a_recording_holds_is_drawn_and_harmless(seed: int) -> None:
         for width in (10, 75, 130):
             drawing = Drawing(events, 1e9 + 5)
             lines = [drawing.draw(event, width) for event in (None, *events)]
-            lines.append(draw(store, row, widths_for(width, 6)))
+            lines.append(draw(store, row, widths_for(width)))
             assert "\x1b" not in title + "".join(text for line in lines for text, _ in line)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import time
 from array import array
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import NamedTuple
-
-from rich.cells import cell_len
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
@@ -24,11 +20,14 @@ from mcp_studio.tui.views.line import Piece, fit
 
 _DEEPEST = 3
 """Levels by which a request that came under another is moved to the right."""
-_SCANNED = 200_000
-"""Rows that are searched in one step: nobody may keep a view of a column."""
 _READ = 4_096
 """Bytes of a body that is looked into for its words."""
-_LONGEST, _SERVERS = 200, 50
+_LONGEST = 200
+_TOLD = {
+    "notifications/message": ("level", "data"), "notifications/cancelled": ("requestId", "reason"),
+    "notifications/resources/updated": ("uri",),
+}  # fmt: skip
+"""What notifications say, by the names of their parameters."""
 
 
 class Widths(NamedTuple):
@@ -43,18 +42,12 @@ class Widths(NamedTuple):
     status: int
 
 
-@lru_cache(32)
-def widths_for(width: int, longest: int = 14) -> Widths:
-    """What fits in so many cells: always direction, server, method and ms, then time, status, size and target.
-
-    Args:
-        width: cells of the row.
-        longest: cells of the longest server's name; no more is taken for it.
-    """
+def widths_for(width: int) -> Widths:
+    """What fits in so many cells: always direction, server, method and ms, then time, status, size and target."""
     clock = 12 if width >= 100 else 8 if width >= 56 else 0
     status = 12 if width >= 90 else 1
     size = 7 if width >= 70 else 0
-    server, ms = max(6, min(longest, 18 if width >= 140 else 14 if width >= 80 else 10)), 7 if width >= 80 else 6
+    server, ms = 18 if width >= 140 else 14 if width >= 80 else 10, 7 if width >= 80 else 6
     # Two cells in front and one behind, one for the direction, two between columns.
     used = 4 + sum(cells + 2 for cells in (clock, server, ms, size, status) if cells) + 2
     rest = max(7, width - used)
@@ -73,11 +66,6 @@ def header(cells: Widths) -> str:
         fit("Status" if cells.status > 1 else "", cells.status),
     )  # fmt: skip
     return "  " + "  ".join(filter(None, names))
-
-
-def longest_server(columns: Columns) -> int:
-    """Cells of the longest server's name, of the first of them."""
-    return max((cell_len(safe(name, 80)) for name in columns.servers.texts[2:_SERVERS]), default=0)
 
 
 def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
@@ -139,7 +127,7 @@ def standing(kind: str, direction: str, outcome: str, method: str) -> tuple[str,
 
 def clock(seconds: float, exact: bool = True) -> str:
     """`12:01:07.113`, or without the thousandths."""
-    text = _second(int(seconds))
+    text = time.strftime("%H:%M:%S", time.localtime(seconds))
     return f"{text}.{int(seconds * 1000) % 1000:03}" if exact else text
 
 
@@ -150,11 +138,6 @@ def took_text(ms: float | None) -> str:
     if ms < 9_995:
         return f"{ms:.1f} ms" if ms < 9.95 else f"{ms:.0f} ms"
     return f"{ms / 1000:.1f} s" if ms < 600_000 else f"{ms / 60_000:.0f} min" if ms < 6e7 else f"{ms / 3_600_000:.0f} h"
-
-
-@lru_cache(64)
-def _second(seconds: int) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(seconds))
 
 
 def size_text(size: int) -> str:
@@ -169,12 +152,9 @@ def _text(columns: Columns, name: str, row: int) -> str:
 def _front(flags: int) -> list[Piece]:
     """What the person, and what the lint, has to say about it: two cells."""
     signs = glyphs()
-    noted = {bits.MARKED: signs.marked, bits.COMMENTED: signs.said, bits.MARKED | bits.COMMENTED: signs.marked_said}
-    said = noted.get(flags & (bits.MARKED | bits.COMMENTED), " ")
-    found: Piece = ((" ", ""), (signs.dot, "dim"), (signs.warning, "warn"), (signs.bad, "bad"))[
-        flags >> bits.SEVERITY & 3
-    ]
-    return [(said, "accent"), found]
+    said = (" ", signs.marked, signs.said, signs.marked_said)[flags // bits.MARKED & 3]
+    found = ((" ", ""), (signs.dot, "dim"), (signs.warning, "warn"), (signs.bad, "bad"))
+    return [(said, "accent"), found[flags >> bits.SEVERITY & 3]]
 
 
 def _indented(columns: Columns, row: int, name: str) -> str:
@@ -216,22 +196,11 @@ def words_of(kind: str, method: str, body: bytes) -> str:
         message = mapping(loads(body))
     except (JsonProblem, LimitExceeded):
         return ""
-    if kind == "error":
-        error = mapping(message.get("error"))
-        return " ".join(_value(error[name]) for name in ("code", "message") if name in error)
-    params = mapping(message.get("params"))
-    match method:
-        case "notifications/message":
-            return " ".join(_value(params[name]) for name in ("level", "data") if name in params)
-        case "notifications/progress":
-            known = read_progress(params)
-            return f"{progress_text(*known[:2])} {_value(known[2])}".rstrip() if known else ""
-        case "notifications/cancelled":
-            return f"request {_value(params.get('requestId', ''))} {_value(params.get('reason', ''))}".rstrip()
-        case "notifications/resources/updated":
-            return _value(params.get("uri", ""))
-        case _:
-            return ""
+    part = mapping(message.get("error" if kind == "error" else "params"))
+    if method == "notifications/progress" and (known := read_progress(part)):
+        return f"{progress_text(*known[:2])} {_value(known[2])}".rstrip()
+    names = ("code", "message") if kind == "error" else _TOLD.get(method, ())
+    return " ".join(_value(part[name]) for name in names if name in part)
 
 
 def _value(value: Json) -> str:
@@ -257,14 +226,7 @@ def codes(*kinds: str, direction: str = "") -> bytes:
     return bytes(place | way << 4 for place, kind in enumerate(KINDS) if kind in kinds for way in ways)
 
 
-@lru_cache(16)
-def _pattern(wanted: bytes) -> re.Pattern[bytes]:
-    return re.compile(b"[" + re.escape(wanted) + b"]", re.DOTALL)
-
-
 def rows_with(column: array[int], wanted: bytes, first: int, last: int) -> Iterator[int]:
     """The rows from `first` up to before `last` whose byte in a column is one of the wanted ones, in order."""
-    for start in range(max(0, first), min(last, len(column)), _SCANNED):
-        part = column[start : min(start + _SCANNED, last)].tobytes()
-        for hit in _pattern(wanted).finditer(part):
-            yield start + hit.start()
+    first = max(0, first)
+    return (row for row, value in enumerate(column[first : max(first, last)], first) if value in wanted)

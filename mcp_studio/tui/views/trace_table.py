@@ -112,6 +112,8 @@ class TraceTable(CursorView):
             self.search.cancel()
 
     def on_resize(self) -> None:
+        self._cells = trace_row.widths_for(self.row_width)
+        self._header.update(trace_row.header(self._cells))
         self.look_at_store()
         super().on_resize()
 
@@ -128,7 +130,6 @@ class TraceTable(CursorView):
         else:
             number, above = self._number(self.top), 0
         self._revision = source.revision
-        self._measure()
         self._first, self._total = source.first_number, source.total if len(source) else 0
         if self.search is not None:
             self.search.pull(_SLICE)
@@ -137,13 +138,6 @@ class TraceTable(CursorView):
             self._at = self._number(self.cursor) if self.row_count else 0
         else:
             self.rows_changed(self._place(number) - above, cursor=self._place(self._at))
-
-    def _measure(self) -> None:
-        """Columns grow with the width, that of the server with the longest name."""
-        longest = trace_row.longest_server(self._source.columns)
-        if (cells := trace_row.widths_for(self.row_width, longest)) != self._cells:
-            self._cells = cells
-            self._header.update(trace_row.header(cells))
 
     # What the person does
 
