@@ -141,6 +141,7 @@ def test_the_form_shows_what_is_written_and_never_the_secret() -> None:
         ({"advanced": {"era": "legacy", "protocol_version": "2026-07-28"}}, "/advanced/protocol_version", "legacy"),
         ({"advanced": {"capabilities": []}}, "/advanced/capabilities", "object"),
         ({"advanced": {"client_info": {"icons": [{"src": None}]}}}, "/advanced/client_info/icons/0/src", "null"),
+        ({"advanced": {"priority": 1.5}}, "/advanced/priority", "whole number"),
         ({"advanced": {"timeouts": {"idle": "soon"}}}, "/advanced/timeouts/idle", "number"),
         ({"advanced": {"timeouts": {"total": 0}}}, "/advanced/timeouts/total", "more than 0"),
         ({"connect": {"command": "x", "args": ["\ud800"]}}, "/connect/args/0", "surrogate"),
@@ -153,12 +154,12 @@ def test_what_cannot_be_meant_names_its_place(changes: dict[str, Any], place: st
 
 
 def test_numbers_are_written_as_numbers_are() -> None:
-    more: Any = {"timeouts": {"idle": ExactFloat("1.50")}, "priority": ExactFloat("2.0")}
+    more: Any = {"timeouts": {"idle": ExactFloat("1.50")}, "priority": 2}
     server = server_of(value_of(BENT) | {"advanced": more}, BENT)
-    assert type(server.timeouts.idle) is float and type(server.priority) is int
+    assert type(server.timeouts.idle) is float and server.priority == 2
     bent: Any = {"advanced": {"capabilities": {"experimental": {"x": [ExactFloat("0.10")]}}}}
     found: Any = server_of(value_of(BENT) | bent, BENT).capabilities
-    assert type(found["experimental"]["x"][0]) is float
+    assert found == {"experimental": {"x": [0.1]}} and str(found["experimental"]["x"][0]) == "0.10"
 
 
 def test_roots_alone_go_the_same_way_without_those_that_are_empty() -> None:

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from typing import Any, cast
 
 from mcp_studio.config import servers
-from mcp_studio.config.importers import REMOTE, parse_paste
-from mcp_studio.config.model import Auth, Problem, ServerConfig, Source, Tls
+from mcp_studio.config.importers import parse_paste
+from mcp_studio.config.model import Problem, ServerConfig, Source
 from mcp_studio.config.secrets import offers
 from mcp_studio.config.table import place_of
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, mapping
-from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Form, SchemaProblem, errors
 from mcp_studio.schema.form import build
@@ -29,123 +28,73 @@ from mcp_studio.schema.place import get_or_none, pointer
 Value = dict[str, Json]
 _CONNECT = ("command", "args", "env", "url", "headers")
 _SECRET = "stands in the file in clear: ${keyring:NAME} hides it"
+_NOTES = {
+    "inherit_env": "Extra environment variables to pass through.",
+    "cwd": "The folder that the command is started in.",
+    "capabilities": "What is declared instead of what can be answered: roots, sampling, elicitation, experimental.",
+    "client_info": "Who we say that we are: name, version, title.",
+    "enabled": "It starts with the studio.",
+    "trust": "Trust this server's annotations.",
+    "group": "Servers of one group stand in for one another, by priority.",
+    "auth.kind": "Left out, a person signs in with a browser where the server asks.",
+    "auth.client_id": "Of a client that was registered beforehand.",
+    "auth.scopes": "To ask for besides what the server names.",
+    "auth.account": "A word of yours that tells several accounts at one address apart.",
+    "auth.key": "The private key, or the file it is in.",
+    "auth.assertion": "The workload's JWT, or the file it is in.",
+    "auth.idp_id_token": "The identity token, or the file it is in.",
+    "auth.dpop": "Tokens are bound to a key of ours.",
+    "auth.assume_pkce": "Go on where it is not said that PKCE is known.",
+    "tls.ca": "A file or folder with authorities to trust besides.",
+    "tls.cert": "The client certificate, as a file.",
+    "tls.key": "Its private key, where it is in another file.",
+    "tls.insecure": "Any certificate is accepted: whoever is on the way reads everything.",
+}
+_EXAMPLES: dict[str, Json] = {"command": ["npx", "uvx", "docker"], "url": ["https://example.com/mcp"]}
 _TEXT: Value = {"type": "string"}
-_TEXTS: Value = {"type": "array", "items": _TEXT}
-_PAIRS: Value = {"type": "object", "additionalProperties": _TEXT}
-_FLAG: Value = {"type": "boolean"}
-_ANY: Value = {"type": "object"}
-_SECONDS: Value = {"type": "number", "exclusiveMinimum": 0}
 
 
-def _object(properties: Value, *required: str, **more: Json) -> Value:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-        **more,
-    }
+def _object(record: object, names: Iterable[str], required: tuple[str, ...] = (), where: str = "") -> Value:
+    """The schema of a table, by the defaults of the record that it is read into."""
+    properties: Value = {name: _property(where, name, getattr(record, name)) for name in names}
+    return {"type": "object", "properties": properties, "required": [*required], "additionalProperties": False}
 
 
-def _open(**properties: Json) -> Value:
-    """What the specification may give further properties."""
-    return {"type": "object", "properties": properties}
+def _property(where: str, name: str, default: object) -> Value:
+    if name in servers.INNER:
+        return _object(default, servers.INNER[name], where=f"{name}.")
+    match default:
+        case bool():
+            kind: Value = {"type": "boolean", "default": default}
+        case int():
+            kind = {"type": "integer", "default": default}
+        case str():
+            kind = {"enum": [*servers.WORDS[name]]} if name in servers.WORDS else {**_TEXT}
+            kind |= {"default": default} if default else {}
+        case tuple():
+            kind = {"type": "array", "items": _TEXT}
+        case None:
+            kind = {"type": "number", "exclusiveMinimum": 0} if where == "timeouts." else {"type": "object"}
+        case _:
+            kind = {"type": "object", "additionalProperties": _TEXT}
+    said: Value = {"description": _NOTES.get(f"{where}{name}"), "examples": _EXAMPLES.get(name)}
+    return kind | {word: text for word, text in said.items() if text}
 
 
-def _of(record: object, words: Mapping[str, Sequence[str]], notes: Mapping[str, str], *names: str) -> Value:
-    """Properties for fields of a record, by their defaults; `words` are all that one can be, `notes` describe it."""
-    found: Value = {}
-    for name in names or [item.name for item in fields(cast("Any", record))]:
-        default = getattr(record, name)
-        kind: Value = (
-            _FLAG if isinstance(default, bool) else {"type": "integer"} if isinstance(default, int)
-            else _TEXTS if isinstance(default, tuple) else {"enum": list(words[name])} if name in words else _TEXT
-        )  # fmt: skip
-        said: Value = {"description": notes[name]} if name in notes else {}
-        found[name] = kind | said | ({"default": default} if isinstance(default, (str, int)) and default != "" else {})
-    return found
-
-
-_AUTH = _of(
-    Auth(),
-    {
-        "kind": servers.AUTH_KINDS, "method": servers.METHODS, "algorithm": servers.ALGORITHMS,
-        "redirect_host": servers.HOSTS,
-    },
-    {
-        "kind": "Left out, a person signs in with a browser where the server asks.",
-        "client_id": "Of a client that was registered beforehand.",
-        "scopes": "To ask for besides what the server names.",
-        "account": "A word of yours that tells several accounts at one address apart.",
-        "key": "The private key, or the file it is in.",
-        "assertion": "The workload's JWT, or the file it is in.",
-        "idp_id_token": "The identity token, or the file it is in.",
-        "dpop": "Tokens are bound to a key of ours.",
-        "assume_pkce": "Go on where it is not said that PKCE is known.",
-    },
-)  # fmt: skip
-_TLS = _of(
-    Tls(),
-    {},
-    {
-        "ca": "A file or folder with authorities to trust besides.",
-        "cert": "The client certificate, as a file.",
-        "key": "Its private key, where it is in another file.",
-        "insecure": "Any certificate is accepted: whoever is on the way reads everything.",
-    },
-)
-_CAPABILITIES = _open(
-    roots=_open(listChanged=_FLAG),
-    sampling=_open(context=_ANY, tools=_ANY),
-    elicitation=_open(form=_ANY, url=_ANY),
-    experimental=_ANY,
-)
-_ADVANCED = _of(
-    ServerConfig(""),
-    {
-        "transport": ("stdio", *REMOTE), "era": servers.ERAS, "protocol_version": VERSIONS, "log_level": LOG_LEVELS,
-    },
-    {
-        "cwd": "The folder that the command is started in.",
-        "inherit_env": "Extra environment variables to pass through.",
-        "enabled": "It starts with the studio.",
-        "trust": "Trust this server's annotations.",
-        "group": "Servers of one group stand in for one another, by priority.",
-    },
-    "cwd", "inherit_env", "enabled", "trust", "group", "priority", "transport", "era", "protocol_version", "log_level",
-)  # fmt: skip
-SCHEMA: Value = _object(
-    {
+_BARE = ServerConfig("")
+SCHEMA: Value = {
+    **_object(_BARE, (), ("name", "connect")),
+    "properties": {
         "name": _TEXT,
         "connect": {
             "oneOf": [
-                _object(
-                    {"command": {**_TEXT, "examples": ["npx", "uvx", "docker"]}, "args": _TEXTS, "env": _PAIRS},
-                    "command",
-                    title="command",
-                ),
-                _object(
-                    {"url": {**_TEXT, "examples": ["https://example.com/mcp"]}, "headers": _PAIRS}, "url", title="URL"
-                ),
+                {**_object(_BARE, _CONNECT[:3], ("command",)), "title": "command"},
+                {**_object(_BARE, _CONNECT[3:], ("url",)), "title": "URL"},
             ]
         },
-        "advanced": _object(
-            {
-                **_ADVANCED,
-                "timeouts": _object({"connect": _SECONDS, "idle": _SECONDS, "total": _SECONDS}),
-                "auth": _object(_AUTH),
-                "tls": _object(_TLS),
-                "capabilities": {**_CAPABILITIES, "description": "What is declared instead of what can be answered."},
-                "client_info": {
-                    **_open(name=_TEXT, version=_TEXT, title=_TEXT),
-                    "description": "Who we say that we are.",
-                },
-            }
-        ),
+        "advanced": _object(_BARE, [key for key in servers.KEYS if key not in (*_CONNECT, "roots")]),
     },
-    "name",
-    "connect",
-)
+}
 """Of the whole entry."""
 
 
@@ -205,22 +154,11 @@ def sound(form: Form, value: Json) -> None:
 def _table(value: Json) -> dict[str, Any]:
     """The value of the form as a `[servers.NAME]` table."""
     whole = mapping(value)
-    table: dict[str, Any] = {**mapping(whole.get("connect")), **mapping(_plain(whole.get("advanced")))}
+    table: dict[str, Any] = {**mapping(whole.get("connect")), **mapping(whole.get("advanced"))}
     for key in ("command", "url", "cwd"):
         if isinstance(table.get(key), str):
             table[key] = table[key].strip()
-    if isinstance(priority := table.get("priority"), float):
-        table["priority"] = int(priority)
     return table
-
-
-def _plain(value: Json) -> Json:
-    """The value with numbers as they are written into the file."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in cast("Value", value).items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in cast("list[Json]", value)]
-    return float(value) if isinstance(value, float) else value
 
 
 def secret_warnings(value: Json) -> tuple[SchemaProblem, ...]:
