@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 _EMPTY = "Nothing has crossed the wire yet. Connect a server, and every message appears here."
 _EMPTY_PAST = "Nothing was recorded in this session."
 _NONE, _SEARCHING = "No message matches the query; esc ends it.", "Nothing found yet."
-_HINT = "The exchange under the cursor appears here: timeline, request, response, findings."
 _NO_CALL = "It belongs to no call of a tool, prompt or resource."
 _EVERY = 0.25
 """Seconds between two looks at what the border and the exchange beside the table say."""
@@ -100,7 +99,7 @@ class TracePane(Pane, scope="trace"):
         yield QueryLine(self._use_query, lambda: self.recording)
         with Horizontal():
             yield Vertical(header, TraceTable(self.recording, header, empty=_EMPTY), id="messages")
-            yield ExchangeView(_HINT)
+            yield ExchangeView()
 
     def on_mount(self) -> None:
         self.show_title("Trace")

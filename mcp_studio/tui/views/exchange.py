@@ -34,12 +34,12 @@ from mcp_studio.tui.views.virtual_list import VirtualList
 
 _AROUND = 5.0
 """Seconds before and after an exchange in which what its server printed is shown with it."""
-_NEAR, _WIDEST = 4_000, 500_000
+_NEAR, _WIDEST = 4_000, 100_000
 """Entries before and after an exchange in which its HTTP heads stand; entries that are looked through at most."""
 _MOST = 300
 """HTTP heads, lines, and rows of a timeline, that are shown."""
-_LOOKED_AT, _TICKS, _READ = 10_000, 500, 200
-"""Notifications of one request that are looked at, that are drawn, and that are read."""
+_READ = 200
+"""Messages about the progress of one request that are read: the newest."""
 _LARGEST = 1_000_000
 """Bytes of a body in which a token is looked for."""
 _EVERY = 0.5
@@ -185,8 +185,7 @@ def timeline(recording: Recording, number: int) -> tuple[Event, ...]:
 
 
 def _events(recording: Recording, here: int) -> Iterator[Event]:
-    columns, family = recording.columns, tree(recording, here)
-    earlier, rounds = family.number if family else 0, 1
+    columns, family, rounds = recording.columns, tree(recording, here), 1
     for depth, node in walk(family) if family else ():
         entry = recording.entry(node.number)
         if entry is None:
@@ -200,14 +199,11 @@ def _events(recording: Recording, here: int) -> Iterator[Event]:
         if node.relation == "round":
             rounds += 1
             prefix = f"round {rounds}"
-            yield from _between_rounds(columns, earlier, entry, depth)
+            yield from (Event(0, f"answered {text}", depth + 1) for text in outcomes.answers(entry))
         yield _request(columns, entry, depth, prefix, node.number == here)
-        if node.relation in ("root", "round"):
-            earlier = node.number
-        yield from _notified(recording, entry, depth + 1)
-        if entry.kind == "request" and (answer := columns.link[node.number - columns.first]):
-            questions = outcomes.questions(recording.entry(answer))
-            yield from (Event(0, f"asked {text}", depth + 1) for text in questions)
+        yield from _progress(recording, entry, depth + 1)
+        answer = recording.entry(columns.link[node.number - columns.first])
+        yield from (Event(0, f"asked {text}", depth + 1) for text in outcomes.questions(answer))
 
 
 def _request(columns: Columns, entry: WireMessage, depth: int, prefix: str, here: bool) -> Event:
@@ -221,46 +217,26 @@ def _request(columns: Columns, entry: WireMessage, depth: int, prefix: str, here
     return Event(entry.number, label, depth, entry.direction, entry.time, end, (), note, outcome, here)
 
 
-def _between_rounds(columns: Columns, earlier: int, entry: WireMessage, depth: int) -> Iterator[Event]:
-    """How long it took to bring what the server wanted, and what that was."""
-    answer = columns.link[earlier - columns.first] if earlier >= columns.first else 0
-    if columns.first <= answer < entry.number:
-        begin, end = columns.time[answer - columns.first], entry.time
-        yield Event(answer, "answer", depth, "", begin, end, (), took_text((end - begin) * 1000))
-    yield from (Event(0, f"answered {text}", depth + 1) for text in outcomes.answers(entry))
-
-
-def _notified(recording: Recording, entry: WireMessage, depth: int) -> Iterator[Event]:
-    """Progress and log messages that came while a request of ours was open, one row for each kind."""
-    columns, row = recording.columns, entry.number - recording.columns.first
-    if entry.kind != "request" or entry.direction != "out":
+def _progress(recording: Recording, entry: WireMessage, depth: int) -> Iterator[Event]:
+    """What was told of the progress of a request of ours, in one row."""
+    columns, row, token = recording.columns, entry.number - recording.columns.first, token_of(entry)
+    if entry.kind != "request" or entry.direction != "out" or not token:
         return
     last = columns.link[row] - columns.first if columns.link[row] else len(columns)
+    method = columns.methods.known("notifications/progress")
     near = rows_with(columns.kind, _NOTIFIED, row, min(last, row + _WIDEST))
-    found: dict[str, list[int]] = {"notifications/progress": [], "notifications/message": []}
-    for at in islice(near, _LOOKED_AT):
-        if columns.server[at] == columns.server[row]:
-            found.get(columns.methods.texts[columns.method[at]], []).append(at)
-    progress, logs = found.values()
-    if token := token_of(entry):
-        read = progress if len(progress) <= _READ else [*progress[: _READ - 1], progress[-1]]
-        ours = [at for at in read if token_of(recording.entry(columns.first + at)) == token]
-        if ours:
-            newest = recording.entry(columns.first + ours[-1])
-            said = words_of("notification", newest.method, newest.body) if newest else ""
-            yield _ticks(columns, ours, "progress", depth, safe(said, 80))
-    if logs:
-        yield _ticks(columns, logs, units.plural(len(logs), "log message"), depth, "")
+    rows = [at for at in near if columns.method[at] == method and columns.server[at] == columns.server[row]]
+    read = map(recording.entry, (columns.first + at for at in rows[-_READ:]))
+    ours = [one for one in read if one and token_of(one) == token]
+    if ours:
+        newest, times = ours[-1], tuple(one.time for one in ours)
+        note = safe(words_of("notification", newest.method, newest.body), 80)
+        yield Event(newest.number, "progress", depth, "in", times[0], times[-1], times, note)
 
 
-def _ticks(columns: Columns, rows: list[int], label: str, depth: int, note: str) -> Event:
-    times = tuple(columns.time[row] for row in rows[:: len(rows) // _TICKS + 1])
-    return Event(columns.first + rows[-1], label, depth, "in", times[0], times[-1], times, note)
-
-
-def token_of(entry: WireMessage | None) -> bytes:
+def token_of(entry: WireMessage) -> bytes:
     """The progress token that a message carries, as it stands there; else nothing."""
-    found = None if entry is None or entry.size > _LARGEST else _TOKEN.search(entry.body)
+    found = None if entry.size > _LARGEST else _TOKEN.search(entry.body)
     return found[1] if found else b""
 
 
@@ -330,6 +306,7 @@ _TABS = {
     "findings": "Findings",
 }  # fmt: skip
 _VIEWS = {"when": "timeline", "request": "body", "response": "body"}
+_HINT = "The exchange under the cursor appears here: timeline, request, response, findings."
 
 
 class ExchangeView(Vertical):
@@ -351,10 +328,8 @@ class ExchangeView(Vertical):
 
         number: int
 
-    def __init__(self, hint: str = "") -> None:
-        """`hint` is said while nothing is shown."""
+    def __init__(self) -> None:
         super().__init__()
-        self._hint = hint
         self._drawing = Drawing(())
         self.events = VirtualList[Event | None](
             lambda event, width, _: self._drawing.draw(event, width),
@@ -365,13 +340,14 @@ class ExchangeView(Vertical):
         self.recording: Recording | None = None
         self.entry: WireMessage | None = None
         self._revision = -1
-        self._filled: dict[str, object] = {}
+        self._filled: object = None
+        """What the viewer that is seen was filled with: while it is the same, its folds and place stay."""
 
     def compose(self) -> ComposeResult:
         yield Static(id="head", markup=False)
         yield Tabs(*(Tab(label, id=name) for name, label in _TABS.items()))
         with ContentSwitcher(initial="hint"):
-            yield Static(self._hint, id="hint", markup=False)
+            yield Static(_HINT, id="hint", markup=False)
             yield self.events
             yield Findable(self.json, id="body")
             yield Findable(self.text, id="text")
@@ -382,9 +358,8 @@ class ExchangeView(Vertical):
 
     def show(self, recording: Recording, entry: WireMessage) -> None:
         """Show the exchange of another entry, in the tab that says most about it unless the person took another."""
-        wanted, active, bodies = first_tab(entry), self.tabs.active, ("request", "response")
-        if self.entry is None or active == first_tab(self.entry) or (active in bodies and wanted in bodies):
-            self.tabs.active = wanted
+        if self.entry is None or self.tabs.active == first_tab(self.entry):
+            self.tabs.active = first_tab(entry)
         self.tabs.display = True
         self.recording, self.entry = recording, entry
         self.refill()
@@ -392,7 +367,6 @@ class ExchangeView(Vertical):
     def clear(self) -> None:
         """Show nothing."""
         self.recording = self.entry = None
-        self._filled.clear()
         self.tabs.display = False
         self.query_one("#head", Static).update()
         self.switcher.current = "hint"
@@ -430,13 +404,20 @@ class ExchangeView(Vertical):
             self._fill_timeline(recording, exchange.request)
         elif tab in _TEXTS:
             text = _TEXTS[tab](exchange)
-            if self._is_new("text", (tab, text)):
+            if self._is_new(tab, text):
                 self.text.empty = _EMPTY[tab]
                 self.text.show(text)
         else:
-            self._fill_body(tab, exchange.request if tab == "request" else exchange.response)
+            entry = exchange.request if tab == "request" else exchange.response
+            here = entry and (entry.number, isinstance(entry.held, bytes), len(entry.findings))
+            if self._is_new(tab, here):
+                self.run_worker(self._load_body(tab, entry), group="body", exclusive=True)
         if had_focus:
             self.view.focus()
+
+    def _is_new(self, *what: object) -> bool:
+        known, self._filled = self._filled, (*what, id(self.recording))
+        return known != self._filled
 
     def _fill_head(self, recording: Recording, exchange: Exchange) -> None:
         """Title, comments and the worst finding; how much is in the tabs."""
@@ -456,16 +437,10 @@ class ExchangeView(Vertical):
         for name, label in labels.items():
             self.query_one(f"#{name}", Tab).label = Content(label)
 
-    def _is_new(self, view: str, what: object) -> bool:
-        """Whether a viewer has something else to show than it does: else its folds and place stay."""
-        known = self._filled.get(view) == what
-        self._filled[view] = what
-        return not known
-
     def _fill_timeline(self, recording: Recording, request: WireMessage) -> None:
         events = timeline(recording, request.number)
         self._drawing = Drawing(events, time.time() if isinstance(recording, TraceStore) else 0.0)
-        other = self._is_new("timeline", request.number)
+        other = self._is_new("when", request.number)
         self.events.show((None, *events), keep=not other)
         if other:
             self.events.go_to(request.number)
@@ -476,18 +451,12 @@ class ExchangeView(Vertical):
         if event.row is not None and event.row.number:
             self.post_message(self.Went(event.row.number))
 
-    def _fill_body(self, tab: str, entry: WireMessage | None) -> None:
-        here = entry and (entry.number, isinstance(entry.held, bytes), len(entry.findings))
-        if self._is_new("body", (tab, here, id(self.recording))):
-            self.run_worker(self._load_body(tab, entry), group="body", exclusive=True)
-
     async def _load_body(self, tab: str, entry: WireMessage | None) -> None:
         """A large body is on disk, or is being redacted beside the event loop."""
         body, marks = b"", dict[str, str]()
+        self.json.empty = f"Loading {glyphs().more}"
+        self.json.show(b"")
         if entry is not None and self.recording is not None:
-            if not isinstance(entry.held, bytes):
-                self.json.empty = f"Loading {units.size(entry.size)} {glyphs().more}"
-                self.json.show(b"")
             body = await self.recording.body(entry)
             marks = {one.pointer: f"{sign_of(one.severity)} {one.text}" for one in entry.findings if one.pointer}
         self.json.empty = _EMPTY[tab]
