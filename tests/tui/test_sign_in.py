@@ -50,7 +50,7 @@ async def test_each_state_is_shown_with_what_can_be_done_in_it(monkeypatch: pyte
         flow = stage.run
         flow.step(0, "done", "one authorization server: https://auth.example", exchange(1), exchange(2))
         flow.step(1, "running", "", exchange(3, purpose="reads\x1b[31m metadata"))
-        await stage.shows("✓ What protects the server", "https://auth.example", "2 ▸", "◐ Who gives tokens for it")
+        await stage.shows("✓ What protects the server one authorization server", "2 ▸", "◐ Who gives tokens for it")
         stage.app.screen.query_one("#steps").focus()
         await stage.press("home", "down", "enter")
         await stage.dialog(Exchanges)
@@ -65,14 +65,18 @@ async def test_each_state_is_shown_with_what_can_be_done_in_it(monkeypatch: pyte
         # The page of the browser, on another machine.
         flow.browser()
         await stage.shows("14:5. left", "host      auth.example", "No browser can be opened here")
-        await stage.shows("Open page +Copy +Paste +Exchanges +Cancel +Later")
+        await stage.shows("Open page +Copy +Exchanges +Cancel +Later")
         assert "ssh -N -L 7338:127.0.0.1:7338 -p 2222 ada@10.0.0.1" in str(stage.app.screen.query_one("#card").render())
         copied: list[str] = []
         monkeypatch.setattr(stage.app, "copy", copied.append)
         await press(stage, "copy")
         assert copied == [URL]
-        await press(stage, "paste")
-        await stage.press(*"nonsense", "enter")
+        stage.app.screen.query_one("#redirect").focus()
+        await stage.press(*"nonsense", "escape", "escape")
+        sign_in(stage.app, "github")
+        await stage.dialog(SignInDialog)
+        stage.app.screen.query_one("#redirect").focus()
+        await stage.press("ctrl+j")
         await stage.shows("There is no code in it.", "nonsense")
         await stage.press("home", "shift+end", "delete", *"http://127.0.0.1:1/?code=1", "enter")
         await stage.until(lambda: ("paste", "http://127.0.0.1:1/?code=1") in flow.told, "pasted")
@@ -86,7 +90,11 @@ async def test_each_state_is_shown_with_what_can_be_done_in_it(monkeypatch: pyte
         await stage.press("down", "enter")
         flow.to("client", client_reason="No registration there.")
         await stage.shows("No registration there.")
-        await stage.press(*"a b", "tab", *"s", "enter")
+        await stage.press(*"a b", "tab", *"s1", "escape", "escape")  # typed, and there again after Later
+        sign_in(stage.app, "github")
+        await stage.dialog(SignInDialog)
+        await stage.shows("a b", "••")
+        await stage.press("tab", "enter")
         await stage.shows("A client id has no spaces")
         # Failure and another attempt, step by step.
         body = exchange(4, "https://auth.example/.well-known/x", 404, response="server: x\n\nno such \x1b]52;c;x\x07")
@@ -101,7 +109,7 @@ async def test_each_state_is_shown_with_what_can_be_done_in_it(monkeypatch: pyte
         await press(stage, "send_all")
         assert stage.run.told == ["go on", "run through"] and stage.run.step_by_step
         stage.run.to("done", account=account())
-        await stage.shows("✓ Signed in to github.", "scopes    read write", "valid     for 59", "then it is renewed")
+        await stage.shows("✓ Signed in to github.", "scopes    read write", "token     valid for 59 minutes, then renewed")
         await press(stage, "token")
         await stage.dialog(TokenView)
         await stage.press("escape", "escape")

@@ -106,7 +106,7 @@ class InboxController:
             case "sign_in":
                 from mcp_studio.tui.screens.sign_in import SignInDialog
 
-                return SignInDialog(request.server, request)
+                return SignInDialog(self._app.studio.manager.config(request.server), request)
             case _:
                 from mcp_studio.tui.screens.elicitation import Elicitation, UrlElicitation
 

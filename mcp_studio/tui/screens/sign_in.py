@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable
-from typing import ClassVar, NamedTuple, cast
+from typing import ClassVar, cast
+from weakref import WeakKeyDictionary
 
 from textual import getters, on
 from textual.content import Content
@@ -13,13 +14,13 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from mcp_studio.auth.model import Account, AuthExchange, AuthStep, port_kept
+from mcp_studio.auth.model import AuthStep, port_kept
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.config.model import Keeping, ServerConfig
 from mcp_studio.errors import StudioError
 from mcp_studio.present import browser as browsers
 from mcp_studio.present import connections, questions, units
-from mcp_studio.present.accounts import span
+from mcp_studio.present.accounts import span, validity
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.state import Status
@@ -29,7 +30,7 @@ from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
 from mcp_studio.tui.screens.token import Exchanges, TokenView
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, cut, fit, spread
+from mcp_studio.tui.views.line import Line, spread
 from mcp_studio.tui.views.virtual_list import VirtualList
 from mcp_studio.urls import judge
 
@@ -47,34 +48,15 @@ _WARNINGS: dict[Keeping, str] = {
     "memory": "Tokens are kept in memory only: after the next start you have to sign in anew.",
     "file": "Tokens are kept in an encrypted file, not in the keyring of the system.",
 }
-_GLYPHS = {
-    "done": ("ok", "ok"), "running": ("half", "warn"), "asking": ("waiting", "accent"), "failed": ("bad", "bad"),
-    "waiting": ("off", "dim"), "skipped": ("dash", "dim"),
+_STEPS = {
+    "done": ("ok", "ok", ""), "running": ("half", "warn", "strong"), "asking": ("waiting", "accent", "strong"),
+    "failed": ("bad", "bad", "strong"), "waiting": ("off", "dim", "dim"), "skipped": ("dash", "dim", ""),
 }  # fmt: skip
+"""By state of a step: its glyph, the look of that, and the look of its title."""
 _TITLE = 25
 """Cells of a step's title; what came out stands beside it."""
 _LONGEST, _BODY, _LINES = 10_000, 4_000, 12
 """Characters of an address and of a request, and lines of the answer to which a step failed."""
-
-
-class Situation(NamedTuple):
-    """What is known around a sign-in before it has begun."""
-
-    reason: str = ""
-    """What the server, or the call that waits, wants; foreign."""
-    scopes: tuple[str, ...] = ()
-    kept: str = ""
-    """Where the tokens will be kept, in words; empty while that is not known."""
-    refusal: str = ""
-    """Why they cannot be kept where they should be."""
-    warning: str = ""
-    """That they are kept in another place than the keyring of the system."""
-    browser: bool = True
-    """Whether a browser can be opened from here."""
-    alone: bool = False
-    """Whether it needs no person."""
-    account: Account | None = None
-    """The sign-in that is in use."""
 
 
 def signs_in(app: StudioApp, config: ServerConfig) -> bool:
@@ -88,8 +70,8 @@ def signs_in(app: StudioApp, config: ServerConfig) -> bool:
 
 def sign_in(app: StudioApp, server: str) -> None:
     """Sign in to a server, or show the sign-in that goes on."""
-    if signs_in(app, app.studio.manager.config(server)):
-        app.push_screen(SignInDialog(server))
+    if signs_in(app, config := app.studio.manager.config(server)):
+        app.push_screen(SignInDialog(config))
 
 
 def show_token(app: StudioApp, server: str) -> None:
@@ -104,17 +86,15 @@ class SignInDialog(Dialog[Answer]):
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = """
     SignInDialog {
-        & #steps { height: auto; max-height: 14; margin-bottom: 1; }
+        & #steps { height: 6; margin-bottom: 1; }
         & #card { height: auto; margin-bottom: 1; }
         & Input { margin-bottom: 1; }
-        & OptionList { height: auto; border: none; padding: 0; }
     }
     """
     choices = (
         Choice("begin", "Sign in", "primary"), Choice("step_by_step", "Step by step"),
         Choice("send", "Send it", "primary"), Choice("send_all", "Send all"),
-        Choice("open_page", "Open page", "primary"), Choice("take", "Use it", "primary"),
-        Choice("copy", "Copy"), Choice("paste", "Paste"),
+        Choice("open_page", "Open page", "primary"), Choice("take", "Use it", "primary"), Choice("copy", "Copy"),
         Choice("keep", "Keep tokens elsewhere"), Choice("token", "Token"), Choice("exchanges", "Exchanges"),
         Choice("cancel", "Cancel"), Choice("decline", "Decline"), Choice("back", "Later"),
     )  # fmt: skip
@@ -123,7 +103,7 @@ class SignInDialog(Dialog[Answer]):
         "refused": ("keep",),
         "running": ("exchanges", "cancel"),
         "paused": ("send", "send_all", "exchanges", "cancel"),
-        "browser": ("open_page", "copy", "paste", "exchanges", "cancel"),
+        "browser": ("open_page", "copy", "exchanges", "cancel"),
         "choosing": ("take", "cancel"),
         "client": ("take", "copy", "exchanges", "cancel"),
         "failed": ("begin", "exchanges"),
@@ -131,22 +111,25 @@ class SignInDialog(Dialog[Answer]):
         "done": ("back", "token", "exchanges"),
     }
     """Buttons by state, the first is the default; the way out is in all."""
+    drafts: ClassVar[WeakKeyDictionary[SignIn, dict[str | None, str]]] = WeakKeyDictionary()
+    """What stands in the fields of each sign-in: it is there again after Later, and never on disk."""
     steps = getters.query_one("#steps", VirtualList)
-    card = getters.query_one("#card", Static)
     issuers = getters.query_one(OptionList)
     client_id = getters.query_one("#client-id", Input)
     client_secret = getters.query_one("#client-secret", Input)
     redirect = getters.query_one("#redirect", Input)
     problem = getters.query_one("#problem", Static)
 
-    def __init__(self, server: str, request: InputRequest | None = None) -> None:
+    def __init__(self, config: ServerConfig, request: InputRequest | None = None) -> None:
         super().__init__()
-        self._server = server
+        self._config = config
+        self._server = config.name
         self._request = request
-        self._config: ServerConfig | None = None
-        """As it was when the dialog opened; None where the server was gone by then."""
         self._run: SignIn | None = None
-        self._situation = Situation()
+        self._kept = ""
+        """Where the tokens will be kept, in words; empty while that is not known."""
+        self._refusal: StudioError | None = None
+        """Why they cannot be kept where they should be."""
         self._state = ""
         self._disconnect: Callable[[], None] = lambda: None
 
@@ -156,7 +139,7 @@ class SignInDialog(Dialog[Answer]):
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="about", classes="quiet gap", markup=False)
-        yield VirtualList(self._draw, key=lambda step: step.name, id="steps")
+        yield VirtualList(_draw, key=lambda step: step.name, id="steps")
         yield Static(id="card")
         yield OptionList()
         yield Input(placeholder="client id", id="client-id", compact=True)
@@ -165,12 +148,7 @@ class SignInDialog(Dialog[Answer]):
         yield Static(id="problem", classes="bad", markup=False)
 
     def on_mount(self) -> None:
-        self.redirect.display = False
-        if self._server in self.app.studio.manager.names():
-            self._config = self.app.studio.manager.config(self._server)
-        self._situation = self._look_around()
-        running = self.app.studio.signing.running(self._server)
-        if running is not None:
+        if (running := self.app.studio.signing.running(self._server)) is not None:
             self._follow(running)
         else:
             self.run_worker(self._look_up_place(), group="place", exclusive=True)
@@ -180,51 +158,53 @@ class SignInDialog(Dialog[Answer]):
     def on_unmount(self) -> None:
         self._disconnect()
 
+    def _follow(self, run: SignIn) -> None:
+        self._disconnect()
+        self._run = run
+        self._disconnect = run.changed.connect(lambda _: self.call_later(self._show))
+        for field in self.query(Input):
+            field.value = self.drafts.get(run, {}).get(field.id, "")
+        self._show()
+
+    @on(Input.Changed)
+    def keep_draft(self, event: Input.Changed) -> None:
+        if self._run is not None:
+            self.drafts.setdefault(self._run, {})[event.input.id] = event.value
+
     # What is known around it
 
     @property
     def _status(self) -> Status | None:
+        """None where the server was removed meanwhile."""
         manager = self.app.studio.manager
         return manager.status(self._server) if self._server in manager.names() else None
 
-    def _look_around(self) -> Situation:
-        """What is known before anything has begun."""
-        config, request, browser = self._config, self._request, self.app.studio.config.settings.browser
+    @property
+    def _reason(self) -> str:
+        """What the server, or the call that waits, wants; foreign."""
+        if self._request is not None:
+            return " ".join(filter(None, (self._request.message, *self._request.reasons)))
         status = self._status
-        reason = ""
-        if request is not None:
-            reason = " ".join(filter(None, (request.message, *request.reasons)))
-        elif status is not None and status.state == "needs_auth" and status.error is not None:
-            reason = status.error.message
-        elif status is not None and status.state == "ready":
-            reason = "It is connected. This replaces a sign-in that is there already."
-        alone = config is not None and config.auth.alone
-        scopes = config.auth.scopes if config is not None else ()
-        return Situation(reason, scopes, browser=browsers.is_there(browser=browser), alone=alone)
+        if status is not None and status.state == "ready":
+            return "It is connected. This replaces a sign-in that is there already."
+        return status.error.message if status is not None and status.state == "needs_auth" and status.error else ""
+
+    @property
+    def _warning(self) -> str:
+        """That tokens are kept in another place than the keyring of the system."""
+        return "" if self._config.auth.alone else _WARNINGS.get(self.app.studio.signing.accounts.keeping, "")
+
+    @property
+    def _has_browser(self) -> bool:
+        return browsers.is_there(browser=self.app.studio.config.settings.browser)
 
     async def _look_up_place(self) -> None:
         """Whether tokens can be kept is said before anything is sent."""
-        signing, known = self.app.studio.signing, self._situation
-        warning = "" if known.alone else _WARNINGS.get(signing.accounts.keeping, "")
         try:
-            place = await signing.accounts.place(self._config) if self._config is not None else ""
-            connected = not self._request and self._status is not None and self._status.state == "ready"
-            account = await signing.account(self._server) if connected else None
+            self._kept, self._refusal = await self.app.studio.signing.accounts.place(self._config), None
         except StudioError as error:
-            refusal = f"{error.message}\n{error.hint}".strip()
-            self._situation = known._replace(kept="", refusal=refusal, warning=warning)
-        else:
-            self._situation = known._replace(kept=place, refusal="", warning=warning, account=account)
+            self._kept, self._refusal = "", error
         self._show()
-
-    def _follow(self, run: SignIn) -> None:
-        self._disconnect()
-        self._run = run
-        self._disconnect = run.changed.connect(self._changed)
-        self._show()
-
-    def _changed(self, run: SignIn) -> None:
-        self.call_later(self._show)
 
     # Showing
 
@@ -233,29 +213,25 @@ class SignInDialog(Dialog[Answer]):
         """The state, with what there is before one."""
         if self._run is not None:
             return self._run.state
-        return "refused" if self._situation.refusal else "before"
+        return "before" if self._refusal is None else "refused"
 
     def _show(self) -> None:
         if not self.is_attached:
             return
-        run, at, config, status = self._run, self._at, self._config, self._status
         left = questions.left(self._request) if self._request is not None else ""
-        insecure = connections.INSECURE if config is not None and config.tls.insecure else ""
-        about = " · ".join(filter(None, (safe(config.url, 1_000) if config is not None else "", left, insecure)))
+        insecure = connections.INSECURE if self._config.tls.insecure else ""
+        about = " · ".join(filter(None, (safe(self._config.url, 1_000), left, insecure)))
         self.query_one("#about", Static).update(Content(about))
-        self.steps.display = run is not None
-        if run is not None:
-            self.steps.show(run.steps)
-            self.steps.styles.height = len(run.steps)
-        parts = card(run, self._situation, status) if run is not None else before(self._situation)
-        self.card.update(Content.assemble(*parts))
-        if at != self._state:
-            self._enter(at)
+        self.steps.display = self._run is not None
+        self.steps.show(self._run.steps if self._run is not None else ())
+        self.query_one("#card", Static).update(Content.assemble(*self._card()))
+        if self._at != self._state:
+            self._enter(self._at)
 
     def _enter(self, at: str) -> None:
         """Another state: other buttons, other fields, another place for the focus."""
         self._state = at
-        offered = (*self.offered.get(at, ("cancel",)), "back")
+        offered = (*self.offered[at], "back")
         if self._request is not None and self._run is None:
             offered = (*offered, "decline")
         for choice in self.choices:
@@ -263,26 +239,49 @@ class SignInDialog(Dialog[Answer]):
         self.query_one("#back", Button).label = "Close" if self._run is not None and self._run.over else "Later"
         self.issuers.display = at == "choosing"
         self.client_id.display = self.client_secret.display = at == "client"
-        self.redirect.display = self.redirect.display and at == "browser"
+        self.redirect.display = at == "browser"
         if at == "choosing" and self._run is not None:
             self.issuers.set_options(Option(Content(safe(issuer, 600))) for issuer in self._run.choices)
             self.issuers.highlighted = 0
-        self.client_secret.value = ""
         self.problem.update("")
         focus = {"choosing": self.issuers, "client": self.client_id}.get(at)
         self.set_focus(focus or self.query_one(f"#{offered[0]}", Button))
 
-    def _draw(self, step: AuthStep, width: int, selected: bool) -> Line:
-        name, look = _GLYPHS[step.state]
-        strong = "strong" if step.state in ("running", "asking", "failed") else ""
-        title = fit(safe(step.title, 60), _TITLE - 1, more=glyphs().more)
-        right = f" {len(step.exchanges)} {glyphs().folded}" if step.exchanges else ""
-        # Why a step failed stands below, with what should have been sent.
-        said = "" if step.state == "failed" else safe(f"{step.detail} {step.hint}".strip(), 900)
-        text = cut(said, max(0, width - _TITLE - 8), more=glyphs().more)
-        look_of_title = strong or ("dim" if step.state == "waiting" else "")
-        left = [(f"{getattr(glyphs(), name)} ", look), (f"{title} ", look_of_title), (text, "dim")]
-        return spread(left, [(right, "dim")], width)
+    def _card(self) -> Parts:
+        """What there is to know or do, below the steps."""
+        run = self._run
+        if run is None:
+            return self._before()
+        match run.state:
+            case "paused" if (following := run.next_request) is not None:
+                parts: Parts = [("Next  ", "$quiet"), (safe(following.purpose, 200), "bold"), "\n"]
+                parts += [(safe(following.method, 20), "bold $accent"), " ", safe(following.url, _LONGEST), "\n"]
+                return [*parts, (safe(following.request, _BODY, lines=True), "$quiet"), "\n"]
+            case "browser":
+                return _browser(run, has_browser=self._has_browser)
+            case "choosing":
+                count = units.plural(len(run.choices), "authorization server")
+                return [f"The server names {count}. Which one do you use?\n"]
+            case "client":
+                return _client(run)
+            case "failed" | "cancelled":
+                return _ended(run)
+            case "done":
+                return [*_done(run, self._status), *_warnings(self._warning)]
+            case _:
+                return []
+
+    def _before(self) -> Parts:
+        """Nothing has begun."""
+        parts: Parts = [f"{safe(reason, 1_000)}\n"] if (reason := self._reason) else []
+        parts += _row("scopes", " ".join(self._config.auth.scopes))
+        if self._refusal is not None:
+            parts.append((f"{glyphs().bad} {safe(self._refusal.message, 600)}\n", "$state-failed"))
+            return [*parts, f"{safe(self._refusal.hint, 800, lines=True)}\n"]
+        how = "Your browser opens." if self._has_browser else "You get an address to open in a browser elsewhere."
+        how = "No person is needed: the server's entry says how." if self._config.auth.alone else how
+        parts += [*_row("kept in", self._kept), *_warnings(self._warning)]
+        return [*parts, (f"Nothing has been sent yet. {how}\n", "$quiet")]
 
     # What the person does
 
@@ -296,8 +295,9 @@ class SignInDialog(Dialog[Answer]):
             self.app.push_screen(Exchanges(step))
 
     def action_submit(self) -> None:
-        """Take the first button of the state."""
-        self.query_one(f"#{self.offered.get(self._at, ('back',))[0]}", Button).press()
+        """Use what is typed, else take the first button of the state."""
+        button = self.query_one(f"#{self.offered[self._at][0]}", Button)
+        self.app.after_typing(self.action_take if isinstance(self.focused, Input) else button.press)
 
     def action_begin(self, *, step_by_step: bool = False) -> None:
         self.run_worker(self._begin(step_by_step=step_by_step), group="begin", exclusive=True)
@@ -307,18 +307,13 @@ class SignInDialog(Dialog[Answer]):
         self.action_begin(step_by_step=True)
 
     async def _begin(self, *, step_by_step: bool) -> None:
-        signing, request = self.app.studio.signing, self._request
+        signing = self.app.studio.signing
         try:
-            if not self._situation.alone:  # the passphrase of an encrypted file comes before the browser
+            if not self._config.auth.alone:  # the passphrase of an encrypted file comes before the browser
                 await signing.accounts.unlock()
-            if request is not None and request.sign_in is not None:
-                run = request.sign_in(step_by_step=step_by_step)
-            else:
-                run = signing.sign_in(self._server, step_by_step=step_by_step)
+            self._follow(signing.sign_in(self._server, step_by_step=step_by_step))
         except StudioError as error:
             self._say(f"{error.message} {error.hint}")
-        else:
-            self._follow(run)
 
     def _say(self, text: str) -> None:
         self.problem.update(Content(safe(text, 800)))
@@ -326,7 +321,7 @@ class SignInDialog(Dialog[Answer]):
 
     def action_send(self) -> None:
         """Send the request that is shown."""
-        if self._run is not None and self._run.state == "paused":
+        if self._run is not None:
             self._run.go_on()
 
     def action_send_all(self) -> None:
@@ -338,23 +333,14 @@ class SignInDialog(Dialog[Answer]):
             self.run_worker(self._open(self._run), group="page", exclusive=True)
 
     async def _open(self, run: SignIn) -> None:
-        if await run.open_page():
-            self._show()
-        elif run.refusal:
-            self._say(f"Not opened: {run.refusal}")
-        else:
-            self._say("There is no browser here. Copy the address, to open it elsewhere.")
+        if not await run.open_page():
+            why = f"Not opened: {run.refusal}" if run.refusal else "There is no browser here. Copy the address."
+            self._say(why)
 
     def action_copy(self) -> None:
         """Copy the page's address; the redirect, where a client has to be registered with it."""
         if self._run is not None:
             self.app.copy(self._run.redirect_uri if self._run.state == "client" else self._run.authorization_url)
-
-    def action_paste(self) -> None:
-        """A field for the address that the browser was sent to."""
-        self.redirect.display = True
-        self.redirect.focus()
-        self.call_after_refresh(self.redirect.scroll_visible, animate=False)
 
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)
@@ -371,6 +357,9 @@ class SignInDialog(Dialog[Answer]):
                 run.choose(run.choices[self.issuers.highlighted])
         except StudioError as error:  # what is wrong stays to be put right
             self._say(f"{error.message} {error.hint}")
+        else:
+            for field in self.query(Input):
+                field.value = ""
 
     def action_keep(self) -> None:
         """Choose where tokens are kept."""
@@ -378,7 +367,7 @@ class SignInDialog(Dialog[Answer]):
 
     async def _keep(self) -> None:
         studio = self.app.studio
-        now = "memory" if self._situation.refusal else studio.signing.accounts.keeping
+        now = "memory" if self._refusal is not None else studio.signing.accounts.keeping
         place = await self.app.push_screen_wait(Choose("Where tokens are kept", _PLACES, now))
         if not place:
             return
@@ -393,7 +382,7 @@ class SignInDialog(Dialog[Answer]):
 
     def action_cancel(self) -> None:
         """Stop it; nothing is kept."""
-        if self._run is not None and not self._run.over:
+        if self._run is not None:
             self._run.cancel()
 
     def action_decline(self) -> None:
@@ -412,132 +401,79 @@ class SignInDialog(Dialog[Answer]):
         self.dismiss(None)
 
 
-# What is said in each state, below the steps
+# What is said in each state
+
+
+def _draw(step: AuthStep, width: int, selected: bool) -> Line:
+    name, look, title = _STEPS[step.state]
+    # Why a step failed stands below, with what should have been sent.
+    said = "" if step.state == "failed" else safe(f"{step.detail} {step.hint}".strip(), 900)
+    right = f" {len(step.exchanges)} {glyphs().folded}" if step.exchanges else ""
+    left = [(f"{getattr(glyphs(), name)} ", look), (f"{step.title:<{_TITLE}}", title), (said, "dim")]
+    return spread(left, [(right, "dim")], width)
 
 
 def _row(label: str, text: str, look: str = "") -> Parts:
-    return [(f"{label:<10}", "$quiet"), (text, look), "\n"]
+    return [(f"{label:<10}", "$quiet"), (safe(text, 600), look), "\n"] if text else []
 
 
 def _warnings(*texts: str) -> Parts:
     return [(f"{glyphs().warning} {safe(text, 400)}\n", "$state-busy") for text in dict.fromkeys(texts) if text]
 
 
-def before(situation: Situation) -> Parts:
-    """Nothing has begun."""
-    parts: Parts = []
-    if situation.reason:
-        parts += [safe(situation.reason, 1_000), "\n"]
-    if situation.scopes:
-        parts += _row("scopes", safe(" ".join(situation.scopes), 600))
-    if situation.refusal:
-        message, _, hint = situation.refusal.partition("\n")
-        parts.append((f"{glyphs().bad} {safe(message, 600)}\n", "$state-failed"))
-        return [*parts, f"{safe(hint, 800, lines=True)}\n"]
-    if situation.kept:
-        parts += _row("kept in", safe(situation.kept, 300))
-    parts += _warnings(situation.warning)
-    if situation.account is not None:
-        return [*parts, *_row("signed in", f"with {safe(situation.account.issuer, 300)}"), *_valid(situation.account)]
-    how = "Your browser opens." if situation.browser else "You get an address to open in a browser elsewhere."
-    how = "No person is needed: the server's entry says how." if situation.alone else how
-    return [*parts, (f"Nothing has been sent yet. {how}\n", "$quiet")]
-
-
-def _valid(account: Account) -> Parts:
-    left = f"for {span(account.expires - time.time())}" if account.expires else "it is not known for how long"
-    renewed = "then it is renewed by itself" if account.refreshable else "then you have to sign in anew"
-    return _row("valid", f"{left}; {renewed}")
-
-
-def card(run: SignIn, situation: Situation, status: Status | None) -> Parts:
-    """What there is to know or do in the state that a sign-in is in."""
-    match run.state:
-        case "paused" if (following := run.next_request) is not None:
-            parts: Parts = [("Next  ", "$quiet"), (safe(following.purpose, 200), "bold"), "\n"]
-            parts += [(safe(following.method, 20), "bold $accent"), " ", safe(following.url, _LONGEST), "\n"]
-            return [*parts, (safe(following.request, _BODY, lines=True), "$quiet"), "\n"]
-        case "browser":
-            return _browser(run, situation)
-        case "choosing":
-            count = units.plural(len(run.choices), "authorization server")
-            return [f"The server names {count}. Which one do you use?\n"]
-        case "client":
-            reason = safe(run.client_reason, 600) or "A client is needed there, and none is configured."
-            keeps = f"{kept}.\n" if (kept := port_kept(run.redirect_uri)) else ""
-            how = (
-                f"Register one there with this redirect, and enter its id here: {safe(run.redirect_uri, 400)}\n{keeps}"
-            )
-            return [reason, "\n", (how if run.redirect_uri else "", "$quiet")]
-        case "failed" | "cancelled":
-            return _ended(run)
-        case "done":
-            return _done(run, situation, status)
-        case _:
-            newest = next((step.exchanges[-1] for step in reversed(run.steps) if step.exchanges), None)
-            return [*_exchange_line(newest), "\n"] if newest is not None else []
-
-
-def _browser(run: SignIn, situation: Situation) -> Parts:
+def _browser(run: SignIn, *, has_browser: bool) -> Parts:
     """Where the page leads, and how the browser comes back."""
     page = judge(run.authorization_url)
     left = f"  {span(run.until - time.monotonic())} left" if run.until else ""
     where = "Your browser has the page" if run.opened else "The page waits for you"
-    parts: Parts = [
-        (where, "bold"),
-        (left, "$quiet"),
-        "\n",
-        *_row("host", safe(page.host or "none", 300), "bold $accent"),
-    ]
-    if page.ascii_host != page.host:
-        parts += _row("network", safe(page.ascii_host, 300), "bold $accent")
+    parts: Parts = [(where, "bold"), (f"{left}\n", "$quiet"), *_row("host", page.host or "none", "bold $accent")]
+    parts += _row("network", page.ascii_host if page.ascii_host != page.host else "", "bold $accent")
     parts += _warnings(*page.warnings, *run.warnings)
     if refusal := page.refusal or run.refusal:
         parts.append((f"{glyphs().bad} Not opened: {safe(refusal, 400)}\n", "$state-failed"))
-    parts += _row("redirect", safe(run.redirect_uri, 400))
-    if not (situation.browser or run.opened):  # another machine's browser: what to copy, and the two ways back
+    parts += _row("redirect", run.redirect_uri)
+    far = not (has_browser or run.opened)  # another machine's browser: what to copy, and the two ways back
+    if far:
         parts += _warnings("No browser can be opened here: copy the address, and open it on your own machine.")
-        tunnel = browsers.ssh_line(run.redirect_uri, os.environ) if run.started_callback else ""
-        if tunnel:
-            parts += [("To let it come back by itself, run this there first:\n  ", "$quiet"), (tunnel, "bold"), "\n"]
-        paste = "Paste the address that the browser ends up at. It cannot connect there, and need not.\n"
-        parts.append((f"Or: {paste}" if tunnel else paste, "$quiet"))
-    elif not run.started_callback:
-        parts.append(("Nothing listens for the browser here: paste the address that it ends up at.\n", "$quiet"))
+    if far and run.started_callback and (tunnel := browsers.ssh_line(run.redirect_uri, os.environ)):
+        parts += [("To let it come back by itself, run this there first:\n  ", "$quiet"), (tunnel, "bold"), "\n"]
+    if far or not run.started_callback:
+        paste = "Or paste below the address that the browser ends up at. It cannot connect there, and need not.\n"
+        parts.append((paste, "$quiet"))
     return [*parts, ("address\n", "$quiet"), safe(page.url, _LONGEST), "\n"]
+
+
+def _client(run: SignIn) -> Parts:
+    """Why a client is needed, and with which redirect to register one."""
+    reason = safe(run.client_reason, 600) or "A client is needed there, and none is configured."
+    if not run.redirect_uri:
+        return [reason, "\n"]
+    keeps = f"{kept}.\n" if (kept := port_kept(run.redirect_uri)) else ""
+    how = f"Register one there with this redirect, and enter its id here: {safe(run.redirect_uri, 400)}\n{keeps}"
+    return [reason, "\n", (how, "$quiet")]
 
 
 def _ended(run: SignIn) -> Parts:
     """Why it failed, what should have been sent, and what was."""
-    error = run.error
     mark, look = (glyphs().bad, "$state-failed") if run.state == "failed" else (glyphs().dot, "$quiet")
-    parts: Parts = [(f"{mark} {safe(error.message if error else 'It was cancelled.', 1_500, lines=True)}\n", look)]
-    failed = next((step for step in run.steps if step.state == "failed"), None)
-    hints = dict.fromkeys(filter(None, (error.hint if error else "", failed.hint if failed else "")))
-    parts += [f"{safe(hint, 1_000, lines=True)}\n" for hint in hints]
-    if failed is not None and failed.exchanges:
-        newest = failed.exchanges[-1]
+    message, hint = (run.error.message, run.error.hint) if run.error is not None else ("It was cancelled.", "")
+    parts: Parts = [(f"{mark} {safe(message, 1_500, lines=True)}\n", look)]
+    failed = [step for step in run.steps if step.state == "failed"]
+    hints = dict.fromkeys((hint, *(step.hint for step in failed)))
+    parts += [f"{safe(hint, 1_000, lines=True)}\n" for hint in hints if hint]
+    for newest in failed[0].exchanges[-1:] if failed else ():
+        sent = f"{safe(newest.method, 20)} {safe(newest.url, 600)} {glyphs().sent} {newest.status or 'no answer'}"
         beginning = "\n".join(safe(newest.response, 1_200, lines=True).split("\n")[:_LINES])
-        parts += ["\n", *_exchange_line(newest), "\n", (f"{beginning}\n", "$quiet")]
+        parts += [f"\n{sent}\n", (f"{beginning}\n", "$quiet")]
     return [*parts, "Nothing is kept of it.\n"]
 
 
-def _done(run: SignIn, situation: Situation, status: Status | None) -> Parts:
-    account = run.account
+def _done(run: SignIn, status: Status | None) -> Parts:
     parts: Parts = [(f"{glyphs().ok} Signed in to {safe(run.server, 60)}.\n", "bold $state-ready")]
     if status is not None and status.state != "ready":  # a token may be right and still not be enough for the server
         look = "$state-failed" if connections.tone(status) == "bad" else "$quiet"
         parts.append((f"{connections.state_words(status)}\n", look))
-    if account is not None:
-        parts += [*_row("scopes", safe(" ".join(account.scopes), 600) or "none are named"), *_valid(account)]
-        parts += _row("kept in", safe(account.kept, 300))
-    return [*parts, *_warnings(situation.warning)]
-
-
-def _exchange_line(exchange: AuthExchange) -> Parts:
-    """One exchange: method, address, status, time."""
-    look = "$text-success" if 200 <= exchange.status < 400 else "$text-warning"
-    method, url = safe(exchange.method, 20), safe(exchange.url, 600)
-    took = f"  {units.duration(exchange.ms)}" if exchange.ms else ""
-    status = (str(exchange.status or "no answer"), look)
-    return [(f"{method} ", "$quiet"), url, (f" {glyphs().sent} ", "$quiet"), status, (took, "$quiet")]
+    if (account := run.account) is not None:
+        parts += [*_row("scopes", " ".join(account.scopes) or "none are named"), *_row("token", validity(account))]
+        parts += _row("kept in", account.kept)
+    return parts
