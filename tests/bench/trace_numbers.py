@@ -74,9 +74,9 @@ def at_once(tools: int) -> None:
     print(f"1,000,000 entries, {len(numbers.targets):,} tools: {took:.2f} s CPU, {looks} looks, "
           f"longest {longest * 1000:.0f} ms, {memory / 1e6:.1f} MB kept")  # fmt: skip
     at = time.process_time()
-    rows = ordered(rows_of(numbers, "calls"), "p95", False, numbers.start)
+    rows = ordered(rows_of(numbers, "calls"), "p95", False)
     drawn = time.process_time() - at
-    screen = cost_of(lambda: [figures_of(row.tally, numbers.start) for row in rows[:40]])
+    screen = cost_of(lambda: [figures_of(row.tally) for row in rows[:40]])
     print(f"  {len(rows):,} rows sorted by p95: {drawn * 1000:.0f} ms, figures of 40 of them: {screen:.1f} ms")
 
 

@@ -400,7 +400,7 @@ class TracePane(Pane, scope="trace"):
         """Statistics: how often, how fast, what failed."""
         from mcp_studio.tui.screens.statistics import Statistics
 
-        self.app.push_screen(Statistics(self.recording, live=self._session is None), self.show_query)
+        self.app.push_screen(Statistics(self.recording), self.show_query)
 
     def action_save(self) -> None:
         """Export the exchange, what is marked or filtered, or everything."""

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
 from rich.text import Text
 from textual import getters, on
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.events import Resize
 from textual.widget import Widget
-from textual.widgets import DataTable, Sparkline, Static, Tab, Tabs
+from textual.widgets import DataTable, Static, Tab, Tabs
 
 from mcp_studio.present import units
 from mcp_studio.present.error_groups import Errors
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import OTHER, Recording
-from mcp_studio.trace.statistics import NAMED, Bar, Durations, Numbers, Tally
+from mcp_studio.trace.statistics import NAMED, Durations, Numbers, Tally
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.views.glyphs import ASCII, glyphs
-from mcp_studio.tui.views.line import cut
+from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.query_line import quoted
 from mcp_studio.tui.views.trace_row import took_text
 
@@ -31,13 +29,9 @@ _MOST = 500
 """Rows that are shown; sorting says which."""
 _BAD = 0.05
 """The share of errors from which on it is told in the colour of errors, below it in that of warnings."""
-TITLES = ("Name", "Count", "Errors", "p50", "p95", "p99", "Max", "/s")
-_SHORT = ("Name", "Count", "Errors", "p50", "p95", "Max")
-"""The columns of a table of less than `_WIDE` cells."""
-_WIDE, _WIDTH = 90, 7
-_EIGHTHS = "▏▎▍▌▋▊▉█"
-_LABEL = 16
-"""Cells of the bounds in front of a bar."""
+TITLES = ("Name", "Count", "Errors", "p50", "p95", "Max")
+_WIDTH, _LABEL = 7, 16
+"""Cells of a column with figures, and of the bounds in front of a bar."""
 
 
 class StatRow(NamedTuple):
@@ -53,19 +47,14 @@ class StatRow(NamedTuple):
 # Figures
 
 
-def figures_of(tally: Tally, start: int) -> dict[str, tuple[float, str]]:
-    """What stands in the columns behind the name: what they sort by, and its text; `start` is that of the trace."""
-    rate, share = tally.rate(start), tally.error_rate * 100
-    many = f"{share:.0f}%" if share >= 9.5 else f"{share:.1f}%" if tally.count >= 100 else f"{tally.errors:,}"
-    rare = glyphs().dash if rate < 0.005 else f"{rate:.2f}"
+def figures_of(tally: Tally) -> dict[str, tuple[float, str]]:
+    """What stands in the columns behind the name: what they sort by, and its text."""
     return {
         "Count": (tally.count, f"{tally.count:,}"),
-        "Errors": (tally.errors, many if tally.errors else ""),
-        **{
-            title: (ms or 0.0, took_text(ms))
-            for title, ms in (("p50", tally.p50), ("p95", tally.p95), ("p99", tally.p99), ("Max", tally.most))
-        },
-        "/s": (rate, rare if rate < 9.995 else f"{rate:,.0f}"),
+        "Errors": (tally.errors, f"{tally.error_rate * 100:.3g}%" if tally.errors else ""),
+        "p50": (tally.p50 or 0.0, took_text(tally.p50)),
+        "p95": (tally.p95 or 0.0, took_text(tally.p95)),
+        "Max": (tally.most or 0.0, took_text(tally.most)),
     }
 
 
@@ -101,20 +90,20 @@ def query(**wanted: str) -> str:
     return " ".join(f"{key}:{quoted(text)}" for key, text in wanted.items() if text != OTHER)
 
 
-def ordered(rows: Iterable[StatRow], sort: str, backward: bool, start: int) -> list[StatRow]:
+def ordered(rows: Iterable[StatRow], sort: str, backward: bool) -> list[StatRow]:
     """Rows sorted: names from a to z, figures from the largest on; `backward` the other way."""
-    named = sorted(rows, key=lambda row: row.name.casefold(), reverse=backward and sort == "Name")
+    named = sorted(rows, key=lambda row: row.name.casefold())
     if sort == "Name":
-        return named
-    return sorted(named, key=lambda row: figures_of(row.tally, start)[sort][0], reverse=not backward)
+        return named[::-1] if backward else named
+    return sorted(named, key=lambda row: figures_of(row.tally)[sort][0], reverse=not backward)
 
 
-def facts(row: StatRow) -> Content:
-    """The figures of a row in three lines."""
+def facts(row: StatRow, start: int) -> Content:
+    """The figures of a row in three lines; `start` is that of the trace."""
     tally = row.tally
     named = ((tally.failed, "failed"), (tally.refused, "refused"), (tally.lost, "lost"), (tally.cancelled, "cancelled"))
     ended = [units.plural(tally.count, "time"), *(f"{count:,} {word}" for count, word in named if count)]
-    more = [f"{units.size(tally.bytes_in)} in", f"{units.size(tally.bytes_out)} out"]
+    more = [f"{tally.rate(start):,.3g}/s", f"{units.size(tally.bytes_in)} in", f"{units.size(tally.bytes_out)} out"]
     more += [units.plural(tally.notices, "notification")] if tally.notices else []
     more += [f"{units.plural(tally.questions, 'request')} of the server"] if tally.questions else []
     times = times_line(tally.durations) + ("" if tally.durations.exact else " · percentiles of a sample")
@@ -135,17 +124,13 @@ def times_line(times: Durations) -> str:
 
 def histogram(durations: Durations, width: int, height: int) -> Content:
     """A line for each bar: its bounds, the bar, how many; at most so many lines, so wide."""
-    bars = durations.histogram(height) if height > 0 else []
-    step = -(-len(bars) // max(1, height))
-    if step > 1:  # even bars of a power of ten are too many: neighbours become one
-        parts = [bars[place : place + step] for place in range(0, len(bars), step)]
-        bars = [Bar(part[0].begin, part[-1].end, sum(bar.height for bar in part)) for part in parts]
+    bars = durations.histogram(height)[-height:]
     most = max((bar.height for bar in bars), default=0)
     room = max(1, width - _LABEL - 3 - len(f"{most:,}"))
     lines = (
         Content.assemble(
             (f"{f'{_edge(bar.begin)} - {_edge(bar.end)}':>{_LABEL}} ", "$quiet"),
-            (_bar(bar.height, most, room), "$primary"),
+            (glyphs().full * -(-bar.height * room // most), "$primary"),
             f" {bar.height:,}",
         )
         for bar in bars
@@ -157,31 +142,19 @@ def _edge(ms: float) -> str:
     return f"{ms:.3g}ms" if ms < 1_000 else f"{ms / 1000:.3g}s" if ms < 60_000 else took_text(ms)
 
 
-def _bar(height: int, most: int, room: int) -> str:
-    eighths = max(1, height * room * 8 // most) if height else 0
-    if glyphs() is ASCII:
-        return "#" * -(-eighths // 8)
-    return "█" * (eighths // 8) + (_EIGHTHS[eighths % 8 - 1] if eighths % 8 else "")
-
-
 # The dialog
 
 
 class Statistics(Dialog[str]):
-    """Answers the query with which the trace shows the chosen row.
-
-    Args:
-        live: the recording grows still: its time goes on.
-    """
+    """Answers the query with which the trace shows the chosen row."""
 
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = """
     Statistics {
-        & DataTable { height: 1fr; background: $surface; }
-        & #facts { height: auto; min-height: 3; margin-top: 1; }
-        & Sparkline { height: 1; margin: 0 0 1 0; }
+        & DataTable { height: 1fr; overflow-x: hidden; background: $surface; }
+        & #facts { height: auto; min-height: 3; margin: 1 0; }
         & Horizontal#detail { height: 35%; min-height: 4; }
-        & #times, & #said { width: 1fr; height: 1fr; }
+        & #times, & #said { width: 1fr; height: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }
     }
     """
     choices = (
@@ -190,15 +163,13 @@ class Statistics(Dialog[str]):
     )  # fmt: skip
     table = getters.query_one(DataTable)
 
-    def __init__(self, recording: Recording, *, live: bool) -> None:
+    def __init__(self, recording: Recording) -> None:
         super().__init__()
         self._numbers = Numbers(recording)
-        self._live = live
         self._errors = Errors(recording)
         self._rows: list[StatRow] = []
         self._sort, self._backward = "Count", False
         self._stamp = -1
-        self._read: object = None
 
     def heading(self) -> str:
         behind = self._numbers.behind
@@ -208,20 +179,14 @@ class Statistics(Dialog[str]):
         yield Tabs(*(Tab(name.capitalize(), id=name) for name in ("calls", "methods", "servers")))
         yield DataTable(cursor_type="row")
         yield Static(id="facts", markup=False)
-        yield Sparkline()
         yield Horizontal(Static(id="times", markup=False), Static(id="said", markup=False), id="detail")
 
     def on_mount(self) -> None:
         self.table.focus()
         self._look()
 
-    @on(Resize)
-    def _resized(self) -> None:
+    def on_resize(self) -> None:
         self.call_after_refresh(self._fill)
-
-    @property
-    def _titles(self) -> tuple[str, ...]:
-        return TITLES if self.table.size.width >= _WIDE else _SHORT
 
     # Filling
 
@@ -237,19 +202,16 @@ class Statistics(Dialog[str]):
     @on(Tabs.TabActivated)
     def _fill(self) -> None:
         """Show the rows of the tab; the cursor stays on its row. Figures have their widths, the name has the rest."""
-        numbers, table, before = self._numbers, self.table, self._row and self._row.query
-        counts = {"calls": len(numbers.targets), "methods": len(numbers.methods), "servers": len(numbers.servers)}
-        for name, count in counts.items():
-            self.query_one(f"#{name}", Tab).label = Content(f"{name.capitalize()} {count or ''}".rstrip())
+        table, before = self.table, self._row and self._row.query
         tab = self.query_one(Tabs).active or "calls"
-        self._rows = ordered(rows_of(numbers, tab), self._sort, self._backward, numbers.start)[:_MOST]
+        self._rows = ordered(rows_of(self._numbers, tab), self._sort, self._backward)[:_MOST]
         table.clear(columns=True)
-        first, *titles = self._titles
         sign = glyphs().up if self._backward != (self._sort == "Name") else glyphs().down
-        rest = table.size.width - len(titles) * (_WIDTH + 2) - 3
-        table.add_column(f"{first} {sign * (self._sort == first)}", width=max(12, rest), key=first)
-        for title in titles:
-            table.add_column(f"{title}{sign * (self._sort == title)}".rjust(_WIDTH), width=_WIDTH, key=title)
+        rest = table.size.width - (len(TITLES) - 1) * (_WIDTH + 2) - 3
+        for title in TITLES:
+            label = f"{title}{sign * (self._sort == title)}"
+            width = max(12, rest) if title == "Name" else _WIDTH
+            table.add_column(label if title == "Name" else label.rjust(width), width=width, key=title)
         for row in self._rows:
             table.add_row(*self._cells(row))
         place = next((at for at, row in enumerate(self._rows) if row.query == before), 0)
@@ -259,9 +221,9 @@ class Statistics(Dialog[str]):
     def _cells(self, row: StatRow) -> list[Text]:
         """A name, and figures; the table takes no styles by the names of the theme."""
         wrong = self.app.theme_variables["text-error" if row.tally.error_rate >= _BAD else "text-warning"]
-        figures = figures_of(row.tally, self._numbers.start)
-        texts = ((title, f"{figures[title][1]:>{_WIDTH}}") for title in self._titles[1:])
-        return [Text(row.name), *(Text(text, wrong * (title == "Errors")) for title, text in texts)]
+        figures = figures_of(row.tally).items()
+        texts = (Text(f"{text:>{_WIDTH}}", wrong * (title == "Errors")) for title, (_, text) in figures)
+        return [Text(row.name), *texts]
 
     @property
     def _row(self) -> StatRow | None:
@@ -271,25 +233,20 @@ class Statistics(Dialog[str]):
 
     @on(DataTable.RowHighlighted)
     def _tell(self) -> None:
-        """Show the use over time, the times, and what the errors say, of the row under the cursor."""
-        row, times, numbers = self._row, self.query_one("#times", Static), self._numbers
-        self.query_one("#facts", Static).update(facts(row) if row else Content("Nothing has been asked yet."))
+        """Show the times, and what the errors say, of the row under the cursor."""
+        row, facts_line, times = self._row, self.query_one("#facts", Static), self.query_one("#times", Static)
         if row is None:
-            return
-        until = time.time() if self._live else numbers.until
-        bars = row.tally.series.shape(numbers.start, until, max(1, self.table.size.width))
-        self.query_one(Sparkline).data = [float(bar) for bar in bars]
-        times.update(histogram(row.tally.durations, times.size.width - 2, max(1, times.size.height)))
-        if (read := (row.query, row.tally.errors)) != self._read:
-            self._read = read
-            self.run_worker(self._read_errors(list(row.tally.wrong)), group="errors", exclusive=True)
+            facts_line.update("Nothing has been asked yet.")
+        else:
+            facts_line.update(facts(row, self._numbers.start))
+            times.update(histogram(row.tally.durations, times.size.width - 2, max(1, times.size.height)))
+            self.run_worker(partial(self._read_errors, row.tally.wrong), group="errors", exclusive=True)
 
-    async def _read_errors(self, numbers: Sequence[int]) -> None:
+    async def _read_errors(self, numbers: Iterable[int]) -> None:
         said = self.query_one("#said", Static)
-        width = max(20, said.size.width - 8)
         groups = await self._errors.top(numbers)
-        lines = (((f"{one.times:,}x ", "$state-failed"), cut(safe(one.text, 400), width)) for one in groups)
-        said.update(Content("\n").join(Content.assemble(*line) for line in lines))
+        lines = (Content.assemble((f"{one.times:,}x ", "$state-failed"), one.text) for one in groups)
+        said.update(Content("\n").join(lines))
 
     # What the person does
 
@@ -308,15 +265,10 @@ class Statistics(Dialog[str]):
         self._fill()
 
     def action_sort(self) -> None:
-        titles = self._titles
-        at = titles.index(self._sort) if self._sort in titles else 0
-        self._sort, self._backward = titles[(at + 1) % len(titles)], False
+        self._sort, self._backward = TITLES[(TITLES.index(self._sort) + 1) % len(TITLES)], False
         self._fill()
 
     def action_copy(self) -> None:
         """Copy the table, divided by tabs."""
-        start = self._numbers.start
-        lines = [
-            "\t".join((row.name, *(text for _, text in figures_of(row.tally, start).values()))) for row in self._rows
-        ]
-        self.app.copy("\n".join(("\t".join(TITLES), *lines)))
+        rows = (TITLES, *((row.name, *(text for _, text in figures_of(row.tally).values())) for row in self._rows))
+        self.app.copy("\n".join(map("\t".join, rows)))
