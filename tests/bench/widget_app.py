@@ -166,7 +166,7 @@ class Bench(App[None]):
             await asyncio.sleep(0.001)
             now = time.thread_time()
             self.stall, last = max(self.stall, now - last), now
-            if all(view.complete for view in self.query("#view") if isinstance(view, (JsonView, TextView))):
+            if all(view.row_count for view in self.query("#view") if isinstance(view, (JsonView, TextView))):
                 self.complete.set()
 
     def write(self, fact: dict[str, float]) -> None:

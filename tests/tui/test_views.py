@@ -8,6 +8,7 @@ import json
 import zlib
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -29,14 +30,13 @@ from mcp_studio.tui.views.diff_view import DiffView
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import ASCII, UNICODE, choose, glyphs
 from mcp_studio.tui.views.image import ImageProblem, draw
-from mcp_studio.tui.views.json_tree import Children, JsonTree
+from mcp_studio.tui.views.json_tree import JsonTree, children_of
 from mcp_studio.tui.views.json_view import JsonView, paint
-from mcp_studio.tui.views.line import cut, fit, mark_matches, spread, width_of
+from mcp_studio.tui.views.line import break_rows, cut, fit, make_safe, mark_matches, spread, width_of
 from mcp_studio.tui.views.rows import RowsView
 from mcp_studio.tui.views.table_view import ROWS_MOST, TableView, csv_of, table_in
 from mcp_studio.tui.views.text_view import TextView
 from mcp_studio.tui.views.virtual_list import VirtualList
-from mcp_studio.tui.views.wrapped import WrappedText, break_rows
 from tests.support import wait_until
 
 
@@ -99,16 +99,10 @@ def test_every_sign_is_one_cell_and_the_plain_set_is_ascii() -> None:
 # Text as rows
 
 
-def wrapped(data: bytes | str, width: int = 20) -> WrappedText:
-    text = WrappedText(data.encode() if isinstance(data, str) else data, width)
-    while not text.advance(0):
-        pass
-    return text
-
-
-def rows(data: bytes | str, width: int = 20) -> list[str]:
-    text = wrapped(data, width)
-    return [text.row(number) for number in range(text.rows)]
+def rows(text: str, width: int = 20) -> list[str]:
+    whole = make_safe(text)
+    starts = [*break_rows(whole, width), len(whole)]
+    return [whole[start:end].removesuffix("\n") for start, end in pairwise(starts)]
 
 
 @pytest.mark.parametrize(
@@ -118,16 +112,16 @@ def rows(data: bytes | str, width: int = 20) -> list[str]:
         ("the quick brown fox jumps over the lazy dog", ["the quick brown fox ", "jumps over the lazy ", "dog"]),
         ("x" * 45, ["x" * 20, "x" * 20, "x" * 5]), ("x" * 20 + " ", ["x" * 20 + " "]),
         ("漢" * 25, ["漢" * 10, "漢" * 10, "漢" * 5]), ("e\u0301" * 25, ["e\u0301" * 20, "e\u0301" * 5]),
-        (b"ok \xff\xfe end", ["ok \\xff\\xfe end"]), (b"a\r\nb\r\n", ["a", "b"]),
+        ("a\r\nb\r\n", ["a", "b"]),
         ("\x1b[31mred\u202e", ["␛[31mred⟦U+202E⟧"]),
     ],
 )  # fmt: skip
-def test_text_becomes_rows_that_fit_and_are_safe(text: bytes | str, shown: list[str]) -> None:
+def test_text_becomes_rows_that_fit_and_are_safe(text: str, shown: list[str]) -> None:
     assert rows(text) == shown
 
 
 @pytest.mark.parametrize("unit", ["word ", "x", "漢", "é", "line\n", "a longer line of words\n", "🙂 "])
-def test_no_character_is_lost_or_doubled_over_many_chunks(unit: str) -> None:
+def test_no_character_is_lost_or_doubled(unit: str) -> None:
     source = unit * (200_000 // len(unit.encode()))
     shown = rows(source, 33)
     assert "".join(shown) == source.replace("\n", "")
@@ -138,23 +132,10 @@ def test_no_character_is_lost_or_doubled_over_many_chunks(unit: str) -> None:
 @given(st.text(st.characters(codec="utf-8"), max_size=80), st.integers(4, 12))
 def test_any_text_is_shown_whole_in_rows_that_fit(source: str, width: int) -> None:
     whole = safe(source, len(source), lines=True)
-    starts = break_rows(whole, width)
+    starts = list(break_rows(whole, width))
     assert "".join(rows(source, width)) == whole.replace("\n", "")
     assert starts == sorted(set(starts))
     assert all(cell_len(row.rstrip(" ")) <= width or len(row) == 1 for row in rows(source, width))
-
-
-def test_rows_bytes_and_parts_of_a_long_text_find_each_other() -> None:
-    source = "".join(f"line {number} with é and some words to break\n" for number in range(5_000))
-    text = wrapped(source)
-    for number in (0, 1, 777, text.rows - 1):
-        assert abs((text.row_of(text.offset_of(number)) or 0) - number) <= 1
-    row = text.row_of(source.encode().index(b"line 1234 "))
-    assert row is not None and text.row(row).startswith("line 1234 ")
-    assert text.between((0, 5), (2, 5)) == "0 with é and some words to break\nline "
-    begun = WrappedText(source.encode(), 20)
-    begun.advance(0)
-    assert not begun.done and begun.row_of(len(source)) is None and begun.row_of(10) == 0
 
 
 # JSON as rows
@@ -170,9 +151,8 @@ def unfold(tree: JsonTree, width: int = 60) -> None:
     """Open everything, learn everything."""
     row = 0
     while row < tree.rows:
-        if not tree.is_line(row) and not tree.is_closing(row) and not tree.is_open(row) and tree.open(row, width):
-            while tree.learn(tree.starts[row], 0):
-                pass
+        if not tree.is_line(row) and not tree.is_closing(row) and not tree.is_open(row):
+            tree.open(row, width)
         row += 1
 
 
@@ -221,11 +201,9 @@ def test_bytes_that_are_no_json_are_borne(pieces: list[bytes]) -> None:
 )  # fmt: skip
 def test_children_are_counted_at_every_size_and_what_ends_too_soon_says_so(data: bytes, count: int) -> None:
     """A count of -1 is one child in a text that ends too soon."""
-    found = Children(data, 0)
-    while not found.advance(0):
-        pass
-    assert (len(found), found.unfinished) == (abs(count), count < 0)
-    assert found.end == len(data.rstrip())
+    starts, closing = children_of(data, 0)
+    assert len(starts) == abs(count)
+    assert closing == len(data.rstrip()) - (count >= 0)
 
 
 def test_parts_of_json_are_painted_by_kind() -> None:
@@ -299,7 +277,7 @@ async def test_json_that_is_wrong_odd_or_nothing_is_shown_as_it_came() -> None:
         assert '"n": 1.0e400  ✗ bad ␛[0m' in lines and '"n": 007' in lines and "oops" in lines and "␛[2J" in lines
         view.show(b"[[1, ")
         await pilot.press("down", "enter")
-        assert "it ends here, unfinished" in "\n".join(host.lines(view))
+        assert "its end is missing" in "\n".join(host.lines(view))
         view.show("")
         view.empty = "No result."
         await pilot.pause()
@@ -341,6 +319,10 @@ async def test_text_scrolls_is_searched_and_copied_as_it_came() -> None:
     )
     view = TextView(text)
     async with hosted(Findable(view), (40, 10)) as (host, pilot):
+        view.show(b"ok \xff\xfe end")
+        assert host.lines(view)[0] == "ok \\xff\\xfe end"
+        view.show(text)
+        await pilot.pause()
         assert host.lines(view)[:2] == ["␛[31mred [bold]no markup[/bold]", "word word word word word word word word"]
         await pilot.press("y")
         assert host.clipboard == text
@@ -376,7 +358,7 @@ async def test_the_end_of_a_long_text_is_reached_and_a_new_width_keeps_the_place
         await pilot.press("pageup", "pageup")
         first = next(line for line in host.lines() if line[0].isdigit()).split()[0]
         await pilot.resize_terminal(71, 10)
-        await wait_until(lambda: view.complete and view.row_count == 40_000)
+        await wait_until(lambda: view.row_count == 40_000)
         await pilot.pause()
         assert abs(int(host.lines()[0].split()[0]) - int(first)) <= 1
 

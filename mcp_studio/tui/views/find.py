@@ -1,15 +1,14 @@
-"""Finding text in a viewer: over any amount of bytes, in slices of time, from a line below the view."""
+"""Finding text in a viewer, from a line below the view."""
 
 from __future__ import annotations
 
-import asyncio
-import time
+import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import ClassVar, Generic, TypeVar
+from itertools import islice
+from typing import AnyStr, ClassVar, Generic, TypeVar
 
 from textual import getters, on
 from textual.app import ComposeResult
@@ -21,90 +20,46 @@ from textual.widgets import Input, Static
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.views.rows import RowsView
 
-SLICE = 0.008
-"""Seconds that work in slices may take before keys and drawing have their turn."""
-_WINDOW = 1 << 18
 MOST_HITS = 100_000
 
 
-class ByteSearch:
-    """All places of some spellings of a text in bytes, in order; `advance` goes on for some time.
-
-    Upper and lower case are the same unless the text has an upper-case letter in it.
-    """
-
-    def __init__(self, data: bytes, text: str, variants: Iterable[str] = ()) -> None:
-        self.hits = array("Q")
-        """Byte offsets found so far."""
-        self.done = not text
-        self._data, self._at = data, 0
-        self._fold = text == text.lower()
-        wanted = {text, *variants}
-        if self._fold:  # bytes fold ASCII only
-            wanted |= {spelling for word in list(wanted) for spelling in (word.upper(), word.lower(), word.title())}
-        encoded = {word.encode("utf-8", "backslashreplace") for word in wanted}
-        self._wanted = {word.lower() for word in encoded} if self._fold else encoded
-
-    @property
-    def capped(self) -> bool:
-        """Whether there are more places than are kept."""
-        return len(self.hits) >= MOST_HITS
-
-    def advance(self, budget: float) -> bool:
-        """Search on for `budget` seconds; True when all has been searched."""
-        stop = time.perf_counter() + budget
-        longest = max(map(len, self._wanted))
-        while not self.done:
-            start, self._at = self._at, self._at + _WINDOW
-            window = self._data[start : self._at + longest - 1]
-            self.hits.extend(sorted(start + place for place in self._places(window.lower() if self._fold else window)))
-            self.done = self._at >= len(self._data) or self.capped
-            if time.perf_counter() > stop:
-                break
-        return self.done
-
-    def _places(self, window: bytes) -> set[int]:
-        found: set[int] = set()
-        for word in self._wanted:
-            at = window.find(word)
-            while 0 <= at < _WINDOW:
-                found.add(at)
-                at = window.find(word, at + len(word))
-        return found
+def places(data: AnyStr, pattern: AnyStr, *, any_case: bool) -> array[int]:
+    """Where in a text, or in bytes, a pattern begins, as far as these places are counted."""
+    found = re.finditer(pattern, data, re.IGNORECASE if any_case else 0)
+    return array("Q", (hit.start() for hit in islice(found, MOST_HITS)))
 
 
 class SearchView(RowsView):
-    """A viewer over bytes that can be searched.
+    """A viewer that can be searched.
 
-    A subclass sets `data`, says where a search begins (`search_origin`), and shows a hit (`show_hit`).
+    A subclass finds text (`search`), says where a search begins (`search_origin`), and shows a hit (`show_hit`). Upper
+    and lower case are the same unless the text has an upper-case letter in it.
     """
 
     @dataclass
     class Searched(Message):
-        """A search has begun, got further, or ended, when `text` is empty."""
+        """Another text is searched for, or another hit shown; `text` is empty when the search ended."""
 
         text: str
         summary: str
         """As in `3 of 17`."""
 
-    _search: ByteSearch | None = None
-    _hit: int | None = None
-    _origin = 0
     needle = ""
     """What is searched for, empty when nothing is."""
-    data = b""
-    """What is shown, as it came."""
+    _hits: Sequence[int] = ()
+    _hit = 0
+    _origin = 0
 
-    def search_origin(self) -> int:
-        """The byte offset that a new search begins at: what the person is looking at."""
+    def search(self, text: str) -> Sequence[int]:
+        """Where the text stands, in order."""
         raise NotImplementedError
 
-    def search_variants(self, text: str) -> tuple[str, ...]:
-        """Other spellings of the text that count as found."""
-        return ()
+    def search_origin(self) -> int:
+        """The place that a new search begins at: what the person is looking at."""
+        raise NotImplementedError
 
     def show_hit(self, offset: int) -> None:
-        """Bring the byte at this offset on screen."""
+        """Bring a place on screen."""
         raise NotImplementedError
 
     def copy(self) -> None:
@@ -113,63 +68,27 @@ class SearchView(RowsView):
 
     @property
     def hit_offset(self) -> int | None:
-        """The byte offset of the present hit, None without one."""
-        return None if self._search is None or self._hit is None else self._search.hits[self._hit]
+        """The place of the present hit, None without one."""
+        return self._hits[self._hit] if self._hits else None
 
     def find(self, text: str) -> None:
         """Search for a text from where the person looks; an empty one ends the search."""
-        if self._search is None:
+        if not self.needle:
             self._origin = self.search_origin()
-        self.needle, self._hit = text, None
-        self._search = ByteSearch(self.data, text, self.search_variants(text)) if text else None
-        self.refresh()
-        self.in_slices("search", self._search_on)
+        self.needle = text
+        self._hits = self.search(text) if text else ()
+        self._hit = bisect_left(self._hits, self._origin)
+        self.find_next(0)
 
     def find_next(self, by: int) -> None:
         """Go to the next hit, or the previous one; round at the ends."""
-        search = self._search
-        if search is None or not search.hits:
-            return
-        if self._hit is None:
-            self._hit = 0 if by > 0 else len(search.hits) - 1
-        elif 0 <= self._hit + by < len(search.hits) or search.done:
-            self._hit = (self._hit + by) % len(search.hits)
-        self.show_hit(search.hits[self._hit])
-        self._tell()
-
-    def in_slices(self, name: str, step: Callable[[float], bool]) -> None:
-        """Run `step(seconds)` until it says True: the first slice now, the rest between keys and frames.
-
-        What was begun under the same name before ends.
-        """
-        self.workers.cancel_group(self, name)
-        if not step(SLICE):
-            self.run_worker(partial(self._slices, step), group=name, exclusive=True, name=name)
-
-    async def _slices(self, step: Callable[[float], bool]) -> None:
-        finished = False
-        while not finished:
-            await asyncio.sleep(0)
-            finished = step(SLICE)
-
-    def _search_on(self, budget: float) -> bool:
-        search = self._search
-        finished = search is None or search.advance(budget)
-        if search is not None and search.hits and self._hit is None:
-            place = bisect_left(search.hits, self._origin)
-            if finished or place < len(search.hits):
-                self._hit = place % len(search.hits)
-                self.show_hit(search.hits[self._hit])
-        self._tell()
-        return finished
-
-    def _tell(self) -> None:
-        search, summary = self._search, ""
-        if search is not None:
-            more = "" if search.done and not search.capped else "+"
-            count = f"{len(search.hits):,}{more}"
-            place = "…" if self._hit is None else f"{self._hit + 1:,}"
-            summary = f"{place} of {count}" if search.hits else "not found" if search.done else "searching"
+        summary = "not found" if self.needle else ""
+        if self._hits:
+            self._hit = (self._hit + by) % len(self._hits)
+            self.show_hit(self._hits[self._hit])
+            more = "+" if len(self._hits) == MOST_HITS else ""
+            summary = f"{self._hit + 1:,} of {len(self._hits):,}{more}"
+        self.refresh()
         self.post_message(self.Searched(self.needle, summary))
 
 

@@ -1,7 +1,7 @@
 """JSON text as rows that open and close: only what has been opened costs anything.
 
-Nothing is parsed: the children of a container are found on the bytes as they came, in slices of time, so that what is
-almost JSON is shown too. All visible rows stand in two flat arrays: the byte at which each begins, and its level. Both
+Nothing is parsed: the children of a container are found on the bytes as they came, so that what is almost JSON is
+shown too. All visible rows stand in two flat arrays: the byte at which each begins, and its level. Both
 are in the order of the text, so a row is found by its byte with a bisection, and its parent, siblings and closing row
 with a search in bytes.
 """
@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from array import array
 from bisect import bisect_left, bisect_right
+from itertools import islice
 from typing import NamedTuple
 
-from mcp_studio.tui.views.wrapped import break_rows, make_safe
+from mcp_studio.tui.views.line import break_rows, make_safe
 
 _CLOSING = 128
 """The level of a closing row is this and the level of its container."""
@@ -27,6 +27,8 @@ _STRING_MOST = 1 << 18
 """Bytes of a string that are shown in lines."""
 _KEY_MOST = 1 << 16
 """Bytes of a key; what is longer counts as a value."""
+_TOKENS_MOST = 2_000_000
+"""Strings, brackets and commas of a container that are looked at, for two seconds at most."""
 _SPACE = rb"[ \t\r\n]*+"
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
@@ -50,56 +52,35 @@ def _blank_end(data: bytes, at: int) -> int:
     return found.end() if found else at
 
 
-class Children:
-    """The children of the container that begins at `start`, as far as `advance` has come."""
+class Children(NamedTuple):
+    """Where the children of a container begin (in an object their keys), and its closing bracket."""
 
-    def __init__(self, data: bytes, start: int) -> None:
-        self.starts = array("Q")
-        """Where each child begins: its key in an object, its value in an array."""
-        self.position = start + 1
-        """How far it has come: behind all children that are known."""
-        self.done = False
-        self.end = 0
-        """Behind the closing bracket, once done."""
-        self.unfinished = False
-        """The data ended before the container did."""
-        self._data = data
-        self._tokens = _TOKENS.finditer(data, self.position)
-        self._depth = 0
+    starts: array[int]
+    closing: int
+    """Behind the data where the end is missing, or too far away."""
 
-    def __len__(self) -> int:
-        return len(self.starts)
 
-    def advance(self, budget: float) -> bool:
-        """Go on for `budget` seconds; True when all children are known."""
-        stop = time.perf_counter() + budget
-        for count, token in enumerate(self._tokens):
-            sign = token[0] if token.end() - token.start() == 1 else b""
-            if sign == b'"':  # a string without an end
-                break
-            if sign in (b"[", b"{"):
-                self._depth += 1
-            elif sign in (b"]", b"}"):
-                self._depth -= 1
-            if self._depth < 0 or (sign == b"," and not self._depth):
-                self._add(token.start())
-                self.position = token.end()
-            if self._depth < 0:
-                self.done, self.end = True, token.end()
-                return True
-            if not count & 63 and time.perf_counter() > stop:
-                return False
-        if not self.done:
-            self._add(len(self._data))
-            self.position = self.end = len(self._data)
-            self.done = self.unfinished = True
-        return True
-
-    def _add(self, end: int) -> None:
-        """A child ends here, if there is one."""
-        begin = _blank_end(self._data, self.position)
-        if begin < end:
-            self.starts.append(begin)
+def children_of(data: bytes, start: int) -> Children:
+    """The children of the container that begins at `start`."""
+    starts = array("Q")
+    depth, position = 0, start + 1
+    for token in islice(_TOKENS.finditer(data, position), _TOKENS_MOST):
+        sign = token[0] if token.end() - token.start() == 1 else b""
+        if sign == b'"':  # a string without an end
+            break
+        if sign in (b"[", b"{"):
+            depth += 1
+        elif sign in (b"]", b"}"):
+            depth -= 1
+        if depth < 0 or (sign == b"," and not depth):
+            if (begin := _blank_end(data, position)) < token.start():
+                starts.append(begin)
+            position = token.end()
+        if depth < 0:
+            return Children(starts, token.start())
+    if (begin := _blank_end(data, position)) < len(data):
+        starts.append(begin)
+    return Children(starts, len(data))
 
 
 def _key_at(data: bytes, at: int) -> tuple[int, int] | None:
@@ -108,29 +89,11 @@ def _key_at(data: bytes, at: int) -> tuple[int, int] | None:
     return (found.end(1), found.end()) if found else None
 
 
-class Change(NamedTuple):
-    """Rows that went and came at a place."""
-
-    at: int
-    removed: int = 0
-    added: int = 0
-
-    def moved(self, row: int) -> int:
-        """Where a row is after it; one that went is now in the row before them."""
-        if row < self.at:
-            return row
-        return (
-            max(self.at - 1, row - self.removed + self.added)
-            if row < self.at + self.removed
-            else row - self.removed + self.added
-        )
-
-
 class _Lines(NamedTuple):
     """The text of an open string, and where its rows begin."""
 
     text: str
-    starts: list[int]
+    starts: array[int]
 
 
 class JsonTree:
@@ -139,9 +102,8 @@ class JsonTree:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.starts, self.levels = array("Q"), bytearray()
-        self._children: dict[int, Children] = {}
-        """Of open containers, by the bytes at which their rows begin."""
         self._lines: dict[int, _Lines] = {}
+        """Of open strings, by the bytes at which their rows begin."""
         begin = _blank_end(data, 0)
         if begin < len(data):
             self._replace(0, 0, [begin], bytes(1))
@@ -151,10 +113,9 @@ class JsonTree:
         """How many rows there are now."""
         return len(self.levels)
 
-    def _replace(self, at: int, removed: int, starts: list[int], levels: bytes) -> Change:
+    def _replace(self, at: int, removed: int, starts: list[int], levels: bytes) -> None:
         self.starts[at : at + removed] = array("Q", starts)
         self.levels[at : at + removed] = levels
-        return Change(at, removed, len(levels))
 
     # What a row is
 
@@ -191,16 +152,8 @@ class JsonTree:
         return self.levels.find(_CLOSING + self.levels[row], row + 1)
 
     def count(self, row: int) -> int:
-        """Children of an open container that are known."""
-        return len(self._children[self.starts[row]])
-
-    def is_known(self, row: int) -> bool:
-        """Whether all children of an open container are known."""
-        return self._children[self.starts[row]].done
-
-    def is_unfinished(self, row: int) -> bool:
-        """Whether the text ended before an open container did."""
-        return self._children[self.starts[row]].unfinished
+        """Children of an open container."""
+        return self.levels.count(self.levels[row] + 1, row, self._closing(row))
 
     def line(self, row: int) -> str:
         """A line of an open string, safe to draw."""
@@ -228,31 +181,24 @@ class JsonTree:
         found = _key_at(self.data, start)
         return None if found is None else self.data[start : found[0] if most is None else min(found[0], start + most)]
 
-    def value_end(self, row: int) -> int | None:
-        """Behind a value; None while that is not known."""
+    def value_end(self, row: int) -> int:
+        """Behind a value."""
         start, level = self.value_start(row), self.levels[row]
         behind = len(self.data)
         if level:
             closing = self.levels.find(_CLOSING + level - 1, row + 1)
             sibling = self.levels.find(level, row + 1, closing)
-            if sibling < 0 and not self.is_known(self.owner(closing)):
-                return None
             behind = self.starts[closing if sibling < 0 else sibling]
         while behind > start and self.data[behind - 1] in b" \t\r\n,":
             behind -= 1
         return behind
 
     def text(self, row: int) -> str:
-        """What a string says, and of everything else the JSON as it came; takes time where its end is not known."""
-        start, end = self.value_start(row), self.value_end(row)
+        """What a string says, and of everything else the JSON as it came."""
+        start = self.value_start(row)
         if self.is_string(row):
             return decode(self.data[start + 1 : _parted(self.data, start + 1, len(self.data))])
-        if end is None and self.is_container(row):
-            rest = Children(self.data, start)
-            while not rest.advance(1):
-                pass
-            end = rest.end
-        return self.data[start : start + 200 if end is None else end].decode("utf-8", "backslashreplace")
+        return self.data[start : self.value_end(row)].decode("utf-8", "backslashreplace")
 
     def is_container(self, row: int) -> bool:
         """Whether a value is an object or an array with something in it."""
@@ -282,64 +228,41 @@ class JsonTree:
         level, following = self.levels[row], self.levels[row + 1] if row + 1 < self.rows else 0
         return level < _CLOSING and following in (_LINE, level + 1, _CLOSING + level)
 
-    def open(self, row: int, width: int, children: Children | None = None) -> Change | None:
-        """Show what is inside a value; `children` where some are known already. A string wraps at `width`."""
+    def open(self, row: int, width: int, children: Children | None = None) -> bool:
+        """Show what is inside a value, if it can be; `children` where they are known. A string wraps at `width`."""
         start, level = self.starts[row], self.levels[row]
         if self.is_container(row) and level < _DEEPEST:
-            inner = self._children[start] = children or Children(self.data, self.value_start(row))
-            self._replace(
-                row + 1, 0, [*inner.starts, _last(inner)], bytes([level + 1] * len(inner) + [_CLOSING + level])
-            )
-            return Change(row + 1, 0, len(inner) + 1)
-        if self.is_string(row):
+            inner, closing = children or children_of(self.data, self.value_start(row))
+            self._replace(row + 1, 0, [*inner, closing], bytes([level + 1]) * len(inner) + bytes([_CLOSING + level]))
+        elif self.is_string(row):
             lines = self._lines[start] = self._wrap(row, width)
-            return self._replace(row + 1, 0, [start] * len(lines.starts), bytes([_LINE] * len(lines.starts)))
-        return None
+            self._replace(row + 1, 0, [start] * len(lines.starts), bytes([_LINE]) * len(lines.starts))
+        return self.is_open(row)
 
     def _wrap(self, row: int, width: int) -> _Lines:
         inside, end = self.value_start(row) + 1, self.value_end(row)
         shown = _parted(self.data, inside, inside + _STRING_MOST)
         text = make_safe(decode(self.data[inside:shown]))
-        if end is None or shown < end - 1:
+        if shown < end - 1:
             text += "…\nThere is more; it can be copied."
         return _Lines(text, break_rows(text, width))
 
-    def close(self, row: int) -> Change:
+    def close(self, row: int) -> None:
         """Hide what is inside a value."""
         start = self.starts[row]
         if lines := self._lines.pop(start, None):
-            return self._replace(row + 1, len(lines.starts), [], b"")
+            self._replace(row + 1, len(lines.starts), [], b"")
+            return
         closing = self._closing(row)
-        for inner in [*self._children, *self._lines]:
+        for inner in self.open_strings:
             if start <= inner < self.starts[closing]:
-                self._children.pop(inner, None)
-                self._lines.pop(inner, None)
-        return self._replace(row + 1, closing - row, [], b"")
-
-    def learn(self, start: int, budget: float) -> Change | None:
-        """Learn more children of the open container at a byte for `budget` seconds; None when nothing is left."""
-        children = self._children.get(start)
-        if children is None or children.done:
-            return None
-        before = len(children)
-        children.advance(budget)
-        row = self.row_of(start)
-        closing = self._closing(row)
-        new = children.starts[before:]
-        self.starts[closing:closing] = new
-        self.levels[closing:closing] = bytes([self.levels[row] + 1]) * len(new)
-        self.starts[closing + len(new)] = _last(children)
-        return Change(closing, 0, len(new))
+                del self._lines[inner]
+        self._replace(row + 1, closing - row, [], b"")
 
     @property
     def open_strings(self) -> list[int]:
         """Where the open strings begin."""
         return list(self._lines)
-
-
-def _last(children: Children) -> int:
-    """Where the closing row of a container begins: behind all children that are known."""
-    return children.end - (not children.unfinished) if children.done else children.position
 
 
 def _parted(data: bytes, start: int, stop: int) -> int:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import time
-from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, cast
 
 from rich.cells import cell_len
@@ -18,9 +16,9 @@ from mcp_studio.present.units import plural, size
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.tui.actions import bindings
-from mcp_studio.tui.views.find import SearchView
+from mcp_studio.tui.views.find import SearchView, places
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.json_tree import Change, Children, JsonTree
+from mcp_studio.tui.views.json_tree import Children, JsonTree, children_of
 from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_pieces, width_of
 from mcp_studio.tui.views.rows import CursorView
 
@@ -34,8 +32,8 @@ _SMALL = 64 * 1024
 _ROWS_SMALL, _ROWS_LARGE = 400, 80
 _CHILDREN = 200
 """What is opened unasked: so many rows of a small text, of a large one; containers with no more children than this."""
-_PROBE = 0.004
-"""Seconds for which the children of a container are counted before it is opened unasked."""
+_BYTES = 1 << 20
+"""Bytes of a container that is opened unasked: its children are counted before."""
 
 
 def paint(text: str) -> list[Piece]:
@@ -88,8 +86,6 @@ class JsonView(SearchView, CursorView):
 
     def __init__(self) -> None:
         super().__init__()
-        self._reading: deque[int] = deque()
-        """Where the open containers begin of which more children are to be learned, the most urgent first."""
         self.show(b"")
 
     def show(self, data: bytes | str, marks: Mapping[str, str] | None = None) -> None:
@@ -98,12 +94,9 @@ class JsonView(SearchView, CursorView):
         Args:
             marks: what is wrong with values, each with its sign, by their JSON pointers; need not be safe.
         """
-        self.data = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
-        self._json = JsonTree(self.data)
+        self._json = JsonTree(data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data)
         self._marks = marks or {}
         self._fresh = True
-        self._reading.clear()
-        self._target = None
         if self.row_width:
             self._begin()
 
@@ -113,21 +106,19 @@ class JsonView(SearchView, CursorView):
         self.find("")
         if self._json.rows and self._opens(0):
             self._open(0)
-            if not self._reading:
-                self._unfold()
+            self._unfold()
 
     def on_resize(self) -> None:
         """Open strings are wrapped at the new width."""
+        tree = self._json
         if self._fresh and self.row_width:
             self._begin()
-        for start in self._json.open_strings:
-            self._close(self._json.row_of(start))
-            self._open(self._json.row_of(start))
-
-    @property
-    def complete(self) -> bool:
-        """Whether everything that is open is known."""
-        return not self._fresh and not self._reading
+        if strings := tree.open_strings:
+            at = tree.starts[tree.owner(self.cursor)]
+            for start in strings:
+                tree.close(tree.row_of(start))
+                self._open(tree.row_of(start))
+            self.rows_changed(cursor=tree.row_of(at))
 
     @property
     def row_count(self) -> int:
@@ -135,43 +126,20 @@ class JsonView(SearchView, CursorView):
 
     # Opening and closing
 
-    def _changed(self, change: Change | None) -> None:
-        """Take over what has changed in the tree; cursor and first row stay on what they show."""
-        if change is not None:
-            self.rows_changed(change.moved(self.top), cursor=change.moved(self.cursor))
-
     def _opens(self, row: int) -> bool:
         """Whether there is more to see inside than the row has room for: a container, or a string that is cut."""
         tree = self._json
         return tree.is_container(row) or (tree.is_string(row) and not self._fits(row))
 
-    def _open(self, row: int, children: Children | None = None) -> None:
-        """Open a value, and learn in slices what is inside."""
-        tree, start = self._json, self._json.starts[row]
-        room = max(8, self.row_width - self._indent(row) - 4)
-        change = tree.open(row, room, children)
-        self._changed(change)
-        if change and tree.is_container(row) and not tree.is_known(row):
-            self._reading.appendleft(start)
-            if len(self._reading) == 1:
-                self.in_slices("rows", self._read_on)
+    def _open(self, row: int, children: Children | None = None) -> bool:
+        is_open = self._json.open(row, max(8, self.row_width - self._indent(row) - 4), children)
+        self.rows_changed()
+        return is_open
 
     def _close(self, row: int) -> None:
-        self._changed(self._json.close(row))
-
-    def _read_on(self, budget: float) -> bool:
-        stop = time.perf_counter() + budget
-        while self._reading and (left := stop - time.perf_counter()) > 0:
-            start = self._reading[0]
-            change = self._json.learn(start, left)
-            if change is None:
-                self._reading.popleft()
-                if start == self._json.starts[0]:
-                    self._unfold()
-            else:
-                self._changed(change)
-                self._reveal()
-        return not self._reading
+        self._json.close(row)
+        self.rows_changed(cursor=row)
+        self.show_cursor()
 
     def _unfold(self) -> None:
         """Open what is near the top and has few children, until there is enough to see."""
@@ -184,9 +152,10 @@ class JsonView(SearchView, CursorView):
             for row in reversed(rows):
                 if tree.is_open(row) or (self._fits(row) and not self._is_marked_inside(row)):
                     continue
-                inner = Children(tree.data, tree.value_start(row))
-                inner.advance(_PROBE)
-                if len(inner) <= _CHILDREN and tree.rows + len(inner) <= most:
+                if tree.value_end(row) - tree.value_start(row) > _BYTES:
+                    continue
+                inner = children_of(tree.data, tree.value_start(row))
+                if len(inner.starts) <= min(_CHILDREN, most - tree.rows):
                     self._open(row, inner)
 
     def _is_marked_inside(self, row: int) -> bool:
@@ -247,31 +216,23 @@ class JsonView(SearchView, CursorView):
     def search_origin(self) -> int:
         return self._json.starts[self.cursor] if self._json.rows else 0
 
-    def search_variants(self, text: str) -> tuple[str, ...]:
-        """The text as JSON strings spell it, with and without escapes for what is not ASCII."""
-        return json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]
+    def search(self, text: str) -> Sequence[int]:
+        """The text itself, and as JSON strings spell it, with and without escapes for what is not ASCII."""
+        any_case = text == text.lower()
+        words = {text} if not any_case or text.isascii() else {text, text.upper(), text.title()}
+        spelled = words | {json.dumps(word, ensure_ascii=ascii)[1:-1] for word in words for ascii in (True, False)}
+        pattern = b"|".join({re.escape(word.encode("utf-8", "backslashreplace")) for word in spelled})
+        return places(self._json.data, pattern, any_case=any_case)
 
     def show_hit(self, offset: int) -> None:
-        """Open what is around a byte, learn as much as that needs, and put the cursor there."""
-        self._target = offset
-        self._reveal()
-
-    def _reveal(self) -> None:
+        """Open what is around a byte, and put the cursor there."""
         tree = self._json
-        while self._target is not None:
-            row = tree.row_around(self._target)
-            if tree.is_closing(row) and not tree.is_known(tree.owner(row)):
-                return  # it is still being read
-            row = tree.owner(row) if tree.is_line(row) else row
-            inside = not tree.is_closing(row) and self._target > tree.value_start(row)
-            if inside and not tree.is_open(row) and self._opens(row):
-                self._open(row)
-                if tree.is_open(row):
-                    continue
-            if inside and tree.is_string(row) and tree.is_open(row):
-                row = tree.line_of(row, self._target)
-            self._target = None
-            self.move_to(row, center=True)
+        row = tree.owner(tree.row_around(offset))
+        while offset > tree.value_start(row) and not tree.is_open(row) and self._opens(row) and self._open(row):
+            row = tree.owner(tree.row_around(offset))
+        if tree.is_string(row) and tree.is_open(row) and offset > tree.value_start(row):
+            row = tree.line_of(row, offset)
+        self.move_to(row, center=True)
 
     # Drawing
 
@@ -292,11 +253,8 @@ class JsonView(SearchView, CursorView):
         if tree.is_line(row):
             return [(f"{margin}  {signs.bar} ", MARK), (tree.line(row), STRING)]
         if tree.is_closing(row):
-            if not tree.is_known(owner):
-                return [(f"{margin}  {signs.more} reading", "dim")]
-            if tree.is_unfinished(owner):
-                return [(f"{margin}  {signs.bar} it ends here, unfinished", "bad")]
-            end = tree.starts[row]
+            if (end := tree.starts[row]) == len(tree.data):
+                return [(f"{margin}  {signs.bar} its end is missing, or too far away to be shown", "bad")]
             return [(f"{margin}  {safe(tree.data[end : end + 1])}", MARK)]
         is_open = tree.is_open(row)
         sign = signs.unfolded if is_open else signs.folded if self._opens(row) else " "
@@ -317,7 +275,7 @@ class JsonView(SearchView, CursorView):
         start = tree.value_start(row)
         bracket = safe(tree.data[start : start + 1])
         count = plural(tree.count(row), "key" if bracket == "{" else "item")
-        return [(bracket, MARK), (f"  {count}{'' if tree.is_known(row) else '+'}, {size}", "dim")]
+        return [(bracket, MARK), (f"  {count}, {size}", "dim")]
 
     def _folded(self, row: int, room: int) -> list[Piece]:
         text, is_whole = self._value(row, room)
@@ -337,12 +295,11 @@ class JsonView(SearchView, CursorView):
         """As much of a value as a row could ever show, on one line; and whether that is all, and has room."""
         start, end = self._json.value_start(row), self._json.value_end(row)
         most = start + 6 * max(room, 0) + 200
-        text = _text(self._json.data[start : most if end is None else min(end, most)], room)
-        return text, end is not None and end <= most and cell_len(text) <= room
+        text = _text(self._json.data[start : min(end, most)], room)
+        return text, end <= most and cell_len(text) <= room
 
     def _size_words(self, row: int) -> str:
-        end = self._json.value_end(row)
-        return glyphs().more if end is None else size(end - self._json.value_start(row))
+        return size(self._json.value_end(row) - self._json.value_start(row))
 
 
 def _text(raw: bytes, room: int) -> str:

@@ -106,6 +106,33 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         if self.is_attached:
             self.scroll_to(y=max(0, top), animate=False, force=True)
 
+    @property
+    def cursor(self) -> int:
+        """The row that the keys move from: the first on screen where there is no cursor."""
+        return self.top
+
+    def move_to(self, index: int, *, center: bool = False) -> None:
+        """Go to a row."""
+        self.scroll_rows(index)
+
+    def action_cursor_up(self) -> None:
+        self.move_to(self.cursor - 1)
+
+    def action_cursor_down(self) -> None:
+        self.move_to(self.cursor + 1)
+
+    def action_page_up(self) -> None:
+        self.move_to(self.cursor - max(1, self.size.height - 1))
+
+    def action_page_down(self) -> None:
+        self.move_to(self.cursor + max(1, self.size.height - 1))
+
+    def action_first(self) -> None:
+        self.move_to(0)
+
+    def action_last(self) -> None:
+        self.move_to(self.row_count - 1)
+
     def look(self, name: str | Style, *, on_cursor: bool = False) -> Style:
         """The Rich style of a component class, as the theme has it; `name` without its `view--`, "" for plain."""
         if isinstance(name, Style):
@@ -197,24 +224,6 @@ class CursorView(RowsView):
         if height and not top <= self._cursor_row < top + height:
             above = height // 2 if center else 0 if self._cursor_row < top else height - 1
             self.scroll_rows(self._cursor_row - above)
-
-    def action_cursor_up(self) -> None:
-        self.move_to(self._cursor_row - 1)
-
-    def action_cursor_down(self) -> None:
-        self.move_to(self._cursor_row + 1)
-
-    def action_page_up(self) -> None:
-        self.move_to(self._cursor_row - max(1, self.size.height - 1))
-
-    def action_page_down(self) -> None:
-        self.move_to(self._cursor_row + max(1, self.size.height - 1))
-
-    def action_first(self) -> None:
-        self.move_to(0)
-
-    def action_last(self) -> None:
-        self.move_to(self.row_count - 1)
 
     def key_enter(self, event: events.Key) -> None:
         """Choose the row, unless the pane around has bound the key: a binding here would go before the pane's."""

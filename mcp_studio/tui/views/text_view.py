@@ -1,73 +1,73 @@
-"""Text of any size: at once on screen, wrapped, searched and copied."""
+"""Text of any size: wrapped, searched and copied."""
 
 from __future__ import annotations
 
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from textual.geometry import Offset
 from textual.selection import Selection
 from textual.strip import Strip
 
-from mcp_studio.tui.views.find import SearchView
-from mcp_studio.tui.views.line import Line, Piece, mark_matches
-from mcp_studio.tui.views.wrapped import WrappedText
+from mcp_studio.tui.views.find import SearchView, places
+from mcp_studio.tui.views.line import Line, Piece, break_rows, make_safe, mark_matches
 
 
 class TextView(SearchView):
-    """Shows bytes or text, made safe row by row, however much it is."""
+    """Shows bytes or text, made safe, however much it is."""
 
     ALLOW_SELECT = True
 
     def __init__(self, data: bytes | str = b"", *, empty: str = "") -> None:
         super().__init__(empty=empty)
-        self.data = _bytes(data)
-        self._wrapped = WrappedText(b"", 80)
-        self._wanted: int | None = None
-        """The byte to go to as soon as its row is known."""
+        self.show(data)
 
     def show(self, data: bytes | str) -> None:
         """Show another text from its begin; a search ends."""
-        self.data, self._wanted = _bytes(data), None
-        self._wrapped = WrappedText(b"", 80)
+        # Lone surrogates cannot be encoded; an escape says what was there.
+        raw = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
+        self._source = raw.decode("utf-8", "backslashreplace")
+        self._text = make_safe(self._source)
+        self._starts = array("Q")
+        """Where the rows begin, at the present width."""
         if self.row_width:
-            self.scroll_rows(0)
             self._wrap()
+            self.scroll_rows(0)
             self.find("")
-
-    @property
-    def complete(self) -> bool:
-        """Whether all rows are known."""
-        return self._wrapped.data is self.data and self._wrapped.done
 
     # Rows
 
     @property
     def row_count(self) -> int:
-        return self._wrapped.rows
+        return len(self._starts)
 
     def on_resize(self) -> None:
         """Wrap anew at the new width; what was at the top stays there."""
-        if self.row_width and (self._wrapped.width != self.row_width or self._wrapped.data is not self.data):
-            if self.top:
-                self._wanted = self._wrapped.offset_of(self.top)
+        at = self.search_origin()
+        if self.row_width:
             self._wrap()
+            self.scroll_rows(self._row_of(at))
 
     def _wrap(self) -> None:
-        self._wrapped = WrappedText(self.data, self.row_width)
-        self.in_slices("rows", self._wrap_on)
-
-    def _wrap_on(self, budget: float) -> bool:
-        finished = self._wrapped.advance(budget)
+        self._starts = break_rows(self._text, max(4, self.row_width))
         self.rows_changed()
-        if self._wanted is not None and (row := self._wrapped.row_of(self._wanted)) is not None:
-            self._wanted = None
-            self.scroll_rows(row)
-        return finished
+
+    def _row_of(self, offset: int) -> int:
+        return bisect_right(self._starts, offset) - 1
+
+    def _row(self, number: int) -> str:
+        """One row; it may end with the space that it was broken after."""
+        end = self._starts[number + 1] if number + 1 < len(self._starts) else len(self._text)
+        return self._text[self._starts[number] : end].removesuffix("\n")
 
     def row_selected(self, index: int) -> bool:
         """Whether the present hit of the search begins in this row."""
-        hit = self.hit_offset
-        return hit is not None and self._wrapped.row_of(hit) == index
+        return self.hit_offset is not None and self._row_of(self.hit_offset) == index
 
     def render_row(self, index: int, width: int, selected: bool) -> Line:
-        text = self._wrapped.row(index)
+        text = self._row(index)
         span = None if self.text_selection is None else self.text_selection.get_span(index)
         if span is None:
             return mark_matches(text, [self.needle])
@@ -84,15 +84,15 @@ class TextView(SearchView):
     # Search
 
     def search_origin(self) -> int:
-        return self._wrapped.offset_of(self.top)
+        return self._starts[self.top] if self.top < len(self._starts) else 0
+
+    def search(self, text: str) -> Sequence[int]:
+        return places(self._text, re.escape(text), any_case=text == text.lower())
 
     def show_hit(self, offset: int) -> None:
-        row = self._wrapped.row_of(offset)
-        if row is None:
-            self._wanted = offset
-        elif not self.top <= row < self.top + self.size.height:
+        row = self._row_of(offset)
+        if not self.top <= row < self.top + self.size.height:
             self.scroll_rows(row - self.size.height // 2)
-        self.refresh()
 
     # Selecting and copying
 
@@ -101,40 +101,16 @@ class TextView(SearchView):
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected text, without the breaks that only wrapping made."""
-        start, end = selection
-        first = (start.y, start.x) if start is not None else (0, 0)
-        last = (end.y, end.x) if end is not None else (self._wrapped.rows, 0)
-        return self._wrapped.between(first, last), "\n"
+        start, end = (None if place is None else self._offset(place) for place in selection)
+        return self._text[start:end], "\n"
+
+    def _offset(self, place: Offset) -> int:
+        """Where in the text a character of a row stands."""
+        if place.y >= len(self._starts):
+            return len(self._text)
+        return self._starts[place.y] + min(place.x, len(self._row(place.y)))
 
     def copy(self) -> None:
         """Copy what is selected, else all of it."""
-        selection = self.text_selection
-        chosen = self.get_selection(selection) if selection is not None else None
-        self.app.copy_to_clipboard(chosen[0] if chosen and chosen[0] else self.data.decode("utf-8", "backslashreplace"))
-
-    # Keys
-
-    def action_cursor_up(self) -> None:
-        self.scroll_rows(self.top - 1)
-
-    def action_cursor_down(self) -> None:
-        self.scroll_rows(self.top + 1)
-
-    def action_page_up(self) -> None:
-        self.scroll_rows(self.top - max(1, self.size.height - 1))
-
-    def action_page_down(self) -> None:
-        self.scroll_rows(self.top + max(1, self.size.height - 1))
-
-    def action_first(self) -> None:
-        self.scroll_rows(0)
-
-    def action_last(self) -> None:
-        """Go to the end, once it is known."""
-        self.scroll_rows(self.row_count)
-        self._wanted = None if self._wrapped.done else len(self.data)
-
-
-def _bytes(data: bytes | str) -> bytes:
-    # Lone surrogates cannot be encoded; an escape says what was there.
-    return data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
+        chosen = self.get_selection(self.text_selection) if self.text_selection is not None else None
+        self.app.copy_to_clipboard(chosen[0] if chosen and chosen[0] else self._source)
