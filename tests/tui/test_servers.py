@@ -93,7 +93,7 @@ async def test_each_server_has_one_row_that_says_what_is_the_matter() -> None:
         )
         assert stage.main.servers.list.size.height == 5
         await stage.press("1", "G", "k")
-        await stage.shows("2 Catalog of exits", "exits failed")
+        await stage.shows("2 Catalog of exits", "exits ended with exit")
         await stage.hides("none failed")
         await stage.press("escape")
         await stage.shows(r"2 Catalog ─", "r echo")
@@ -211,7 +211,7 @@ async def test_servers_of_other_clients_are_ticked_at_the_first_start_and_their_
         dialog = await stage.dialog(ImportServers)
         await stage.shows("already here")
         await stage.press("ctrl+j")
-        await stage.shows("No server is ticked")
+        await stage.told("No server is ticked")
     assert saved("theirs")["env"] == {"A_TOKEN": "${keyring:theirs-a-token}"}
 
 

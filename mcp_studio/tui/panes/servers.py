@@ -136,7 +136,7 @@ class ServersPane(Pane, scope="servers"):
         elif not studio.manager.names():
             from mcp_studio.tui.screens.import_servers import FirstStart
 
-            self.app.push_screen(FirstStart(), lambda answer: self.action_new_server() if answer == "add" else None)
+            self.app.push_screen(FirstStart())
 
     @property
     def current(self) -> str:

@@ -19,7 +19,6 @@ from textual.widgets.selection_list import Selection
 from mcp_studio.config.importers import foreign_files
 from mcp_studio.config.load import load
 from mcp_studio.config.model import ServerConfig, Source
-from mcp_studio.errors import StudioError
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
@@ -58,7 +57,7 @@ def find(studio: Studio) -> tuple[list[Found], list[str]]:
     return found, problems
 
 
-class ImportServers(Dialog["ServerConfig | str"]):
+class ImportServers(Dialog[ServerConfig]):
     """Answers the first server that was added; those that are new are ticked."""
 
     DEFAULT_CLASSES = "-large"
@@ -66,7 +65,6 @@ class ImportServers(Dialog["ServerConfig | str"]):
     ImportServers {
         & SelectionList { height: 1fr; border: none; padding: 0; background: transparent; }
         & #about { height: auto; max-height: 12; margin-top: 1; color: $quiet; }
-        & #problem { height: auto; }
     }
     FirstStart {
         & SelectionList { height: auto; max-height: 8; }
@@ -88,7 +86,6 @@ class ImportServers(Dialog["ServerConfig | str"]):
     def body(self) -> Iterable[Widget]:
         yield SelectionList[int](compact=True)
         yield Static("Looking for the files of other clients …", id="about", markup=False)
-        yield Static(id="problem", classes="bad", markup=False)
 
     def on_mount(self) -> None:
         self.servers.display = self.query_one("#submit").display = False
@@ -122,28 +119,21 @@ class ImportServers(Dialog["ServerConfig | str"]):
     def action_submit(self) -> None:
         chosen = [self._found[place].server for place in self.servers.selected]
         if chosen:
-            self.run_worker(self._add([server.written or server for server in chosen]), exclusive=True)
+            self.app.attempt(self, self._add([server.written or server for server in chosen]), "import")
         else:
-            self._complain("No server is ticked; space ticks the one under the cursor.")
-
-    def _complain(self, why: str) -> None:
-        self.query_one("#problem", Static).update(Content(safe(why, 600)))
+            self.app.say("No server is ticked; space ticks the one under the cursor.", "warning")
 
     async def _add(self, servers: list[ServerConfig]) -> None:
-        try:
-            ready = await offered(self, self.app.studio.redactor, servers)
-            for server in ready or ():
-                await server_files.save(self.app.studio, server)
-        except StudioError as problem:
-            self._complain(f"{problem.message} {problem.hint}")
-            return
+        ready = await offered(self, self.app.studio.redactor, servers)
+        for server in ready or ():
+            await server_files.save(self.app.studio, server)
         if ready:
             self.app.say(f"Imported {units.plural(len(ready), 'server')}.")
             self.dismiss(ready[0])
 
 
 class FirstStart(ImportServers):
-    """Where there is no configuration; answers `add` where the person wants to add a server by hand."""
+    """Where there is no configuration."""
 
     DEFAULT_CLASSES = ""
     choices = (
@@ -171,8 +161,9 @@ class FirstStart(ImportServers):
         self.app.attempt(self.app, self.app.studio.put_server(demo))
         self.dismiss(None)
 
-    def action_add(self) -> None:
-        self.dismiss("add")
+    async def action_add(self) -> None:
+        self.dismiss(None)
+        await self.app.screen_stack[0].run_action("new_server")
 
 
 def what_starts(server: ServerConfig) -> str:

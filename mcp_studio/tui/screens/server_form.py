@@ -93,7 +93,6 @@ class ServerForm(Dialog[ServerConfig]):
         self._drafts = drafts
         self._draft = drafts.get(self._name) or self._blank()
         self._unread: Timer | None = None
-        self._bad_paste: ConfigError | None = None
 
     def _blank(self) -> Draft:
         base = self._old or ServerConfig("")
@@ -152,26 +151,25 @@ class ServerForm(Dialog[ServerConfig]):
     def _show_warnings(self) -> None:
         self.form.show_problems(secret_warnings(self.form.value))
 
-    def _read_paste(self) -> None:
-        self._unread = self._bad_paste = None
-        self._draft = self._draft._replace(more=())
+    def _read_paste(self) -> bool:
+        """Fill the form with what was pasted; False where that is no server, which is told."""
+        self._unread, self._draft = None, self._draft._replace(more=())
         self._say("", "")
         if not self._draft.pasted.strip():
-            return
+            return True
         try:
             found = self._with_free_names(pasted_servers(self._draft.pasted))
         except ConfigError as problem:
-            self._bad_paste = problem
-            self._tell(problem)
-            return
-        first, *more = found
-        new = value_of(first)
+            self._say("bad", f"{problem.message} {problem.hint}")
+            return False
+        new = value_of(found[0])
         self.form.set_value(merged(self._draft.filled, self.form.value, new))
         self._show_warnings()
-        self._draft = self._draft._replace(filled=new, base=first, more=tuple(more))
-        if more:
+        self._draft = self._draft._replace(filled=new, base=found[0], more=tuple(found[1:]))
+        if self._draft.more:
             names = ", ".join(safe(server.name, 40) for server in found[:8])
             self._say("", f"{len(found)} servers: {names}. Saving adds all of them; the fields are of the first.")
+        return True
 
     def _with_free_names(self, servers: Iterable[ServerConfig]) -> list[ServerConfig]:
         taken = set(self.app.studio.manager.names())
@@ -188,22 +186,21 @@ class ServerForm(Dialog[ServerConfig]):
         """What the form says; None where that is no entry, which is told."""
         if self._unread:
             self._unread.stop()
-            self._read_paste()
-        wrong = errors((*self.form.unreadable, *self.form.problems))
-        try:
-            if self._bad_paste and self.form.value == self._draft.filled:
-                raise self._bad_paste
-            if not wrong:
-                return server_of(self.form.value, self._draft.base)
+            if not self._read_paste():
+                return None
+        if wrong := errors((*self.form.unreadable, *self.form.problems)):
             self.form.focus_first_problem()
             self._say("bad", f"{wrong[0].sentence}.")
+            return None
+        try:
+            return server_of(self.form.value, self._draft.base)
         except ConfigError as problem:
             self._tell(problem)
-        return None
+            return None
 
     def _tell(self, problem: StudioError) -> None:
         """Say a problem at the field that it is about, too."""
-        if isinstance(problem, ConfigError) and problem.key and problem is not self._bad_paste:
+        if isinstance(problem, ConfigError) and problem.key:
             place = pointer_of(problem.key)
             self.form.show_problems([SchemaProblem(place, problem.message)])
             self.form.focus_field(place)
@@ -260,11 +257,7 @@ class ServerForm(Dialog[ServerConfig]):
     def action_import_servers(self) -> None:
         from mcp_studio.tui.screens.import_servers import ImportServers
 
-        self.app.push_screen(ImportServers(), self._imported)
-
-    def _imported(self, answer: ServerConfig | str | None) -> None:
-        if isinstance(answer, ServerConfig):
-            self.dismiss(answer)
+        self.app.push_screen(ImportServers(), lambda server: self.dismiss(server) if server else None)
 
     def action_start_over(self) -> None:
         """Empty the form, or show the server as it is saved."""
