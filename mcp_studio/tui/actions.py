@@ -125,10 +125,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("pane_call", "Go to the call", "main", also="form arguments"),
     Action("pane_result", "Go to the result", "main", also="output"),
     Action("pane_trace", "Go to the trace, or close it", "main", also="messages wire log"),
-    Action("next_pane", "Next pane", "main"),
-    Action("previous_pane", "Previous pane", "main"),
-    Action("next_tab", "Next tab of the pane", "main"),
-    Action("previous_tab", "Previous tab of the pane", "main"),
+    *(Action(id, KEYS[id].meaning, "main") for id in ("next_pane", "previous_pane", "next_tab", "previous_tab")),
     Action("zoom", "Zoom the pane", "main", also="maximize fullscreen"),
     Action("pending", "Pending requests", "main", also="elicitation sampling questions inbox"),
     Action("new_server", "Add a server", "main", also="new connect paste"),
@@ -136,11 +133,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("save_call", "Save the call", "main", also="bookmark"),
     Action("activity", "Activity: what runs, and what is pending", "main", also="progress running tasks board"),
     Action("answer_rule", "Answer rule: answer such requests by itself from now on", "main", also="automatic"),
-    Action("saved_calls", "Saved calls", "main", also="bookmarks favourites"),
     Action("logs", "Log messages of all servers", "main", also="logging stderr level"),
-    Action("statistics", "Statistics: how often, how fast, what failed", "main", also="latency metrics numbers p95"),
-    Action("load_test", "Load test: call what is shown many times", "main", also="benchmark stress parallel"),
-    Action("paste_call", "Paste a call: JSON, a command line, curl", "main", also="import clipboard"),
     Action("reset_layout", "Give every pane its first size again", "main", also="layout borders"),
     # Pane 1
     Action("open", "Details of the server", "servers", show=True, also="capabilities stderr", short="Details"),
@@ -181,12 +174,13 @@ ACTIONS: tuple[Action, ...] = (
     Action("copy_as", "Copy the call as…", "call", also="curl python command json"),
     Action("follow", "Subscribe to the resource, or no longer", "call", also="watch updates"),
     Action("example", "Fill the form with an example", "call", also="sample generate"),
-    Action("deadline", "How long the call is waited for", "call", also="timeout"),
     Action("background", "Let the task go on in the background", "call"),
+    Action("saved_calls", "Saved calls", "call", also="bookmarks favourites"),
+    Action("paste_call", "Paste a call: JSON, a command line, curl", "call", also="import clipboard"),
+    Action("load_test", "Load test: call what is shown many times", "call", also="benchmark stress parallel"),
     Action("open", "Fill the form with it", "history", show=True, short="Fill"),
     Action("repeat", "Re-run it", "history", show=True, short="Re-run"),
     Action("copy", "Copy its arguments as JSON", "history"),
-    Action("copy_as", "Copy it as a command line", "history"),
     Action("edit", "Rename the saved call", "history"),
     Action("open_outside", "Open the file of the saved call in $EDITOR", "history"),
     Action("delete", "Delete it", "history"),
@@ -216,26 +210,19 @@ ACTIONS: tuple[Action, ...] = (
     Action("copy", "Copy the message", "trace"),
     Action("copy_as", "Copy the call as…", "trace", also="curl python command json"),
     Action("compare", "Compare with another message", "trace", also="diff"),
-    Action("details", "Statistics of the trace", "trace", also="latency metrics numbers p95"),
+    Action("details", "Statistics: how often, how fast, what failed", "trace", also="latency metrics numbers p95"),
     Action("save", "Export the trace", "trace", also="bundle jsonl markdown report opentelemetry collector"),
     Action("open_outside", "Open a session or a file", "trace", also="past earlier recording bundle"),
     Action("go_live", "Back to what is being recorded now", "trace", also="session"),
     Action("exit_report", "Exit reports: how servers ended", "trace", also="crash died post-mortem"),
     Action("unexpected_output", "Unexpected output of the server on stdout", "trace", also="stray print"),
     # In lists and viewers
-    Action("cursor_up", "Up", "list"),
-    Action("cursor_down", "Down", "list"),
-    Action("page_up", "Page up", "list"),
-    Action("page_down", "Page down", "list"),
-    Action("first", "First", "list"),
-    Action("last", "Last", "list"),
+    *(Action(id, KEYS[id].meaning, "list") for id in MOVEMENT[:6]),
     Action("find", "Find", "viewer"),
-    Action("next_match", "Next match", "viewer"),
-    Action("previous_match", "Previous match", "viewer"),
+    *(Action(id, KEYS[id].meaning, "viewer") for id in ("next_match", "previous_match")),
     Action("copy", "Copy what is selected, or all of it", "viewer", also="clipboard yank"),
     Action("back", "End the search", "viewer"),
-    Action("fold", "Fold, go out", "json"),
-    Action("unfold", "Unfold, go in", "json"),
+    *(Action(id, KEYS[id].meaning, "json") for id in MOVEMENT[6:]),
     Action("toggle_item", "Fold or unfold", "json"),
     Action("copy_path", "Copy the path of the value", "json", also="JSON pointer"),
     Action("toggle_item", "Sort by this column, or turn the order", "table", also="sort order"),
@@ -245,8 +232,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("field_menu", "Field menu", "form", show=True, also="null omit empty date uuid paste", short="Field"),
     Action("editor", "Edit the field in $EDITOR", "form"),
     Action("next_problem", "Go to the next problem", "form"),
-    Action("undo", "Undo", "form"),
-    Action("redo", "Redo", "form"),
+    *(Action(id, KEYS[id].meaning, "form") for id in ("undo", "redo")),
     Action("editor", "Edit the whole value in $EDITOR", "editor"),
     Action("next_problem", "Go to the problem", "editor"),
     # In dialogs
@@ -265,6 +251,14 @@ ACTIONS: tuple[Action, ...] = (
     Action("back", "Back", "dialog"),
 )
 
+UNBOUND = "no_key"
+"""Stands in bindings of actions that have no key until the person gives them one."""
+_FORMER = {
+    "call": "submit", "commands": "palette", "questions": "pending", "board": "activity", "theme": "change_theme",
+    "refresh": "repeat", "tab_next": "next_tab", "tab_previous": "previous_tab",
+    **{f"focus_{pane}": f"pane_{pane}" for pane in PANES},
+}  # fmt: skip
+"""Names that `[keys]` took in the version before; then with `-` in the place of `_`."""
 _NAMES = {
     "question_mark": "?", "exclamation_mark": "!", "slash": "/", "plus": "+", "left_square_bracket": "[",
     "right_square_bracket": "]", "escape": "esc", "pageup": "pgup", "pagedown": "pgdn", "colon": ":",
@@ -302,7 +296,7 @@ def bindings(*scopes: Scope) -> list[BindingType]:
 
     found: list[BindingType] = []
     for id, title, _, show, _, short in scoped(*scopes):
-        keys = KEYS[id].keys.split(",") if id in KEYS else []
+        keys = KEYS[id].keys.split(",") if id in KEYS else [UNBOUND]
         for priority in (True, False):
             if some := [key for key in keys if key.startswith("ctrl+") == priority]:
                 first = show and some[0] == keys[0]
@@ -315,23 +309,26 @@ def remap(settings: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]
     """Check `[keys]` of config.toml: the usable part, and a sentence for everything that is not."""
     good: dict[str, str] = {}
     problems: list[str] = []
+    known = {action.id for action in ACTIONS}
     for name, keys in settings.items():
+        id = name.replace("-", "_")
+        id = _FORMER.get(id, id)
         wanted = ",".join(key.strip() for key in keys.split(",") if key.strip())
-        if name not in KEYS:
-            near = get_close_matches(name.replace("-", "_"), KEYS, 1)
+        if id not in known:
+            near = get_close_matches(id, known, 1)
             problems.append(f"[keys] {name}: there is no such action" + (f"; did you mean {near[0]}?" if near else "."))
         elif not wanted:
             problems.append(f"[keys] {name}: no key is given.")
         else:
-            good[name] = wanted
+            good[id] = wanted
     return good, (*problems, *_clashes(good))
 
 
-def _clashes(changed: Mapping[str, str]) -> Iterator[str]:
+def _clashes(changed: dict[str, str]) -> Iterator[str]:
     """Two meanings on one key, where the person's file made it so."""
     taken: dict[str, str] = {}
-    for id, row in KEYS.items():
-        for key in changed.get(id, row.keys).split(","):
+    for id, keys in ({action.id: action.keys for action in ACTIONS} | changed).items():
+        for key in filter(None, keys.split(",")):
             other = taken.setdefault(key, id)
             if other != id and {other, id} & changed.keys():
                 yield f"[keys] {spell(key)} is both {other} and {id}."

@@ -24,16 +24,13 @@ class Border(NamedTuple):
     wide: bool
     least: int
 
-    @property
-    def key(self) -> str:
-        """Its name in the file."""
-        return f"{self.name}-{'width' if self.wide else 'height'}"
 
-
-_BORDERS = (
-    Border("side", True, 20), Border("servers", False, 3), Border("call", False, 5), Border("call", True, 30),
-    Border("trace", False, 5),
-)  # fmt: skip
+_BORDERS = {
+    "side-width": Border("side", True, 20), "servers-height": Border("servers", False, 3),
+    "call-height": Border("call", False, 5), "call-width": Border("call", True, 30),
+    "trace-height": Border("trace", False, 5),
+}  # fmt: skip
+"""By their names in the file."""
 
 
 class Layout:
@@ -43,22 +40,23 @@ class Layout:
         self._screen = screen
         self._sizes: dict[str, int] = {}
         self._saved: dict[str, Json] = {}
-        self._dragged: Border | None = None
         self._file = screen.app.studio.paths.state / "layout.json"
-
-    # Remembering
+        self.dragged: str | None = None
+        """The border that the pointer holds."""
 
     def restore(self) -> None:
         """Arrange the panes as in the last run; what cannot be read in the file costs that alone."""
         found = read_object(self._file, largest=10_000)
         for key, size in mapping(found.get("sizes")).items():
-            if isinstance(size, int) and 0 < size < 1_000:
+            if key in _BORDERS and isinstance(size, int) and 0 < size < 1_000:
                 self._sizes[key] = size
-        self.apply()
+                if self._fits(_BORDERS[key]):
+                    self._resize(key)
         tabs = mapping(found.get("tabs"))
         for pane in self._screen.panes:
-            if (tab := tabs.get(pane.scope)) and pane.tabs is not None:
-                pane.tabs.active = str(tab) if pane.tabs.query(Tab).filter(f"#{tab}") else pane.tabs.active
+            tab = tabs.get(pane.scope)
+            if pane.tabs is not None and tab in {one.id for one in pane.tabs.query(Tab)}:
+                pane.tabs.active = str(tab)
             if found.get("zoom") == pane.scope:
                 self._screen.maximize(pane, container=False)
         self._screen.trace.table.following = found.get("follow") is not False
@@ -78,41 +76,29 @@ class Layout:
             with suppress(OSError):
                 write_object(self._file, state)
 
-    def apply(self) -> None:
-        """Give the widgets the sizes that fit the arrangement of now."""
-        for border in _BORDERS:
-            if (size := self._sizes.get(border.key)) is not None and self._fits(border):
-                self._resize(border, size)
-
     def reset(self) -> None:
         """Give every pane the size of the style sheet again."""
         self._sizes.clear()
-        for name in {border.name for border in _BORDERS}:
+        for border in _BORDERS.values():
             for rule in ("width", "height", "max_height"):
-                self._screen.query_one(f"#{name}").styles.clear_rule(rule)
-
-    # Dragging
+                self._screen.query_one(f"#{border.name}").styles.clear_rule(rule)
 
     def grab(self, x: int, y: int) -> bool:
         """Take the border at a place of the screen; False where there is none."""
-        self._dragged = next(
-            (border for border in _BORDERS if self._fits(border) and self._lies_at(border, x, y)), None
-        )
-        return self._dragged is not None
+        held = (key for key, border in _BORDERS.items() if self._fits(border) and self._lies_at(border, x, y))
+        self.dragged = next(held, None)
+        return self.dragged is not None
 
     def drag(self, event: MouseMove) -> None:
         """Move the border with the pointer."""
-        if (border := self._dragged) is not None:
+        if self.dragged is not None:
+            border = _BORDERS[self.dragged]
             region = self._screen.query_one(f"#{border.name}").region
             size = event.screen_x - region.x + 1 if border.wide else event.screen_y - region.y + 1
             if border.name == "trace":
                 size = region.bottom - event.screen_y
-            self._sizes[border.key] = max(border.least, size)
-            self._resize(border, self._sizes[border.key])
-
-    def release(self) -> None:
-        """Leave the border where it is."""
-        self._dragged = None
+            self._sizes[self.dragged] = max(border.least, size)
+            self._resize(self.dragged)
 
     def _lies_at(self, border: Border, x: int, y: int) -> bool:
         region = self._screen.query_one(f"#{border.name}").region
@@ -122,14 +108,13 @@ class Layout:
 
     def _fits(self, border: Border) -> bool:
         """Call and result stand beside each other on a huge screen; the trace may cover all other panes."""
-        screen = self._screen
         if border.name == "trace":
-            return not screen.has_class("-trace")
-        return border.name != "call" or border.wide == screen.has_class("-huge")
+            return not self._screen.has_class("-trace")
+        return border.name != "call" or border.wide == self._screen.has_class("-huge")
 
-    def _resize(self, border: Border, size: int) -> None:
-        styles = self._screen.query_one(f"#{border.name}").styles
-        if border.wide:
-            styles.width = size
+    def _resize(self, key: str) -> None:
+        styles = self._screen.query_one(f"#{_BORDERS[key].name}").styles
+        if _BORDERS[key].wide:
+            styles.width = self._sizes[key]
         else:
-            styles.height, styles.max_height = size, "80%"
+            styles.height, styles.max_height = self._sizes[key], "80%"

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
+from textual.dom import DOMNode
 from textual.events import DescendantFocus, MouseDown, MouseMove
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Button, Footer, Static
+from textual.widgets import Footer, Static
 
-from mcp_studio.call.call import Call
 from mcp_studio.catalog.listing import KINDS, Entry, Ref
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
@@ -76,7 +76,7 @@ class MainScreen(Screen[None]):
         self.bridge.open()
         # The panes have read the stores already, and something may have changed since.
         self.post_message(StudioChanged(servers=set(studio.manager.names())))
-        self.inbox = InboxController(self.app, self, self._show_call)
+        self.inbox = InboxController(self.app, self, lambda call: self.open_ref(call.ref))
         self.arrangement = Layout(self)
         self.arrangement.restore()
         self.header.show()
@@ -118,8 +118,9 @@ class MainScreen(Screen[None]):
             self.call.refresh_history(event.calls)
 
     def _second(self) -> None:
-        self.header.show()
-        self.servers.tick()
+        if self.is_current:  # under a dialog each change would paint all of the screen
+            self.header.show()
+            self.servers.tick()
         self.arrangement.save()
 
     # What panes say to one another
@@ -148,9 +149,8 @@ class MainScreen(Screen[None]):
         self.catalog.show_server(event.server)
 
     @on(ServersPane.TraceRequested)
-    def show_message(self, event: ServersPane.TraceRequested) -> None:
-        self.go_to(self.trace)
-        self.trace.show_message(event.number)
+    def trace_requested(self, event: ServersPane.TraceRequested) -> None:
+        self.show_message(event.number)
 
     @on(CallPane.Shown)
     def show_result(self, event: CallPane.Shown) -> None:
@@ -247,7 +247,7 @@ class MainScreen(Screen[None]):
         self.arrangement.drag(event)
 
     def on_mouse_up(self) -> None:
-        self.arrangement.release()
+        self.arrangement.dragged = None
         self.release_mouse()
 
     # Actions
@@ -325,24 +325,16 @@ class MainScreen(Screen[None]):
         self._preview()
         self.call.action_save_call()
 
-    def action_saved_calls(self) -> None:
-        self.call.action_saved_calls()
-
-    def action_paste_call(self) -> None:
-        self.call.action_paste_call()
-
-    def action_load_test(self) -> None:
-        self.call.action_load_test()
-
     def action_statistics(self) -> None:
         self.trace.action_details()
 
     def action_logs(self) -> None:
         from mcp_studio.tui.screens.logs import Logs
 
-        self.app.push_screen(Logs(""), self._show_number)
+        self.app.push_screen(Logs(""), self.show_message)
 
-    def _show_number(self, number: int | None) -> None:
+    def show_message(self, number: int | None) -> None:
+        """Show a message of the trace."""
         if number is not None:
             self.go_to(self.trace)
             self.trace.show_message(number)
@@ -356,10 +348,6 @@ class MainScreen(Screen[None]):
     def action_answer_rule(self) -> None:
         self.inbox.make_rule()
 
-    def _show_call(self, call: Call) -> None:
-        if (entry := self.show_entry(call.ref)) is not None:
-            self.call.open(entry)
-
     def action_activity(self) -> None:
         self.inbox.open_activity()
 
@@ -369,23 +357,20 @@ class MainScreen(Screen[None]):
         self.app.push_screen(Search(), self._found)
 
     def _found(self, found: tuple[Ref, bool] | None) -> None:
-        """A hit is shown; where it is to be run, it is."""
         if found is not None:
-            entry = self.show_entry(found[0])
-            if entry is not None:
-                self.call.open(entry, submit=found[1])
+            self.open_ref(found[0], submit=found[1])
 
     def action_jump(self) -> None:
         from mcp_studio.tui.screens.jump import Jump
 
         self.app.push_screen(Jump(self.panes), self._jumped)
 
-    def _jumped(self, target: tuple[str, str] | None) -> None:
-        if target is not None:
-            pane = self.query_one(f"#{target[0]}", Pane)
-            self.go_to(pane)
-            if target[1] and pane.tabs is not None:
-                pane.tabs.active = target[1]
+    def _jumped(self, target: Widget | None) -> None:
+        for pane in self.panes:
+            if target is not None and pane in target.ancestors_with_self:
+                self.go_to(pane)
+                if target is not pane and pane.tabs is not None:
+                    pane.tabs.active = target.id or ""
 
     def action_help(self) -> None:
         """What can be done here, also in a dialog: in the pane, with what has the focus, everywhere."""
@@ -394,36 +379,31 @@ class MainScreen(Screen[None]):
         screen, pane = self.app.screen, self.focused_pane if self.app.screen is self else None
         known = {(action.id, action.title): action for action in reversed(ACTIONS)}
         bound = [known.get((bound.binding.id or "", bound.tooltip)) for bound in screen.active_bindings.values()]
-        keyed = {action for action in bound if action and action.scope not in (*PANES, "main", "app", "list")}
-        scopes = {action.scope for action in keyed}
-        here = [action for action in ACTIONS if action in keyed or (action.scope in scopes and not action.keys)]
-        sections = [Section("Here", here), Section("Everywhere", scoped("main")) if pane else None]
+        here = [action for action in ACTIONS if action in bound and action.scope not in (*PANES, "main", "app", "list")]
+        sections = [Section("Here", here), Section("In lists", scoped("list"))]
         if pane is not None:
             sections.insert(0, Section(f"In the pane {pane.scope}", scoped(pane.scope)))
-        name = pane.scope if pane is not None else "this dialog"
-        self.app.push_screen(Help(name, [*filter(None, sections), Section("In lists", scoped("list"))]), self.do)
+            sections.insert(2, Section("Everywhere", scoped("main")))
+        self.app.push_screen(Help(pane.scope if pane is not None else "this dialog", sections), self.do)
 
     async def do(self, action: Action | None) -> None:
         """Do what was chosen in help or palette: in its pane, or in what has the focus and what that stands in."""
         if action is None:
             return
+        nodes: Sequence[DOMNode] = (self.app.screen.focused or self.app.screen).ancestors_with_self
         if action.scope in PANES:
-            pane = self.query_one(f"#{action.scope}", Pane)
-            self.go_to(pane)
-            await pane.run_action(action.id)
+            nodes = [pane for pane in self.panes if pane.scope == action.scope]
+            self.go_to(nodes[0])
         elif action.scope == "main":
-            await self.run_action(action.id)
-        else:
-            focused = self.app.screen.focused or self.app.screen
-            for node in focused.ancestors_with_self:
-                if isinstance(node, Widget) and hasattr(node, f"action_{action.id}"):
-                    await node.run_action(action.id)
-                    return
+            nodes = [self]
+        able = (node for node in nodes if isinstance(node, Widget) and hasattr(node, f"action_{action.id}"))
+        if (node := next(able, None)) is not None:
+            await node.run_action(action.id)
 
-    def open_ref(self, ref: Ref) -> None:
-        """Work with an entry that the palette names."""
+    def open_ref(self, ref: Ref, *, submit: bool = False) -> None:
+        """Work with an entry: go to its form, and with `submit` call it."""
         if (entry := self.show_entry(ref)) is not None:
-            self.call.open(entry)
+            self.call.open(entry, submit=submit)
 
     def action_palette(self) -> None:
         from mcp_studio.tui.screens.palette import open_palette
@@ -450,8 +430,3 @@ class MainScreen(Screen[None]):
 
         what = f"{units.plural(len(running), 'call')} still run{'s' if len(running) == 1 else ''}."
         self.app.push_screen(Confirm("Quit mcp-studio?", what, "Quit"), lambda yes: self.app.exit(0) if yes else None)
-
-    @on(Button.Pressed, ".action")
-    async def press(self, event: Button.Pressed) -> None:
-        """A button that stands for an action of this screen."""
-        await self.run_action(event.button.id or "")

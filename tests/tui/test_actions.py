@@ -114,9 +114,13 @@ def test_keys_are_written_as_people_write_them() -> None:
         ({"zom": "ctrl+t"}, {}, ("[keys] zom: there is no such action; did you mean zoom?",)),
         ({"zoom": " , "}, {}, ("[keys] zoom: no key is given.",)),
         ({"jump": "ctrl+n"}, {"jump": "ctrl+n"}, ("[keys] ^n is both jump and new_server.",)),
-        ({"field-menu": "f4"}, {}, ("[keys] field-menu: there is no such action; did you mean field_menu?",)),
+        ({"call": "ctrl+j,f7"}, {"submit": "ctrl+j,f7"}, ()),
+        ({"focus-call": "f4", "tab-next": "f9", "field-menu": "ctrl+l"},
+         {"pane_call": "f4", "next_tab": "f9", "field_menu": "ctrl+l"}, ()),
+        ({"resend_many": "f7", "theme": "f7"}, {"resend_many": "f7", "change_theme": "f7"},
+         ("[keys] F7 is both change_theme and resend_many.",)),
     ],
-)
+)  # fmt: skip
 def test_what_a_person_may_change(settings: dict[str, str], usable: dict[str, str], problems: tuple[str, ...]) -> None:
     assert remap(settings) == (usable, problems)
 

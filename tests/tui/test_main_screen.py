@@ -11,6 +11,7 @@ from mcp_studio.call.call import Succeeded
 from mcp_studio.config.model import Settings
 from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.tui.screens.jump import Jump
+from mcp_studio.tui.screens.theme import ThemePicker
 from mcp_studio.tui.views.glyphs import choose
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage, raw, stdio
@@ -144,7 +145,7 @@ async def test_without_servers_it_says_how_to_add_one_and_quits_only_after_askin
 
 
 async def test_ascii_and_own_keys_are_taken_and_what_is_wrong_with_them_is_told() -> None:
-    keys = {"zoom": "ctrl+t", "nothing": "f9"}
+    keys = {"zoom": "ctrl+t", "nothing": "f9", "theme": "f9"}
     try:
         async with on_stage(raw(), settings=Settings(ascii=True, keys=keys, theme="nosuch")) as stage:
             await stage.told("nothing: there is no such action")
@@ -153,6 +154,9 @@ async def test_ascii_and_own_keys_are_taken_and_what_is_wrong_with_them_is_told(
             await stage.until(lambda: stage.main.catalog.size.width > 100, "a zoomed pane")
             await stage.press("ctrl+t")
             await stage.shows(r"\* raw")
+            await stage.press("ctrl+c", "f9")
+            await stage.dialog(ThemePicker)
+            assert stage.app.return_code is None
     finally:
         choose(ascii=False)
 

@@ -6,18 +6,17 @@ from collections.abc import Iterable
 
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.events import Click, Key
+from textual.events import Key
 from textual.geometry import Offset
 from textual.screen import ModalScreen
+from textual.widget import Widget
 from textual.widgets import Static, Tab
-
-from mcp_studio.tui.panes.pane import Pane
 
 _LETTERS = "asdfghjklqwertyuiopzxcvbnm"
 
 
-class Jump(ModalScreen[tuple[str, str]]):
-    """Answers the id of a pane, and of one of its tabs or an empty string."""
+class Jump(ModalScreen[Widget]):
+    """Answers a pane, or a tab of one."""
 
     DEFAULT_CSS = """
     Jump { background: transparent; }
@@ -27,16 +26,13 @@ class Jump(ModalScreen[tuple[str, str]]):
     """
     BINDINGS = [Binding("escape", "dismiss(None)", "Back", id="back")]  # noqa: RUF012
 
-    def __init__(self, panes: Iterable[Pane]) -> None:
+    def __init__(self, panes: Iterable[Widget]) -> None:
         super().__init__()
-        targets: list[tuple[tuple[str, str], Offset]] = []
+        targets: list[tuple[Widget, Offset]] = []
         for pane in panes:
-            if pane.display and pane.region:
-                targets.append(((pane.scope, ""), pane.region.offset))  # in the corner of its frame
-                for tab in pane.query(Tab):
-                    if tab.display and tab.region:  # in the gap behind its label
-                        targets.append(((pane.scope, tab.id or ""), tab.region.top_right - Offset(1, 0)))
-        self._targets = dict(zip(_LETTERS, targets, strict=False))
+            targets.append((pane, pane.region.offset))  # in the corner of its frame
+            targets += [(tab, tab.region.top_right - Offset(1, 0)) for tab in pane.query(Tab)]  # behind its label
+        self._targets = dict(zip(_LETTERS, (target for target in targets if target[0].region), strict=False))
 
     def compose(self) -> ComposeResult:
         for letter, (_, place) in self._targets.items():
@@ -50,5 +46,5 @@ class Jump(ModalScreen[tuple[str, str]]):
         target = self._targets.get(event.character or "")
         self.dismiss(target[0] if target else None)
 
-    def on_click(self, event: Click) -> None:
+    def on_click(self) -> None:
         self.dismiss(None)
