@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import platform
 from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -65,43 +65,39 @@ class About(Dialog[None]):
 
 def _parts(studio: Studio, kept: str, now: str) -> list[Part]:
     """All of it; `kept` says where secrets are kept, and `now` where tokens are besides, while this studio runs."""
-    config, paths = studio.config, studio.paths
-    parts: list[Part] = [f"mcp-studio {mcp_studio.__version__}, Python {platform.python_version()}"]
-    parts.append("".join(f", {name} {_version(name)}" for name in ("textual", "mcp", "httpx2")))
-    parts.append(f" on {platform.system()} {platform.machine()}\n")
-    if config.problems:
-        parts.append(("\nNot used from the configuration\n", "b $accent"))
-        parts += [(f"  {safe(str(problem), 1_000)}\n", "$text-error") for problem in config.problems]
-    parts.append(("\nFiles read\n", "b $accent"))
-    parts += [f"  {safe(file)}\n" for file in config.files] or ["  none\n"]
-    parts.append(("\nFolders\n", "b $accent"))
-    parts += [f"  {name:<7} {getattr(paths, name)}\n" for name in ("config", "state", "cache")]
-    parts.append(("\nSecrets and tokens\n", "b $accent"))
-    insecure = [name for name in studio.manager.names() if studio.manager.config(name).tls.insecure]
-    parts += [(f"  {safe(name, 60)} is insecure: any certificate is accepted\n", "$text-error") for name in insecure]
-    parts += [(f"  now   {safe(now, 1_000)} (tokens of this session)\n", "$text-warning")] * bool(now)
-    parts.append(f"  kept  {safe(kept, 1_000)}\n")
-    trace = studio.trace
-    parts.append(("\nTrace\n", "b $accent"))
-    parts.append(f"  {trace.total:,} entries, {len(trace):,} kept, {trace.dropped:,} dropped\n")
-    if trace.problem:
-        parts.append((f"  {safe(trace.problem, 1_000)}\n", "$text-warning"))
+    config, paths, manager, trace = studio.config, studio.paths, studio.manager, studio.trace
     folder, settings = paths.state / "trace", config.settings
     on_disk = recorded(*used(folder), settings.record, settings.record_bytes, settings.record_age)
-    parts.append(f"  on disk: {on_disk}\n  {folder}\n")
-    parts.append(("\nLimits\n", "b $accent"))
-    for field in dataclasses.fields(studio.limits):
-        parts.append(f"  {field.name:<16} {_amount(getattr(studio.limits, field.name))}\n")
+    insecure = (name for name in manager.names() if manager.config(name).tls.insecure)
+    sections: dict[str, list[tuple[str, str]]] = {
+        "Not used from the configuration": [(str(problem), "$text-error") for problem in config.problems],
+        "Files read": [(str(file), "") for file in config.files] or [("none", "")],
+        "Folders": [(f"{name:<7} {getattr(paths, name)}", "") for name in ("config", "state", "cache")],
+        "Secrets and tokens": [
+            *((f"{name} is insecure: any certificate is accepted", "$text-error") for name in insecure),
+            (f"now   {now} (tokens of this session)" if now else "", "$text-warning"),
+            (f"kept  {kept}", ""),
+        ],
+        "Trace": [
+            (f"{trace.total:,} entries, {len(trace):,} kept, {trace.dropped:,} dropped", ""),
+            (trace.problem, "$text-warning"),
+            (f"on disk: {on_disk}", ""),
+            (str(folder), ""),
+        ],
+        "Limits": [
+            (f"{field.name:<16} {_amount(getattr(studio.limits, field.name))}", "")
+            for field in dataclasses.fields(studio.limits)
+        ],
+    }
+    libraries = "".join(f", {name} {version(name)}" for name in ("textual", "mcp", "httpx2"))
+    parts: list[Part] = [f"mcp-studio {mcp_studio.__version__}, Python {platform.python_version()}{libraries}"]
+    parts.append(f" on {platform.system()} {platform.machine()}\n")
+    for title, lines in sections.items():
+        parts += [(f"\n{title}\n", "b $accent")] if lines else []
+        parts += [(f"  {safe(text, 1_000)}\n", look) for text, look in lines if text]
     return parts
 
 
 def _amount(limit: float) -> str:
     """Seconds are the ones with a fraction; whole numbers are bytes or how many."""
     return f"{limit:,g} s" if isinstance(limit, float) else f"{limit:,}"
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"
