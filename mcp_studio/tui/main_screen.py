@@ -170,10 +170,6 @@ class MainScreen(Screen[None]):
     def cancel_call(self) -> None:
         self.call.action_cancel()
 
-    @on(ResultPane.RequestsRequested)
-    def open_requests(self) -> None:
-        self.inbox.open()
-
     @on(ResultPane.ReadRequested)
     def read_link(self, event: ResultPane.ReadRequested) -> None:
         self.call.read_link(event.server, event.uri, event.title)

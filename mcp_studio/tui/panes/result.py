@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,17 +47,11 @@ class ResultPane(Pane, scope="result"):
     tabs_line = getters.query_one(Tabs)
     place = getters.query_one("#result-view", Vertical)
 
-    @dataclass
     class RerunRequested(Message):
         """The same call is to be made again."""
 
-    @dataclass
     class CancelRequested(Message):
         """The running call is to be cancelled."""
-
-    @dataclass
-    class RequestsRequested(Message):
-        """The request that the call waits for is to be opened."""
 
     @dataclass
     class ReadRequested(Message):
@@ -68,7 +61,6 @@ class ResultPane(Pane, scope="result"):
         uri: str
         title: str
 
-    @dataclass
     class CopyAsRequested(Message):
         """The call is to be copied as something else."""
 
@@ -85,7 +77,7 @@ class ResultPane(Pane, scope="result"):
         """The call whose result is shown."""
         self._drawn: object = None
         """What the view shows: the call, what its answer violates, the tab, and whether text is rendered."""
-        self._last: OrderedDict[str, tuple[Json, Json]] = OrderedDict()
+        self._last: dict[str, tuple[Json, Json]] = {}
         """By draft key the newest result and the one before it."""
         self._tabs: dict[str, str] = {}
         """By draft key the tab that was shown."""
@@ -97,7 +89,7 @@ class ResultPane(Pane, scope="result"):
         with Horizontal(id="result-running"):
             yield ProgressBar(show_eta=False, id="progress")
             yield Static(id="progress-text", markup=False)
-            yield Button("Answer", id="answer", variant="primary", compact=True)
+            yield Button("Answer", id="answer", variant="primary", compact=True, action="screen.pending")
             yield Button("Cancel", id="cancel", compact=True)
         yield Static(id="result-notes", markup=False)
         yield Vertical(id="result-view")
@@ -146,12 +138,12 @@ class ResultPane(Pane, scope="result"):
         return self.call.outcome if self.call is not None else None
 
     def _keep(self, result: Json) -> None:
-        newest, _ = self._last.get(self._key, (None, None))
+        newest, before = self._last.pop(self._key, (None, None))
         if newest is not result:
-            self._last[self._key] = result, newest
-            self._last.move_to_end(self._key)
-            if len(self._last) > _BEFORE:
-                self._last.popitem(last=False)
+            newest, before = result, newest
+        self._last[self._key] = newest, before
+        if len(self._last) > _BEFORE:
+            del self._last[next(iter(self._last))]
 
     @property
     def _before(self) -> Json:
@@ -215,9 +207,9 @@ class ResultPane(Pane, scope="result"):
         _, value = blocks.structured(result)
         match self.tab:
             case "structured":
-                return _tree(value, marks_of(outcome.violations, value))
+                return Findable(JsonView(dumps(value), marks_of(outcome.violations, value)))
             case "raw":
-                return _tree(result)
+                return Findable(JsonView(dumps(result)))
             case "table" if (rows := table_in(value)) is not None:
                 return TableView(rows)
             case "diff":
@@ -263,7 +255,7 @@ class ResultPane(Pane, scope="result"):
     def _draw_progress(self) -> None:
         """Elapsed time and progress move on while it runs."""
         call = self.call
-        if call is None:
+        if call is None or not self.screen.is_current:  # under a dialog each change would paint all of the screen
             return
         self._draw_status()
         self.query_one("#answer").display = call.asking
@@ -327,11 +319,6 @@ class ResultPane(Pane, scope="result"):
     def cancel_pressed(self, event: Button.Pressed) -> None:
         event.stop()
         self.action_cancel()
-
-    @on(Button.Pressed, "#answer")
-    def answer_pressed(self, event: Button.Pressed) -> None:
-        event.stop()
-        self.post_message(self.RequestsRequested())
 
     @on(Button.Pressed, ".exit-report")
     def report_pressed(self, event: Button.Pressed) -> None:
@@ -438,9 +425,3 @@ def raw_of(outcome: CallOutcome | None) -> Json:
     if isinstance(outcome, Rejected):
         return {"code": outcome.code, "message": outcome.message, "data": outcome.data}
     return None
-
-
-def _tree(value: Json, marks: Mapping[str, str] | None = None) -> Widget:
-    view = JsonView()
-    view.show(dumps(value), marks)
-    return Findable(view)

@@ -119,7 +119,8 @@ class TraceTable(CursorView):
 
     def _look(self) -> None:
         searching = self.search is not None and self.search.done < 1
-        if self.region and (searching or self._source.revision != self._revision):
+        # Under a dialog each change would paint all of the screen.
+        if self.region and self.screen.is_current and (searching or self._source.revision != self._revision):
             self.look_at_store()
 
     def look_at_store(self) -> None:
