@@ -101,7 +101,7 @@ class MainScreen(Screen[None]):
     def on_studio_changed(self, event: StudioChanged) -> None:
         """Pull what changed out of the stores."""
         if event.servers or event.listings:
-            self.servers.refresh_servers(event.servers | {server for server, _ in event.listings})
+            self.servers.refresh_servers()
             listed = {kind for _, kind in event.listings}
             self.catalog.refresh_kinds(kind for kind in KINDS if event.servers or kind in listed)
             self.call.refresh_entry()
@@ -336,7 +336,7 @@ class MainScreen(Screen[None]):
             self.trace.show_message(number)
 
     def action_new_server(self) -> None:
-        self.servers.action_new_server()
+        self.servers.action_add()
 
     def action_pending(self) -> None:
         self.inbox.open()

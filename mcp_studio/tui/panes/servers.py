@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from mcp_studio.trace.postmortem import Ending, How, Mortem
     from mcp_studio.tui.screens.server_form import Draft
 
-_GLYPHS = {"ok": "on", "busy": "half", "bad": "bad", "off": "off"}
-_LOOKS = {"ok": "ok", "busy": "warn", "bad": "bad", "off": "dim"}
-_TRANSPORTS = {"websocket": "ws"}
+_TONES = {"ok": ("on", "ok"), "busy": ("half", "warn"), "bad": ("bad", "bad"), "off": ("off", "dim")}
+"""Glyph and look of a row."""
 _ENDS: Mapping[How, str] = {
     "exit": "exit code {}", "signal": "", "status": "HTTP {}", "refused": "refused", "dropped": "dropped",
     "timeout": "no reply", "session": "session lost", "stalled": "stalled", "stdout": "closed stdout",
@@ -123,7 +122,7 @@ class ServersPane(Pane, scope="servers"):
 
     def on_mount(self) -> None:
         self.filter.display = False
-        self.refresh_servers(self.app.studio.manager.names())
+        self.refresh_servers()
 
     def entry_point(self) -> Widget:
         return self.list
@@ -145,18 +144,14 @@ class ServersPane(Pane, scope="servers"):
 
     # Showing
 
-    def refresh_servers(self, names: Iterable[str]) -> None:
-        """Show these servers as they are now; the others are as before."""
-        manager = self.app.studio.manager
-        known = manager.names()
-        for name in names:
-            if name in known:
-                before, now = self._rows.get(name), self._row(name)
-                if now.status.state == "needs_auth" and not (before and before.status.state == "needs_auth"):
-                    self.app.say(f"{safe(name, 60)} wants a sign-in: enter on it in the servers (1).", "warning")
-                self._rows[name] = now
-        self._rows = {name: self._rows.get(name) or self._row(name) for name in known}
-        if self._scope not in known:
+    def refresh_servers(self) -> None:
+        """Show all servers as they are now."""
+        before, self._rows = self._rows, {name: self._row(name) for name in self.app.studio.manager.names()}
+        for name, row in self._rows.items():
+            state = row.status.state
+            if state == "needs_auth" and not (name in before and before[name].status.state == state):
+                self.app.say(f"{safe(name, 60)} wants a sign-in: enter on it in the servers (1).", "warning")
+        if self._scope not in self._rows:
             self._scope_to("")
         self._fill()
 
@@ -169,7 +164,7 @@ class ServersPane(Pane, scope="servers"):
         spoken = status.spoken or config.kind
         return ServerRow(
             status,
-            _TRANSPORTS.get(spoken, spoken),
+            "ws" if spoken == "websocket" else spoken,
             config.url or " ".join((config.command, *config.args)),
             offers,
             self._why(status),
@@ -193,10 +188,10 @@ class ServersPane(Pane, scope="servers"):
 
     def tick(self) -> None:
         """Time has passed: servers that are tried again count down."""
-        retrying = [name for name, row in self._rows.items() if row.status.state == "retrying"]
-        if retrying:
-            self.refresh_servers(retrying)
+        if any(row.status.state == "retrying" for row in self._rows.values()):
+            self.refresh_servers()
 
+    @on(Input.Changed, "#server-filter")
     def _fill(self) -> None:
         words = self.filter.value.casefold().split()
         rows = [row for row in self._rows.values() if all(word in row.text for word in words)]
@@ -211,26 +206,27 @@ class ServersPane(Pane, scope="servers"):
 
     def _draw(self, row: ServerRow, width: int, selected: bool) -> Line:
         tone = connections.tone(row.status)
-        sign: Piece = (f"{getattr(glyphs(), _GLYPHS[tone])} ", _LOOKS[tone])
+        sign, look = _TONES[tone]
         longest = max((len(name) for name in self._rows), default=0)
         names = min(longest, _LONGEST, max(8, width - 15))
         name = fit(safe(row.status.server), names, more=glyphs().more)
-        left = [sign, *mark_matches(name, self.filter.value.split(), "" if tone == "ok" else _LOOKS[tone])]
+        words = self.filter.value.split()
+        left: Line = [(f"{getattr(glyphs(), sign)} ", look), *mark_matches(name, words, "" if tone == "ok" else look)]
         warned: list[Piece] = [(f" {glyphs().warning}", "warn")] if row.warned else []
         room = max(0, width - width_of(left) - width_of(warned) - 2)
         matter = next((one for one in row.matters if len(one) <= room), row.matters[-1])
         if room >= len(matter) + 7:
             left.append((f"  {row.transport:<5}", "dim"))
             room -= 7
-        look = "warn" if row.why and tone == "ok" else "dim" if tone in ("ok", "off") else _LOOKS[tone]
+        if tone == "ok":
+            look = "warn" if row.why else "dim"
         return spread(left, [(f"  {cut(matter, room, more=glyphs().more)}", look), *warned], width)
 
     # Choosing
 
     @on(VirtualList.Highlighted, "#server-list")
-    def scope_catalog(self, event: VirtualList.Highlighted) -> None:
+    def scope_catalog(self) -> None:
         """Whoever moves over the servers sees what each offers."""
-        event.stop()
         if self.list.has_focus:
             self._scope_to(self.current)
 
@@ -244,11 +240,6 @@ class ServersPane(Pane, scope="servers"):
             self._scope = name
             self.post_message(self.Selected(name))
 
-    @on(VirtualList.Chosen, "#server-list")
-    def choose(self, event: VirtualList.Chosen) -> None:
-        event.stop()
-        self.action_open()
-
     def show_all(self) -> None:
         """The catalog shows all servers again."""
         self._scope = ""
@@ -259,14 +250,8 @@ class ServersPane(Pane, scope="servers"):
         self._fill()
         self.list.go_to(name)
 
-    @on(Input.Changed, "#server-filter")
-    def filter_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._fill()
-
     @on(Input.Submitted, "#server-filter")
-    def filter_taken(self, event: Input.Submitted) -> None:
-        event.stop()
+    def filter_taken(self) -> None:
         self.list.focus()
 
     def action_find(self) -> None:
@@ -295,8 +280,9 @@ class ServersPane(Pane, scope="servers"):
     def _mark_seen(self, name: str) -> None:
         """The person looks at how it ended."""
         self._unseen.discard(name)
-        self.refresh_servers([name])
+        self.refresh_servers()
 
+    @on(VirtualList.Chosen, "#server-list")
     def action_open(self) -> None:
         if name := self._chosen():
             from mcp_studio.tui.screens.server_details import ServerDetails
@@ -328,9 +314,6 @@ class ServersPane(Pane, scope="servers"):
         if name := self._chosen():
             self.app.copy(name, name)
 
-    def action_new_server(self) -> None:
-        self._edit(None)
-
     def action_add(self) -> None:
         self._edit(None)
 
@@ -349,7 +332,7 @@ class ServersPane(Pane, scope="servers"):
 
     def _saved(self, config: ServerConfig | None) -> None:
         if config is not None:
-            self.refresh_servers([config.name])
+            self.refresh_servers()
             self.go_to(config.name)
             place = server_files.place_of(self.app.studio, config.name).file
             self.app.say(f"{config.name} is saved in {place}.")
@@ -369,7 +352,7 @@ class ServersPane(Pane, scope="servers"):
             text += f" Its entry is taken out of {source.file}."
         if await self.app.push_screen_wait(Confirm("Remove the server?", text, "Remove", destroys=True)):
             await server_files.forget(self.app.studio, name)
-            self.refresh_servers(())
+            self.refresh_servers()
             self.app.say(f"{name} is removed.")
 
     def action_sign_in(self) -> None:
@@ -418,10 +401,6 @@ class ServersPane(Pane, scope="servers"):
     def action_unexpected_output(self) -> None:
         """What it printed to its standard output besides the protocol."""
         if name := self._chosen():
-            config = self.app.studio.manager.config(name)
-            if config.kind != "stdio":
-                self.app.say(f"{safe(name, 60)} is not a program on this machine: it has no standard output here.")
-                return
             from mcp_studio.tui.screens.exit_report import UnexpectedOutput
 
             self.app.push_screen(UnexpectedOutput(name), self._show_message)

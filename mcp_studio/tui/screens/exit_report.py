@@ -26,7 +26,7 @@ _LINES = 60
 """Lines of standard error that are shown."""
 _MOST = 500
 """Lines of unexpected output that are shown."""
-_NONE = "Nothing: every line on its standard output was a message."
+_NONE = "Nothing: it has printed no line besides messages."
 _CHOICES = Choice("show_trace", "Show in the trace", "primary"), Choice("copy", "Copy"), Choice("back", "Close")
 
 

@@ -13,7 +13,7 @@ from textual.widgets import Button, Static
 
 from mcp_studio.catalog.listing import KINDS, Listing
 from mcp_studio.config.model import KIND_NAMES, Kind, ServerConfig
-from mcp_studio.jsontext import Json, mapping, printable
+from mcp_studio.jsontext import mapping, printable
 from mcp_studio.present import connections, crashes, servers, units
 from mcp_studio.present.definition import icons
 from mcp_studio.safetext import safe
@@ -127,21 +127,19 @@ def _parts(studio: Studio, name: str) -> Iterator[Part]:
     yield from _section("Offers", _offers(studio, name))
     yield from _section("Notifications", _notifications(studio, name))
     yield from _section(f"Findings: {servers.finding_counts(ledger)}", _findings(ledger))
-    yield from _section("How it ended last", _ending(studio, name))
+    endings = studio.manager.supervisor(name).mortems[-1:]
+    ended = [f"{safe(crashes.first_line(one), 200)}. {crashes.meaning(one.ending)}" for one in endings]
+    yield from _section("How it ended last", ended)
     stray, count = studio.manager.stray(name)
-    yield from _section(
-        f"Unexpected output on stdout: {units.plural(count, 'line')}", [safe(one, 500) for one in stray]
-    )
-    lines = studio.manager.stderr(name)
-    newest = f", the newest {_STDERR_LINES} of {len(lines):,} lines" if len(lines) > _STDERR_LINES else ""
-    yield from _section(f"stderr{newest}", [safe(line, 1_000) for line in lines[-_STDERR_LINES:]])
+    output = f"Unexpected output on stdout: {units.plural(count, 'line')}"
+    yield from _section(output, [safe(line, 500) for line in stray])
+    yield from _section("stderr", [safe(line, 1_000) for line in studio.manager.stderr(name)[-_STDERR_LINES:]])
     steps = [f"{one.name:<12} {units.duration(one.ms):>9}  {safe(one.detail, 300)}" for one in status.steps]
     yield from _section("Steps of connecting", steps)
     declared = status.declared if status.state == "ready" else None
     for title, value in (("it declares", status.capabilities), ("the studio declared", declared)):
-        yield from _section(f"Capabilities that {title}", _json(value).splitlines() if value else ())
-    instructions = safe(status.instructions or "", 6_000, lines=True)
-    yield from _section("Instructions for models", instructions.splitlines())
+        yield from _section(f"Capabilities that {title}", _lines(printable(value)) if value else ())
+    yield from _section("Instructions for models", _lines(status.instructions or ""))
 
 
 def _section(title: str, lines: Iterable[Part]) -> Iterator[Part]:
@@ -195,8 +193,8 @@ def _findings(ledger: Ledger) -> Iterator[Part]:
         yield f"and {len(groups) - _FINDINGS} more", "$quiet"
 
 
-def _json(value: Json) -> str:
-    return safe(printable(value), 6_000, lines=True)
+def _lines(text: str) -> list[str]:
+    return safe(text, 6_000, lines=True).splitlines()
 
 
 def _offers(studio: Studio, name: str) -> Iterator[Part]:
@@ -217,12 +215,9 @@ def _freshness(listing: Listing) -> str:
     """When a list was read, and for how long its server calls it fresh (2026-07-28)."""
     if not listing.read_at:
         return ""
-    age = time.monotonic() - listing.read_at
-    words = [f"read {units.seconds(age)} ago"]
+    words = [f"read {units.seconds(time.monotonic() - listing.read_at)} ago"]
     if listing.hint is not None:
-        left = listing.hint.ttl - age
-        fresh = f"fresh for {units.seconds(left)}" if left > 0 else "stale: read again when it is looked at"
-        words += [fresh if listing.hint.ttl else "not to be kept (ttl 0)", listing.hint.scope, listing.hint.problem]
+        words += [f"fresh for {units.seconds(listing.hint.ttl)}", listing.hint.scope, listing.hint.problem]
     return ", ".join(filter(None, words))
 
 
@@ -238,10 +233,3 @@ def _subscription(one: Subscription) -> str:
     detail = f" ({safe(one.detail, 200)})" if one.detail else ""
     last = f", the last {units.seconds(max(0.0, time.time() - one.updated))} ago" if one.updates else ""
     return f"{safe(one.uri, 300)}  {_SUBSCRIPTIONS[one.state]}{detail}, {units.plural(one.updates, 'update')}{last}"
-
-
-def _ending(studio: Studio, name: str) -> Iterator[Part]:
-    if mortems := studio.manager.supervisor(name).mortems:
-        last = mortems[-1]
-        yield f"{safe(crashes.first_line(last), 200)}. {crashes.meaning(last.ending)}".rstrip()
-        yield from (f"in flight: {safe(crashes.flight(last, one), 200)}" for one in last.flights[:5])
