@@ -32,7 +32,7 @@ from mcp_studio.schema.form import build
 from mcp_studio.schema.text import set_pair
 from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.form.json_editor import JsonEditor
-from mcp_studio.tui.screens.paste import Paste as PasteDialog
+from mcp_studio.tui.screens.insert import Paste as PasteDialog
 from tests.support import run
 from tests.tui.stage import on_stage, raw
 

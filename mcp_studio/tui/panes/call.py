@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from textual import getters, on
 from textual.app import ComposeResult
@@ -38,9 +37,6 @@ from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.text_view import TextView
-
-if TYPE_CHECKING:
-    from mcp_studio.schema.examples import Example
 
 RISKS = {"read": ("r reads", "$risk-read"), "write": ("w writes", "$risk-write"),
          "destructive": ("! destructive", "$risk-destructive")}  # fmt: skip
@@ -546,10 +542,6 @@ class CallPane(Pane, scope="call"):
         if self.draft is None or not self.draft.form.fields:
             self.app.say("It has no arguments that could be filled in.", "warning")
             return
-        from mcp_studio.tui.screens.example import ExamplePicker
+        from mcp_studio.tui.screens.field_menu import choose_example
 
-        def fill(example: Example | None) -> None:
-            if example is not None:
-                self.fill(example.value)
-
-        self.app.push_screen(ExamplePicker(self.draft.form, self.draft.schema), fill)
+        choose_example(self.app, self.draft.form, self.fill)

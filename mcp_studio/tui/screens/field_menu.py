@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
 from mcp_studio.safetext import safe
-from mcp_studio.schema.examples import Example, example
+from mcp_studio.schema.examples import example, valid
 from mcp_studio.schema.field import (
     AS_JSON,
     Choice,
@@ -28,16 +28,13 @@ from mcp_studio.schema.field import (
     Union,
     is_secret,
 )
+from mcp_studio.schema.form import build
 from mcp_studio.schema.place import NoPlace, Path
 from mcp_studio.tui import clipboard
 from mcp_studio.tui.external import GROUP, NoEditor, edit_outside, find_editor
 from mcp_studio.tui.form.model import LARGEST
-from mcp_studio.tui.form.rows import Row
 from mcp_studio.tui.screens.choose import Choose
-from mcp_studio.tui.screens.example import ExamplePicker
-from mcp_studio.tui.screens.file import InsertFile, shapes
-from mcp_studio.tui.screens.paste import Paste, Reading
-from mcp_studio.tui.screens.when import When, kind_of
+from mcp_studio.tui.screens.insert import InsertFile, Meaning, Paste, When, kind_of, shape
 
 if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
@@ -90,7 +87,7 @@ class FieldHelp:
             yield Entry(f"Insert a {kind.replace('-', ' and ')}…", self._when)
         elif format in ("uuid", "guid"):
             yield Entry("Insert a UUID", lambda: self._put(str(uuid.uuid4())))
-        elif shapes(self._field)[0] != "text":
+        elif shape(self._field) != "text":
             yield Entry("Insert a file…", self._file, "as base64")
         values = [("Default", field.default)] if field.has_default else []
         values += [("Example", one) for one in field.examples[:_EXAMPLES]]
@@ -113,14 +110,15 @@ class FieldHelp:
         field = self._field
         takes_text = isinstance(field, Text) or (isinstance(field, JsonField) and field.words)
         refused = "" if takes_text else "the field takes no text"
-        yield Entry("Paste…", self._paste, "JSON or text; shows first what it becomes")
+        yield Entry("Paste…", self._paste, "JSON or text")
         completions = self._form.completions
         offers = "" if completions.possible else "the server offers nothing here"
         yield Entry("Complete", completions.ask, "what the server offers", offers)
         yield Entry("Insert a file…", self._file, "as text or base64", refused)
-        yield Entry("Insert a date or time…", self._when, "tomorrow 9am, +3d", refused)
+        yield Entry("Insert a date or time…", self._when, "tomorrow 09:00, +3d", refused)
         yield Entry("Insert a UUID", lambda: self._put(str(uuid.uuid4())), "", refused)
-        yield Entry("Fill the whole form with an example…", self._fill)
+        form = self._model.form
+        yield Entry("Fill the whole form with an example…", lambda: choose_example(self._app, form, self._fill))
 
     def _edits(self) -> Iterator[Entry]:
         """Other ways to edit the field."""
@@ -132,7 +130,6 @@ class FieldHelp:
             no_editor = problem.message.rstrip(".")
         chosen = "it is chosen here" if isinstance(self._field, (Flag, Choice, Const)) else ""
         yield Entry("Edit in $EDITOR", self.edit, self._app.key_of("editor"), no_editor or chosen)
-        yield Entry("Edit everything in $EDITOR", self.edit_whole, "the whole value as JSON", no_editor)
         yield Entry("Edit as JSON…", self._edit_json, "", "" if isinstance(self._field, AS_JSON) else "it is no JSON")
         secret = "" if is_secret(self._field) else "it is no secret"
         yield Entry("Hide the secret" if form.revealed else "Show the secret", form.toggle_revealed, "", secret)
@@ -158,7 +155,7 @@ class FieldHelp:
 
     def _when(self) -> None:
         kind = kind_of(self._field.format) if isinstance(self._field, Text) else None
-        self._app.push_screen(When(self._name, kind or "date-time", self._model.text(self._row)), self._put_text)
+        self._app.push_screen(When(self._name, kind or "date-time"), self._put_text)
 
     def _file(self) -> None:
         self._app.push_screen(InsertFile(self._name, self._field, self._app.studio.limits.field_file), self._put_text)
@@ -181,27 +178,23 @@ class FieldHelp:
 
     def paste(self, text: str) -> None:
         """See what a text would be in the field, and take it."""
-        self._app.push_screen(Paste(self._name, self._field, text), self._put_reading)
+        self._push_paste("Paste into", text)
+
+    def _push_paste(self, verb: str, text: str) -> None:
+        def put(found: Meaning | None) -> None:
+            if found is not None:
+                self._put(found.value)
+
+        self._app.push_screen(Paste(f"{verb} {safe(self._name, 60)}", self._field, text), put)
 
     def _edit_json(self) -> None:
-        text = self._before(self._path, as_json=True)
-        self._app.push_screen(Paste(self._name, self._field, text, verb="Edit as JSON:"), self._put_reading)
-
-    def _put_reading(self, reading: Reading | None) -> None:
-        if reading is not None:
-            self._put(reading.value)
+        self._push_paste("Edit as JSON:", self._before(as_json=True))
 
     def _example(self) -> None:
-        made = example(Form(root=self._row.given), "typical")
-        self._put(made.value)
+        self._put(example(Form(root=self._row.given), "typical").value)
 
-    def _fill(self) -> None:
-        form = self._model.form
-        self._app.push_screen(ExamplePicker(form, form.schema), self._fill_in)
-
-    def _fill_in(self, made: Example | None) -> None:
-        if made is not None:
-            self._put(made.value, ())
+    def _fill(self, value: Json) -> None:
+        self._put(value, ())
 
     def _omit(self) -> None:
         self._model.clear(self._row)
@@ -215,34 +208,25 @@ class FieldHelp:
 
     def edit(self) -> None:
         """Edit the field in the person's editor."""
-        self._app.run_worker(self._visit(self._path, self._row), group=GROUP)
+        self._app.run_worker(self._visit(), group=GROUP)
 
-    def edit_whole(self) -> None:
-        """Edit the whole value there, as JSON."""
-        self._app.run_worker(self._visit((), self._form.row_of(())), group=GROUP)
-
-    async def _visit(self, path: Path, row: Row) -> None:
-        value, field = self._model.get(path), row.field
-        as_json = not path or isinstance(value, (dict, list)) or isinstance(field, (Object, Map, List, Union, Choices))
+    async def _visit(self) -> None:
+        value, field = self._model.get(self._path), self._field
+        as_json = isinstance(value, (dict, list)) or isinstance(field, (Object, Map, List, Union, Choices))
         media_type = "application/json" if as_json else str(mapping(field.schema).get("contentMediaType", ""))
-        name = self._name if path else "value"
-        text = await edit_outside(self._app, name, media_type, self._before(path, as_json=as_json))
+        text = await edit_outside(self._app, self._name, media_type, self._before(as_json=as_json))
         if text is None:
             return
         try:
             value = loads(text, exact=True) if as_json else text
-        except (JsonProblem, LimitExceeded) as problem:
-            if not path:
-                self._app.copy(text)
-                self._app.say(f"Invalid JSON: {problem}. What was written is on the clipboard.", "warning")
-                return
+        except (JsonProblem, LimitExceeded):
             as_json = False  # it waits there with its problem
-        self._put(value, path, None if as_json else text)
+        self._put(value, text=None if as_json else text)
 
-    def _before(self, path: Path, *, as_json: bool) -> str:
-        if as_json and path not in self._model.pending:
-            return printable(self._model.get(path)) if self._model.has(path) else ""
-        return self._model.text(self._form.row_of(path))
+    def _before(self, *, as_json: bool) -> str:
+        if as_json and self._path not in self._model.pending:
+            return printable(self._model.get(self._path)) if self._model.has(self._path) else ""
+        return self._model.text(self._row)
 
     # Into the form
 
@@ -271,3 +255,20 @@ def name_of(path: Path) -> str:
         return "everything"
     last, keys = path[-1], [part for part in path if isinstance(part, str)]
     return last if isinstance(last, str) else f"{keys[-1] if keys else ''} {last + 1}".strip()
+
+
+def choose_example(app: StudioApp, form: Form, take: Callable[[Json], object]) -> None:
+    """Choose one of some examples for a whole form, and take its value."""
+
+    async def choose() -> None:
+        # In a thread, with a form of its own: what that opens is made there.
+        made = await asyncio.to_thread(lambda: valid(form if form.schema is None else build(form.schema)))
+
+        def chosen(at: str | None) -> None:
+            if at is not None:
+                take(made[int(at)].value)
+
+        options = [(str(at), one.label, printable(one.value, indent=None)) for at, one in enumerate(made)]
+        app.push_screen(Choose("Fill the form with an example", options), chosen)
+
+    app.run_worker(choose(), group="example", exclusive=True)
