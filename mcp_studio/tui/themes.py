@@ -6,6 +6,7 @@ A file that cannot be used costs a sentence, never the start.
 from __future__ import annotations
 
 import tomllib
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,8 +51,11 @@ _COLOURS = (
     "primary", "secondary", "warning", "error", "success", "accent", "foreground", "background", "surface", "panel",
     "boost",
 )  # fmt: skip
-_NUMBERS = ("luminosity_spread", "text_alpha")
-_FLAGS = ("dark", "ansi")
+_FIELDS: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(_COLOURS, str), "luminosity_spread": (int, float), "text_alpha": (int, float), "dark": bool,
+    "ansi": bool, "variables": dict,
+}  # fmt: skip
+"""What a file may have, and of which type."""
 
 
 class Failed(NamedTuple):
@@ -70,11 +74,14 @@ def load_all(user: Path) -> tuple[tuple[Theme, ...], tuple[Failed, ...]]:
     loaded: dict[str, Theme] = {}
     failed: list[Failed] = []
     for file in (*sorted(shipped_themes().glob("*.toml")), *sorted(user.glob("*.toml"))):
-        theme = _read(file)
-        if isinstance(theme, Theme):
-            loaded[theme.name] = theme
-        else:
-            failed.append(theme)
+        try:
+            loaded[file.stem] = parse(file.stem, tomllib.loads(file.read_text("utf-8")))
+        except (OSError, UnicodeDecodeError) as problem:
+            failed.append(Failed(file, f"It cannot be read: {problem}"))
+        except tomllib.TOMLDecodeError as problem:
+            failed.append(Failed(file, f"It is not TOML: {problem}"))
+        except BadTheme as problem:
+            failed.append(Failed(file, str(problem)))
     return tuple(loaded.values()), tuple(failed)
 
 
@@ -83,64 +90,33 @@ def newest(user: Path) -> tuple[int, ...]:
     return tuple(file.stat().st_mtime_ns for file in sorted(user.glob("*.toml")))
 
 
-def _read(file: Path) -> Theme | Failed:
-    try:
-        return parse(file.stem, tomllib.loads(file.read_text("utf-8")))
-    except (OSError, UnicodeDecodeError) as problem:
-        return Failed(file, f"It cannot be read: {problem}")
-    except tomllib.TOMLDecodeError as problem:
-        return Failed(file, f"It is not TOML: {problem}")
-    except BadTheme as problem:
-        return Failed(file, str(problem))
-
-
 def parse(name: str, table: dict[str, Any]) -> Theme:
     """Make a theme of what a file says.
 
     Raises:
         BadTheme: a key is unknown, a value has the wrong type or is no colour, or `primary` is missing.
     """
-    fields: dict[str, Any] = {}
-    for key, value in table.items():
+    fields = {key: value for key, value in table.items() if key != "name"}
+    for key, value in fields.items():
+        if key not in _FIELDS:
+            near = get_close_matches(key, _FIELDS, 1)
+            raise BadTheme(f"{key}: is not a field of a theme{f'; did you mean {near[0]}?' if near else '.'}")
+        if not isinstance(value, _FIELDS[key]):
+            raise BadTheme(f"{key}: has a value of the wrong type.")
         if key in _COLOURS:
-            fields[key] = _colour(key, value)
-        elif key in _NUMBERS and isinstance(value, (int, float)) and not isinstance(value, bool):
-            fields[key] = float(value)
-        elif key in _FLAGS and isinstance(value, bool):
-            fields[key] = value
-        elif key not in ("name", "variables"):
-            known = key in _NUMBERS + _FLAGS
-            raise BadTheme(f"{key}: {'has a value of the wrong type' if known else _unknown(key)}.")
+            _check_colour(key, value)
+    for key, value in fields.get("variables", {}).items():
+        if not isinstance(value, str):
+            raise BadTheme(f"variables.{key}: is not a string.")
+        if key in VARIABLES:
+            _check_colour(f"variables.{key}", value)
     if "primary" not in fields:
         raise BadTheme("primary: is missing; every theme needs at least this colour.")
-    return Theme(name, variables=_variables(table.get("variables", {})), **fields)
+    return Theme(name, **fields)
 
 
-def _unknown(key: str) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(key, (*_COLOURS, *_NUMBERS, *_FLAGS, "variables"), 1)
-    return "is not a field of a theme" + (f"; did you mean {near[0]}?" if near else "")
-
-
-def _colour(key: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise BadTheme(f'{key}: a colour is a string such as "#88c0d0".')
+def _check_colour(key: str, value: str) -> None:
     try:
         Color.parse(value)
     except ColorParseError:
         raise BadTheme(f"{key}: {value!r} is not a colour.") from None
-    return value
-
-
-def _variables(table: object) -> dict[str, str]:
-    if not isinstance(table, dict):
-        raise BadTheme("variables: is not a table.")
-    found: dict[str, str] = {}
-    for key, value in table.items():
-        if not isinstance(value, str):
-            raise BadTheme(f"variables.{key}: is not a string.")
-        if key in VARIABLES:
-            _colour(f"variables.{key}", value)
-        found[key] = value
-    return found
