@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Iterable
 
-from textual import getters
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Static
 
 from mcp_studio.auth.model import Account, AuthStep
-from mcp_studio.jsontext import Json, dumps
+from mcp_studio.jsontext import pretty
 from mcp_studio.present import units
 from mcp_studio.present.accounts import account_rows, claim_rows
 from mcp_studio.safetext import safe
@@ -19,10 +18,10 @@ from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog, Parts
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.text_view import TextView
 
-_LABEL = 12
+_LABEL, _CLAIMS = 12, 8_000
+"""Cells of a label, and characters of the claims of one token."""
 _SOON = 60
 """Seconds before a token's end from which on that stands out."""
 
@@ -30,53 +29,35 @@ _SOON = 60
 class TokenView(Dialog[bool]):
     """What the token allows, for how long, and what it says of itself; answers True where the person wants to sign in.
 
-    Drawn anew every second; the token itself is shown only after asking, and hidden when another dialog covers it.
+    Drawn anew every second; the token itself is never shown.
     """
 
-    AUTO_FOCUS = ""  # else the claims have the focus at first, and what stands above them is scrolled away
     DEFAULT_CLASSES = "-large"
-    DEFAULT_CSS = "TokenView Findable { height: 8; }"
     choices = (
-        Choice("refresh", "Renew", "primary"), Choice("sign_in", "Sign in", "primary"), Choice("reveal", "Show"),
-        Choice("copy", "Copy"), Choice("sign_out", "Sign out"), Choice("forget", "Forget…"), Choice("back", "Close"),
+        Choice("refresh", "Renew", "primary"), Choice("sign_in", "Sign in", "primary"), Choice("copy", "Copy"),
+        Choice("sign_out", "Sign out"), Choice("forget", "Forget…"), Choice("back", "Close"),
     )  # fmt: skip
-    facts = getters.query_one("#facts", Static)
 
     def __init__(self, server: str) -> None:
         super().__init__()
         self._server = server
         self._account: Account | None = None
-        self._secret = ""
-        self._claims = JsonView()
 
     def heading(self) -> str:
         return f"Token of {self._server}"
 
     def body(self) -> Iterable[Widget]:
-        yield Static(id="facts", classes="gap", markup=False)
-        yield Findable(self._claims)
+        yield Static(id="facts", markup=False)
 
     def on_mount(self) -> None:
-        self.query_one("#buttons").display = self.query_one(Findable).display = False
+        self.query_one("#buttons").display = False
         self.app.attempt(self, self._look(), "look")
         self.set_interval(1, self._show)
-
-    def on_screen_suspend(self) -> None:
-        """Another dialog lies over it."""
-        self._secret = ""
-        self._show()
-
-    def on_unmount(self) -> None:
-        self._secret = ""
 
     # What is shown
 
     async def _look(self) -> None:
         self._account = account = await self.app.studio.signing.account(self._server)
-        claims: Json = {} if account is None else {"access_token": account.claims, "id_token": account.id_claims}
-        claims = {name: value for name, value in claims.items() if value}
-        self.query_one(Findable).display = bool(claims)
-        self._claims.show(dumps(claims))
         for choice in self.choices:
             wanted = choice.action == "back" or (choice.action == "sign_in") == (account is None)
             self.query_one(f"#{choice.action}", Button).display = wanted
@@ -86,7 +67,7 @@ class TokenView(Dialog[bool]):
 
     def _show(self) -> None:
         if self.query_one("#buttons").display:
-            self.facts.update(Content.assemble(*self._parts()))
+            self.query_one("#facts", Static).update(Content.assemble(*self._parts()))
 
     def _parts(self) -> Parts:
         account, now = self._account, time.time()
@@ -96,15 +77,14 @@ class TokenView(Dialog[bool]):
         if account.expires and account.expires - now < _SOON:
             looks["expires"] = "$state-busy" if account.refreshable or account.expires > now else "$state-failed"
         parts: Parts = []
-        if self._secret:  # first, as a small screen has no room for all
-            parts += [("The token itself\n", "bold $accent"), safe(self._secret, 20_000), "\n\n"]
         for label, text in account_rows(account, now):
             parts += [(f"{label:<{_LABEL}}", "$quiet"), (text, looks.get(label, "")), "\n"]
         for title, claims in (("Access token", account.claims), ("Identity token", account.id_claims)):
-            if claims:  # in words what the registered claims say; all of them are in the viewer below
+            if claims:  # in words what the registered claims say, then all of them
                 parts.append((f"\n{title}; its signature is not checked by the studio\n", "bold $accent"))
-            for label, text in claim_rows(claims, now):
-                parts += [(f"{label:<{_LABEL}}", "$quiet"), text, "\n"]
+                for label, text in claim_rows(claims, now):
+                    parts += [(f"{label:<{_LABEL}}", "$quiet"), text, "\n"]
+                parts.append((f"{safe(pretty(claims), _CLAIMS, lines=True)}\n", "$quiet"))
         if not account.claims:
             parts.append((f"\n{glyphs().dot} The access token is opaque: it says nothing here.\n", "$quiet"))
         return parts
@@ -116,7 +96,6 @@ class TokenView(Dialog[bool]):
 
     async def _refresh(self) -> None:
         await self.app.studio.signing.refresh(self._server)
-        self._secret = ""
         await self._look()
         self.app.say("The token is renewed.")
 
@@ -142,28 +121,13 @@ class TokenView(Dialog[bool]):
             await self._look()
             self.app.say("Tokens and client are forgotten." if what == "client" else "The tokens are forgotten.")
 
-    def action_reveal(self) -> None:
-        """Show the token, after asking, or hide it."""
-        if self._secret:
-            self.on_screen_suspend()
-            return
-        text = "Whoever has it can do there what you can. It is hidden again when you leave, and goes into no file."
-        self._ask("Show the access token on the screen?", text, "Show it", self._reveal)
-
-    async def _reveal(self) -> None:
-        self._secret = await self._token()
-        self._show()
-
     def action_copy(self) -> None:
-        text = "Other programs can read it in the clipboard, and some keep a history."
+        text = "Whoever has it can do there what you can. Some programs keep a history of the clipboard."
         self._ask("Copy the access token?", text, "Copy it", self._copy)
 
     async def _copy(self) -> None:
-        self.app.copy(await self._token(), "the token")
-
-    async def _token(self) -> str:
         studio = self.app.studio
-        return await studio.signing.accounts.token(studio.manager.config(self._server))
+        self.app.copy(await studio.signing.accounts.token(studio.manager.config(self._server)), "the token")
 
     def action_sign_in(self) -> None:
         self.dismiss(True)

@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError
 from dataclasses import replace
 from typing import Any
 
-from textual import getters, on
+from textual import on
 from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
@@ -45,8 +45,6 @@ class Passphrase(Dialog[str]):
 
     DEFAULT_CLASSES = "-small"
     choices = (Choice("submit", "Unlock", "primary"), Choice("back", "Cancel"))
-    first = getters.query_one("#first", Input)
-    second = getters.query_one("#second", Input)
 
     def __init__(self, reason: str, *, new: bool) -> None:
         super().__init__()
@@ -58,34 +56,26 @@ class Passphrase(Dialog[str]):
 
     def body(self) -> Iterable[Widget]:
         yield Static(Content(safe(self._reason, 800, lines=True)), classes="gap")
-        yield Input(placeholder="passphrase", id="first", password=True, compact=True)
-        yield Input(placeholder="once more", id="second", password=True, compact=True)
+        for hint in ("passphrase", "once more") if self._new else ("passphrase",):
+            yield Input(placeholder=hint, password=True, compact=True)
         yield Static(id="problem", classes="bad", markup=False)
 
-    def on_mount(self) -> None:
-        self.second.display = self._new
-        self.first.focus()
-
-    @on(Input.Submitted, "#first")
-    def go_on(self) -> None:
-        if self._new and not self.second.value:
-            self.second.focus()
-        else:
-            self.action_submit()
-
-    @on(Input.Submitted, "#second")
+    @on(Input.Submitted)
     def action_submit(self) -> None:
-        problem = ""
-        if not self.first.value:
+        typed = [field.value for field in self.query(Input)]
+        if not typed[0]:
             problem = "A passphrase is required."
-        elif self._new and len(self.first.value) < _SHORTEST:
+        elif self._new and len(typed[0]) < _SHORTEST:
             problem = f"A passphrase must have at least {_SHORTEST} characters."
-        elif self._new and self.first.value != self.second.value:
+        elif not typed[-1]:
+            problem = ""
+            self.query(Input).last().focus()
+        elif typed[0] != typed[-1]:
             problem = "The two are not the same."
-        if problem:
-            self.query_one("#problem", Static).update(problem)
         else:
-            self.dismiss(self.first.value)
+            self.dismiss(typed[0])
+            return
+        self.query_one("#problem", Static).update(problem)
 
 
 class PassphraseAsker:
@@ -106,28 +96,22 @@ class PassphraseAsker:
 
     async def _ask(self, new: bool) -> str:
         async with self._turn:
-            now = time.monotonic()
-            if not new and now - self._refused < _REST:
+            now, file = time.monotonic(), file_in(self._app.studio.paths.state)
+            if new:
+                reason = f"Tokens and secrets will be kept in {file}, encrypted under a passphrase that you choose now."
+            elif now - self._refused < _REST:
                 return ""
-            again = not new and now - self._answered < _SOON
+            else:
+                again = "That was not the passphrase of the file. " if now - self._answered < _SOON else ""
+                reason = f"{again}Tokens and secrets are kept in {file}, which is encrypted. Its passphrase opens it."
             done: asyncio.Future[str | None] = self._loop.create_future()
-            dialog = Passphrase(_reason(self._app, new=new, again=again), new=new)
+            dialog = Passphrase(reason, new=new)
             self._app.call_later(self._app.push_screen, dialog, lambda text: done.done() or done.set_result(text))
             if text := await done:
                 self._answered = time.monotonic()
             else:
                 self._refused = time.monotonic()
             return text or ""
-
-
-def _reason(app: StudioApp, *, new: bool, again: bool) -> str:
-    file = file_in(app.studio.paths.state)
-    if new:
-        return f"Tokens and secrets will be kept in {file}, encrypted under a passphrase that you choose now."
-    first = "That was not the passphrase of the file. " if again else ""
-    return (
-        f"{first}Tokens and secrets are kept in {file}, which is encrypted. Its passphrase opens it for this session."
-    )
 
 
 async def offered(screen: Screen[Any], redactor: Redactor, servers: list[ServerConfig]) -> list[ServerConfig] | None:
