@@ -9,16 +9,15 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from mcp_studio.present import connections, crashes, stray, units
+from mcp_studio.present import crashes, stray, units
 from mcp_studio.safetext import safe
-from mcp_studio.session.state import Status
 from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.trace.postmortem import Mortem, command_of
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.text_view import TextView
-from mcp_studio.tui.views.trace_row import clock, name_of
+from mcp_studio.tui.views.trace_row import arrow, clock, name_of
 
 Part = str | tuple[str, str]
 _HEAD = "b $accent"
@@ -43,11 +42,9 @@ class ExitReport(Dialog[int]):
 
     def __init__(self, server: str, known: Sequence[Mortem] | None = None) -> None:
         super().__init__()
-        manager = self.app.studio.manager
         self._server = server
-        self._known = tuple(manager.supervisor(server).mortems if known is None else known)
-        status = manager.status(server) if known is None and server in manager.names() else None
-        self._text = Content("\n\n").join(Content.assemble(*report(one, status)) for one in reversed(self._known))
+        self._known = tuple(self.app.studio.manager.supervisor(server).mortems if known is None else known)
+        self._text = Content("\n\n").join(Content.assemble(*report(one)) for one in reversed(self._known))
 
     def heading(self) -> str:
         return f"Exit report: {self._server}" + (f" · {len(self._known)} times" if len(self._known) > 1 else "")
@@ -63,31 +60,23 @@ class ExitReport(Dialog[int]):
         self.app.copy(self._text.plain)
 
 
-def report(one: Mortem, status: Status | None) -> list[Part]:
-    """Everything that is known of an ending, as pieces of text.
-
-    Args:
-        status: how the server is now; None in an earlier session.
-    """
+def report(one: Mortem) -> list[Part]:
+    """Everything that is known of an ending, as pieces of text."""
     sign = glyphs().off if one.ending.how == "closed" else glyphs().bad
     parts: list[Part] = [(f"{sign} {safe(crashes.first_line(one), 300)}\n", "b $state-failed")]
     if one.message and one.ending.how not in ("exit", "signal", "guard", "closed"):
         parts.append((f"{safe(one.message, 600)}\n", "$quiet"))
     parts += [f"  {'ended':<10} {clock(one.time)}\n"]
     parts += [f"  {name:<10} {safe(value, 600)}\n" for name, value in crashes.facts(one)]
-    if status is not None:
-        look = {"ok": "$text-success", "bad": "$text-error"}.get(connections.tone(status), "")
-        parts += [f"  {'now':<10} ", (f"{connections.state_words(status)}\n", look)]
     for title, lines in (("Last on stderr", one.stderr[-_LINES:]), ("Unexpected output on stdout", one.stray)):
-        if lines or lines is not one.stray:
-            parts.append((f"\n{title}{'' if lines else ': nothing'}\n", _HEAD))
+        parts.append((f"\n{title}{'' if lines else ': nothing'}\n", _HEAD))
         parts += [f"  {safe(line, 500)}\n" for line in lines]
     parts.append(("\nLast messages\n", _HEAD))
     for frame in one.frames:
-        sign = {"out": glyphs().sent, "in": glyphs().received}.get(frame.direction, " ")
         what = " ".join(filter(None, (safe(frame.method, 60), safe(frame.target, 60)))) or frame.kind
         kind = "" if frame.kind in ("request", "notification") else f" {frame.kind}"
-        parts += [f"  {clock(frame.time)} {sign} {what}{kind}", (f"  {units.size(frame.size)}\n", "$quiet")]
+        size = f"  {units.size(frame.size)}\n", "$quiet"
+        parts += [f"  {clock(frame.time)} {arrow(frame.direction)[0]} {what}{kind}", size]
     return parts
 
 
@@ -144,5 +133,4 @@ def _around(place: str, entry: WireMessage | None) -> str:
     """The message before or after some lines."""
     if entry is None:
         return f"  {place}: no message"
-    sign = glyphs().sent if entry.direction == "out" else glyphs().received
-    return f"  {place}: {clock(entry.time)} {sign} {name_of(entry)}, {units.size(entry.size)}"
+    return f"  {place}: {clock(entry.time)} {arrow(entry.direction)[0]} {name_of(entry)}, {units.size(entry.size)}"

@@ -100,19 +100,16 @@ class ImportServers(Dialog[ServerConfig]):
         self.servers.display = self.query_one("#submit").display = bool(self._found)
         if self._found:
             self.servers.focus()
-        self._show(0)
+        self.show_highlighted()
 
     @on(SelectionList.SelectionHighlighted)
-    def show_highlighted(self, event: SelectionList.SelectionHighlighted[int]) -> None:
-        event.stop()
-        self._show(event.selection_index)
-
-    def _show(self, place: int) -> None:
-        """What the server under the cursor starts."""
-        lines = [_NOTHING, *self._problems]
-        if place < len(self._found):
-            server = self._found[place].server
-            lines = [what_starts(server), f"from {server.source.file}", *self._problems]
+    def show_highlighted(self) -> None:
+        """Show what the server under the cursor starts."""
+        lines = [_NOTHING]
+        if self._found:
+            server = self._found[self.servers.highlighted or 0].server
+            lines = [what_starts(server), f"from {server.source.file}"]
+        lines += self._problems
         # Each on one line: nothing in a file can write a line that looks like one of ours.
         self.query_one("#about", Static).update(Content("\n".join(safe(line, 2_000) for line in lines[:_LINES])))
 

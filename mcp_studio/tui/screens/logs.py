@@ -103,13 +103,9 @@ class Logs(Dialog[int]):
             self.rows.action_last()
 
     def _empty(self, filtered: bool) -> str:
-        studio = self.app.studio
-        names = self._servers
-        if filtered and any(studio.logs.count(name) for name in names):
+        if filtered and any(self.app.studio.logs.count(name) for name in self._servers):
             return "No message has this level and all these words."
-        asked = [f"{name} from {level} on" for name in names if (level := studio.manager.log_level(name))]
-        now = f"Asked for: {', '.join(asked)}." if asked else "No level was asked for."
-        return f"No log messages.\n\n{now} Servers send them during calls, some only once a level was asked for."
+        return "No log messages. Servers send them during calls, some only once a level was asked for."
 
     @on(VirtualList.Highlighted)
     def show_row(self) -> None:

@@ -18,7 +18,6 @@ from mcp_studio.present import connections, crashes, servers, units
 from mcp_studio.present.definition import icons
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
-from mcp_studio.session.subscriptions import Subscription
 from mcp_studio.studio import Studio
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.tui.screens.dialog import Choice, Dialog
@@ -223,13 +222,10 @@ def _freshness(listing: Listing) -> str:
 
 def _notifications(studio: Studio, name: str) -> Iterator[Part]:
     """What is subscribed to, and the level of its log messages."""
-    yield from (_subscription(one) for one in studio.subscriptions.of(name))
+    for one in studio.subscriptions.of(name):
+        state = f"{_SUBSCRIPTIONS[one.state]} ({safe(one.detail, 200)})" if one.detail else _SUBSCRIPTIONS[one.state]
+        last = f", the last {units.seconds(max(0.0, time.time() - one.updated))} ago" if one.updates else ""
+        yield f"{safe(one.uri, 300)}  {state}, {units.plural(one.updates, 'update')}{last}"
     if (level := studio.manager.log_level(name)) or studio.logs.count(name):
         asked = f"asked for from {level} on" if level else "no level was asked for"
         yield f"{units.plural(studio.logs.count(name), 'log message')}, {asked}"
-
-
-def _subscription(one: Subscription) -> str:
-    detail = f" ({safe(one.detail, 200)})" if one.detail else ""
-    last = f", the last {units.seconds(max(0.0, time.time() - one.updated))} ago" if one.updates else ""
-    return f"{safe(one.uri, 300)}  {_SUBSCRIPTIONS[one.state]}{detail}, {units.plural(one.updates, 'update')}{last}"
