@@ -34,6 +34,8 @@ CELL, LINE, SIZE = 8.4, 18, 14
 INK, PAPER = "#d8dee9", "#14171c"
 REST = 0.12
 """Seconds without output after which a frame is complete."""
+TYPING = 0.1
+"""Seconds between two keys."""
 LONGEST = 1.6
 """Seconds that a frame is shown at most: nobody watches a server start."""
 
@@ -54,11 +56,14 @@ TOUR = (
     Step("4 ]", "Salt and Starlight", 1.2),
     Step("]", "Salt and Starlight", 1.5),
     Step("^f d e l e t e space a space b o o k", "remove_book", 1.5),
-    Step("esc 2 / o r d e r _ b o o k enter", "order_book", 0.8),
+    Step("esc", "4 Result", 0.4),
+    Step("2 / a s k _ e v e r y enter", "every kind", 0.8),
     Step("^j", "requests input", 1.5),
-    Step("esc 5", "tools/call", 1.0),
+    Step("esc", "4 Result", 0.4),
+    Step("5", "tools/call", 1.0),
     Step("g enter", "Timeline", 1.5),
-    Step("esc ^p t h e m e", "theme", 1.5),
+    Step("esc", "5 Trace", 0.4),
+    Step("^p t h e m e", "theme", 1.5),
     Step("esc", "tools/call", 1.0),
 )
 
@@ -80,36 +85,66 @@ def record() -> None:
             for step in TOUR:
                 for name in step.keys.split():
                     walker.press(key(name))
-                    walker.pump(0.08)
+                    look(walker, TYPING)
                 walker.shows(step.shows)
-                end = time.perf_counter() + step.seconds
-                while time.perf_counter() < end:
-                    walker.pump(0.05)
+                look(walker, step.seconds)
         finally:
             walker.quit()
+    (HERE / "tour.cast").write_text("\n".join(cast_of(walker.chunks)) + "\n", "utf-8")
+
+
+def cast_of(chunks: list[tuple[float, bytes]]) -> Iterator[str]:
+    """Lines of a cast: the whole screen wherever the output rests, which is shorter than all of the output."""
     head = {"version": 2, "width": COLUMNS, "height": ROWS, "title": "mcp-studio", "env": {"TERM": "xterm-256color"}}
-    lines = [json.dumps(head)]
+    yield json.dumps(head)
+    screen = pyte.Screen(COLUMNS, ROWS)
+    stream = pyte.ByteStream(screen)
     before = shift = 0.0
-    for when, data in walker.chunks:
-        shift += max(0.0, when - before - LONGEST)
-        before = when
-        lines.append(json.dumps([round(when - shift, 3), "o", data.decode("utf-8", "replace")], ensure_ascii=False))
-    (HERE / "tour.cast").write_text("\n".join(lines) + "\n", "utf-8")
+    last = ""
+    for (when, data), (then, _) in zip(chunks, [*chunks[1:], (chunks[-1][0] + REST, b"")], strict=True):
+        stream.feed(data.replace(b"\x1b[?2026h", b"").replace(b"\x1b[?2026l", b""))
+        if then - when < REST:
+            continue
+        text = "\x1b[H" + "\r\n".join(painted(screen.buffer[row]) for row in range(ROWS))
+        if text != last:
+            last = text
+            shift += max(0.0, when - before - LONGEST)
+            before = when
+            yield json.dumps([round(when - shift, 3), "o", text], ensure_ascii=False)
+
+
+def painted(cells: dict[int, Char]) -> str:
+    """A line with the sequences that colour it."""
+    text = ""
+    style: Char | None = None
+    for column in range(COLUMNS):
+        cell = cells[column]
+        if style is None or cell._replace(data="") != style:
+            style = cell._replace(data="")
+            looks = ["0", *(code for code, on in (("1", cell.bold), ("4", cell.underscore), ("7", cell.reverse)) if on)]
+            for name, code in ((cell.fg, "38"), (cell.bg, "48")):
+                if len(name) == 6:
+                    looks.append(f"{code};2;{int(name[:2], 16)};{int(name[2:4], 16)};{int(name[4:], 16)}")
+            text += f"\x1b[{';'.join(looks)}m"
+        text += cell.data
+    return text
+
+
+def look(walker: Walker, seconds: float) -> None:
+    """Read what comes within some time."""
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        walker.pump(0.02)
 
 
 def frames(cast: Path) -> Iterator[Frame]:
-    """What a terminal shows of a cast: a frame wherever the output rests."""
+    """What a terminal shows of a cast."""
     head, *rows = (json.loads(line) for line in cast.read_text("utf-8").splitlines())
     screen = pyte.Screen(head["width"], head["height"])
     stream = pyte.Stream(screen)
-    last: tuple[str, ...] = ()
-    for (when, _, data), (then, _, _) in zip(rows, [*rows[1:], (rows[-1][0] + REST, "", "")], strict=True):
-        stream.feed(data.replace("\x1b[?2026h", "").replace("\x1b[?2026l", ""))
-        if then - when >= REST:
-            lines = tuple(line_of(screen.buffer[row], head["width"]) for row in range(head["height"]))
-            if lines != last and any(lines):
-                last = lines
-                yield Frame(when, lines)
+    for when, _, data in rows:
+        stream.feed(data)
+        yield Frame(when, tuple(line_of(screen.buffer[row], head["width"]) for row in range(head["height"])))
 
 
 def line_of(cells: dict[int, Char], width: int) -> str:
