@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from textual import getters, on
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Input, Static, Tab, Tabs, TextArea
+from textual.widgets import Button, Static, Tab, Tabs, TextArea
 
 from mcp_studio.jsontext import Json, items_of, mapping, pretty
 from mcp_studio.present import blocks
@@ -29,8 +29,6 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 _TEXT, _MESSAGES, _TOOLS, _ALL = 10_000, 100, 50, 50_000
 """Characters of one text, messages and tools that are shown, and characters in all."""
-_PRIORITIES = (("costPriority", "cost"), ("speedPriority", "speed"), ("intelligencePriority", "intelligence"))
-_CHOICES = {"required": "required", "none": "not to be used"}
 
 
 class Sampling(RequestDialog):
@@ -43,16 +41,12 @@ class Sampling(RequestDialog):
         & #asked { height: 1fr; min-height: 4; background: $panel; padding: 0 1; margin-bottom: 1; }
         & TextArea, & JsonEditor { height: 8; margin-top: 1; }
         & #text-reply, & #text-reply:focus { background: $foreground 9%; }
-        & #model { width: 40; }
-        & #model-line { height: 1; margin-top: 1; }
         &.-short #text-reply { height: 4; margin-top: 0; }
         &.-short JsonEditor { height: 6; margin-top: 0; }
-        & #model-line Static { width: auto; }
     }
     """
     choices = (Choice("accept", "Reply", "primary"), DECLINE, LATER)
     area = getters.query_one("#text-reply", TextArea)
-    model = getters.query_one("#model", Input)
     json = getters.query_one(JsonEditor)
 
     def __init__(self, request: InputRequest, times: Callable[[InputRequest], str]) -> None:
@@ -68,8 +62,6 @@ class Sampling(RequestDialog):
         yield VerticalScroll(*self._asked(), id="asked")
         yield Tabs(Tab("Reply as text", id="as-text"), Tab("Reply as JSON", id="as-json"))
         yield TextArea(_text_of(self._reply), id="text-reply", compact=True)
-        model = Input(str(mapping(self._reply).get("model", "")), id="model", compact=True)
-        yield Horizontal(Static("model ", classes="label"), model, id="model-line")
         yield JsonEditor(self._reply, text=self._text)
         yield Button("Add the use of a tool", id="add-tool", compact=True)
 
@@ -100,22 +92,21 @@ class Sampling(RequestDialog):
         if as_json and not self._as_json:
             self.json.show(self._reply)
         elif self._as_json and not as_json:
-            self.area.text, self.model.value = _text_of(self._reply), str(mapping(self._reply).get("model", ""))
+            self.area.text = _text_of(self._reply)
         self._as_json = as_json
         self._show_mode()
 
     def _show_mode(self) -> None:
-        self.area.display = self.query_one("#model-line").display = not self._as_json
+        self.area.display = not self._as_json
         self.json.display = self._as_json
         self.query_one("#add-tool").display = self._as_json and bool(self._tools)
         inside = self.json.walk_children(Widget, with_self=True)
         self.set_focus(next(widget for widget in inside if widget.focusable) if self._as_json else self.area)
 
     @on(TextArea.Changed, "#text-reply")
-    @on(Input.Changed, "#model")
     def collect(self) -> None:
         if not self._as_json:
-            self._keep({**message_result(self.area.text), "model": self.model.value})
+            self._keep(message_result(self.area.text))
 
     @on(JsonEditor.Changed)
     @on(JsonEditor.Unread)
@@ -204,10 +195,7 @@ def _is_blank(block: Json) -> bool:
 
 def _is_text(reply: Json) -> bool:
     """Whether the text view shows all of it."""
-    known, found = mapping(reply), _blocks(reply)
-    usual = known.keys() <= {"role", "model", "stopReason", "content"} and len(found) == 1
-    block = mapping(found[0]) if usual and known.get("stopReason") in (None, "endTurn") else {}
-    return block.keys() == {"type", "text"} and isinstance(block["text"], str)
+    return reply == message_result(_text_of(reply))
 
 
 def _text_of(reply: Json) -> str:
@@ -228,8 +216,8 @@ def sections_of(params: dict[str, Json]) -> list[tuple[str, str]]:
         found.append((f"and {len(messages) - _MESSAGES} more messages", ""))
     if tools := offered(params):
         found.append((f"Tools that the completion may use  {len(tools)}", "\n".join(map(_tool, tools.values()))))
-    if wanted := "\n".join(f"{word:<13}{value}" for word, value in _settings(params) if value != ""):
-        found.append(("Requested of the model", wanted))
+    if wanted := {name: value for name, value in params.items() if name not in ("systemPrompt", "messages", "tools")}:
+        found.append(("Requested of the model", pretty(wanted)))
     return found
 
 
@@ -262,20 +250,3 @@ def _tool(tool: dict[str, Json]) -> str:
     arguments = ", ".join(mapping(mapping(tool.get("inputSchema")).get("properties")))
     takes = f"\n  takes {arguments}" if arguments else ""
     return f"{tool['name']}  {str(tool.get('description', ''))[:600]}{takes}"
-
-
-def _settings(params: dict[str, Json]) -> tuple[tuple[str, Json], ...]:
-    wishes = mapping(params.get("modelPreferences"))
-    hints = [str(mapping(hint).get("name", "")) for hint in items_of(wishes.get("hints"))]
-    mode = str(mapping(params["toolChoice"]).get("mode", "auto")) if "toolChoice" in params else ""
-    tokens = params.get("maxTokens", "")
-    return (
-        ("model", ", then ".join(filter(None, hints))),
-        ("what matters", ", ".join(f"{word} {wishes[key]}" for key, word in _PRIORITIES if key in wishes)),
-        ("at most", f"{tokens} tokens" if tokens else ""),
-        ("temperature", params.get("temperature", "")),
-        ("context of", params.get("includeContext", "")),
-        ("stops at", ", ".join(map(pretty, items_of(params.get("stopSequences"))))),
-        ("tools are", _CHOICES.get(mode, mode)),
-        ("metadata", params.get("metadata") or ""),
-    )
