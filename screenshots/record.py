@@ -61,7 +61,7 @@ TOUR = (
     Step("^j", "requests input", 1.5),
     Step("esc", "4 Result", 0.4),
     Step("5", "tools/call", 1.0),
-    Step("g enter", "Timeline", 1.5),
+    Step("enter", "Timeline", 1.5),
     Step("esc", "5 Trace", 0.4),
     Step("^p t h e m e", "theme", 1.5),
     Step("esc", "tools/call", 1.0),
@@ -79,7 +79,11 @@ class Frame(NamedTuple):
 def record() -> None:
     """Play the tour, and write what came as a cast."""
     with tempfile.TemporaryDirectory() as home:
-        walker = Walker([sys.executable, "-m", "mcp_studio", "demo"], COLUMNS, ROWS, {"MCP_STUDIO_HOME": home})
+        file = Path(home, "config.toml")
+        file.write_text('[servers.demo]\ncommand = "python"\nargs = ["-m", "mcp_studio.servers.demo"]\n')
+        path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+        argv = [sys.executable, "-m", "mcp_studio", "--config", str(file)]
+        walker = Walker(argv, COLUMNS, ROWS, {"MCP_STUDIO_HOME": home, "PATH": path})
         walker.start()
         try:
             for step in TOUR:
