@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import AnyStr, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from textual import getters, on
 from textual.app import ComposeResult
@@ -21,12 +20,6 @@ from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.views.rows import RowsView
 
 MOST_HITS = 100_000
-
-
-def places(data: AnyStr, pattern: AnyStr, *, any_case: bool) -> array[int]:
-    """Where in a text, or in bytes, a pattern begins, as far as these places are counted."""
-    found = re.finditer(pattern, data, re.IGNORECASE if any_case else 0)
-    return array("Q", (hit.start() for hit in islice(found, MOST_HITS)))
 
 
 class SearchView(RowsView):
@@ -50,8 +43,8 @@ class SearchView(RowsView):
     _hit = 0
     _origin = 0
 
-    def search(self, text: str) -> Sequence[int]:
-        """Where the text stands, in order."""
+    def search(self, text: str, flags: int) -> Iterable[re.Match[Any]]:
+        """Where the text stands, in order; `flags` are those of a regular expression."""
         raise NotImplementedError
 
     def search_origin(self) -> int:
@@ -76,7 +69,8 @@ class SearchView(RowsView):
         if not self.needle:
             self._origin = self.search_origin()
         self.needle = text
-        self._hits = self.search(text) if text else ()
+        found = self.search(text, re.IGNORECASE if text == text.lower() else 0) if text else ()
+        self._hits = [hit.start() for hit in islice(found, MOST_HITS)]
         self._hit = bisect_left(self._hits, self._origin)
         self.find_next(0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, cast
 
 from rich.cells import cell_len
@@ -16,7 +16,7 @@ from mcp_studio.present.units import plural, size
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.tui.actions import bindings
-from mcp_studio.tui.views.find import SearchView, places
+from mcp_studio.tui.views.find import SearchView
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_tree import Children, JsonTree, children_of
 from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_pieces, width_of
@@ -84,9 +84,9 @@ class JsonView(SearchView, CursorView):
     }
     """
 
-    def __init__(self) -> None:
+    def __init__(self, data: bytes | str = b"", marks: Mapping[str, str] | None = None) -> None:
         super().__init__()
-        self.show(b"")
+        self.show(data, marks)
 
     def show(self, data: bytes | str, marks: Mapping[str, str] | None = None) -> None:
         """Show other JSON; a search ends. Text that is no JSON is shown as far as it looks like it.
@@ -216,13 +216,13 @@ class JsonView(SearchView, CursorView):
     def search_origin(self) -> int:
         return self._json.starts[self.cursor] if self._json.rows else 0
 
-    def search(self, text: str) -> Sequence[int]:
+    def search(self, text: str, flags: int) -> Iterable[re.Match[bytes]]:
         """The text itself, and as JSON strings spell it, with and without escapes for what is not ASCII."""
-        any_case = text == text.lower()
-        words = {text} if not any_case or text.isascii() else {text, text.upper(), text.title()}
+        # Without regard to case is for bytes: of ASCII.
+        words = {text} if not flags or text.isascii() else {text, text.upper(), text.title()}
         spelled = words | {json.dumps(word, ensure_ascii=ascii)[1:-1] for word in words for ascii in (True, False)}
         pattern = b"|".join({re.escape(word.encode("utf-8", "backslashreplace")) for word in spelled})
-        return places(self._json.data, pattern, any_case=any_case)
+        return re.finditer(pattern, self._json.data, flags)
 
     def show_hit(self, offset: int) -> None:
         """Open what is around a byte, and put the cursor there."""

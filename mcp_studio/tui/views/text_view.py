@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from textual.geometry import Offset
 from textual.selection import Selection
 from textual.strip import Strip
 
-from mcp_studio.tui.views.find import SearchView, places
+from mcp_studio.tui.views.find import SearchView
 from mcp_studio.tui.views.line import Line, Piece, break_rows, make_safe, mark_matches
 
 
@@ -86,8 +86,8 @@ class TextView(SearchView):
     def search_origin(self) -> int:
         return self._starts[self.top] if self.top < len(self._starts) else 0
 
-    def search(self, text: str) -> Sequence[int]:
-        return places(self._text, re.escape(text), any_case=text == text.lower())
+    def search(self, text: str, flags: int) -> Iterable[re.Match[str]]:
+        return re.finditer(re.escape(text), self._text, flags)
 
     def show_hit(self, offset: int) -> None:
         row = self._row_of(offset)
