@@ -185,18 +185,6 @@ class InboxController:
         elif by := request.reply.result().by:
             self._app.say(f"The request of {safe(request.server)} was answered by {safe(by)}.", "warning")
 
-    def decline_all(self, server: str) -> None:
-        """Decline everything that a server requests, once the person has confirmed it."""
-        from mcp_studio.tui.screens.dialog import Confirm
-
-        def decline(yes: bool | None) -> None:
-            if yes:
-                self._inbox.decline_all(server)
-
-        count = units.plural(self._inbox.waiting(server), "request")
-        text = f"{count} of {safe(server, 60)} are answered with decline."
-        self._app.push_screen(Confirm("Decline all?", text, "Decline all"), decline)
-
     def make_rule(self) -> None:
         """Make a rule of the newest answer."""
         if self._newest is None:
@@ -210,7 +198,7 @@ class InboxController:
         """Show what runs and what is pending."""
         from mcp_studio.tui.screens.activity import Activity
 
-        self._app.push_screen(Activity(self.answer, self.decline_all), self._chosen)
+        self._app.push_screen(Activity(self.answer), self._chosen)
 
     def _chosen(self, chosen: InputRequest | Call | None) -> None:
         if isinstance(chosen, InputRequest):
