@@ -215,7 +215,6 @@ ACTIONS: tuple[Action, ...] = (
     Action("open_outside", "Open a session or a file", "trace", also="past earlier recording bundle"),
     Action("go_live", "Back to what is being recorded now", "trace", also="session"),
     Action("exit_report", "Exit reports: how servers ended", "trace", also="crash died post-mortem"),
-    Action("unexpected_output", "Unexpected output of the server on stdout", "trace", also="stray print"),
     # In lists and viewers
     *(Action(id, KEYS[id].meaning, "list") for id in MOVEMENT[:6]),
     Action("find", "Find", "viewer"),

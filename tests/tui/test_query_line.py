@@ -36,7 +36,7 @@ def offered(text: str, cursor: int | None = None) -> list[str]:
         ("st", ["status:"]),
         ("a (-st", ["a (-status:"]),
         ("st b", []),
-        ("o", []),
+        ("o", ["or"]),
         ("a o", ["a or"]),
         ("server:", ["server:github", 'server:"my files"']),
         ("server:FI", ['server:"my files"']),

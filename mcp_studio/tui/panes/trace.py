@@ -40,8 +40,8 @@ _NONE, _SEARCHING = "No message matches the query; esc ends it.", "Nothing found
 _NO_CALL = "It belongs to no call of a tool, prompt or resource."
 _EVERY = 0.25
 """Seconds between two looks at what the border and the exchange beside the table say."""
-_BEHIND = 5_000
-"""Messages of the live trace that a query may have before it without its being said: more come all the time."""
+_DONE = 0.99
+"""The part that a query has searched before that is no longer said: of a live trace there is always more."""
 _NOTED = bytes(flags for flags in range(256) if flags & (MARKED | COMMENTED))
 _KINDS: dict[str, EntryKind] = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
 
@@ -172,7 +172,7 @@ class TracePane(Pane, scope="trace"):
         shown, table.empty = f"{kept:,}", _EMPTY if self._session is None else _EMPTY_PAST
         parts: list[str] = []
         if query is not None:
-            behind = (1 - query.done) * kept > (_BEHIND if self._session is None else 0)
+            behind = query.done < _DONE
             parts += [query.error or f"{int(100 * query.done)}% searched"] if query.error or behind else []
             shown, table.empty = f"{table.row_count:,} of {kept:,}", _SEARCHING if behind else _NONE
         parts += [shown, f"{dropped:,} dropped"] if dropped else [shown]
@@ -316,9 +316,10 @@ class TracePane(Pane, scope="trace"):
 
     # Calls of the trace
 
-    def _step(self, entry: WireMessage) -> Step | None:
-        """The request of ours that a message belongs to, with all of its rounds; None where it is of none."""
-        return step_of(self.recording.columns, entry.number)
+    def _call_of(self, entry: WireMessage) -> Step | None:
+        """The call that a message belongs to, with all of its rounds; None where it is of none."""
+        step = step_of(self.recording.columns, entry.number)
+        return step if step is not None and step.method in CALLS else None
 
     def _ref(self, step: Step) -> Ref:
         """What was called, of the same server, else of any other that lists it."""
@@ -333,8 +334,8 @@ class TracePane(Pane, scope="trace"):
         from mcp_studio.call.copying.subject import subject_of, with_outcome
         from mcp_studio.tui.screens.copy_as import CopyAs
 
-        studio, step = self.app.studio, self._step(entry)
-        if step is None or step.method not in CALLS:
+        studio, step = self.app.studio, self._call_of(entry)
+        if step is None:
             self.app.say(_NO_CALL, "warning")
             return
         recorded = await load(self.recording, step)
@@ -347,8 +348,7 @@ class TracePane(Pane, scope="trace"):
     def action_show_entry(self) -> None:
         """Show the tool, prompt or resource of the call."""
         if entry := self._chosen():
-            step = self._step(entry)
-            if step is not None and step.method in CALLS:
+            if step := self._call_of(entry):
                 self.post_message(self.EntryRequested(self._ref(step)))
             else:
                 self.app.say(_NO_CALL, "warning")
@@ -358,8 +358,8 @@ class TracePane(Pane, scope="trace"):
         self._try(self._repeat)
 
     async def _repeat(self, entry: WireMessage) -> None:
-        step = self._step(entry)
-        if step is None or step.method not in CALLS:
+        step = self._call_of(entry)
+        if step is None:
             from mcp_studio.tui.screens.console import Console
 
             body = await self.recording.body(entry)
@@ -380,7 +380,7 @@ class TracePane(Pane, scope="trace"):
         from mcp_studio.tui.screens.resend import Resend
 
         if entry := self._chosen():
-            step = self._step(entry)
+            step = step_of(self.recording.columns, entry.number)
             if step is not None and step.method not in UNTIMED:
                 self.app.push_screen(Resend(self.recording, step))
             else:
@@ -435,10 +435,3 @@ class TracePane(Pane, scope="trace"):
             self.app.say("No server ended by itself in this trace.")
         else:
             self.app.push_screen(ExitReport(found[0].server, found[::-1]), self._go_to)
-
-    def action_unexpected_output(self) -> None:
-        """What the server under the cursor printed to stdout besides the protocol."""
-        from mcp_studio.tui.screens.exit_report import UnexpectedOutput
-
-        if entry := self._chosen():
-            self.app.push_screen(UnexpectedOutput(entry.server, self.recording), self._go_to)

@@ -40,23 +40,21 @@ class About(Dialog[None]):
         return "About mcp-studio"
 
     def body(self) -> Iterable[Widget]:
-        yield Static(id="facts")
+        yield Static("Looking …", id="facts")
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._show("(looking)", "")
-        self.run_worker(self._look())  # a keyring takes its time to say how it is
+        self.run_worker(self._look())
 
     async def _look(self) -> None:
+        """A keyring takes its time to say how it is."""
         studio = self.app.studio
         kept = studio.config.settings.secrets
         remote = any(studio.manager.config(name).url for name in studio.manager.names())
         now = studio.signing.accounts.keeping if remote else kept
         place = await beside(place_in_words, kept, studio.paths.state)
-        self._show(place, await beside(place_in_words, now, studio.paths.state) if now != kept else "")
-
-    def _show(self, kept: str, now: str) -> None:
-        self._content = Content.assemble(*_parts(self.app.studio, kept, now))
+        other = await beside(place_in_words, now, studio.paths.state) if now != kept else ""
+        self._content = Content.assemble(*_parts(studio, place, other))
         self.query_one("#facts", Static).update(self._content)
 
     def action_copy(self) -> None:

@@ -25,7 +25,7 @@ _LONGEST = 2_000
 
 
 class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
-    """Shows the exchange of a message; esc goes back to the one before, then leaves."""
+    """Shows the exchange of a message."""
 
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = "ExchangeDialog ExchangeView { height: 100%; }"
@@ -40,7 +40,6 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
         super().__init__()
         self._recording = recording
         self._entry = entry
-        self._way: list[WireMessage] = []
 
     def heading(self) -> str:
         return "Exchange"
@@ -66,16 +65,8 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
     @on(ExchangeView.Went)
     def _went(self, event: ExchangeView.Went) -> None:
         event.stop()
-        entry = self._recording.entry(event.number)
-        if entry is not None and entry.number != self._entry.number:
-            self._way.append(self._entry)
+        if (entry := self._recording.entry(event.number)) is not None:
             self._show(entry)
-
-    def action_back(self) -> None:
-        if self._way:
-            self._show(self._way.pop())
-        else:
-            self.dismiss(None)
 
     def action_copy(self) -> None:
         self.view.copy()

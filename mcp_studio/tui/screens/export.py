@@ -6,7 +6,6 @@ import asyncio
 import time
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -128,7 +127,7 @@ class Export(Dialog[None]):
 
     async def _save(self, part: Part) -> str:
         kind, redactor = self.last_format, self.app.studio.redactor
-        path = await asyncio.to_thread(new_file, self.last_places[False], part.name, FORMATS[kind].ending)
+        path = new_file(self.last_places[False], part.name, FORMATS[kind].ending)
         title = f"A trace: {part.about}"
         count = await export(self._recording, part.numbers, kind, path, redactor, title=title, told=self._told)
         size = (await asyncio.to_thread(path.stat)).st_size
@@ -172,8 +171,6 @@ def marked(columns: Columns) -> array[int]:
 
 
 def new_file(folder: str, what: str, ending: str) -> Path:
-    """A file that is not there yet: `trace-20260728-120107-marked.jsonl`; letters, digits and dashes alone are ours."""
-    stem = f"trace-{time.strftime('%Y%m%d-%H%M%S')}-{file_stem(what, 'part')}"
-    within = Path(folder.strip()).expanduser().absolute()
-    paths = (within / f"{stem}{more}.{ending}" for more in chain([""], (f"-{number}" for number in range(2, 100))))
-    return next(path for path in paths if not path.exists())
+    """A file's path: `trace-20260728-120107-marked.jsonl`; letters, digits and dashes alone are ours."""
+    name = f"trace-{time.strftime('%Y%m%d-%H%M%S')}-{file_stem(what, 'part')}.{ending}"
+    return Path(folder.strip()).expanduser().absolute() / name

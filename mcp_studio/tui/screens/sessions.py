@@ -117,9 +117,7 @@ class Sessions(Dialog[Opened]):
             self._say(f"{error.message} {error.hint}", "$state-failed")
             return
         info = session.info
-        kind = "Session of another studio" if info.state == "running" else "Past session"
-        crashed = ", crashed" if info.state == "crashed" else ""
-        title = f"{kind} {when(info.began)}{crashed} · {', '.join(info.servers)}"
+        title = f"Session of {when(info.began)}, {info.state} · {', '.join(info.servers)}"
         self.dismiss((session, f"File {path.name}" if isinstance(session, Bundle) else title))
 
     def _say(self, text: str, look: str = "") -> None:
@@ -162,9 +160,5 @@ def _draw(info: SessionInfo, width: int, selected: bool) -> Line:
 
 
 def when(moment: float) -> str:
-    """`Sat 21 Nov 12:01`, with the year where it is another one."""
-    if not moment:
-        return glyphs().dash
-    then = time.localtime(moment)
-    year = "" if then.tm_year == time.localtime().tm_year else f" {then.tm_year}"
-    return time.strftime(f"%a %d %b{year} %H:%M", then)
+    """`21 Nov 2026 12:01`."""
+    return time.strftime("%d %b %Y %H:%M", time.localtime(moment)) if moment else glyphs().dash

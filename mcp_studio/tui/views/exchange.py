@@ -170,8 +170,6 @@ class Event(NamedTuple):
     """Seconds since the epoch."""
     end: float | None = None
     """None for what is still open."""
-    ticks: tuple[float, ...] = ()
-    """Where something happened, instead of a bar."""
     note: str = ""
     outcome: str = ""
     here: bool = False
@@ -214,7 +212,7 @@ def _request(columns: Columns, entry: WireMessage, depth: int, prefix: str, here
         answer, outcome = columns.link[row] - columns.first, columns.outcome_of(row)
         end = columns.time[answer] if 0 < answer < len(columns) else None
         note = outcome if end is None else f"{outcome} {took_text((end - entry.time) * 1000)}"
-    return Event(entry.number, label, depth, entry.direction, entry.time, end, (), note, outcome, here)
+    return Event(entry.number, label, depth, entry.direction, entry.time, end, note, outcome, here)
 
 
 def _progress(recording: Recording, entry: WireMessage, depth: int) -> Iterator[Event]:
@@ -229,9 +227,9 @@ def _progress(recording: Recording, entry: WireMessage, depth: int) -> Iterator[
     read = map(recording.entry, (columns.first + at for at in rows[-_READ:]))
     ours = [one for one in read if one and token_of(one) == token]
     if ours:
-        newest, times = ours[-1], tuple(one.time for one in ours)
+        newest = ours[-1]
         note = safe(words_of("notification", newest.method, newest.body), 80)
-        yield Event(newest.number, "progress", depth, "in", times[0], times[-1], times, note)
+        yield Event(newest.number, "progress", depth, "in", ours[0].time, newest.time, note)
 
 
 def token_of(entry: WireMessage) -> bytes:
@@ -248,7 +246,7 @@ class Drawing:
     """
 
     def __init__(self, events: tuple[Event, ...], now: float = 0.0) -> None:
-        times = [time for event in events if event.number for time in (event.begin, event.end, *event.ticks) if time]
+        times = [time for event in events if event.number for time in (event.begin, event.end) if time]
         self.begin, self.end = (min(times), max(times)) if times else (0.0, 0.0)
         if any(event.end is None and event.number for event in events):
             self.end = max(self.end, now)
@@ -278,10 +276,7 @@ class Drawing:
         return f"{signs.begin}{signs.line * max(0, room - 2 - cell_len(whole))}{whole}{signs.end}"
 
     def _bar(self, event: Event, room: int, look: str) -> list[Piece]:
-        signs, places = glyphs(), {self._place(tick, room) for tick in event.ticks}
-        if places:
-            cells = "".join(signs.dot if place in places else " " for place in range(min(places), max(places) + 1))
-            return [(" " * min(places), ""), (cells, "accent")]
+        signs = glyphs()
         first, last = self._place(event.begin, room), self._place(event.end or self.end, room)
         end = signs.end if event.end is not None else signs.more
         bar = signs.begin + signs.line * (last - first - 1) + end if last > first else signs.bar

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import ClassVar, NamedTuple
 
-from rich.highlighter import Highlighter
-from rich.text import Text
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -86,9 +84,7 @@ def complete(text: str, cursor: int, recording: Recording) -> Suggestions:
         options = _values(ALIASES.get(key.lower(), key.lower()), begun, key + ":", recording)
     elif not key.startswith(("/", "<", ">", '"')):
         words = {**{f"{name}:": known.what for name, known in KEYS.items()}, **_WORDS}
-        first = not text[:start]
-        options = (Suggestion(word, what) for word, what in words.items()
-                   if word.startswith(key.lower()) and not (first and word == "or"))  # fmt: skip
+        options = (Suggestion(word, what) for word, what in words.items() if word.startswith(key.lower()))
     found = dict.fromkeys(option for option in options if option.text != text[start:end])
     return Suggestions(start, end, tuple(islice(found, _MOST)))
 
@@ -111,8 +107,6 @@ def _known(key: str, recording: Recording) -> Iterable[str]:
     columns = recording.columns
     if key == "server":
         return columns.servers.texts[2:]
-    if key not in ("method", "target", *_METHODS):
-        return ()
     rows = slice(max(0, len(columns) - _SAMPLE), len(columns))
     seen = Counter(zip(columns.kind[rows], columns.method[rows], columns.target[rows], strict=True))
     found: Counter[str] = Counter()
@@ -120,7 +114,7 @@ def _known(key: str, recording: Recording) -> Iterable[str]:
         name = columns.methods.texts[method]
         if key == "method":
             found["" if KINDS[kind & 15] == "http" else name] += count
-        elif key == "target" or name in _METHODS[key]:
+        elif key == "target" or name in _METHODS.get(key, ()):
             found[columns.targets.texts[target]] += count
     return [value for value, _ in found.most_common() if value]
 
@@ -162,7 +156,7 @@ class QueryLine(Vertical):
         """What is wrong with the text."""
 
     def compose(self) -> ComposeResult:
-        yield Input(placeholder=_HINT, compact=True, highlighter=_Underline(self))
+        yield Input(placeholder=_HINT, compact=True)
         yield Static(id="aid", markup=False)
 
     def open(self) -> None:
@@ -225,25 +219,12 @@ class QueryLine(Vertical):
         start, _, options = self._offered if self.field.has_focus else Suggestions(0, 0, ())
         text = Content()
         if problem is not None and (wrong or not options or problem.end < start):
-            place = f"{glyphs().bad} at {problem.start + 1}: "
-            said = (place + safe(problem.message, 200), "$text-error"), (f" {safe(problem.hint, 200)}", "$quiet")
-            text = Content.assemble(*said)
+            message = f"{glyphs().bad} at {problem.start + 1}: {safe(problem.message, 200)}"
+            text = Content.assemble((message, "$text-error"), (f" {safe(problem.hint, 200)}", "$quiet"))
         elif options:
             first, *others = options
-            about = f" {safe(first.about, 60)}" if not others else ""
-            more = "  ".join(safe(option.text, 60) for option in others)
-            text = Content.assemble(("tab ", "$quiet"), (safe(first.text, 60), "bold"), (f"{about}  {more}", "$quiet"))
+            more = safe("  ".join(option.text for option in others) or first.about, 500)
+            text = Content.assemble(("tab ", "$quiet"), (safe(first.text, 60), "bold"), (f"  {more}", "$quiet"))
         aid.display = bool(text.plain)
         aid.set_class(text.plain.startswith("tab "), "-offer")
         aid.update(text)
-
-
-class _Underline(Highlighter):
-    """Underlines what is wrong with a query."""
-
-    def __init__(self, line: QueryLine) -> None:
-        self._line = line
-
-    def highlight(self, text: Text) -> None:
-        if (problem := self._line.problem) is not None:
-            text.stylize("underline", problem.start, max(problem.end, problem.start + 1))

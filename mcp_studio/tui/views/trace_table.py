@@ -81,8 +81,6 @@ class TraceTable(CursorView):
         Raises:
             QueryError: it is no query; what is shown stays as it was.
         """
-        if text.strip() == ("" if self.search is None else self.search.query.text.strip()):
-            return
         wanted = Search(self._source, parse(text, now)) if text.strip() else None
         if self.search is not None:
             self.search.cancel()
