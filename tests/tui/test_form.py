@@ -373,6 +373,22 @@ async def test_hostile_names_and_texts_are_drawn_as_text(ascii: bool, monkeypatc
             assert not set(text) & set("▸▾⋮●○·×")
 
 
+async def test_a_form_keeps_its_height_when_the_focus_leaves_it_so_that_a_click_below_it_counts() -> None:
+    ranged = {**WHOLE, "minimum": 1, "maximum": 9}
+    async with hosted(thing("n", n=ranged, json={}, last=TEXT)) as host:
+        lines, heights = await host.press("5"), [host.form.size.height]
+        assert lines[1].strip() == "integer 1 to 9" and lines[2].startswith("json")
+        await host.press("shift+tab")
+        assert host.app.focused is host.app.query_one("#before") and host.app.lines[1].strip() == "integer 1 to 9"
+        heights.append(host.form.size.height)
+        await host.press("tab", "tab", "'{}", "enter", "enter", "enter")  # a larger editor
+        heights.append(host.form.size.height)
+        host.app.query_one("#after").focus()
+        await host.press()
+        heights.append(host.form.size.height)
+        assert heights[0] == heights[1] and heights[2] == heights[3] > heights[0]
+
+
 async def test_letters_typed_where_nothing_is_typed_are_refused_and_another_definition_keeps_the_cursor() -> None:
     async with hosted(thing("a", a={"type": "array", "items": TEXT}, b=TEXT)) as host:
         await host.press("x", "y")

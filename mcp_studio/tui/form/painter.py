@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from textwrap import wrap
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Region, Size
-from textual.message import Message
+from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -135,9 +134,16 @@ class Painter:
     # Drawing
 
     def draw(
-        self, index: int, row: Row, *, current: bool = False, drop_down: DropDown | None = None, editor: int = 0
+        self,
+        index: int,
+        row: Row,
+        *,
+        current: bool = False,
+        focused: bool = False,
+        drop_down: DropDown | None = None,
+        editor: int = 0,
     ) -> Drawn:
-        """One row; the current one has its buttons, all problems and the whole help.
+        """One row; the current one has all problems and the whole help, and while it has the focus its buttons.
 
         Args:
             drop_down: its open list.
@@ -145,9 +151,9 @@ class Painter:
         """
         drawn = Drawn()
         told = self._model.row_problems.of(index) if current else self._told(index, row)
-        value = _Value(self, self._model, row, drawn, current and drop_down is None).draw(bool(editor))
-        drawn.lines = [[*self._front(row, told, current), *value], *([] for _ in range(editor - 1))]
-        self._draw_buttons(row, drawn, current)
+        value = _Value(self, self._model, row, drawn, focused and drop_down is None).draw(bool(editor))
+        drawn.lines = [[*self._front(row, told, focused), *value], *([] for _ in range(editor - 1))]
+        self._draw_buttons(row, drawn, focused)
         if drop_down is not None:
             self._list(drop_down, row, drawn)
             return drawn
@@ -394,6 +400,7 @@ class FormCanvas(Widget, can_focus=True):
         lay_out: gives the number of lines at a width.
         line: draws one line.
         press: takes a key and its character, before the keys typed after it are looked at; says whether it did.
+        click: takes a click on a cell, by line and column.
     """
 
     ALLOW_SELECT = False
@@ -419,24 +426,18 @@ class FormCanvas(Widget, can_focus=True):
     }
     """
 
-    @dataclass
-    class Clicked(Message):
-        """A click on a cell."""
-
-        line: int
-        x: int
-
     def __init__(
         self,
         lay_out: Callable[[int], int],
         line: Callable[[int], Sequence[Piece]],
         press: Callable[[str, str | None], bool],
+        click: Callable[[int, int], None],
     ) -> None:
-        self._styles_by_look: dict[str, Style] = {}
         super().__init__()
         self._lay_out = lay_out
         self._line = line
         self._press = press
+        self._click = click
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return self._lay_out(width)
@@ -446,18 +447,11 @@ class FormCanvas(Widget, can_focus=True):
         return Strip(segments).adjust_cell_length(self.size.width, self._style(""))
 
     def _style(self, look: str) -> Style:
-        if look not in self._styles_by_look:
-            ground, *text = look.split() or [""]
-            style = self.get_component_rich_style(f"form--{ground}") if ground else self.rich_style
-            if text and (ground != "cursor" or text == ["strong"]):
-                style += self.get_component_rich_style(f"form--{text[0]}", partial=True)
-            self._styles_by_look[look] = style
-        return self._styles_by_look[look]
-
-    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """Colours may have changed with what lies around."""
-        self._styles_by_look.clear()
-        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+        ground, *text = look.split() or [""]
+        style = self.get_component_rich_style(f"form--{ground}") if ground else self.rich_style
+        if text and (ground != "cursor" or text == ["strong"]):
+            style += self.get_component_rich_style(f"form--{text[0]}", partial=True)
+        return style
 
     def on_key(self, event: events.Key) -> None:
         if not pass_on(self, event) and self._press(event.key, event.character):
@@ -468,4 +462,4 @@ class FormCanvas(Widget, can_focus=True):
         offset = event.get_content_offset(self)
         if offset is not None:
             event.stop()
-            self.post_message(self.Clicked(offset.y, offset.x))
+            self._click(offset.y, offset.x)

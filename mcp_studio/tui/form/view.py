@@ -22,9 +22,8 @@ from mcp_studio.schema.field import AS_JSON, Form, SchemaProblem, Text
 from mcp_studio.schema.place import Path, pointer
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.form import choices
-from mcp_studio.tui.form.choices import Chooser, Complete, Completions
+from mcp_studio.tui.form.choices import Chooser, Complete, Completions, Items
 from mcp_studio.tui.form.editors import AreaEditor, LineEditor, Overlay
-from mcp_studio.tui.form.items import Items
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.painter import Drawn, FormCanvas, Painter
 from mcp_studio.tui.form.rows import Kind, Row, RowProblems
@@ -33,8 +32,10 @@ from mcp_studio.tui.views.line import Piece
 if TYPE_CHECKING:
     from mcp_studio.tui.screens.field_menu import FieldHelp
 
-_LEAVING = ("tab", "shift+tab", "up", "down", "enter", "pageup", "pagedown")
+_LEAVING = ("tab", "shift+tab", "up", "down", "enter")
 """Keys in a line that end typing into its field."""
+_PRESS = 0.4
+"""Seconds after which a mouse button is up again."""
 
 
 class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
@@ -61,13 +62,15 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.model = FormModel(form or Form(), value)
         """Read it; edits go through the form, which draws them."""
         self._empty = empty
-        self._canvas = FormCanvas(self._lay_out, self._line, self._press)
+        self._canvas = FormCanvas(self._lay_out, self._line, self._press, self._click)
         self._overlay = Overlay(self, self._leaves)
         self.chooser = Chooser(self.model)
         self.items = Items(self, self._overlay)
         """What is done with items of lists and entries of maps."""
         self.completions = Completions(self, self._overlay)
         self._at = 0
+        self._entered = False
+        """Whether all is told below the current row: from the first focus on, so that losing it moves nothing."""
         self._key: tuple[Path, Kind] | None = None
         self._painter = Painter(self.model, 80)
         self._painted: tuple[list[Row], RowProblems] | None = None
@@ -101,7 +104,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         """
         self.completions.source = complete
         if not again:
-            self._at, self._key = 0, None
+            self._at, self._key, self._entered = 0, None, False
             self._holder.scroll_home(animate=False)
         self._take(FormModel(form, value, pending))
 
@@ -189,7 +192,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         heights = list(self._heights)
         self._drawn.clear()
         self._above = [*self._painter.notices(self._empty)]
-        if rows and self.has_focus_within:
+        if rows and self._entered:
             heights[self._at] = len(self._draw(self._at).lines)
         self._starts = list(accumulate(heights, initial=len(self._above)))
         return max(1, self._starts[-1])
@@ -207,13 +210,14 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def _draw(self, index: int) -> Drawn:
         if index not in self._drawn:
-            row, current = self.model.rows[index], index == self._at and self.has_focus_within
+            row, here = self.model.rows[index], index == self._at and self._entered
             self._drawn[index] = self._painter.draw(
                 index,
                 row,
-                current=current,
-                drop_down=self.chooser.drop_down if index == self._at else None,
-                editor=self._overlay.height if index == self._at else 0,
+                current=here,
+                focused=here and self.has_focus_within,
+                drop_down=self.chooser.drop_down if here else None,
+                editor=self._overlay.height if here else 0,
             )
         return self._drawn[index]
 
@@ -297,20 +301,24 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         return index is not None
 
     def on_descendant_focus(self) -> None:
+        self._entered = True
         if self._overlay.editor is None or not self._overlay.editor.has_focus:
             self.open_editor()
             self._hand_over()
         self.redraw()
 
     def on_descendant_blur(self) -> None:
-        self.call_later(self._blurred)
+        self.call_later(self.redraw)
+        self.set_timer(_PRESS, self._blurred)
 
     def _blurred(self) -> None:
+        """An open list below the field goes once the button is up that was pressed on something below it."""
         if not self.has_focus_within:
             self.leave()
-            self._overlay.revealed = None
-            self.open_editor()
-        self.redraw()
+            if self._overlay.revealed is not None:
+                self._overlay.revealed = None
+                self.open_editor()
+            self.redraw()
 
     def go(self, index: int) -> None:
         """Make a row the current one, and take the focus."""
@@ -381,13 +389,6 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.go(self._at + by)
         return True
 
-    def _page(self, by: int) -> None:
-        """A screenful of rows up or down."""
-        starts, page = self._starts, max(1, self._holder.size.height - 2)
-        found = self._row_at(max(starts[0], min(starts[self._at] + by * page, starts[-1] - 1)))
-        if found is not None:
-            self.go(found if found != self._at else self._at + by)
-
     def refuse(self, why: str) -> None:
         """Say why something cannot be done here; once, however many letters are typed."""
         if why != self._refusal:
@@ -437,8 +438,6 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             return True
         if key in ("up", "down"):
             self.walk(-1 if key == "up" else 1)
-        elif key in ("pageup", "pagedown"):
-            self._page(-1 if key == "pageup" else 1)
         elif key in ("home", "end") and editor is None:
             self.go(0 if key == "home" else len(self.model.rows) - 1)
         elif key == "enter" and editor is not None and isinstance(row.field, AS_JSON):
@@ -465,23 +464,23 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             if above is not None and above != self._at:
                 self.go(above)
         else:
-            return self._did(self.chooser.press(row, key, character, inline=self._painter.inline(row)))
+            value = self.model.value
+            return self._did(value, self.chooser.press(row, key, character, inline=self._painter.inline(row)))
         return True
 
-    def _did(self, outcome: str) -> bool:
-        if outcome == "edited":
+    def _did(self, before: Json, done: bool) -> bool:
+        if self.model.value is not before:
             self.tell()
-        if outcome:
+        if done:
             self.reopen()
-        return bool(outcome)
+        return done
 
-    def on_form_canvas_clicked(self, event: FormCanvas.Clicked) -> None:
+    def _click(self, line: int, x: int) -> None:
         """Go to the row; a click on an option takes it, one on a button does what it says."""
-        event.stop()
-        index = self._row_at(event.line)
+        index = self._row_at(line)
         if index is None:
             return
-        target = self._draw(index).target(event.line - self._starts[index], event.x)
+        target = self._draw(index).target(line - self._starts[index], x)
         if index != self._at or not self.has_focus_within:
             self.go(index)
         row, listed = self.row, self.chooser.drop_down
@@ -494,7 +493,8 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         elif target in self.items.buttons:
             self.items.buttons[target]()
         elif self._overlay.editor is None:
-            self._did(self.chooser.click(row, target, inline=self._painter.inline(row)))
+            value = self.model.value
+            self._did(value, self.chooser.click(row, target, inline=self._painter.inline(row)))
 
     # Typing
 
