@@ -98,10 +98,11 @@ async def test_a_dialog_comes_by_itself_only_where_a_call_waits_and_nobody_types
         await stage.press("d")
         assert await third == Answer("decline")
         requests = [ask(stage, f"Number {n}", subject="raw.wait") for n in (1, 2)]
-        await stage.shows("Number 1", "request 1 of 2")
+        await stage.shows("Number 1", "1 of 2 pending requests")
         await stage.dialog(Elicitation)
         stage.app.screen.query_one("#decline", Button).press()
-        await stage.shows("Number 2", "request 2 of 2")
+        await stage.shows("Number 2")
+        await stage.hides("pending requests")
         await stage.dialog(Elicitation)
         stage.app.screen.query_one("#cancel", Button).press()
         assert [answer.action for answer in await asyncio.gather(*requests)] == ["decline", "cancel"]
@@ -132,7 +133,7 @@ async def test_a_destructive_call_runs_only_after_approval_and_a_rule_can_allow_
         await stage.dialog(Approval)
         await stage.press("r")
         assert isinstance(await outcome(stage), ToolFailed)
-        stage.main.action_load_test()
+        stage.main.call.action_load_test()
         await stage.dialog(LoadTest)
         await stage.press("enter")
         dialog = await stage.dialog(Approval)  # over the load test, which waits for it

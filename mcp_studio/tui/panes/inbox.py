@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -48,8 +47,6 @@ class InboxController:
         """Requests that were put off, or that a toast told of: they open only when asked for."""
         self._rate_limited: set[str] = set()
         """Servers of which the person was told that they ask too often."""
-        self._answered: Counter[str] = Counter()
-        """Requests of a server that were answered since it last had none pending."""
         self._newest: tuple[InputRequest, Answer] | None = None
         """The newest answer of the person, of which a rule can be made."""
 
@@ -59,19 +56,15 @@ class InboxController:
         """A request came, changed, was answered, or was withdrawn."""
         pending = self._inbox.pending
         self._seen &= {request.number for request in pending}
-        asking = {request.server for request in pending}
-        self._rate_limited &= asking
-        for server in self._answered.keys() - asking:
-            del self._answered[server]
+        self._rate_limited &= {request.server for request in pending}
         if self._dialog is not None and self._request not in pending:
             self._withdraw()
         self._offer()
 
     def times(self, request: InputRequest) -> str:
-        """Which of how many of its server it is, its age, and the time that is left."""
-        done = self._answered[request.server]
-        count = done + self._inbox.waiting(request.server)
-        which = f"request {done + 1} of {count}" if count > 1 else ""
+        """How many of its server are pending, its age, and the time that is left."""
+        count = self._inbox.waiting(request.server)
+        which = f"1 of {count} pending requests" if count > 1 else ""
         old = f"{units.seconds(time.monotonic() - request.asked)} ago"
         return " · ".join(filter(None, (which, old, questions.left(request))))
 
@@ -167,7 +160,6 @@ class InboxController:
         if request.reply.done():
             return
         request.answer(answer.action, answer.content)
-        self._answered[request.server] += 1
         if request.kind not in ("approval", "sign_in"):
             self._newest = request, answer
             self._app.say(f"{_WORDS[answer.action]}. The palette makes a rule of this answer: Answer rule.")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import replace
 from typing import cast
 
 from textual import getters, on
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Input, Select, Static
+from textual.widgets import Select, Static
 
 from mcp_studio.config.model import AnswerRule, RuleAction
 from mcp_studio.config.save import append_answer
@@ -25,7 +24,6 @@ from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
 
 _ACTIONS: tuple[RuleAction, ...] = ("accept", "decline", "cancel", "ask")
-_LONGEST_WAIT = 600.0
 
 
 class AnswerRuleDialog(Dialog[None]):
@@ -34,7 +32,6 @@ class AnswerRuleDialog(Dialog[None]):
     DEFAULT_CSS = """
     AnswerRuleDialog {
         & Select { width: 40; margin-bottom: 1; }
-        & Input { width: 12; margin-bottom: 1; }
         & #written { background: $panel; padding: 0 1; margin-top: 1; }
     }
     """
@@ -63,8 +60,6 @@ class AnswerRuleDialog(Dialog[None]):
         yield Select(scopes, value="every", allow_blank=False, id="scope", compact=True)
         yield Static("Answers with", classes="label")
         yield Select(actions, value=self._answer.action, allow_blank=False, id="action", compact=True)
-        yield Static("Seconds before it answers", classes="label")
-        yield Input("0", type="number", id="wait", compact=True)
         if request.kind == "elicitation" and accepted:
             self._form = FormView(build(request.schema, strict=True), self._made(self._answer.content).content)
             yield self._form
@@ -76,7 +71,6 @@ class AnswerRuleDialog(Dialog[None]):
         self._show()
 
     @on(Select.Changed)
-    @on(Input.Changed)
     @on(FormView.Changed)
     def changed(self) -> None:
         self.problem.update("")
@@ -92,8 +86,6 @@ class AnswerRuleDialog(Dialog[None]):
         values = self._form.value if self._form is not None else self._answer.content
         made = self._made(values, tool=self.query_one("#scope", Select).value == "tool")
         action = cast("RuleAction", self.query_one("#action", Select).value)
-        with suppress(ValueError):  # a minus sign alone is none yet
-            made = replace(made, wait=min(_LONGEST_WAIT, max(0.0, float(self.query_one("#wait", Input).value or 0))))
         return replace(made, action=action, content=made.content if action == "accept" else None)
 
     def _show(self) -> None:

@@ -33,7 +33,7 @@ class RequestDialog(Dialog[Answer]):
     """Answers what the person chose; None is later.
 
     Args:
-        times: says which request of how many it is, how old, and how much time is left.
+        times: says how many are pending, how old it is, and how much time is left.
     """
 
     DEFAULT_CSS = """

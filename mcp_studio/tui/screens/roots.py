@@ -30,7 +30,6 @@ from mcp_studio.tui.screens.server_entry import sound
 from mcp_studio.tui.server_files import keep_roots
 from mcp_studio.tui.views.glyphs import glyphs
 
-_SHOWN = 8
 _ROOT: dict[str, Json] = {
     "type": "object",
     "properties": {
@@ -115,32 +114,21 @@ class Roots(Dialog[None]):
             sent.update("")
             problem.update(Content(safe(error.message, 300)))
             return
-        lines = [f"{safe(root.uri, 200)}{_odd(root)}" for root in roots[:_SHOWN]]
-        more = [f"and {len(roots) - _SHOWN} more"] if len(roots) > _SHOWN else []
-        sent.update(Content("\n".join(["The server gets:", *lines, *more] if lines else ["The server gets no roots."])))
+        lines = [f"\n{safe(root.uri, 200)}{_odd(root)}" for root in roots]
+        sent.update(Content("".join(["The server gets:", *lines]) if lines else "The server gets no roots."))
 
     def action_submit(self) -> None:
-        try:
-            roots = roots_of(self.form.value)
-        except ConfigError as error:
-            self._show(error)
-        else:
-            self.run_worker(self._save(roots), exclusive=True)
+        self.run_worker(self._save(), exclusive=True)
 
-    def _show(self, error: StudioError) -> None:
-        if isinstance(error, ConfigError) and error.key:
-            self.form.show_problems([SchemaProblem(_pointer(error.key), error.message)])
-            self.form.focus_field(_pointer(error.key))
-        self.query_one("#problem", Static).update(Content(safe(f"{error.message} {error.hint}", 600)))
-
-    async def _save(self, roots: tuple[Root, ...]) -> None:
+    async def _save(self) -> None:
         try:
-            said = await keep_roots(self.app.studio, self._server, roots)
+            self.app.say(await keep_roots(self.app.studio, self._server, roots_of(self.form.value)))
+            self.dismiss(None)
         except StudioError as error:
-            self._show(error)
-            return
-        self.app.say(said)
-        self.dismiss(None)
+            if isinstance(error, ConfigError) and error.key:
+                self.form.show_problems([SchemaProblem(_pointer(error.key), error.message)])
+                self.form.focus_field(_pointer(error.key))
+            self.query_one("#problem", Static).update(Content(safe(f"{error.message} {error.hint}", 600)))
 
 
 def _about(studio: Studio, server: str) -> str:
