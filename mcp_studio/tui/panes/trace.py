@@ -147,6 +147,7 @@ class TracePane(Pane, scope="trace"):
         if number and not self.table.go_to(number) and (entry := self.recording.entry(number)) is not None:
             self._open(entry)
 
+    @on(TraceTable.Highlighted)
     def _tick(self) -> None:
         """Take over what another studio writes to the session; say how much is shown, and what belongs to it."""
         if self._session is not None and self._grows:
@@ -181,16 +182,12 @@ class TracePane(Pane, scope="trace"):
         parts += [f"{key('compare')} compares with {self._base.name}"] if self._base is not None else []
         self.show_note(" · ".join(parts))
 
-    @on(TraceTable.Highlighted)
-    def _highlighted(self) -> None:
-        if (entry := self.table.message) is not None:
-            self._show_beside(entry)
-
     @on(ExchangeView.Went)
     def _went(self, event: ExchangeView.Went) -> None:
         """Another entry that belongs to it: the cursor goes there, where it is shown."""
         event.stop()
-        if not self.table.go_to(event.number) and (entry := self.recording.entry(event.number)) is not None:
+        self.table.go_to(event.number)
+        if (entry := self.recording.entry(event.number)) is not None:
             self._show_beside(entry)
 
     # The query
@@ -269,10 +266,10 @@ class TracePane(Pane, scope="trace"):
 
     def action_edit(self) -> None:
         """Comment on the message."""
-        from mcp_studio.tui.screens.exchange import edit_comment
+        from mcp_studio.tui.screens.exchange import Comment
 
         if entry := self._chosen():
-            edit_comment(self.app, self.recording, entry, self.beside.refill)
+            self.app.push_screen(Comment(self.recording, entry), lambda _: self.beside.refill())
 
     def action_next_match(self) -> None:
         self._go_to_noted(below=True)
@@ -416,7 +413,7 @@ class TracePane(Pane, scope="trace"):
         from mcp_studio.tui.screens.sessions import Sessions
 
         shown = self._session.path if self._session is not None else None
-        self.app.push_screen(Sessions(self.app.studio.paths.state / "trace", shown), self._show)
+        self.app.push_screen(Sessions(shown), self._show)
 
     def action_go_live(self) -> None:
         """Back to what is being recorded now."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import ClassVar, Literal
 
 from textual import getters, on
@@ -86,32 +86,38 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
 
     def action_edit(self) -> None:
         """Comment on the message."""
-        edit_comment(self.app, self._recording, self._entry, self.view.refill)
+        self.app.push_screen(Comment(self._recording, self._entry), lambda _: self.view.refill())
 
 
-class Comment(Dialog[str]):
-    """Answers the text, which is empty where the comment is to go; None when the person leaves it as it was."""
+class Comment(Dialog[None]):
+    """Lets the person comment on a message; an empty text removes the comment."""
 
     choices = (Choice("save", "Save", "primary"), Choice("back", "Cancel"))
 
-    def __init__(self, entry: WireMessage, text: str) -> None:
+    def __init__(self, recording: Recording, entry: WireMessage) -> None:
         super().__init__()
+        self._recording = recording
         self._entry = entry
-        self._text = text
 
     def heading(self) -> str:
         return f"Comment on message {self._entry.number}"
 
     def body(self) -> Iterable[Widget]:
         yield Static(name_of(self._entry), classes="quiet gap", markup=False)
-        yield Input(self._text, placeholder="What to remember of it", max_length=_LONGEST, compact=True)
+        text = self._recording.comment_on(self._entry.number)
+        yield Input(text, placeholder="What to remember of it", max_length=_LONGEST, compact=True)
 
     def on_mount(self) -> None:
         self.query_one(Input).focus()
 
     @on(Input.Submitted)
     def action_save(self) -> None:
-        self.dismiss(self.query_one(Input).value.strip())
+        try:
+            self._recording.comment(self._entry.number, self.query_one(Input).value.strip())
+        except StudioError as error:
+            self.app.fail(error)
+        else:
+            self.dismiss(None)
 
 
 def toggle_mark(app: StudioApp, recording: Recording, entry: WireMessage) -> None:
@@ -121,17 +127,3 @@ def toggle_mark(app: StudioApp, recording: Recording, entry: WireMessage) -> Non
         recording.mark(entry.number, not columns.flags[entry.number - columns.first] & MARKED)
     except StudioError as error:
         app.fail(error)
-
-
-def edit_comment(app: StudioApp, recording: Recording, entry: WireMessage, done: Callable[[], None]) -> None:
-    """Let the person comment on a message; then tell `done`."""
-
-    def keep(text: str | None) -> None:
-        try:
-            if text is not None:
-                recording.comment(entry.number, text)
-        except StudioError as error:
-            app.fail(error)
-        done()
-
-    app.push_screen(Comment(entry, recording.comment_on(entry.number)), keep)

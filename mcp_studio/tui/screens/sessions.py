@@ -45,7 +45,6 @@ class Sessions(Dialog[Opened]):
     """Opens a session or a file; stays while that fails.
 
     Args:
-        folder: where sessions are kept.
         shown: the file that the trace shows now.
     """
 
@@ -60,9 +59,8 @@ class Sessions(Dialog[Opened]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("sessions")
     choices = (Choice("open", "Open", "primary"), Choice("delete", "Delete", "error"), Choice("back", "Close"))
 
-    def __init__(self, folder: Path, shown: Path | None) -> None:
+    def __init__(self, shown: Path | None) -> None:
         super().__init__()
-        self._folder = folder
         self._shown = shown
         self.rows = VirtualList[SessionInfo](_draw, key=lambda one: one.path, empty="Looking for sessions")
 
@@ -81,8 +79,9 @@ class Sessions(Dialog[Opened]):
         self.run_worker(self._fill())
 
     async def _fill(self) -> None:
-        found = await asyncio.to_thread(sessions, self._folder)
-        self.rows.empty = f"There is no session in {self._folder} yet."
+        folder = self.app.studio.paths.state / "trace"
+        found = await asyncio.to_thread(sessions, folder)
+        self.rows.empty = f"There is no session in {folder} yet."
         self.rows.show(sorted(found, key=lambda one: one.began, reverse=True))
         self.retitle(self.heading())
 
