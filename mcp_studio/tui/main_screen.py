@@ -25,6 +25,7 @@ from mcp_studio.tui.layout import Layout
 from mcp_studio.tui.panes.call import CallPane
 from mcp_studio.tui.panes.catalog import CatalogPane
 from mcp_studio.tui.panes.header import StudioHeader
+from mcp_studio.tui.panes.history import HistoryList
 from mcp_studio.tui.panes.inbox import InboxController
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.panes.result import ResultPane
@@ -74,8 +75,6 @@ class MainScreen(Screen[None]):
         studio = self.app.studio
         self.bridge = Bridge(studio, self)
         self.bridge.open()
-        # The panes have read the stores already, and something may have changed since.
-        self.post_message(StudioChanged(servers=set(studio.manager.names())))
         self.inbox = InboxController(self.app, self, lambda call: self.open_ref(call.ref))
         self.arrangement = Layout(self)
         self.arrangement.restore()
@@ -100,27 +99,28 @@ class MainScreen(Screen[None]):
 
     def on_studio_changed(self, event: StudioChanged) -> None:
         """Pull what changed out of the stores."""
-        if event.servers or event.listings:
+        if "servers" in event.stores:
             self.servers.refresh_servers()
-            listed = {kind for _, kind in event.listings}
-            self.catalog.refresh_kinds(kind for kind in KINDS if event.servers or kind in listed)
+            self.catalog.refresh_kinds(KINDS)
             self.call.refresh_entry()
-            self.header.show()
-        if event.inbox:
+        if "inbox" in event.stores:
             self.inbox.refresh_requests()
-            self.header.show()
-        if event.resources:
+        if "resources" in event.stores:
             self.call.tell_result()
             self.catalog.entries.refresh()
-        if event.tasks:
+        if "tasks" in event.stores:
             self.catalog.refresh_tasks()
-        if event.calls:
-            self.call.refresh_history(event.calls)
+        if "calls" in event.stores:
+            for history in self.query(HistoryList):
+                history.reload()
+        if event.stores & {"servers", "inbox"}:
+            self.header.show()
 
     def _second(self) -> None:
         if self.is_current:  # under a dialog each change would paint all of the screen
             self.header.show()
             self.servers.tick()
+            self.catalog.tick()
         self.arrangement.save()
 
     # What panes say to one another
@@ -274,26 +274,20 @@ class MainScreen(Screen[None]):
         self.remove_class("-trace")
         self.go_to(self.catalog)
 
-    def _step_pane(self, step: int) -> None:
+    def action_next_pane(self, step: int = 1) -> None:
         shown = [pane for pane in self.panes if pane.display and pane.region]
         at = shown.index(self.focused_pane) if self.focused_pane in shown else 0
         self.go_to(shown[(at + step) % len(shown)])
 
-    def action_next_pane(self) -> None:
-        self._step_pane(1)
-
     def action_previous_pane(self) -> None:
-        self._step_pane(-1)
+        self.action_next_pane(-1)
 
-    def action_next_tab(self) -> None:
-        self._turn_tab(1)
-
-    def action_previous_tab(self) -> None:
-        self._turn_tab(-1)
-
-    def _turn_tab(self, step: int) -> None:
+    def action_next_tab(self, step: int = 1) -> None:
         if self.focused_pane is None or not self.focused_pane.turn_tab(step):
             self.app.say("This pane has no tabs.")
+
+    def action_previous_tab(self) -> None:
+        self.action_next_tab(-1)
 
     def action_zoom(self) -> None:
         if self.maximized is not None:

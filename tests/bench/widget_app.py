@@ -29,7 +29,7 @@ from mcp_studio.redact import Redactor
 from mcp_studio.search.names import Matcher
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui.framework import WALL
-from mcp_studio.tui.name_filter import NameFilter
+from mcp_studio.tui.panes.catalog import NameFilter
 from mcp_studio.tui.themes import complete
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.line import Line, mark_matches

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -15,13 +17,12 @@ from textual.widget import Widget
 from textual.widgets import Input, Static, Tab, Tabs
 
 from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref
-from mcp_studio.errors import StudioError
 from mcp_studio.present import servers, units
 from mcp_studio.protocol.views import PromptView, ResourceView, ToolView
 from mcp_studio.safetext import safe
-from mcp_studio.search.method import Scope
-from mcp_studio.search.names import Matcher
-from mcp_studio.tui.name_filter import NameFilter, name_of
+from mcp_studio.search import names
+from mcp_studio.trace.statistics import Numbers
+from mcp_studio.tui.call_draft import draft_of
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.panes.tasks import TaskList
 from mcp_studio.tui.views.glyphs import glyphs
@@ -36,17 +37,13 @@ TITLES: Mapping[str, tuple[str, str]] = {
 """The word of each tab, and a shorter one."""
 RISKS = {"read": "r", "write": "w", "destructive": "!"}
 """Risk of a tool, which is the look of its glyph."""
-_LEGENDS: Mapping[str, tuple[str, str]] = {
-    "tool": ("r reads  w writes  ! destructive", "r read  w write  ! destroy"),
-    "resource": ("size and type as the server says", "enter reads it"),
-    "template": ("enter fills in the URI", "enter fills in the URI"),
-    "prompt": ("enter gets it", "enter gets it"),
-}
-"""The last line, and a shorter one."""
+_LEGENDS: Mapping[EntryKind, str] = {
+    "tool": "r reads w writes ! destroys", "resource": "enter reads it", "template": "enter fills in the URI",
+    "prompt": "enter gets it",
+}  # fmt: skip
+"""The last line."""
 _DESCRIBED = 44
 """Cells of a row from which on a description stands behind the name."""
-_SIMILAR = 60
-"""Entries that the index adds where no name has all that was typed."""
 
 
 class Heading(NamedTuple):
@@ -55,8 +52,6 @@ class Heading(NamedTuple):
     server: str
     entries: int
     folded: bool
-    text: str = ""
-    """Where it is no server's: what stands there instead."""
 
 
 class Item(NamedTuple):
@@ -74,7 +69,34 @@ Row = Heading | Item
 
 def row_key(row: Row) -> Hashable:
     """What makes a row the same after the list was read again."""
-    return (row.server, row.text) if isinstance(row, Heading) else (row.entry.ref, row.twin)
+    return row.server if isinstance(row, Heading) else (row.entry.ref, row.twin)
+
+
+class NameFilter:
+    """Narrows a list that is shown, at once, whatever an index knows by then; duplicates are rows as well."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries = entries
+        self._rows: list[names.Row] = []
+
+    def find(self, text: str) -> names.Matches:
+        """The places of the entries that have what is typed. The first time reads their names, which takes a while."""
+        self._rows = self._rows or [_words_of(entry) for entry in self._entries]
+        return names.Matcher(text).ranked(self._rows)
+
+
+def _words_of(entry: Entry) -> names.Row:
+    view, server = entry.view, entry.ref.server
+    address = f"{server[: names.LONGEST_NAME]}.{entry.ref.name[: names.LONGEST_NAME]}"
+    rest = f"{address} {view.name} {view.description[: names.LONGEST_TEXT]}"
+    return names.row(name_of(entry), rest, title=view.title, server=server)
+
+
+def name_of(entry: Entry) -> str:
+    """What an entry is called in a list; foreign, unsanitized."""
+    if entry.ref.kind in ("tool", "prompt"):
+        return entry.ref.name
+    return entry.view.title or entry.view.name or entry.ref.name
 
 
 class CatalogPane(Pane, scope="catalog"):
@@ -110,9 +132,8 @@ class CatalogPane(Pane, scope="catalog"):
         self._counts: dict[str, str] = {}
         """What stands behind the word of each tab."""
         self._folded: set[str] = set()
-        self._filters: dict[EntryKind, tuple[tuple[Entry, ...], NameFilter]] = {}
-        self._similar: tuple[str, EntryKind, tuple[Item, ...]] = ("", "tool", ())
-        """What the index found: for which text and kind, and which entries."""
+        self._filtered: tuple[tuple[Entry, ...], NameFilter] = ((), NameFilter(()))
+        """The entries that were filtered last, and their filter."""
 
     def compose(self) -> ComposeResult:
         yield Tabs(*(Tab(words[0], id=tab) for tab, words in TITLES.items()))
@@ -123,6 +144,7 @@ class CatalogPane(Pane, scope="catalog"):
 
     def on_mount(self) -> None:
         self.show_title("Catalog")
+        self._numbers = Numbers(self.app.studio.trace)
         self.filter.display = self.tasks.display = False
         self.refresh_kinds(KINDS)
 
@@ -177,13 +199,20 @@ class CatalogPane(Pane, scope="catalog"):
         if not self.entries.go_to((ref, 0)):
             self.entries.go_to((ref, 1))
 
+    def tick(self) -> None:
+        """Show how often and how fast tools were called; called once a second."""
+        before = self._numbers.revision
+        self._numbers.look()
+        if self._numbers.revision != before:
+            self.entries.refresh()
+
     def _label_tabs(self) -> None:
-        """Whole words where they fit; else short ones, and no tab for tasks as long as there are none."""
+        """Whole words where they fit, else short ones; where there are no tasks, their tab gives way first."""
         tabs, width = self.query_one(Tabs), self.content_size.width
-        for short in (0, 1):
-            labels = {tab: f"{words[short]} {self._counts.get(tab, '')}".strip() for tab, words in TITLES.items()}
-            if short and not self._counts.get(TASKS) and not self.on_tasks:
-                del labels[TASKS]
+        has_tasks, labels = self.on_tasks or bool(self._counts.get(TASKS)), dict[str, str]()
+        for short, tasks in ((0, True), (0, has_tasks), (1, has_tasks)):
+            shown = [tab for tab in TITLES if tasks or tab != TASKS]
+            labels = {tab: f"{TITLES[tab][short]} {self._counts.get(tab, '')}".strip() for tab in shown}
             if sum(map(len, labels.values())) + len(labels) - 1 <= width:
                 break
         for tab in tabs.query(Tab):
@@ -193,16 +222,14 @@ class CatalogPane(Pane, scope="catalog"):
 
     def on_resize(self) -> None:
         self._label_tabs()
-        self._show_legend()
 
     def _show_legend(self) -> None:
-        long, short = _LEGENDS[self.kind]
-        self.legend.update(long if len(long) <= self.content_size.width else short)
+        self.legend.update(_LEGENDS[self.kind])
         self.legend.display = bool(self.entries.rows) and not self.on_tasks
 
     def _all(self, kind: EntryKind) -> tuple[Entry, ...]:
-        names = self.app.studio.manager.names()
-        shown = [self.server] if self.server in names else names
+        known = self.app.studio.manager.names()
+        shown = [self.server] if self.server in known else known
         listings = [self.app.studio.catalog.listing(name, kind) for name in shown]
         return tuple(entry for listing in listings for entry in (*listing.entries, *listing.gone))
 
@@ -216,49 +243,21 @@ class CatalogPane(Pane, scope="catalog"):
 
     def _grouped(self, entries: Sequence[Entry]) -> list[Row]:
         """Under a heading for each server, as soon as there are two of them."""
-        items = _items(entries)
-        servers = list(dict.fromkeys(entry.ref.server for entry in entries))
-        if len(servers) < 2:
-            return list(items)
-        rows: list[Row] = []
-        by_server: dict[str, list[Item]] = {server: [] for server in servers}
-        for item in items:
-            by_server[item.entry.ref.server].append(item)
-        for server, own in by_server.items():
-            rows.append(Heading(server, len(own), server in self._folded))
-            rows += [] if server in self._folded else own
+        items, rows = _items(entries), list[Row]()
+        for server, group in groupby(items, lambda item: item.entry.ref.server):
+            own = list(group)
+            if len(own) == len(items):
+                return [*items]
+            rows += [Heading(server, len(own), server in self._folded), *([] if server in self._folded else own)]
         return rows
 
     def _matching(self, entries: tuple[Entry, ...], text: str) -> list[Row]:
-        """What has all words of the filter; below it what the index finds similar."""
-        known = self._filters.get(self.kind)
-        if known is None or known[0] != entries:
-            known = self._filters[self.kind] = entries, NameFilter(entries, known[1] if known else None)
-        found, pieces = known[1].find(text), Matcher(text).pieces
-        rows: list[Row] = [Item(entries[at], 0, pieces(name_of(entries[at]))) for at in found.places]
-        if not found.named:
-            self._ask_index(text)
-            similar = self._similar[2] if self._similar[:2] == (text, self.kind) else ()
-            shown = {row_key(row) for row in rows}
-            more = [item for item in similar if row_key(item) not in shown]
-            rows += [Heading("", len(more), False, "similar"), *more] if more else []
-        return rows
-
-    def _ask_index(self, text: str) -> None:
-        if self._similar[:2] != (text, self.kind):
-            self.app.attempt(self, self._find_similar(text, self.kind), "filter")
-
-    async def _find_similar(self, text: str, kind: EntryKind) -> None:
-        scope = Scope(kinds=frozenset((kind,)), servers=frozenset((self.server,)) if self.server else None)
-        try:
-            found = await self.app.studio.index.ask(text, scope=scope, limit=_SIMILAR, typing=True)
-        except StudioError:  # half a pattern, as while typing
-            return
-        by_ref = {entry.ref: entry for entry in self._all(kind)}
-        items = tuple(Item(by_ref[hit.ref]) for hit in found.hits if hit.ref in by_ref)
-        self._similar = text, kind, items
-        if self.filter.value.strip() == text and self.kind == kind:
-            self._fill()
+        """What has all words of the filter."""
+        if self._filtered[0] != entries:
+            self._filtered = entries, NameFilter(entries)
+        pieces = names.Matcher(text).pieces
+        found = [entries[at] for at in self._filtered[1].find(text).places]
+        return [Item(entry, 0, pieces(name_of(entry))) for entry in found]
 
     def _empty(self, text: str) -> str:
         if text:
@@ -279,8 +278,6 @@ class CatalogPane(Pane, scope="catalog"):
 
     def _draw(self, row: Row, width: int, selected: bool) -> Line:
         if isinstance(row, Heading):
-            if row.text:
-                return [(cut(row.text, width, more=glyphs().more), "dim")]
             fold = glyphs().folded if row.folded else glyphs().unfolded
             return spread([(f"{fold} {safe(row.server, 60)}", "strong")], [(f"{row.entries:,}", "dim")], width)
         entry = row.entry
@@ -304,13 +301,11 @@ class CatalogPane(Pane, scope="catalog"):
         return f"{glyphs().dot} ", "dim"
 
     def _title_of(self, row: Item) -> str:
-        entry = row.entry
-        named = entry.ref.kind in ("tool", "prompt")
-        name = safe(entry.ref.name if named else entry.view.title or entry.view.name or entry.ref.name, 300)
-        return f"{name or '(no name)'} #{row.twin}" if row.twin else name or "(no name)"
+        name = safe(name_of(row.entry), 300) or "(no name)"
+        return f"{name} #{row.twin}" if row.twin else name
 
     def _tail(self, entry: Entry, room: int) -> list[Piece]:
-        """What stands at the right: what is wrong, what has changed, what a resource is."""
+        """What stands at the right: what is wrong, what has changed, what a resource is, how a tool was called."""
         pieces: list[Piece] = []
         if entry.problem:
             return [(f" {cut(safe(entry.problem, 200), max(0, room), more=glyphs().more)}", "bad")]
@@ -323,6 +318,8 @@ class CatalogPane(Pane, scope="catalog"):
             facts = [entry.view.mime_type, units.size(entry.view.size) if entry.view.size else "", entry.ref.name]
         elif isinstance(entry.view, PromptView) and entry.view.arguments:
             facts = [units.plural(len(entry.view.arguments), "argument")]
+        elif (tally := self._numbers.of(entry.ref.server, "tools/call", entry.ref.name)) and tally.p50 is not None:
+            facts = [f"{tally.count:,}x {units.duration(tally.p50)}"]
         for fact in filter(None, facts):
             text = f"  {cut(safe(fact, 200), 48, more=glyphs().more)}"
             if cell_len(text) + width_of(pieces) <= room:
@@ -349,39 +346,21 @@ class CatalogPane(Pane, scope="catalog"):
             self.screen.set_focus(self.entry_point())
 
     @on(VirtualList.Highlighted, "#entries")
-    def preview(self, event: VirtualList.Highlighted) -> None:
-        event.stop()
+    def preview(self) -> None:
         self.post_message(self.Highlighted(self.current))
 
-    @on(VirtualList.Chosen, "#entries")
-    def choose(self, event: VirtualList.Chosen) -> None:
-        event.stop()
-        self.action_open()
-
     @on(Input.Changed, "#filter")
-    def filter_changed(self, event: Input.Changed) -> None:
-        event.stop()
+    def filter_changed(self) -> None:
         self._fill(keep=False)
-
-    @on(Input.Submitted, "#filter")
-    def filter_taken(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.entries.focus()
-        self.action_open()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Tasks have actions of their own."""
-        return not self.on_tasks or action not in (
-            "open",
-            "toggle_item",
-            "find",
-            "copy",
-            "copy_as",
-            "follow",
-            "mark_seen",
-        )
+        return not self.on_tasks or action in ("repeat", "pages")
 
+    @on(VirtualList.Chosen, "#entries")
+    @on(Input.Submitted, "#filter")
     def action_open(self) -> None:
+        self.entries.focus()
         row = self.entries.row
         if isinstance(row, Heading):
             self.action_toggle_item()
@@ -395,7 +374,7 @@ class CatalogPane(Pane, scope="catalog"):
         if server and not self.filter.value:
             self._folded ^= {server}
             self._fill()
-            self.entries.go_to((server, ""))
+            self.entries.go_to(server)
 
     def action_find(self) -> None:
         self.filter.display = True
@@ -420,12 +399,12 @@ class CatalogPane(Pane, scope="catalog"):
     def action_repeat(self) -> None:
         """Refresh the lists."""
         manager = self.app.studio.manager
-        ready = [name for name in manager.names() if manager.status(name).state == "ready"]
-        shown = [name for name in ready if self.server in ("", name)]
-        for name in shown:
+        shown = [self.server] if self.server else manager.names()
+        ready = [name for name in shown if manager.status(name).state == "ready"]
+        for name in ready:
             manager.refresh(name)
-        if shown:
-            self.app.say(f"Refreshing the lists of {units.plural(len(shown), 'server')}.")
+        if ready:
+            self.app.say(f"Refreshing the lists of {units.plural(len(ready), 'server')}.")
         else:
             self.app.say("No server is connected, so there is nothing to refresh.", "warning")
 
@@ -435,14 +414,9 @@ class CatalogPane(Pane, scope="catalog"):
 
     def action_follow(self) -> None:
         """Subscribe to the resource, or no longer."""
-        entry = self.current
-        if entry is None or entry.ref.kind != "resource":
-            self.app.say("Only resources can be subscribed to.", "warning")
-        elif self.app.studio.subscriptions.switch(entry.ref.server, entry.ref.name):
-            self.app.say(f"Subscribing to {safe(entry.ref.name, 200)}.")
-        else:
-            self.app.say(f"Unsubscribed from {safe(entry.ref.name, 200)}.")
-        self.entries.refresh()
+        if (entry := self.current) is not None:
+            self.app.say(draft_of(entry).switch_subscription(self.app.studio))
+            self.entries.refresh()
 
     def action_mark_seen(self) -> None:
         """Nothing of this kind is new, changed or gone any more."""
@@ -463,15 +437,9 @@ class CatalogPane(Pane, scope="catalog"):
 
 def _items(entries: Sequence[Entry]) -> list[Item]:
     """Rows of entries, duplicates numbered."""
-    count: dict[Ref, int] = {}
+    count, seen, rows = Counter(entry.ref for entry in entries), Counter[Ref](), list[Item]()
     for entry in entries:
-        count[entry.ref] = count.get(entry.ref, 0) + 1
-    if len(count) == len(entries):
-        return [Item(entry) for entry in entries]
-    seen: dict[Ref, int] = {}
-    rows: list[Item] = []
-    for entry in entries:
-        seen[entry.ref] = seen.get(entry.ref, 0) + 1
+        seen[entry.ref] += 1
         rows.append(Item(entry, seen[entry.ref] if count[entry.ref] > 1 else 0))
     return rows
 

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Button, Static, Tabs
+from textual.widgets import Button, Input, Static, Tabs
 from textual.widgets.button import ButtonVariant
 
 from mcp_studio.safetext import safe
@@ -30,6 +30,8 @@ _SCROLLS = {
     "pagedown": "scroll_page_down", "home": "scroll_home", "g": "scroll_home", "end": "scroll_end", "G": "scroll_end",
 }  # fmt: skip
 """What keys of lists do to the body while a button has the focus."""
+_MOVES = {"up": "cursor_up", "down": "cursor_down", "pageup": "page_up", "pagedown": "page_down"}
+"""What they do to the list of what is found while a field has the focus."""
 
 
 class Choice(NamedTuple):
@@ -77,6 +79,8 @@ class Dialog(ModalScreen[T]):
     }
     """
     choices: tuple[Choice, ...] = (Choice("back", "Close"),)
+    listed = ""
+    """Selector of a list that the arrows move while a field has the focus."""
     opens_requests = False
     """Whether pending requests open over it by themselves: its calls may wait for them."""
     deaf_until = 0.0
@@ -108,15 +112,16 @@ class Dialog(ModalScreen[T]):
             await self.run_action(event.button.id or "back")
 
     async def on_key(self, event: Key) -> None:
-        """A letter that no widget took presses the button that has it."""
-        for letter, choice in zip(letters(self.choices), self.choices, strict=True):
-            button = self.query_one(f"#{choice.action}", Button)
-            if letter and event.key == letter and button.display and not button.disabled:
-                event.stop()
-                if time.monotonic() >= self.deaf_until:
-                    await self.run_action(choice.action)
-        if isinstance(self.focused, Button) and event.key in _SCROLLS:
+        """A letter that no widget took presses the button that has it; arrows move what is seen."""
+        choice = dict(zip(letters(self.choices), self.choices, strict=True)).get(event.key)
+        if choice is not None:
+            event.stop()
+            self.query_one(f"#{choice.action}", Button).press()
+        elif isinstance(self.focused, Button) and event.key in _SCROLLS:
             getattr(self.query_one("#body"), _SCROLLS[event.key])(animate=False)
+        elif self.listed and isinstance(self.focused, Input) and event.key in _MOVES:
+            event.stop()
+            await self.query_one(self.listed).run_action(_MOVES[event.key])
 
     def action_submit(self) -> Awaitable[None] | None:
         """Press the first button."""

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from textual import getters, on
 from textual.content import Content
-from textual.events import Key
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -50,6 +49,7 @@ class Help(Dialog[Action]):
     }
     """
     choices = (Choice("submit", "Do it", "primary"), Choice("back", "Close"))
+    listed = "#found"
     options = getters.query_one("#found", OptionList)
 
     def __init__(self, place: str, sections: Sequence[Section]) -> None:
@@ -70,10 +70,12 @@ class Help(Dialog[Action]):
 
     def on_mount(self) -> None:
         self.query_one(Input).focus()
-        self._fill("")
+        self.narrow()
 
-    def _fill(self, text: str) -> None:
-        words = text.casefold().split()
+    @on(Input.Changed)
+    def narrow(self) -> None:
+        """Show the actions that have all words."""
+        words = self.query_one(Input).value.casefold().split()
         self._shown = []
         options: list[Option] = []
         for title, actions in self._sections:
@@ -89,31 +91,12 @@ class Help(Dialog[Action]):
         keys = spell_all(self.app.keys.get(action.id, action.keys))
         return Content.assemble((f"{keys:<{_KEYS}}", "$primary"), action.title)
 
-    @on(Input.Changed)
-    def narrow(self, event: Input.Changed) -> None:
-        self._fill(event.value)
-
     @on(Input.Submitted)
-    def take_first(self) -> None:
-        self.action_submit()
-
     @on(OptionList.OptionSelected)
-    def take(self) -> None:
-        self.action_submit()
-
     def action_submit(self) -> None:
         option = self.options.highlighted_option
         if option is not None and option.id is not None:
             self.dismiss(self._shown[int(option.id)])
-
-    async def on_key(self, event: Key) -> None:
-        """The list moves while the words are typed."""
-        moves = {"up": "cursor_up", "down": "cursor_down", "pageup": "page_up", "pagedown": "page_down"}
-        if self.query_one(Input).has_focus and event.key in moves:
-            event.stop()
-            await self.options.run_action(moves[event.key])
-        else:
-            await super().on_key(event)
 
     async def action_help(self) -> None:
         self.action_back()

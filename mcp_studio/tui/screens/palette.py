@@ -14,7 +14,7 @@ from mcp_studio.catalog.listing import KINDS, Entry
 from mcp_studio.present.browser import open_page
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import PANES, scoped, spell_all
-from mcp_studio.tui.name_filter import NameFilter, name_of
+from mcp_studio.tui.panes.catalog import NameFilter, name_of
 
 if TYPE_CHECKING:
     from mcp_studio.tui.main_screen import MainScreen
@@ -130,22 +130,16 @@ class NameProvider(StudioProvider):
 class EntryProvider(StudioProvider):
     """Tools, resources, templates and prompts by name. Their names are read once, in a thread."""
 
-    _filter: NameFilter | None = None
+    _filter = NameFilter(())
     _entries: Sequence[Entry] = ()
 
     async def startup(self) -> None:
         catalog = self.main.app.studio.catalog
         self._entries = [entry for kind in KINDS for entry in catalog.entries(kind)]
-        self._filter = await asyncio.to_thread(self._read)
-
-    def _read(self) -> NameFilter:
-        names = NameFilter(self._entries)
-        names.find(" ")
-        return names
+        self._filter = NameFilter(self._entries)
+        await asyncio.to_thread(self._filter.find, " ")
 
     async def search(self, query: str) -> Hits:
-        if self._filter is None:
-            return
         places = (await asyncio.to_thread(self._filter.find, query)).places[:_MOST]
         if not places and len(query) >= _SHORTEST:
             names = [name_of(entry) for entry in self._entries]

@@ -24,31 +24,23 @@ class ThemePicker(Dialog[None]):
     """
     choices = (Choice("submit", "Keep", "primary"), Choice("back", "Back"))
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._before = ""
-
     def heading(self) -> str:
         return "Theme"
 
     def body(self) -> Iterable[Widget]:
-        self._before = self.app.theme
         yield OptionList(*(Option(Content(safe(name, 60)), id=name) for name in sorted(self.app.own_themes)))
 
     def on_mount(self) -> None:
+        self._before = self.app.theme
         themes = self.query_one(OptionList)
         themes.highlighted = themes.get_option_index(self._before)
         themes.focus()
 
     @on(OptionList.OptionHighlighted)
     def preview(self, event: OptionList.OptionHighlighted) -> None:
-        if event.option.id is not None and event.option.id != self.app.theme:
-            self.app.theme = event.option.id
+        self.app.theme = event.option.id or self._before
 
     @on(OptionList.OptionSelected)
-    def keep(self) -> None:
-        self.action_submit()
-
     def action_submit(self) -> None:
         self.app.keep_theme(self.app.theme)
         self.dismiss(None)
