@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from mcp_studio.call.call import Call
 from mcp_studio.call.copying.subject import Subject, subject_of
 from mcp_studio.call.replay.plan import number_of
 from mcp_studio.call.secrets import may_hold_secrets, secret_places
 from mcp_studio.catalog.listing import Change, Entry
-from mcp_studio.config.model import Timeouts
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.present import connections, units
 from mcp_studio.protocol.tasks import Support, support_of
 from mcp_studio.protocol.views import PromptView, ResourceView, TemplateView, ToolView
@@ -25,16 +23,10 @@ from mcp_studio.schema.text import to_text
 from mcp_studio.schema.uritemplate import TemplateError, expand
 
 if TYPE_CHECKING:
-    from mcp_studio.schema.checker import Checker
-    from mcp_studio.session.manager import ConnectionManager
-    from mcp_studio.session.state import Status
     from mcp_studio.studio import Studio
     from mcp_studio.trace.message import Recording
 
 _DESCRIPTION = 700
-_KEPT = 20
-"""Finished calls whose results stay at hand."""
-_KEPT_BYTES = 64 << 20
 
 
 @record()
@@ -94,10 +86,12 @@ class CallDraft:
             manager.look(ref.server, ref.kind)
         studio.catalog.acknowledge(ref)
 
-    def negotiate(self, status: Status, *, wants_task: bool) -> None:
+    def negotiate(self, studio: Studio, *, wants_task: bool) -> None:
         """Learn from the connection whether the entry can be called as a task."""
-        if status.version and isinstance(self.entry.view, ToolView):
-            self.support = support_of(self.entry.view.raw, status.version, status.capabilities)
+        name, view = self.entry.ref.server, self.entry.view
+        status = studio.manager.status(name) if name in studio.manager.names() else None
+        if status is not None and status.version and isinstance(view, ToolView):
+            self.support = support_of(view.raw, status.version, status.capabilities)
             self.as_task = self.support == "required" or wants_task
 
     def problems(self) -> tuple[SchemaProblem, ...]:
@@ -110,16 +104,16 @@ class CallDraft:
                 return (SchemaProblem("", f"The URI cannot be made: {problem}."),)
         return found
 
-    async def check(self, checker: Checker) -> tuple[SchemaProblem, ...]:
+    async def check(self, studio: Studio) -> tuple[SchemaProblem, ...]:
         """What the fields know to be wrong with the value, and what only its whole schema knows."""
         known = self.problems()
-        whole = await checker.check(self.schema, self.value) if self.schema is not None else ()
+        whole = await studio.checker.check(self.schema, self.value) if self.schema is not None else ()
         places = {one.pointer for one in known}
         return (*known, *(problem for problem in whole if problem.pointer not in places))
 
-    def notices(self, manager: ConnectionManager, *, listed: bool) -> list[str]:
+    def notices(self, studio: Studio, *, listed: bool) -> list[str]:
         """What keeps the entry from being called, or should be known about it."""
-        entry, lines = self.entry, list[str]()
+        entry, manager, lines = self.entry, studio.manager, list[str]()
         if entry.ref.server not in manager.names():
             lines.append("Its server is not configured any more.")
         elif (status := manager.status(entry.ref.server)).state != "ready":
@@ -157,14 +151,13 @@ class CallDraft:
             TemplateError: the template cannot be expanded.
         """
         if isinstance(self.entry.view, TemplateView):
-            return expand(self.entry.view.uri_template, cast("Mapping[str, Json]", self.value or {}))
+            return expand(self.entry.view.uri_template, mapping(self.value))
         return self.entry.ref.name
 
     def strings(self) -> dict[str, str]:
         """The value as prompt arguments: strings all of them (server/prompts)."""
-        value = cast("dict[str, Json]", self.value) if isinstance(self.value, dict) else {}
         fields = {field.name: field for field in self.form.fields}
-        return {key: to_text(fields.get(key) or Text(key), item) for key, item in value.items()}
+        return {key: to_text(fields.get(key) or Text(key), item) for key, item in mapping(self.value).items()}
 
     async def complete(self, studio: Studio, argument: str, text: str) -> tuple[Sequence[str], str]:
         """Values for an argument that begins with `text`, given the others, and `20 of 120` where there are more.
@@ -187,17 +180,16 @@ class CallDraft:
         on = studio.subscriptions.switch(ref.server, uri, template=template)
         return f"{'Subscribing to' if on else 'Unsubscribed from'} {safe(uri, 200)}."
 
-    def begin(self, studio: Studio, seconds: float | None, *, fresh: bool = False, approved: bool = False) -> Call:
-        """Start a call of it, with a deadline of its own where there is one; nothing is kept of it."""
-        ref, timeouts = self.entry.ref, Timeouts(idle=seconds, total=seconds, option="as chosen for its calls")
+    def begin(self, studio: Studio, *, fresh: bool = False, approved: bool = False) -> Call:
+        """Start a call of it; nothing is kept of it."""
+        ref = self.entry.ref
         match ref.kind:
             case "tool":
-                arguments = self.value if isinstance(self.value, dict) else {}
-                return studio.call_tool(ref, arguments, approved=approved, task=self.as_task, timeouts=timeouts)
+                return studio.call_tool(ref, mapping(self.value), approved=approved, task=self.as_task)
             case "prompt":
-                return studio.get_prompt(ref, self.strings(), timeouts=timeouts)
+                return studio.get_prompt(ref, self.strings())
             case _:
-                return studio.read_resource(ref.server, self.uri(), fresh=fresh, timeouts=timeouts)
+                return studio.read_resource(ref.server, self.uri(), fresh=fresh)
 
     def description(self) -> list[str | tuple[str, str]]:
         """Title, description and address."""
@@ -231,24 +223,3 @@ def form_of(entry: Entry) -> Form:
             return prompt_fields(prompt.raw.get("arguments"))
         case _:
             return Form()
-
-
-class NewestCalls:
-    """The newest call of each draft: those that run, and of the finished ones as many as there is room for."""
-
-    def __init__(self) -> None:
-        self._calls: OrderedDict[str, Call] = OrderedDict()
-
-    def get(self, key: str) -> Call | None:
-        """The newest call of a draft, by its key."""
-        return self._calls.get(key)
-
-    def put(self, key: str, call: Call) -> None:
-        """Keep a call in the place of an older one; results that nobody has looked at for long go."""
-        self._calls.pop(key, None)
-        self._calls[key] = call
-        done = [known for known, one in self._calls.items() if one.outcome is not None]
-        size = sum(one.outcome.size for one in self._calls.values() if one.outcome)
-        while done and (len(done) > _KEPT or size > _KEPT_BYTES):
-            outcome = self._calls.pop(done.pop(0)).outcome
-            size -= outcome.size if outcome else 0

@@ -1,4 +1,4 @@
-"""The call pane: previews, forms and JSON, wrong arguments, every kind of ending, resources, prompts, deadlines."""
+"""The call pane: previews, forms and JSON, wrong arguments, every kind of ending, resources, prompts."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any
 
 from textual.widgets import TextArea
 
-from mcp_studio.call.call import Cancelled, Lost, Rejected, Succeeded, TimedOut, ToolFailed
+from mcp_studio.call.call import Cancelled, Lost, Rejected, Succeeded, ToolFailed
 from mcp_studio.present.blocks import blocks_of
 from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.screens.approval import Approval
-from mcp_studio.tui.screens.choose import Choose
 from tests.studio_support import stdio
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage, raw
@@ -170,16 +169,6 @@ async def test_a_running_call_shows_how_far_it_is_and_esc_never_cancels_it() -> 
         assert isinstance(await outcome(stage), Cancelled)
         await stage.main.call.run_action("cancel")
         await stage.told("Nothing is running here.")
-        await stage.open("wait")
-        await stage.type("30")
-        await stage.main.call.run_action("deadline")
-        dialog = await stage.dialog(Choose)
-        await stage.shows("How long a call is waited for", "as the server's entry says", "1 second")
-        await stage.press("down", "enter")
-        await stage.until(lambda: stage.app.screen is not dialog, "it is chosen")
-        await stage.told("1 second")
-        late = await stage.call()
-        assert isinstance(late, TimedOut) and "1 s" in late.limit
 
 
 async def test_resources_prompts_and_templates_are_read_with_one_key() -> None:

@@ -93,7 +93,7 @@ async def test_a_call_is_saved_replaced_renamed_run_and_deleted(project: Path, h
         await stage.shows("Save the call", "raw.echo", "name \\*", "Save .*Cancel")
         dialog.form.set_value({**dialog.value, "name": "../hi", "ask for text": True})
         await stage.press("ctrl+j")
-        await stage.shows("cannot be the name of a saved call")
+        await stage.told("cannot be the name of a saved call")
         dialog.form.set_value({**dialog.value, "name": "hi"})
         await stage.press("ctrl+j")
         await stage.until(lambda: (project / "hi.toml").exists(), "the file")
@@ -105,8 +105,6 @@ async def test_a_call_is_saved_replaced_renamed_run_and_deleted(project: Path, h
         await stage.until(lambda: stage.app.screen is stage.main, "it replaces what was saved")
         await history(stage, 1)
         await stage.shows("hi .*project")
-        await stage.press("c")
-        assert stage.app.clipboard == "mcp-studio call --saved hi"
         await stage.press("r")
         await stage.dialog(FillIn)
         await stage.shows("text .*hello")
@@ -127,11 +125,11 @@ async def test_a_call_is_saved_replaced_renamed_run_and_deleted(project: Path, h
         await stage.dialog(Confirm)
         await stage.press("d")
         await stage.until(lambda: not (project / "total.toml").exists(), "it is deleted")
-        await stage.main.run_action("saved_calls")
+        await stage.main.call.run_action("saved_calls")
         await stage.dialog(Choose)
-        await stage.shows("other .*gone.add", "broken.toml: is no valid TOML")
+        await stage.shows("other .*gone.add", "broken.toml  is no valid TOML")
         await stage.press("enter")
-        await stage.told("other is for the server gone, which is not configured.")
+        await stage.told("other is for gone.add, which no server lists.")
 
 
 async def test_a_secret_of_a_saved_call_is_sent_but_not_shown_and_not_kept(
@@ -172,7 +170,7 @@ async def test_a_call_is_copied_and_a_pasted_one_fills_the_form_that_it_is_about
         await stage.press("escape")
 
         await stage.open("echo")
-        await stage.main.run_action("paste_call")
+        await stage.main.call.run_action("paste_call")
         area = (await stage.dialog(PasteCall)).query_one(AreaEditor)
         await stage.shows("Expected: arguments as JSON")
         for text, verdict in (
@@ -232,10 +230,10 @@ async def test_a_task_goes_on_in_the_background_and_is_polled_shown_cancelled_an
 async def test_a_load_test_is_approved_once_over_its_dialog_and_esc_stops_nothing() -> None:
     async with on_stage(raw(), size=(80, 24)) as stage:
         await stage.open("add")
-        await stage.main.run_action("load_test")
+        await stage.main.call.run_action("load_test")
         await stage.told("Not sent: a is required")
         stage.main.call.fill({"a": 2, "b": 3})
-        await stage.main.run_action("load_test")
+        await stage.main.call.run_action("load_test")
         dialog = await stage.dialog(LoadTest)
         await stage.press("end", "ctrl+u", "ctrl+j")
         await stage.shows("Calls must be from 1 to")
@@ -251,7 +249,7 @@ async def test_a_load_test_is_approved_once_over_its_dialog_and_esc_stops_nothin
         ]
         await stage.open("wait")
         stage.main.call.fill({"seconds": 30})
-        await stage.main.run_action("load_test")
+        await stage.main.call.run_action("load_test")
         dialog = await stage.dialog(LoadTest)
         await stage.press("ctrl+j")
         await stage.until(lambda: dialog.load and dialog.load.flying, "calls run")
@@ -262,18 +260,18 @@ async def test_a_load_test_is_approved_once_over_its_dialog_and_esc_stops_nothin
         await stage.press("escape")
         await home(stage)
         await stage.open("fail")
-        await stage.main.run_action("load_test")
+        await stage.main.call.run_action("load_test")
         dialog = await stage.dialog(LoadTest)
         await stage.press("ctrl+j")
         await stage.dialog(Approval)
-        await stage.shows("60 times, 8 at once")
+        await stage.shows("100 times, 8 at once")
         await stage.press("escape")
         await stage.dialog(LoadTest)
         await stage.until(lambda: not dialog.query_one("#pending").disabled, "it can be opened again")
         await stage.press("p")
         await stage.dialog(Approval)
         await stage.press("r")
-        await stage.shows("60 of 60", "60 tool error", "60x")
+        await stage.shows("100 of 100", "100 tool error", "100x")
 
 
 async def test_requests_of_the_trace_are_sent_again_and_their_answers_compared() -> None:
@@ -289,9 +287,7 @@ async def test_requests_of_the_trace_are_sent_again_and_their_answers_compared()
         await stage.press("enter")
         await stage.dialog(Compare)
         await stage.shows("0 differences", "then: tools/call add")
-        await stage.press("escape", "o")
-        await stage.until(lambda: stage.app.clipboard.startswith("same "), "a line for each is copied")
-        await stage.press("escape")
+        await stage.press("escape", "escape")
         await home(stage)
         stage.main.trace.action_mark()
         await trace.run_action("resend_many")
@@ -317,5 +313,4 @@ def test_figures_fit_where_there_is_little_room() -> None:
 def test_a_moment_is_told_shortly() -> None:
     now = time.time()
     assert moment(now).count(":") == 2
-    assert moment(now - 30 * 86_400) == time.strftime("%d %b", time.localtime(now - 30 * 86_400))
     assert moment(1_000_000.0) == "1970-01-12"

@@ -27,7 +27,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem, defaults, errors
 from mcp_studio.schema.place import named, pointer
 from mcp_studio.session.tasks import Task
-from mcp_studio.tui.call_draft import CallDraft, NewestCalls, draft_of
+from mcp_studio.tui.call_draft import CallDraft, draft_of
 from mcp_studio.tui.form.choices import Offer
 from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.form.view import FormView
@@ -45,11 +45,8 @@ _WHOLE = ""
 """Under this pointer the text of the JSON tab is kept while it is no JSON."""
 _PAUSE = 0.15
 """Seconds without a key after which the value is checked against its whole schema."""
-_DEADLINES = {
-    "0": "as the server's entry says", "1": "1 second", "5": "5 seconds", "15": "15 seconds", "60": "1 minute",
-    "300": "5 minutes", "1800": "30 minutes",
-}  # fmt: skip
-"""By seconds."""
+_RESULTS = 64 << 20
+"""Bytes of the results that stay at hand; each counts for at least a twentieth."""
 
 
 class CallPane(Pane, scope="call"):
@@ -77,25 +74,23 @@ class CallPane(Pane, scope="call"):
         super().__init__()
         self.form = FormView(empty="No arguments.")
         self.draft: CallDraft | None = None
-        self.calls = NewestCalls()
+        self.calls: dict[str, Call] = {}
+        """The newest call of each draft, by its key: those that run, and finished ones whose results have room."""
         self.saved = SavedCalls(self)
         self.json: JsonEditor | None = None
         self._changes: dict[str, Change] = {}
         """What has changed since the last look, by draft key."""
         self._as_tasks: dict[str, bool] = {}
         """What the person chose, by draft key."""
-        self._seconds: dict[str, float | None] = {}
-        """Deadlines that the person chose, by draft key."""
         self._refused: tuple[Json, ...] = ()
         """The value that was not sent: submitting it again sends it all the same."""
-        self._awaited: tuple[Call, Json] | None = None
-        """A call whose end has not been told, and the value that was sent."""
+        self._awaited: Call | None = None
+        """The call that was started last, as long as nothing was edited meanwhile and its end is not told."""
         self._failed_completion = ""
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="call-head"):
-            yield Tabs(Tab("Form", id="form"), Tab("JSON", id="json"), Tab("Schema", id="schema"),
-                       Tab("History", id="history"), Tab("About", id="about"))  # fmt: skip
+            yield Tabs(*(Tab(name, id=name.lower()) for name in ("Form", "JSON", "Schema", "History", "About")))
             yield Static(id="call-badge", markup=False)
         with VerticalScroll(id="call-form", can_focus=False):
             yield Static(Content(EMPTY), id="description")
@@ -234,23 +229,22 @@ class CallPane(Pane, scope="call"):
 
     def refresh_entry(self) -> None:
         """The server of the shown entry may be in another state, or define the entry in another way."""
-        draft, catalog, manager = self.draft, self.app.studio.catalog, self.app.studio.manager
+        draft, studio = self.draft, self.app.studio
         if draft is None:
             return
-        found, name = catalog.find(draft.entry.ref), draft.entry.ref.server
+        found = studio.catalog.find(draft.entry.ref)
         same = next((entry for entry in found if entry.view.raw == draft.entry.view.raw), None)
         if same is None and found:
             self._show(found[0], again=True)
             self.app.say(f"{safe(found[0].ref)} has another definition now.", "warning")
             return
         draft.entry = same or draft.entry
-        if name in manager.names():
-            draft.negotiate(manager.status(name), wants_task=self._as_tasks.get(draft.key, False))
+        draft.negotiate(studio, wants_task=self._as_tasks.get(draft.key, False))
         self.task_switch.display = draft.support in ("optional", "required")
         self.task_switch.disabled = draft.support == "required"
         with self.prevent(Checkbox.Changed):
             self.task_switch.value = draft.as_task
-        lines = [f"{glyphs().warning} {safe(line, 300)}" for line in draft.notices(manager, listed=bool(found))]
+        lines = [f"{glyphs().warning} {safe(line, 300)}" for line in draft.notices(studio, listed=bool(found))]
         notice = self.query_one("#notice", Static)
         notice.display = bool(lines)
         notice.update(Content("\n".join(lines)))
@@ -328,7 +322,7 @@ class CallPane(Pane, scope="call"):
         draft, drafts = self.draft, self.app.studio.memory.drafts
         if draft is None:
             return
-        draft.value, draft.texts, self._refused = value, dict(self.form.pending), ()
+        draft.value, draft.texts, self._refused, self._awaited = value, dict(self.form.pending), (), None
         if self.json is not None and self.json.unreadable:
             draft.texts[_WHOLE] = self.json.text
         drafts.put(draft.key, value, hidden=draft.secrets)
@@ -339,7 +333,7 @@ class CallPane(Pane, scope="call"):
     async def _check_soon(self, draft: CallDraft, value: Json) -> None:
         """Tell at the fields what only the whole schema knows."""
         await asyncio.sleep(_PAUSE)
-        problems = await draft.check(self.app.studio.checker)
+        problems = await draft.check(self.app.studio)
         if self.draft is draft and draft.value is value and not self.unreadable and self.form.is_attached:
             self._show_problems(problems)
 
@@ -369,7 +363,7 @@ class CallPane(Pane, scope="call"):
     def action_load_test(self) -> None:
         from mcp_studio.tui.screens.load_test import LoadTest
 
-        self._submit(lambda draft: self.app.push_screen(LoadTest(draft, self._seconds.get(draft.key))), again="")
+        self._submit(lambda draft: self.app.push_screen(LoadTest(draft)), again="")
 
     def _submit(self, then: Callable[[CallDraft], object], again: str = "send it anyway") -> None:
         """Do something with the draft once it has been checked and its server is connected."""
@@ -385,7 +379,7 @@ class CallPane(Pane, scope="call"):
 
     async def _check_then(self, draft: CallDraft, then: Callable[[CallDraft], object], again: str) -> None:
         studio, name = self.app.studio, draft.entry.ref.server
-        problems = self.unreadable or await draft.check(studio.checker)
+        problems = self.unreadable or await draft.check(studio)
         if draft is not self.draft:  # the person has gone on to another entry
             return
         self._show_problems(problems)
@@ -420,20 +414,25 @@ class CallPane(Pane, scope="call"):
             hidden: places with secrets that the form does not know: such a value becomes no draft.
         """
         studio, ref = self.app.studio, draft.entry.ref
-        call = draft.begin(studio, self._seconds.get(draft.key), fresh=fresh)
+        call = draft.begin(studio, fresh=fresh)
         if not hidden:
             studio.memory.drafts.put(draft.key, draft.value, hidden=draft.secrets)
         studio.memory.history.follow(call, ref, draft.sent, origin="studio", hidden=draft.secrets | hidden)
         if ref.kind == "template":  # the studio knows of the URI that came of it only
             studio.usage.ran(ref)
-        self._awaited = call, draft.value
+        self._awaited = call
         self._follow(draft, call)
 
     def _follow(self, draft: CallDraft, call: Call) -> None:
         def changed(one: Call) -> None:
-            self.call_later(self._call_changed, draft.key, one)
+            self.call_later(self._call_changed, draft.key, one, ended=one.checked)
 
-        self.calls.put(draft.key, call)
+        self.calls = {draft.key: call} | {key: one for key, one in self.calls.items() if key != draft.key}
+        room = _RESULTS
+        for key, one in tuple(self.calls.items()):  # the newest first
+            room -= max(one.outcome.size, _RESULTS // 20) if one.outcome is not None else 0
+            if one.outcome is not None and room < 0:
+                del self.calls[key]
         call.changed.connect(changed)
         self.tell_result()
 
@@ -449,12 +448,12 @@ class CallPane(Pane, scope="call"):
         if self.draft is not None:
             self._follow(self.draft, call)
 
-    def _call_changed(self, key: str, call: Call) -> None:
+    def _call_changed(self, key: str, call: Call, *, ended: bool) -> None:
         if call is self.call:
-            awaited = call.outcome is not None and self._awaited == (call, self.draft and self.draft.value)
+            awaited = call is self._awaited and call.outcome is not None
             self._awaited = None if awaited else self._awaited
             self.tell_result(awaited=awaited)
-        elif call.outcome is not None and call.checked and call is self.calls.get(key):
+        elif ended and call.outcome is not None and call is self.calls.get(key):
             self.app.say(f"{call.subject}: {outcomes.outcome_line(call.outcome)[1]}")
 
     # Other actions
@@ -489,21 +488,6 @@ class CallPane(Pane, scope="call"):
         """Let the task that runs here go on without anybody who waits for it."""
         if self.call is None or not self.call.leave():
             self.app.say("No task is running here.", "warning")
-
-    def action_deadline(self) -> None:
-        """Choose how long calls of this entry are waited for."""
-        draft = self.draft
-        if draft is None:
-            return
-        from mcp_studio.tui.screens.choose import Choose
-
-        def choose(seconds: str | None) -> None:
-            if seconds is not None:
-                self._seconds[draft.key] = float(seconds) or None
-                self.app.say(f"Calls of {safe(draft.entry.ref)} are waited for: {_DEADLINES[seconds]}.")
-
-        now = f"{self._seconds.get(draft.key) or 0:g}"
-        self.app.push_screen(Choose("How long a call is waited for", list(_DEADLINES.items()), now), choose)
 
     def action_saved_calls(self) -> None:
         self.app.attempt(self, self.saved.choose(), "saved")

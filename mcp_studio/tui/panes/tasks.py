@@ -15,16 +15,13 @@ from mcp_studio.session.tasks import Task
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.screens.task import TaskDialog, sign, words
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, Piece, cut, spread, width_of
+from mcp_studio.tui.views.line import Line, spread
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 EMPTY = (
     "No tasks.\n\nA tool that takes long may become a task: its server works on, and is asked how far it is. "
     "Tick “Run as a task” in the call pane of tools that leave it to you."
 )
-_ROOM = 12
-"""Cells from which on a message is worth showing."""
 
 
 class TaskList(VirtualList[Task]):
@@ -91,14 +88,7 @@ class TaskList(VirtualList[Task]):
 
     def _draw_task(self, task: Task, width: int, selected: bool) -> Line:
         mark, look = sign(task)
-        name = safe(task.ref.name if task.ref else task.id, 200)
-        end: list[Piece] = [(f" {age(time.time() - task.started)}", "dim")]
-        if width > 40:
-            end.insert(0, (f" {safe(task.server, 20)}", "dim"))
-        room = width - 2 - width_of(end)
-        shown = cut(name, max(4, room), more=glyphs().more)
-        pieces: list[Piece] = [(f"{mark} ", look), (shown, "")]
-        left, said = room - len(shown) - 2, words(task, self.app.key_of("pending"))
-        if said and left >= _ROOM:
-            pieces.append((f"  {cut(said, left, more=glyphs().more)}", "dim"))
-        return spread(pieces, end, width)
+        name, said = safe(task.ref.name if task.ref else task.id, 200), words(task, self.app.key_of("pending"))
+        server = f" {safe(task.server, 20)}" if width > 40 else ""
+        end = [(f"{server} {age(time.time() - task.started)}", "dim")]
+        return spread([(f"{mark} ", look), (name, ""), (f"  {said}", "dim")], end, width)

@@ -75,9 +75,8 @@ class CopyAs(Dialog[None]):
             self._subject = await with_outcome(self._subject, *self._recorded)
             self._recorded = None
         # Large arguments take their time; the letters of the person do not wait for them.
-        secrets, subject, name = self.query_one(Checkbox).value, self._subject, form.id
-        made = await asyncio.to_thread(lambda: copy_as(subject, name, secrets=secrets))
-        self._made = made
+        secrets = self.query_one(Checkbox).value
+        made = self._made = await asyncio.to_thread(copy_as, self._subject, form.id, secrets=secrets)
         self._view.show(made.text)
         lines = [made.why_not] if made.why_not else list(made.remarks)
         note = "\n".join(f"{glyphs().dot} {safe(line, 300)}" for line in lines)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from functools import partial
-from typing import ClassVar
 
 from textual import on
 from textual.containers import Horizontal
@@ -13,7 +12,6 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, ProgressBar, Static
 
-from mcp_studio.call.call import Denied
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, past_of_load
 from mcp_studio.jsontext import pretty
 from mcp_studio.present import units
@@ -28,11 +26,7 @@ _ERRORS = 3
 
 
 class LoadTest(RunDialog):
-    """Asks for two numbers, runs, and keeps the figures on screen until it is left.
-
-    Args:
-        seconds: deadline of each call, where it is not the server's.
-    """
+    """Asks for two numbers, runs, and keeps the figures on screen until it is left."""
 
     DEFAULT_CSS = """
     LoadTest {
@@ -47,13 +41,10 @@ class LoadTest(RunDialog):
         Choice("start", "Start", "primary"), Choice("stop", "Stop"), Choice("copy", "Copy figures"),
         Choice("pending", "Pending"), Choice("back", "Close"),
     )  # fmt: skip
-    last: ClassVar[tuple[str, str]] = ("100", "8")
-    """What was typed last."""
 
-    def __init__(self, draft: CallDraft, seconds: float | None) -> None:
+    def __init__(self, draft: CallDraft) -> None:
         super().__init__()
         self._draft = draft
-        self._begin = partial(draft.begin, self.app.studio, seconds, fresh=True, approved=True)
         self.load: Load | None = None
         """What runs, or ran last."""
 
@@ -62,8 +53,8 @@ class LoadTest(RunDialog):
 
     def body(self) -> Iterable[Widget]:
         yield Horizontal(
-            Static("Calls"), Input(self.last[0], id="total", type="integer", max_length=9, compact=True),
-            Static("At once"), Input(self.last[1], id="at-once", type="integer", max_length=5, compact=True),
+            Static("Calls"), Input("100", id="total", type="integer", max_length=9, compact=True),
+            Static("At once"), Input("8", id="at-once", type="integer", max_length=5, compact=True),
             id="numbers",
         )  # fmt: skip
         yield Static("Each call has the value of the form. The trace has every call, the history one entry.", id="note")
@@ -78,40 +69,37 @@ class LoadTest(RunDialog):
 
     @on(Input.Submitted)
     def action_start(self) -> None:
-        typed = (self.query_one("#total", Input).value, self.query_one("#at-once", Input).value)
-        total, at_once = (int(text) if text.isdecimal() else 0 for text in typed)
+        total, at_once = (int(field.value) if field.value.isdecimal() else 0 for field in self.query(Input))
         if not (0 < total <= MOST and 0 < at_once <= MOST_AT_ONCE):
             self._say(f"Calls must be from 1 to {MOST:,}, at once from 1 to {MOST_AT_ONCE:,}.", "$state-failed")
         elif not self.query_one("#start").disabled:
-            type(self).last = typed
             self.offer(start=False)
             self.query_one("#stop").focus()
             self.app.attempt(self, self._run(total, at_once))
 
     async def _run(self, total: int, at_once: int) -> None:
-        memory, draft, ref = self.app.studio.memory, self._draft, self._draft.entry.ref
+        studio, draft, ref = self.app.studio, self._draft, self._draft.entry.ref
         try:
-            if ref.kind == "tool" and (denied := await self._consent(total, at_once)) is not None:
-                self._say(f"Not started: {denied.rule}.", "$state-failed")
-                return
+            if ref.kind == "tool":
+                self._say("Waiting for your approval, where a rule or the tool asks for it.", "$quiet")
+                trusted, entries = studio.manager.config(ref.server).trust, studio.catalog.find(ref)
+                if denied := await consent(
+                    studio.inbox.ask, ref, entries, draft.value, total, at_once,
+                    trusted=trusted, rules=studio.caller.rules,
+                ):  # fmt: skip
+                    self._say(f"Not started: {denied.rule}.", "$state-failed")
+                    return
             self._say("", "")
-            began, self.load = time.time(), Load(self._begin, total, at_once)
+            begin = partial(draft.begin, studio, fresh=True, approved=True)
+            began, self.load = time.time(), Load(begin, total, at_once)
             try:
                 await self.load.run()
             finally:
-                memory.history.put(past_of_load(self.load, ref, draft.sent, began, "studio"), draft.secrets)
+                studio.memory.history.put(past_of_load(self.load, ref, draft.sent, began, "studio"), draft.secrets)
         finally:
             if self.is_attached:
                 self.offer(start=True)
                 self._show()
-
-    async def _consent(self, total: int, at_once: int) -> Denied | None:
-        studio, ref = self.app.studio, self._draft.entry.ref
-        self._say("Waiting for your approval, where a rule or the tool asks for it.", "$quiet")
-        return await consent(
-            studio.inbox.ask, ref, studio.catalog.find(ref), self._draft.value, total, at_once,
-            trusted=studio.manager.config(ref.server).trust, rules=studio.caller.rules,
-        )  # fmt: skip
 
     def _show(self) -> None:
         self.offer_pending()
@@ -128,10 +116,7 @@ class LoadTest(RunDialog):
 
     def action_stop(self) -> None:
         """Start no more calls, and stop those that run; before there are any, ask no more for approval."""
-        if self.load is not None and self.load.running:
-            self.load.stop()
-        else:
-            self.workers.cancel_node(self)
+        self.workers.cancel_node(self)
 
     def action_copy(self) -> None:
         """Copy the figures as JSON."""

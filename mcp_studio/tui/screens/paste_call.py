@@ -10,8 +10,8 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Static, TextArea
 
-from mcp_studio.call.copying.paste import EXPECTED, Pasted, PasteProblem, read_paste
-from mcp_studio.catalog.listing import Entry, EntryKind, Ref
+from mcp_studio.call.copying.paste import EXPECTED, Pasted, read_paste
+from mcp_studio.catalog.listing import Entry, EntryKind
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.tui.call_draft import form_of
@@ -52,7 +52,7 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
 
     def on_mount(self) -> None:
         self.query_one(AreaEditor).focus()
-        self._tell(None)
+        self.run_worker(self._read(""))
 
     @on(TextArea.Changed)
     @on(AreaEditor.TooLong)
@@ -64,25 +64,21 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
         self.run_worker(self._read(text), exclusive=True)
 
     async def _read(self, text: str) -> None:
-        self._tell(_meaning(text) if len(text) <= _AT_ONCE else await asyncio.to_thread(_meaning, text))
-
-    def _tell(self, found: Pasted | PasteProblem | None) -> None:
         """Say what it is, where it goes, or why it goes nowhere."""
-        ready, lines = None, [(EXPECTED, "$quiet")]
-        if isinstance(found, PasteProblem):
-            lines = [(f"{glyphs().warning} {safe(found, 600)}", "$state-busy")]
-        elif found is not None:
-            lines = [(f"{glyphs().ok} {safe(found.says(), 600)}", "$state-ready")]
-            try:
-                if (target := self._target(found)) is None:
+        self._ready, signs = None, glyphs()
+        lines = [] if text.strip() else [(EXPECTED, "$quiet")]
+        try:
+            if text.strip():
+                pasted = read_paste(text) if len(text) <= _AT_ONCE else await asyncio.to_thread(read_paste, text)
+                lines.append((f"{signs.ok} {safe(pasted.says(), 600)}", "$state-ready"))
+                if (target := self._target(pasted)) is None:
                     raise ValueError("No server lists it.")
-                ready = target, found.value(form_of(target))
-                lines.append((f"{glyphs().sent} {safe(target.ref)}", ""))
-                lines += [(f"{glyphs().dot} {safe(remark, 300)}", "") for remark in found.remarks]
-            except ValueError as problem:
-                lines.append((f"{glyphs().warning} {safe(problem, 300)}", "$state-busy"))
-        self._ready = ready
-        self.query_one("#submit", Button).disabled = ready is None
+                self._ready = target, pasted.value(form_of(target))
+                lines.append((f"{signs.sent} {safe(target.ref)}", ""))
+                lines += [(f"{signs.dot} {safe(remark, 300)}", "") for remark in pasted.remarks]
+        except ValueError as problem:
+            lines.append((f"{signs.warning} {safe(problem, 600)}", "$state-busy"))
+        self.query_one("#submit", Button).disabled = self._ready is None
         verdict = Content("\n").join(Content.styled(text, look) for text, look in lines)
         self.query_one("#verdict", Static).update(verdict)
 
@@ -96,22 +92,11 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
         listed = [entry for kind in _KINDS[pasted.kind] for entry in catalog.entries(kind)]
         found = [entry for entry in listed if entry.ref.name == pasted.name]
         best = pasted.server or (shown.ref.server if shown is not None else "")
-        found.sort(key=lambda entry: (entry.ref.server != best, not self._at(entry.ref, pasted.url)))
-        return found[0] if found else None
-
-    def _at(self, ref: Ref, url: str) -> bool:
         manager = self.app.studio.manager
-        return bool(url) and ref.server in manager.names() and manager.config(ref.server).url == url
+        urls = {name: manager.config(name).url for name in manager.names()} if pasted.url else {}
+        found.sort(key=lambda entry: (entry.ref.server != best, urls.get(entry.ref.server) != pasted.url))
+        return found[0] if found else None
 
     def action_submit(self) -> None:
         if self._ready is not None:
             self.dismiss(self._ready)
-
-
-def _meaning(text: str) -> Pasted | PasteProblem | None:
-    if not text.strip():
-        return None
-    try:
-        return read_paste(text)
-    except PasteProblem as problem:
-        return problem

@@ -21,10 +21,12 @@ from mcp_studio.trace.message import Recording
 from mcp_studio.tui.screens.compare import Compare, Side
 from mcp_studio.tui.screens.dialog import Choice, RunDialog
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, Piece, fit
+from mcp_studio.tui.views.line import Line, fit, spread
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 _DEAD = ("disabled", "failed", "needs_auth", "stopping")
+_LOOKS = {"same": ("ok", "ok"), "differs": ("changed", "warn"), "new": ("new", "accent"), "failed": ("bad", "bad")}
+"""Glyph and look by verdict."""
 _LINES = 6
 """Differences of the row under the cursor that are told below the list."""
 _EVERY = 0.2
@@ -49,7 +51,7 @@ class Resend(RunDialog):
     """
     choices = (
         Choice("start", "Re-send", "primary"), Choice("stop", "Stop"), Choice("open", "Compare"),
-        Choice("copy", "Copy"), Choice("pending", "Pending"), Choice("back", "Close"),
+        Choice("pending", "Pending"), Choice("back", "Close"),
     )  # fmt: skip
     rows = cast("getters.query_one[VirtualList[Step]]", getters.query_one(VirtualList))
 
@@ -61,7 +63,6 @@ class Resend(RunDialog):
         self._plan = Plan((what,)) if isinstance(what, Step) else Plan(())
         self._results: dict[int, Result] = {}
         """By the number of their step."""
-        self._followed = 0
 
     def heading(self) -> str:
         counts = summary(self._results.values())
@@ -126,17 +127,11 @@ class Resend(RunDialog):
     # What is shown
 
     def _show(self) -> None:
-        """The cursor goes with what is sent, unless the person has moved it away."""
         self.offer_pending()
-        done = len(self._results)
-        if not self.has_class("-running") or not self.rows.rows:
-            return
-        self.rows.refresh()
-        if self.rows.cursor >= self._followed:
-            self.rows.move_to(done)
-        self._followed = done
-        self.retitle(self.heading())
-        self._tell()
+        if self.has_class("-running"):
+            self.rows.refresh()
+            self.retitle(self.heading())
+            self._tell()
 
     def _say(self, text: str) -> None:
         self.query_one("#about", Static).update(Content(text))
@@ -150,8 +145,7 @@ class Resend(RunDialog):
     def _tell(self) -> None:
         """Say more about the row under the cursor."""
         if (result := self.result) is not None:
-            width = max(20, self.size.width // 3)
-            lines = [difference_line(one, width) for one in result.differences[:_LINES]]
+            lines = [difference_line(one) for one in result.differences[:_LINES]]
             more = len(result.differences) - _LINES
             lines += [f"and {units.plural(more, 'more difference')}"] if more > 0 else []
             said = {"same": "The answer is the same as it was.", "new": "It had no answer then."}
@@ -159,16 +153,16 @@ class Resend(RunDialog):
             self._say("\n".join(filter(None, lines)))
 
     def _draw(self, step: Step, width: int, selected: bool) -> Line:
-        signs, result = glyphs(), self._results.get(step.number)
-        looks = {"same": (signs.ok, "ok"), "differs": (signs.changed, "warn"), "new": (signs.new, "accent")}
-        verdict = result.verdict if result is not None else ""
-        sign, look = looks.get(verdict, (signs.bad, "bad") if verdict == "failed" else (signs.off, "dim"))
-        both = (step.ms, result.ms if result is not None else None)
-        times = f" {signs.sent} ".join(units.duration(ms) for ms in both if ms is not None)
-        brief, room = _brief(result) if result is not None else "", max(16, width - 31)
-        wide = room // 2 if brief else room
-        name: Piece = (fit(f"{safe(step.server, 20)} {safe(step.subject, 200)} ", wide), "strong" * selected)
-        return [(fit(f"{sign} {verdict}", 11), look), name, (fit(brief, room - wide), "dim"), (f"{times:>20}", "")]
+        result = self._results.get(step.number)
+        verdict, now = (result.verdict, result.ms) if result is not None else ("", None)
+        sign, look = _LOOKS.get(verdict, ("off", "dim"))
+        times = f" {glyphs().sent} ".join(units.duration(ms) for ms in (step.ms, now) if ms is not None)
+        name = f"{safe(step.server, 20)} {safe(step.subject, 200)}"
+        pieces = [(fit(f"{getattr(glyphs(), sign)} {verdict}", 11), look), (name, "strong" * selected)]
+        if result is not None and (result.said or result.differences):
+            brief = safe(result.said, 200) or difference_line(result.differences[0], 40)
+            pieces.append((f"  {brief}", "dim"))
+        return spread(pieces, [(f"{times:>20}", "")], width)
 
     # What the person does
 
@@ -188,18 +182,7 @@ class Resend(RunDialog):
         then = Side(f"then: {name}", request, dumps(recorded.answer) if recorded.answer else b"")
         self.app.push_screen(Compare(then, Side(f"now: {name}", request, dumps(result.answer))))
 
-    def action_copy(self) -> None:
-        """Copy how it went, a line for each."""
-        done = self._results.values()
-        lines = [f"{one.verdict:<8} {one.step.subject}  {_brief(one)}".rstrip() for one in done]
-        self.app.copy("\n".join(lines) or "Nothing was sent yet.")
-
     def action_stop(self) -> None:
         """Send no more."""
         self.workers.cancel_group(self, "send")
         self.app.say("Stopped; the rest is not sent.")
-
-
-def _brief(result: Result) -> str:
-    """The first difference, or why there is no answer."""
-    return safe(result.said, 200) or (difference_line(result.differences[0], 40) if result.differences else "")

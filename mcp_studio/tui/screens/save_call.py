@@ -2,54 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, cast
+from collections.abc import Iterable
 
 from textual import getters, on
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from mcp_studio.call.saved import REFERENCE, Folders, SavedCall, Where, check_name, saved_text
+from mcp_studio.call.saved import REFERENCE, Folders, SavedCall, saved_text
 from mcp_studio.call.saved_arguments import Leaf, leaves, made, with_secrets_of
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.paths import file_stem
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import errors
 from mcp_studio.schema.form import build
-from mcp_studio.schema.place import Path, get_or_none
+from mcp_studio.schema.place import Path, get_or_none, pointer
 from mcp_studio.tui.call_draft import CallDraft
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 
 Value = dict[str, Json]
 
-_ASKED, _KEYRING = "by asking each time", "from the keyring"
 _LEAVES = 60
-_NAMES: dict[Where, str] = {"project": "the project", "personal": "you alone"}
+_SECRET = "is secret, and not written: its name in the keyring; empty: asked for each time"
+_WHERE: Json = [{"const": "project", "title": "the project"}, {"const": "personal", "title": "you alone"}]
 
 
-class FillIn(Dialog[Value]):
-    """A form of our own; answers the value that was filled in.
-
-    Args:
-        about: a line above the form.
-        done: takes the value; what keeps it from being taken is its answer, empty where nothing does.
-    """
+class FillIn(Dialog[Value | None]):
+    """A form of our own; answers the value that was filled in. `about` is a line above the form."""
 
     choices = (Choice("submit", "OK", "primary"), Choice("back", "Cancel"))
     form = getters.query_one(FormView)
-    problem = getters.query_one("#problem", Static)
 
-    def __init__(
-        self, title: str, about: str, schema: Json, value: Value, done: Callable[[Value], str] = lambda value: ""
-    ) -> None:
+    def __init__(self, title: str, about: str, schema: Json, value: Value) -> None:
         super().__init__()
         self._title_text = title
         self._about = about
         self._form = FormView(build(schema, strict=True), value)
-        self._done = done
 
     def heading(self) -> str:
         return self._title_text
@@ -57,45 +47,26 @@ class FillIn(Dialog[Value]):
     def body(self) -> Iterable[Widget]:
         yield Static(Content(safe(self._about, 600)), classes="quiet gap")
         yield self._form
-        yield Static(id="problem", classes="bad", markup=False)
         yield Static(id="below", markup=False)
 
     def on_mount(self) -> None:
         self.form.begin()
-        self.show_below()
-
-    @on(FormView.Changed)
-    def changed(self, event: FormView.Changed) -> None:
-        event.stop()
-        self.problem.update("")
-        self.show_below()
 
     @property
     def value(self) -> Value:
         """What is filled in."""
-        return cast("Value", self.form.value) if isinstance(self.form.value, dict) else {}
+        return mapping(self.form.value)
 
-    def show_below(self) -> None:
-        """Say below the form what comes of it."""
+    def finish(self) -> bool:
+        """Use the value; False where it cannot be taken, which is then told."""
+        return True
 
     def action_submit(self) -> None:
-        wrong = errors((*self.form.unreadable, *self.form.problems))
-        if wrong:
+        if wrong := errors((*self.form.unreadable, *self.form.problems)):
             self.form.show_problems(wrong)
             self.form.focus_first_problem()
-        elif refusal := self._done(self.value):
-            self.problem.update(Content(safe(refusal, 600)))
-        else:
+        elif self.finish():
             self.dismiss(self.value)
-
-
-class _Row(NamedTuple):
-    """An argument in the form of the dialog."""
-
-    leaf: Leaf
-    title: str
-    entry: str
-    """Where the name under which the keyring has it is typed."""
 
 
 class SaveCall(FillIn):
@@ -103,55 +74,50 @@ class SaveCall(FillIn):
 
     Args:
         earlier: the saved call with which the form was filled.
-        write: writes it, replacing one of the same name or not; raises StudioError.
     """
 
     choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
 
-    def __init__(
-        self, draft: CallDraft, earlier: SavedCall | None, places: Folders, write: Callable[[SavedCall, bool], None]
-    ) -> None:
+    def __init__(self, draft: CallDraft, earlier: SavedCall | None, folders: Folders) -> None:
         self._draft = draft
         self._earlier = earlier
-        self._folders = places
-        self._write = write
+        self._folders = folders
         self._replaces = earlier.name if earlier else ""
         self._keeper = self.app.studio.memory.keeper
-        self._rows = _rows(leaves(draft.sent, self._keeper, draft.secrets)[:_LEAVES])
-        super().__init__("Save the call", str(draft.entry.ref), self._fields(), self._values(), self._finish)
+        self._rows = {_title(one): one for one in leaves(draft.sent, self._keeper, draft.secrets)[:_LEAVES]}
+        self.written: SavedCall | None = None
+        super().__init__("Save the call", str(draft.entry.ref), self._schema(), self._start())
 
-    def _fields(self) -> Json:
-        where = [{"const": one, "title": title} for one, title in _NAMES.items()]
+    def on_mount(self) -> None:
+        self.show_file()
+
+    def _schema(self) -> Json:
         properties: dict[str, Json] = {
             "name": {"type": "string", "minLength": 1, "maxLength": 80},
             "description": {"type": "string"},
-            "for": {"oneOf": where, "description": f"the project: {self._folders.project}"},
+            "for": {"oneOf": _WHERE, "description": f"the project: {self._folders.project}"},
         }
-        for row in self._rows:
-            if row.leaf.secret:
-                properties[row.title] = {"enum": [_ASKED, _KEYRING], "description": "is secret, and is not written"}
-                properties[row.entry] = {"type": "string", "description": "its name in the keyring"}
-            else:
-                about = f"each time; now {safe(row.leaf.value, 60)}"
-                properties[row.title] = {"type": "boolean", "default": False, "description": about}
+        for title, leaf in self._rows.items():
+            secret: Json = {"type": "string", "description": _SECRET}
+            about = f"each time; now {safe(leaf.value, 60)}"
+            properties[title] = secret if leaf.secret else {"type": "boolean", "default": False, "description": about}
         return {"type": "object", "properties": properties, "required": ["name", "for"]}
 
-    def _values(self) -> Value:
+    def _start(self) -> Value:
         earlier, ref = self._earlier, self._draft.entry.ref
         value: Value = {"name": file_stem(ref.name.rpartition("://")[2], "call"), "for": self._folders.usual}
         if earlier is not None:
             value = {"name": earlier.name, "description": earlier.description, "for": earlier.where}
-        for row in self._rows:
-            before = _reference(earlier, row.leaf.path)
-            if row.leaf.secret:
-                stored = before.removeprefix("keyring:") if before.startswith("keyring:") else ""
-                value[row.title] = _KEYRING if stored else _ASKED
-                value[row.entry] = stored or f"{ref.server}-{row.leaf.path[-1] if row.leaf.path else 'value'}"
-            elif before and ":" not in before:
-                value[row.title] = True
+        for title, leaf in self._rows.items():
+            scheme, name = _reference(earlier, leaf.path)
+            if leaf.secret and scheme == "keyring":
+                value[title] = name
+            elif not leaf.secret and name and not scheme:
+                value[title] = True
         return value
 
-    def show_below(self) -> None:
+    @on(FormView.Changed)
+    def show_file(self) -> None:
         """The file as it will be."""
         saved = self.saved
         file = self._folders.path(saved.where) / f"{saved.name or '…'}.toml"
@@ -168,48 +134,39 @@ class SaveCall(FillIn):
         saved = made(
             str(value.get("name") or "").strip(), draft.entry.ref, draft.sent, draft.form,
             keeper=self._keeper, hidden=draft.secrets, keyring=self._stored(),
-            variables=[row.leaf.path for row in self._rows if value.get(row.title) is True],
+            variables=[leaf.path for title, leaf in self._rows.items() if value.get(title) is True],
             description=str(value.get("description") or "").strip(),
             where="project" if value.get("for") == "project" else "personal",
         )  # fmt: skip
         return with_secrets_of(self._earlier, saved)
 
-    def _stored(self) -> Mapping[Path, str]:
-        value = self.value
-        rows = [row for row in self._rows if row.leaf.secret and value.get(row.title) == _KEYRING]
-        names = {row.leaf.path: str(value.get(row.entry) or "").strip() for row in rows}
+    def _stored(self) -> dict[Path, str]:
+        names = {
+            leaf.path: str(self.value.get(title) or "").strip() for title, leaf in self._rows.items() if leaf.secret
+        }
         return {path: name for path, name in names.items() if name}
 
-    def _finish(self, value: Value) -> str:
+    def finish(self) -> bool:
         """Write it; one of the same name is replaced when the button is pressed again."""
         saved = self.saved
         try:
-            check_name(saved.name)
-            self._write(saved, saved.name == self._replaces)
+            self.written = self._folders.write(saved, replace=saved.name == self._replaces)
         except StudioError as problem:
-            if isinstance(problem, UsageError) and problem.message.endswith("already."):
-                self._replaces = saved.name
-                return f"{problem.message} Save again to replace it."
-            return f"Not saved: {problem.message} {problem.hint}"
-        return ""
+            exists = isinstance(problem, UsageError) and problem.message.endswith("already.")
+            self._replaces = saved.name if exists else self._replaces
+            self.app.say(
+                f"Not saved: {problem.message} {'Save again to replace it.' if exists else problem.hint}", "error"
+            )
+        return self.written is not None
 
 
-def _reference(earlier: SavedCall | None, path: Path) -> str:
-    """What an earlier file says at a place, where that is a reference alone: `NAME` or `keyring:NAME`."""
+def _title(leaf: Leaf) -> str:
+    """What an argument is called in the form; no two have the same place."""
+    return f"{'keyring entry of' if leaf.secret else 'ask for'} {pointer(*leaf.path).removeprefix('/') or 'the value'}"
+
+
+def _reference(earlier: SavedCall | None, path: Path) -> tuple[str, str]:
+    """Scheme and name of the reference that an earlier file has at a place, where it has one alone there."""
     text = get_or_none(earlier.arguments, path) if earlier else None
     whole = REFERENCE.fullmatch(text) if isinstance(text, str) else None
-    if whole is None or whole[1]:
-        return ""
-    return f"{whole[2]}:{whole[3]}" if whole[2] else whole[3]
-
-
-def _rows(found: Sequence[Leaf]) -> list[_Row]:
-    """Names for arguments in the form, none twice."""
-    rows: list[_Row] = []
-    for leaf in found:
-        place = ".".join(str(part + 1 if isinstance(part, int) else part) for part in leaf.path) or "the value"
-        title = f"get {place}" if leaf.secret else f"ask for {place}"
-        same = sum(row.title == title or row.title.startswith(f"{title} (") for row in rows)
-        title += f" ({same + 1})" if same else ""
-        rows.append(_Row(leaf, title, f"keyring entry {len(rows) + 1}"))
-    return rows
+    return (whole[2] or "", whole[3]) if whole is not None and not whole[1] else ("", "")

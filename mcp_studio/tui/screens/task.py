@@ -10,7 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Static
 
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, printable
+from mcp_studio.jsontext import printable
 from mcp_studio.present import units
 from mcp_studio.present.units import seconds as age
 from mcp_studio.safetext import safe
@@ -23,7 +23,6 @@ _STATES: Mapping[str, tuple[str, str]] = {
     "failed": ("bad", "bad"), "cancelled": ("off", "dim"), "gone": ("bad", "dim"),
 }  # fmt: skip
 _COLOURS = {"warn": "$state-busy", "ok": "$state-ready", "bad": "bold $state-failed", "dim": "$quiet"}
-_STEPS = 40
 _JSON = 4_000
 _PAUSE = 0.5
 """Seconds between two looks at it."""
@@ -40,7 +39,6 @@ class TaskDialog(Dialog[bool]):
     def __init__(self, task: Task) -> None:
         super().__init__()
         self._shown_task = task
-        self._text = ""
 
     def heading(self) -> str:
         return f"Task of {self._shown_task.subject}"
@@ -61,10 +59,7 @@ class TaskDialog(Dialog[bool]):
         self._shown_task = task
         self.query_one("#result", Button).disabled = not task.done
         self.query_one("#cancel", Button).disabled = task.done
-        content = Content.assemble(*details(task))
-        if content.plain != self._text:
-            self._text = content.plain
-            self.query_one("#facts", Static).update(content)
+        self.query_one("#facts", Static).update(details(task))
 
     def action_result(self) -> None:
         self.dismiss(True)
@@ -79,7 +74,7 @@ class TaskDialog(Dialog[bool]):
         self.app.attempt(self, self.app.studio.tasks.cancel(*self._shown_task.key))
 
     def action_copy(self) -> None:
-        self.app.copy(self._text)
+        self.app.copy(details(self._shown_task).plain)
 
 
 def state(task: Task) -> str:
@@ -98,47 +93,37 @@ def words(task: Task, key: str) -> str:
     return f"waiting for your answer ({key})" if task.asking else safe(task.gone or task.message, 300)
 
 
-def details(task: Task) -> Parts:
+def details(task: Task) -> Content:
     """Everything about it."""
     mark, look = sign(task)
     parts: Parts = [(f"{mark} {state(task)}", _COLOURS[look]), f"  {safe(task.gone or task.message, 300)}\n"]
     if not task.followed and not task.done:
         parts.append(("The server lists it; it is asked for only when you ask.\n", "$quiet"))
     parts.append("\n")
-    parts += [f"  {name:<9} {value}\n" for name, value in _facts(task)]
+    parts += [f"  {name:<9} {value}\n" for name, value in _facts(task) if value]
     if task.problems:
         parts.append(("\nWhat the server does wrong\n", "bold $accent"))
         parts += [(f"  {safe(problem, 300)}\n", "$text-warning") for problem in task.problems]
     if task.steps:
         parts.append(("\nTimeline\n", "bold $accent"))
-    for step in task.steps[-_STEPS:]:
+    for step in task.steps:
         at = age(step.at - task.started)
         parts += [(f"  {at:>6}  ", "$quiet"), f"{safe(step.status, 20):<15} {safe(step.message, 300)}\n"]
-    if task.arguments:
-        parts += _section("Arguments", task.arguments)
-    if task.error is not None:
-        parts += [("\nError\n", "bold $accent"), f"  {task.error.code} {safe(task.error.message, 600)}\n"]
-        parts += [] if task.error.data is None else _section("Data of the error", task.error.data)
-    elif task.has_result:
-        parts += _section("Result", task.result)
-    return parts
+    error = task.error._asdict() if task.error is not None else None
+    for title, value in (("Arguments", task.arguments), ("Error", error), ("Result", task.result)):
+        if value not in (None, {}):
+            parts += [(f"\n{title}\n", "bold $accent"), safe(printable(value), _JSON, lines=True), "\n"]
+    return Content.assemble(*parts)
 
 
-def _section(title: str, value: Json) -> Parts:
-    return [(f"\n{title}\n", "bold $accent"), safe(printable(value), _JSON, lines=True), "\n"]
-
-
-def _facts(task: Task) -> list[tuple[str, str]]:
+def _facts(task: Task) -> Iterable[tuple[str, str]]:
     now, kept = time.time(), "without end"
     if task.expires is not None:
         kept = f"for {age(task.expires - now)} more" if task.expires > now else "no longer"
-    facts = [
-        ("for", safe(task.subject, 200)),
-        ("id", safe(task.id, 200)),
-        ("kind", "core, 2025-11-25" if task.kind == "core" else "extension, 2026-07-28"),
-        ("age", age(now - task.started)),
-        ("heard", f"{age(now - task.seen)} ago" if task.seen else ""),
-        ("kept", "" if task.gone else kept),
-        ("polled", f"every {units.duration(task.poll * 1000)}" if task.poll and not task.done else ""),
-    ]
-    return [(name, value) for name, value in facts if value]
+    yield "for", safe(task.subject, 200)
+    yield "id", safe(task.id, 200)
+    yield "kind", "core, 2025-11-25" if task.kind == "core" else "extension, 2026-07-28"
+    yield "age", age(now - task.started)
+    yield "heard", f"{age(now - task.seen)} ago" if task.seen else ""
+    yield "kept", "" if task.gone else kept
+    yield "polled", f"every {units.duration(task.poll * 1000)}" if task.poll and not task.done else ""
