@@ -217,7 +217,7 @@ class Console(Dialog[None]):
                 self.editor.text = text
 
         version = "" if self._bare is not None else self.app.studio.manager.status(self._server).version
-        options = [(text, text, "sent before") for text in reversed(self._sent)]
+        options = [(text, verdict(text)[1], "sent before") for text in reversed(self._sent)]
         options += [(self._text_of(method), method) for method in templates(version)]
         self.app.push_screen(Choose("Start from", options), chosen)
 

@@ -145,7 +145,7 @@ class Logs(Dialog[int]):
             return
         options = [("", "leave it to the server"), *((level, f"{level} and worse") for level in LOG_LEVELS)]
         level = await self.app.push_screen_wait(Choose(f"Ask {name} for", options, manager.log_level(name)))
-        if level is not None and name in manager.names():
+        if level in ("", *LOG_LEVELS) and name in manager.names():  # None, where nothing was chosen
             self.app.say(await manager.levels.set(manager.supervisor(name), level))
 
     def action_copy(self) -> None:

@@ -211,12 +211,12 @@ def _offers(studio: Studio, name: str) -> Iterator[Part]:
 
 
 def _freshness(listing: Listing) -> str:
-    """When a list was read, and for how long its server calls it fresh (2026-07-28)."""
+    """When a list was read, and for how long its server calls it fresh (2026-07-28): its time to live."""
     if not listing.read_at:
         return ""
     words = [f"read {units.seconds(time.monotonic() - listing.read_at)} ago"]
     if listing.hint is not None:
-        words += [f"fresh for {units.seconds(listing.hint.ttl)}", listing.hint.scope, listing.hint.problem]
+        words += [f"ttl {units.seconds(listing.hint.ttl)}", listing.hint.scope, listing.hint.problem]
     return ", ".join(filter(None, words))
 
 

@@ -257,7 +257,11 @@ class ServerForm(Dialog[ServerConfig]):
     def action_import_servers(self) -> None:
         from mcp_studio.tui.screens.import_servers import ImportServers
 
-        self.app.push_screen(ImportServers(), lambda server: self.dismiss(server) if server else None)
+        self.app.push_screen(ImportServers(), self._imported)
+
+    def _imported(self, server: ServerConfig | None) -> None:
+        if server is not None:
+            self.dismiss(server)
 
     def action_start_over(self) -> None:
         """Empty the form, or show the server as it is saved."""
