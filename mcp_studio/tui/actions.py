@@ -133,7 +133,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("save_call", "Save the call", "main", also="bookmark"),
     Action("activity", "Activity: what runs, and what is pending", "main", also="progress running tasks board"),
     Action("answer_rule", "Answer rule: answer such requests by itself from now on", "main", also="automatic"),
-    Action("logs", "Log messages of all servers", "main", also="logging stderr level"),
+    Action("logs", "Log messages of all servers", "main", also="logging level"),
     Action("reset_layout", "Give every pane its first size again", "main", also="layout borders"),
     # Pane 1
     Action("open", "Details of the server", "servers", show=True, also="capabilities stderr", short="Details"),
@@ -150,7 +150,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("token", "Token of the server", "servers", also="oauth scopes sign out logout"),
     Action("roots", "Roots of the server", "servers", also="folders"),
     Action("console", "Console: send any message to the server", "servers", also="raw json-rpc request"),
-    Action("server_logs", "Log messages of the server, and their level", "servers", also="logging stderr"),
+    Action("server_logs", "Log messages of the server, and their level", "servers", also="logging"),
     Action("exit_report", "Exit report: how the server ended", "servers", also="crash died post-mortem"),
     Action("unexpected_output", "Unexpected output of the server on stdout", "servers", also="stray print"),
     # Pane 2
