@@ -41,17 +41,15 @@ class LineEditor(Input):
     LineEditor, LineEditor:focus { padding: 0 1; background: $foreground 15%; background-tint: transparent; }
     """
 
-    @dataclass
-    class LinesPasted(Message):
-        """Text of several lines was pasted; `text` is all that the editor would hold."""
+    def __init__(self, leaves: Callable[[str], bool], pasted: Callable[[str], None]) -> None:
+        """`leaves` takes a key that leaves the field, before the keys typed after it reach the editor.
 
-        text: str
-
-    def __init__(self, leaves: Callable[[str], bool]) -> None:
-        """`leaves` takes a key that leaves the field, before the keys typed after it reach the editor."""
+        `pasted` takes what the editor would hold after several lines were pasted.
+        """
         super().__init__(compact=True, select_on_focus=False)
         self.cursor_blink = False
         self._leaves = leaves
+        self._pasted = pasted
 
     def on_key(self, event: Key) -> None:
         if not pass_on(self, event) and self._leaves(event.key):
@@ -65,7 +63,7 @@ class LineEditor(Input):
             event.prevent_default()
             event.stop()
             start, end = sorted(self.selection)
-            self.post_message(self.LinesPasted(self.value[:start] + text + self.value[end:]))
+            self._pasted(self.value[:start] + text + self.value[end:])
 
 
 class AreaEditor(TextArea):
@@ -75,21 +73,22 @@ class AreaEditor(TextArea):
     AreaEditor, AreaEditor:focus { padding: 0 1; background: $foreground 15%; background-tint: transparent; }
     """
 
-    leaves: Callable[[str], bool] | None = None
-    """Takes Tab, before the keys typed after it reach the editor."""
-
     @dataclass
     class TooLong(Message):
         """So much was pasted that it is not taken."""
 
         text: str
 
-    def __init__(self, text: str = "", *, numbers: bool = False) -> None:
+    def __init__(
+        self, text: str = "", *, numbers: bool = False, leaves: Callable[[str], bool] = lambda _: False
+    ) -> None:
+        """`leaves` takes Tab, before the keys typed after it reach the editor."""
         super().__init__(text, compact=True, show_line_numbers=numbers, highlight_cursor_line=False)
         self.cursor_blink = False
+        self._leaves = leaves
 
     def on_key(self, event: Key) -> None:
-        if not pass_on(self, event) and event.key in ("tab", "shift+tab") and self.leaves and self.leaves(event.key):
+        if not pass_on(self, event) and event.key in ("tab", "shift+tab") and self._leaves(event.key):
             event.stop()
             event.prevent_default()
 
@@ -102,18 +101,15 @@ class AreaEditor(TextArea):
 
 
 class Overlay:
-    """Owns both editors and says which of them the current row has. The area is made when one is first needed.
+    """Owns both editors and says which of them the current row has.
 
     Args:
-        owner: the form, on which the editors lie.
-        leaves: takes a key that leaves the line; says whether it did.
+        leaves: takes a key that leaves the editor; says whether it did.
+        pasted: takes text of several lines that was pasted into the line.
     """
 
-    def __init__(self, owner: Widget, leaves: Callable[[str], bool]) -> None:
-        self._owner = owner
-        self._leaves = leaves
-        self.line = LineEditor(leaves)
-        self._area: AreaEditor | None = None
+    def __init__(self, leaves: Callable[[str], bool], pasted: Callable[[str], None]) -> None:
+        self.line, self.area = LineEditor(leaves, pasted), AreaEditor(leaves=leaves)
         self.editor: LineEditor | AreaEditor | None = None
         """The editor in use."""
         self.naming: str | None = None
@@ -121,25 +117,26 @@ class Overlay:
         self.revealed: Path | None = None
         """The place whose secret is shown in clear, while the cursor is there."""
         self._lowest = 1
-        self.line.styles.position, self.line.styles.layer = "absolute", "editor"
-        self.line.display = False
+        for editor in (self.line, self.area):
+            editor.styles.position, editor.styles.layer = "absolute", "editor"
+            editor.display = False
 
     @property
     def is_tall(self) -> bool:
         """Whether the area is in use."""
-        return isinstance(self.editor, AreaEditor)
+        return self.editor is self.area
 
     @property
     def height(self) -> int:
         """Lines that the editor takes; 0 when there is none."""
-        if isinstance(self.editor, AreaEditor):
-            return max(self._lowest, min(self.editor.wrapped_document.height, _HIGHEST))
+        if self.is_tall:
+            return max(self._lowest, min(self.area.wrapped_document.height, _HIGHEST))
         return int(self.editor is not None)
 
     @property
     def text(self) -> str:
         """What the editor holds."""
-        return self.editor.text if isinstance(self.editor, AreaEditor) else self.line.value
+        return self.area.text if self.is_tall else self.line.value
 
     def open(self, model: FormModel, row: Row | None) -> None:
         """Take what the row holds into the editor that suits it."""
@@ -193,13 +190,8 @@ class Overlay:
         self.editor = self.naming = None
 
     def _open_area(self, text: str, lowest: int) -> None:
-        area, self._lowest = self._area, lowest
-        if area is None:
-            area = self._area = AreaEditor()
-            area.leaves = self._leaves
-            area.styles.position, area.styles.layer = "absolute", "editor"
-            self._owner.mount(area)
-        self.editor = area
+        self.editor, self._lowest = self.area, lowest
+        area = self.area
         if text != area.text:
             with area.prevent(area.Changed):
                 area.load_text(text)
@@ -207,7 +199,7 @@ class Overlay:
 
     def place(self, x: int, y: int, width: int) -> None:
         """Put the editor in use where the row's field is; the other is not on screen."""
-        for editor in filter(None, (self.line, self._area)):
+        for editor in (self.line, self.area):
             editor.display = editor is self.editor
         if self.editor is not None:
             styles = self.editor.styles

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
+from functools import cached_property
 from textwrap import wrap
 from typing import ClassVar
 
@@ -47,14 +48,8 @@ _BUTTONS: dict[Target, tuple[str, str]] = {
 }  # fmt: skip
 
 
-@record(frozen=True)
-class Spot:
-    """A part of a line that can be clicked."""
-
-    line: int
-    start: int
-    end: int
-    target: Target
+Spot = tuple[int, int, int, Target]
+"""A part of a line that can be clicked: the line, its first column and the one behind it."""
 
 
 @record()
@@ -66,10 +61,8 @@ class Drawn:
 
     def target(self, line: int, x: int) -> Target | None:
         """What lies at a cell; what was noted last lies above."""
-        for spot in reversed(self.spots):
-            if spot.line == line and spot.start <= x < spot.end:
-                return spot.target
-        return None
+        found = (target for at, start, end, target in reversed(self.spots) if at == line and start <= x < end)
+        return next(found, None)
 
 
 class Painter:
@@ -77,6 +70,7 @@ class Painter:
 
     def __init__(self, model: FormModel, width: int) -> None:
         self._model = model
+        self.made_for = model.rows, model.row_problems, width
         self.width = max(30, width)
         self._longest: dict[tuple[int, bool], int] = {}
         for row in model.rows[:_SAMPLED]:
@@ -114,10 +108,14 @@ class Painter:
 
     # Heights
 
-    def height(self, index: int, row: Row) -> int:
-        """Lines of a row that is not the current one."""
-        told = self._told(index, row) if index in self._model.row_problems.at else ()
-        return 1 + self._has_help(row) + min(len(told), _MOST_PROBLEMS)
+    @cached_property
+    def heights(self) -> Sequence[int]:
+        """Lines of each row, none of them the current one."""
+        problems = self._model.row_problems.at
+        return [
+            1 + self._has_help(row) + (min(len(self._told(at, row)), _MOST_PROBLEMS) if at in problems else 0)
+            for at, row in enumerate(self._model.rows)
+        ]
 
     def _told(self, index: int, row: Row) -> Sequence[SchemaProblem]:
         """What is told below a row that is not the current one: what is wrong inside a fold is only counted."""
@@ -191,7 +189,7 @@ class Painter:
         for target in shown:
             look = "bad" if target == "remove" else "button" if current else "quiet"
             line.append((f" {_BUTTONS[target][glyphs() is ASCII]}", look))
-            drawn.spots.append(Spot(0, x, x + 2, target))
+            drawn.spots.append((0, x, x + 2, target))
             x += 2
 
     def _list(self, listed: DropDown, row: Row, drawn: Drawn) -> None:
@@ -207,7 +205,7 @@ class Painter:
         for index in listed.window():
             option = listed.options[index]
             mark = (on if option in listed.marked else off) if listed.marked or listed.many else ""
-            drawn.spots.append(Spot(len(drawn.lines), at, at + width, index))
+            drawn.spots.append((len(drawn.lines), at, at + width, index))
             look = "cursor" if index == listed.at else "list quiet" if option < 0 else "list"
             add(mark + safe(listed.label(option), 200), look)
         for note in ("nothing fits" if not listed.options else "", listed.note):
@@ -298,7 +296,7 @@ class _Value:
         return self._field([self._text()])
 
     def _spot(self, target: Target) -> None:
-        self._drawn.spots.append(Spot(0, self._x, self._x + self._width, target))
+        self._drawn.spots.append((0, self._x, self._x + self._width, target))
 
     def _field(self, pieces: Sequence[Piece], opens: bool = False) -> list[Piece]:
         """Pieces on the ground of a field; at its end a sign where it opens as a list."""
@@ -339,7 +337,7 @@ class _Value:
         pieces: list[Piece] = []
         for index, label in enumerate(row_text.options(self._row.field)):
             text = f"{glyphs().on if index == chosen else glyphs().off} {safe(label, 80)}  "
-            self._drawn.spots.append(Spot(0, x, x + cell_len(text), index))
+            self._drawn.spots.append((0, x, x + cell_len(text), index))
             x += cell_len(text)
             pieces.append((text, "strong" if index == chosen else ""))
         return pieces

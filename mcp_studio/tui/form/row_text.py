@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.redact import is_reference
@@ -145,29 +144,22 @@ def _letters(text: str) -> str:
 
 def summary(model: FormModel, row: Row, room: int) -> str:
     """A folded value on about `room` characters, secrets masked: `{product: Laptop}`."""
-    made = ""
-    for part in _parts(row.given, model.get(row.path), row.path, model.settle, room, _SUMMARY_DEPTH):
-        made += part
-        if len(made) > room:
-            break
-    return safe(made, room + 1)
+    return safe(_summary(row.given, model.get(row.path), row.path, model.settle, room, _SUMMARY_DEPTH), room + 1)
 
 
-def _parts(field: Field | None, value: Json, path: Path, settle: Settle, room: int, depth: int) -> Iterator[str]:
+def _summary(field: Field | None, value: Json, path: Path, settle: Settle, room: int, depth: int) -> str:
     if field is not None:
         field = settle(path, field, value)
     if not isinstance(value, (dict, list)):
         text = "•••" if value and is_secret(field) and not is_reference(str(value)) else label_of(value)
-        yield text if len(text) <= room else text[:room] + "…"
-        return
-    start, end = ("[", "]") if isinstance(value, list) else ("{", "}")
+        return text if len(text) <= room else f"{text[:room]}…"
+    made, end = ("[", "]") if isinstance(value, list) else ("{", "}")
     if depth == 0 and value:
-        yield f"{start}…{end}"
-        return
-    yield start
+        return f"{made}…{end}"
     for at, (key, item) in enumerate(enumerate(value) if isinstance(value, list) else value.items()):
-        yield ", " if at else ""
-        yield f"{key}: " if isinstance(key, str) else ""
+        if len(made) > room:
+            break
+        made += ", " * (at > 0) + (f"{key}: " if isinstance(key, str) else "")
         known = inner(field, key) if field is not None else None
-        yield from _parts(known, item, (*path, key), settle, room, depth - 1)
-    yield end
+        made += _summary(known, item, (*path, key), settle, max(0, room - len(made)), depth - 1)
+    return made + end

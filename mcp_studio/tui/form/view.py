@@ -23,10 +23,10 @@ from mcp_studio.schema.place import Path, pointer
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.form import choices
 from mcp_studio.tui.form.choices import Chooser, Complete, Completions, Items
-from mcp_studio.tui.form.editors import AreaEditor, LineEditor, Overlay
+from mcp_studio.tui.form.editors import AreaEditor, Overlay
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.painter import Drawn, FormCanvas, Painter
-from mcp_studio.tui.form.rows import Kind, Row, RowProblems
+from mcp_studio.tui.form.rows import Kind, Row
 from mcp_studio.tui.views.line import Piece
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         """Read it; edits go through the form, which draws them."""
         self._empty = empty
         self._canvas = FormCanvas(self._lay_out, self._line, self._press, self._click)
-        self._overlay = Overlay(self, self._leaves)
+        self._overlay = Overlay(self._leaves, self._lines_pasted)
         self.chooser = Chooser(self.model)
         self.items = Items(self, self._overlay)
         """What is done with items of lists and entries of maps."""
@@ -73,9 +73,6 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         """Whether all is told below the current row: from the first focus on, so that losing it moves nothing."""
         self._key: tuple[Path, Kind] | None = None
         self._painter = Painter(self.model, 80)
-        self._painted: tuple[list[Row], RowProblems] | None = None
-        self._heights: list[int] = []
-        self._drawn: dict[int, Drawn] = {}
         self._above: list[list[Piece]] = []
         self._starts: Sequence[int] = (0,)
         self._room = self.size
@@ -84,6 +81,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     def compose(self) -> ComposeResult:
         yield self._canvas
         yield self._overlay.line
+        yield self._overlay.area
 
     # The value
 
@@ -155,15 +153,8 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             NoPlace: the value has no such place any more.
         """
         self.model.history.pause()
-        self.model.put(path, value) if text is None else self.model.type(self.row_of(path), text)
+        self.model.put(path, value) if text is None else self.model.type(self.model.row_of(path), text)
         self.go_to(path)
-
-    def row_of(self, path: Path) -> Row:
-        """The row that edits a place, also while it is folded away."""
-        index, field = self.model.row_at(path), self.model.leaf_at(path)
-        if index is not None:
-            return self.model.rows[self.model.inner_at(path, index)]
-        return Row(path, field, 0, "item" if path and isinstance(path[-1], int) else "field", field)
 
     # Drawing
 
@@ -183,14 +174,11 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def _lay_out(self, width: int) -> int:
         """Find the line of every row; gives the number of lines."""
-        rows, problems = self.model.rows, self.model.row_problems
-        known = self._painted
-        if known is None or known[0] is not rows or known[1] is not problems or width != self._painter.width:
-            self._painter, self._painted = Painter(self.model, width), (rows, problems)
+        rows, problems, known = self.model.rows, self.model.row_problems, self._painter.made_for
+        if known[0] is not rows or known[1] is not problems or known[2] != width:
+            self._painter = Painter(self.model, width)
             self._find()
-            self._heights = [self._painter.height(index, row) for index, row in enumerate(rows)]
-        heights = list(self._heights)
-        self._drawn.clear()
+        heights = list(self._painter.heights)
         self._above = [*self._painter.notices(self._empty)]
         if rows and self._entered:
             heights[self._at] = len(self._draw(self._at).lines)
@@ -209,17 +197,15 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self._key = rows[self._at].key if rows else None
 
     def _draw(self, index: int) -> Drawn:
-        if index not in self._drawn:
-            row, here = self.model.rows[index], index == self._at and self._entered
-            self._drawn[index] = self._painter.draw(
-                index,
-                row,
-                current=here,
-                focused=here and self.has_focus_within,
-                drop_down=self.chooser.drop_down if here else None,
-                editor=self._overlay.height if here else 0,
-            )
-        return self._drawn[index]
+        row, here = self.model.rows[index], index == self._at and self._entered
+        return self._painter.draw(
+            index,
+            row,
+            current=here,
+            focused=here and self.has_focus_within,
+            drop_down=self.chooser.drop_down if here else None,
+            editor=self._overlay.height if here else 0,
+        )
 
     def on_mount(self) -> None:
         self.screen.screen_layout_refresh_signal.subscribe(self, self._laid_out)
@@ -508,14 +494,13 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         event.stop()
         self.typed(self._overlay.text)
 
-    def on_line_editor_lines_pasted(self, event: LineEditor.LinesPasted) -> None:
+    def _lines_pasted(self, text: str) -> None:
         """Text of several lines goes on in the area."""
-        event.stop()
         row = self.row
         if row is not None and isinstance(row.field, (Text, *AS_JSON)) and self._overlay.naming is None:
-            self._overlay.grow(self.model, row, event.text)
+            self._overlay.grow(self.model, row, text)
             self.show_current()
-            self.typed(event.text)
+            self.typed(text)
 
     def on_area_editor_too_long(self, event: AreaEditor.TooLong) -> None:
         event.stop()

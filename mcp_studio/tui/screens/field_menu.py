@@ -64,7 +64,7 @@ class FieldHelp:
         self._model = form.model
         row = form.row
         self._path: Path = row.path if row is not None else ()
-        self._row = form.row_of(self._path) if row is None or row.kind in ("add", "rest") else row
+        self._row = form.model.row_of(self._path) if row is None or row.kind in ("add", "rest") else row
         self._field = self._row.field
         self._name = name_of(self._path)
 
