@@ -21,7 +21,7 @@ Line = Sequence[Piece]
 _SHORT = 12
 """Cells in which two ends of a name tell less than its beginning."""
 _MOST = 16_000_000
-"""Characters of a text that are shown: making so many safe takes a second."""
+"""Characters that are made safe, which takes a second; ASCII is shown whole."""
 # Characters that take one cell each, so that cells can be counted as characters.
 _SINGLE = re.compile("[\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u2010-\u2027\u2500-\u25fc]*")
 
@@ -94,8 +94,8 @@ def mark_pieces(pieces: Iterable[Piece], words: Sequence[str], found: str | Styl
 
 
 def make_safe(text: str) -> str:
-    """A text as it may be drawn, with its line ends; of a very long one the beginning, and how much follows."""
-    if len(text) <= _MOST and text.isascii() and text.replace("\n", "").isprintable():
+    """A text as it may be drawn, with its line ends; where that takes too long the beginning, and how much follows."""
+    if text.isascii() and text.replace("\n", "").isprintable():
         return text  # there is nothing to make safe, which would take ten times as long
     return safe(text, _MOST, lines=True)
 
