@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import getters, on
+from textual import getters
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
@@ -15,7 +15,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Footer, Static
 
-from mcp_studio.catalog.listing import KINDS, Entry, Ref
+from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import ACTIONS, PANES, Action, bindings, scoped
@@ -101,7 +101,7 @@ class MainScreen(Screen[None]):
         """Pull what changed out of the stores."""
         if "servers" in event.stores:
             self.servers.refresh_servers()
-            self.catalog.refresh_kinds(KINDS)
+            self.catalog.refresh_lists()
             self.call.refresh_entry()
         if "inbox" in event.stores:
             self.inbox.refresh_requests()
@@ -125,8 +125,7 @@ class MainScreen(Screen[None]):
 
     # What panes say to one another
 
-    @on(CatalogPane.Highlighted)
-    def preview(self, event: CatalogPane.Highlighted) -> None:
+    def on_catalog_pane_highlighted(self, event: CatalogPane.Highlighted) -> None:
         """Show the entry once the cursor is drawn: forms take their time, and the cursor may go on meanwhile."""
         self._awaited = event
         self.call_after_refresh(self._preview)
@@ -136,24 +135,19 @@ class MainScreen(Screen[None]):
             event, self._awaited = self._awaited, None
             self.call.preview(event.entry)
 
-    @on(CatalogPane.Opened)
-    def open_entry(self, event: CatalogPane.Opened) -> None:
+    def on_catalog_pane_opened(self, event: CatalogPane.Opened) -> None:
         self.call.open(event.entry)
 
-    @on(CatalogPane.ScopeLifted)
-    def lift_scope(self) -> None:
+    def on_catalog_pane_scope_lifted(self) -> None:
         self.servers.show_all()
 
-    @on(ServersPane.Selected)
-    def scope_catalog(self, event: ServersPane.Selected) -> None:
+    def on_servers_pane_selected(self, event: ServersPane.Selected) -> None:
         self.catalog.show_server(event.server)
 
-    @on(ServersPane.TraceRequested)
-    def trace_requested(self, event: ServersPane.TraceRequested) -> None:
+    def on_servers_pane_trace_requested(self, event: ServersPane.TraceRequested) -> None:
         self.show_message(event.number)
 
-    @on(CallPane.Shown)
-    def show_result(self, event: CallPane.Shown) -> None:
+    def on_call_pane_shown(self, event: CallPane.Shown) -> None:
         """Show the newest call; where the person waited for its end, the result takes the focus."""
         if self.result.place.is_attached:  # it is not, when the studio is left while servers begin
             self.result.show(event.draft, event.call)
@@ -162,40 +156,32 @@ class MainScreen(Screen[None]):
         if event.awaited and self.focused_pane is self.call and self.app.screen is self:
             self.go_to(self.result)
 
-    @on(ResultPane.RerunRequested)
-    def rerun(self) -> None:
+    def on_result_pane_rerun_requested(self) -> None:
         self.call.rerun()
 
-    @on(ResultPane.CancelRequested)
-    def cancel_call(self) -> None:
+    def on_result_pane_cancel_requested(self) -> None:
         self.call.action_cancel()
 
-    @on(ResultPane.ReadRequested)
-    def read_link(self, event: ResultPane.ReadRequested) -> None:
+    def on_result_pane_read_requested(self, event: ResultPane.ReadRequested) -> None:
         self.call.read_link(event.server, event.uri, event.title)
 
-    @on(ResultPane.CopyAsRequested)
-    def copy_call(self) -> None:
+    def on_result_pane_copy_as_requested(self) -> None:
         self.call.action_copy_as()
 
-    @on(ResultPane.ExitReportRequested)
-    def report_exit(self, event: ResultPane.ExitReportRequested) -> None:
+    def on_result_pane_exit_report_requested(self, event: ResultPane.ExitReportRequested) -> None:
         self.servers.go_to(event.server)
         self.servers.action_exit_report()
 
-    @on(TracePane.EntryRequested)
-    def show_traced(self, event: TracePane.EntryRequested) -> None:
+    def on_trace_pane_entry_requested(self, event: TracePane.EntryRequested) -> None:
         if self.show_entry(event.ref) is not None:
             self.go_to(self.catalog)
 
-    @on(TracePane.FillRequested)
-    def fill_from_trace(self, event: TracePane.FillRequested) -> None:
+    def on_trace_pane_fill_requested(self, event: TracePane.FillRequested) -> None:
         if (entry := self.show_entry(event.ref)) is not None:
             self.call.fill(event.value, entry)
             self.go_to(self.call)
 
-    @on(TaskList.ResultRequested)
-    def show_task(self, event: TaskList.ResultRequested) -> None:
+    def on_task_list_result_requested(self, event: TaskList.ResultRequested) -> None:
         self.call.show_task(event.task)
         self.go_to(self.result)
 
@@ -264,15 +250,7 @@ class MainScreen(Screen[None]):
         self.go_to(self.result)
 
     def action_pane_trace(self) -> None:
-        if self.focused_pane is self.trace:
-            self._leave_trace()
-        else:
-            self.go_to(self.trace)
-
-    def _leave_trace(self) -> None:
-        self.minimize()
-        self.remove_class("-trace")
-        self.go_to(self.catalog)
+        self.go_to(self.catalog if self.focused_pane is self.trace else self.trace)
 
     def action_next_pane(self, step: int = 1) -> None:
         shown = [pane for pane in self.panes if pane.display and pane.region]
@@ -297,14 +275,9 @@ class MainScreen(Screen[None]):
 
     def action_back(self) -> None:
         """One step back: out of the zoom, a filter, a scope, the trace, the form."""
-        pane = self.focused_pane
         if self.maximized is not None:
             self.minimize()
-        elif pane is not None and pane.step_back():
-            return
-        elif pane is self.trace:
-            self._leave_trace()
-        elif pane is not self.catalog:
+        elif self.focused_pane is None or not self.focused_pane.step_back():
             self.go_to(self.catalog)
 
     def action_submit(self) -> None:
@@ -344,11 +317,7 @@ class MainScreen(Screen[None]):
     def action_search(self) -> None:
         from mcp_studio.tui.screens.search import Search
 
-        self.app.push_screen(Search(), self._found)
-
-    def _found(self, found: tuple[Ref, bool] | None) -> None:
-        if found is not None:
-            self.open_ref(found[0], submit=found[1])
+        self.app.push_screen(Search(), lambda found: self.open_ref(*found) if found else None)
 
     def action_jump(self) -> None:
         from mcp_studio.tui.screens.jump import Jump
@@ -390,7 +359,7 @@ class MainScreen(Screen[None]):
         if (node := next(able, None)) is not None:
             await node.run_action(action.id)
 
-    def open_ref(self, ref: Ref, *, submit: bool = False) -> None:
+    def open_ref(self, ref: Ref, submit: bool = False) -> None:
         """Work with an entry: go to its form, and with `submit` call it."""
         if (entry := self.show_entry(ref)) is not None:
             self.call.open(entry, submit=submit)

@@ -20,24 +20,14 @@ DEFAULT = "studio-dark"
 COLOURLESS = "mono"
 """The theme whose greys are read where no colours are wanted."""
 VARIABLES: dict[str, str] = {
-    "risk-read": "text-success",
-    "risk-write": "text-warning",
-    "risk-destructive": "text-error",
-    "wire-in": "text-accent",
-    "wire-out": "text-primary",
-    "state-ready": "text-success",
-    "state-busy": "text-warning",
-    "state-retrying": "text-warning",
-    "state-failed": "text-error",
-    "state-off": "foreground-muted",
-    "quiet": "foreground-muted",
+    **dict.fromkeys(("risk-read", "state-ready", "json-string"), "text-success"),
+    **dict.fromkeys(("risk-write", "state-busy", "state-retrying", "json-constant"), "text-warning"),
+    **dict.fromkeys(("risk-destructive", "state-failed"), "text-error"),
+    **dict.fromkeys(("wire-in", "json-number"), "text-accent"),
+    **dict.fromkeys(("wire-out", "json-key"), "text-primary"),
+    **dict.fromkeys(("quiet", "state-off", "json-mark"), "foreground-muted"),
     "pane-border": "foreground-disabled",
     "pane-focus": "accent",
-    "json-key": "text-primary",
-    "json-string": "text-success",
-    "json-number": "text-accent",
-    "json-constant": "text-warning",
-    "json-mark": "foreground-muted",
 }
 """Our own names, with the name of Textual's whose value they have when a theme does not say."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
@@ -146,7 +146,7 @@ class CatalogPane(Pane, scope="catalog"):
         self.show_title("Catalog")
         self._numbers = Numbers(self.app.studio.trace)
         self.filter.display = self.tasks.display = False
-        self.refresh_kinds(KINDS)
+        self.refresh_lists()
 
     def entry_point(self) -> Widget:
         return self.tasks if self.on_tasks else self.entries
@@ -164,15 +164,14 @@ class CatalogPane(Pane, scope="catalog"):
 
     # Showing
 
-    def refresh_kinds(self, kinds: Iterable[EntryKind]) -> None:
-        """Show what servers offer of these kinds now."""
-        for kind in kinds:
+    def refresh_lists(self) -> None:
+        """Show what servers offer now."""
+        for kind in KINDS:
             entries = self._all(kind)
             count = sum(entry.change is None or entry.change.kind != "gone" for entry in entries)
             changed = glyphs().changed if any(entry.change for entry in entries) else ""
-            self._counts[kind] = f"{count:,}{changed}" if count or entries else ""
-            if kind == self.kind:
-                self._fill()
+            self._counts[kind] = f"{count:,}{changed}" if entries else ""
+        self._fill()
         self._label_tabs()
 
     def refresh_tasks(self) -> None:
@@ -186,7 +185,7 @@ class CatalogPane(Pane, scope="catalog"):
         if server != self.server:
             self.server = server
             self._fill(keep=False)
-            self.refresh_kinds(KINDS)
+            self.refresh_lists()
 
     def show_entry(self, ref: Ref) -> None:
         """Put the cursor on an entry, whatever hid it."""

@@ -52,10 +52,7 @@ class Pane(Vertical):
         tabs = self.tabs
         if tabs is None or tabs.tab_count < 2:
             return False
-        if step > 0:
-            tabs.action_next_tab()
-        else:
-            tabs.action_previous_tab()
+        (tabs.action_next_tab if step > 0 else tabs.action_previous_tab)()
         return True
 
     def step_back(self) -> bool:

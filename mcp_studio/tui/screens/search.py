@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.safetext import safe
-from mcp_studio.search.method import Hit, Reason, Scope, SearchProblem
+from mcp_studio.search.method import Hit, Scope, SearchProblem
 from mcp_studio.tui.panes.catalog import RISKS, name_of
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.glyphs import glyphs
@@ -32,7 +32,6 @@ MODES = {
 _KINDS: dict[EntryKind, str] = {"tool": "", "resource": "res", "template": "tpl", "prompt": "pr"}
 _LIMIT = 100
 _PARAMETERS = 12
-_NAMED = ("name", "title", "uri")
 _NAME_SHARE, _LEAST, _MOST = 0.4, 18, 48
 """Share of the width that names have, and its bounds in cells."""
 
@@ -134,18 +133,15 @@ class Search(Dialog[tuple[Ref, bool]]):
         served = "+".join(MODES.get(name, name) for name in found.method.split("+"))
         told = f"{found.total:,} of {found.of:,} · {found.ms:.0f} ms · {served}{pending}"
         self._tell(f"{told} · {found.note}" if found.note else told)
-        self._preview()
+        self.preview()
 
     def _tell(self, text: str, *, bad: bool = False) -> None:
         box = self.query_one("#box")
         box.border_subtitle = Content.styled(safe(text, 300), "$state-failed" if bad else "$quiet")
 
     @on(VirtualList.Highlighted)
-    def show_hit(self, event: VirtualList.Highlighted) -> None:
-        event.stop()
-        self._preview()
-
-    def _preview(self) -> None:
+    def preview(self) -> None:
+        """Show more of the hit under the cursor."""
         hit = self.hits.row
         self.query_one("#preview", Static).update(_preview(hit) if hit is not None else Content(""))
 
@@ -171,21 +167,17 @@ class Search(Dialog[tuple[Ref, bool]]):
             self.app.copy(str(hit.ref), str(hit.ref))
 
 
-def _words(reasons: Iterable[Reason], fields: Sequence[str]) -> tuple[str, ...]:
-    """The pieces of some fields that matched, as they are drawn."""
-    return tuple(safe(word, 100) for reason in reasons if reason.field in fields for word in reason.words if word)
-
-
 def _draw(hit: Hit, width: int, selected: bool) -> Line:
     """One hit: server and name, risk or kind, how often it was used, the beginning of its description."""
     entry, more = hit.entry, glyphs().more
+    words = [safe(word, 100) for reason in hit.reasons for word in reason.words]
     room = max(_LEAST, min(_MOST, int(width * _NAME_SHARE)))
     server, name = safe(hit.ref.server, 100), safe(name_of(entry) if entry else hit.ref.name, 300) or "(no name)"
     server = cut(server, max(min(8, room // 3), room - cell_len(name) - 1), more=more)
     name = cut_inside(name, max(1, room - cell_len(server) - 1), more=more)
-    pieces: list[Piece] = mark_matches(server, _words(hit.reasons, ("server",)), "dim")
+    pieces: list[Piece] = mark_matches(server, words, "dim")
     look = "dim" if entry is None or entry.remembered or entry.problem else ""
-    pieces += [(".", "dim"), *mark_matches(name, _words(hit.reasons, _NAMED), look)]
+    pieces += [(".", "dim"), *mark_matches(name, words, look)]
     pieces.append((" " * (room - width_of(pieces)) + "  ", ""))
     if entry is not None and isinstance(entry.view, ToolView):
         pieces.append((f"{RISKS[entry.view.risk]}  ", entry.view.risk))
@@ -196,7 +188,7 @@ def _draw(hit: Hit, width: int, selected: bool) -> Line:
     text = "not listed any more" if entry is None else entry.problem or entry.view.description or entry.view.title
     about = cut(safe(" ".join(text[:400].split()), 400), max(0, width - width_of(pieces)), more=more)
     bad = "bad" if entry is not None and entry.problem else "dim"
-    return spread([*pieces, *mark_matches(about, _words(hit.reasons, ("description", "title")), bad)], [], width)
+    return spread([*pieces, *mark_matches(about, words, bad)], [], width)
 
 
 def _preview(hit: Hit) -> Content:
