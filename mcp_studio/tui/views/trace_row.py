@@ -47,7 +47,7 @@ def widths_for(width: int) -> Widths:
     clock = 12 if width >= 100 else 8 if width >= 56 else 0
     status = 12 if width >= 90 else 1
     size = 7 if width >= 70 else 0
-    server, ms = 18 if width >= 140 else 14 if width >= 80 else 10, 7 if width >= 80 else 6
+    server, ms = 14 if width >= 140 else 10, 7 if width >= 80 else 6
     # Two cells in front and one behind, one for the direction, two between columns.
     used = 4 + sum(cells + 2 for cells in (clock, server, ms, size, status) if cells) + 2
     rest = max(7, width - used)
