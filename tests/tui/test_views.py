@@ -30,8 +30,7 @@ from mcp_studio.tui.views.diff_view import DiffView
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import ASCII, UNICODE, choose, glyphs
 from mcp_studio.tui.views.image import ImageProblem, draw
-from mcp_studio.tui.views.json_tree import JsonTree, children_of
-from mcp_studio.tui.views.json_view import JsonView, paint
+from mcp_studio.tui.views.json_view import JsonTree, JsonView, children_of, paint
 from mcp_studio.tui.views.line import break_rows, cut, fit, make_safe, mark_matches, spread, width_of
 from mcp_studio.tui.views.rows import RowsView
 from mcp_studio.tui.views.table_view import ROWS_MOST, TableView, csv_of, table_in
