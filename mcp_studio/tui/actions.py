@@ -137,9 +137,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("reset_layout", "Give every pane its first size again", "main", also="layout borders"),
     # Pane 1
     Action("open", "Details of the server", "servers", show=True, also="capabilities stderr", short="Details"),
-    Action(
-        "toggle_item", "Connect or disconnect", "servers", show=True, also="start stop enable disable", short="On/off"
-    ),
+    Action("toggle_item", "Connect or disconnect", "servers", show=True, also="start stop enable", short="On/off"),
     Action("repeat", "Reconnect", "servers", also="restart retry"),
     Action("find", "Filter the servers", "servers"),
     Action("copy", "Copy the server's name", "servers"),

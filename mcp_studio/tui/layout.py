@@ -80,8 +80,7 @@ class Layout:
         """Give every pane the size of the style sheet again."""
         self._sizes.clear()
         for border in _BORDERS.values():
-            for rule in ("width", "height", "max_height"):
-                self._screen.query_one(f"#{border.name}").styles.clear_rule(rule)
+            self._screen.query_one(f"#{border.name}").styles.reset()
 
     def grab(self, x: int, y: int) -> bool:
         """Take the border at a place of the screen; False where there is none."""

@@ -36,9 +36,6 @@ from mcp_studio.tui.panes.trace import TracePane
 if TYPE_CHECKING:
     from mcp_studio.vault.base import AskPassphrase
 
-COLUMNS, ROWS = 40, 10
-"""The smallest terminal that is of use."""
-
 
 class MainScreen(Screen[None]):
     """Connects the panes: each knows its own part of the studio, and none knows another."""
@@ -69,7 +66,7 @@ class MainScreen(Screen[None]):
                 yield ResultPane()
         yield TracePane()
         yield Footer(show_command_palette=False)
-        yield Static(f"The terminal is too small (needs {COLUMNS}x{ROWS}).", id="too-small")
+        yield Static("The terminal is too small (needs 40x10).", id="too-small")
 
     def on_mount(self) -> None:
         studio = self.app.studio
@@ -78,7 +75,6 @@ class MainScreen(Screen[None]):
         self.inbox = InboxController(self.app, self, lambda call: self.open_ref(call.ref))
         self.arrangement = Layout(self)
         self.arrangement.restore()
-        self.header.show()
         self.set_interval(1, self._second)
         self.set_focus((self.catalog if studio.manager.names() else self.servers).entry_point())
         self.call_after_refresh(self._begin)
@@ -88,7 +84,6 @@ class MainScreen(Screen[None]):
 
         self._answer_passphrases(PassphraseAsker(self.app).ask)
         self.app.studio.tasks.pick_up()
-        self.catalog.refresh_tasks()
         self.servers.begin()
 
     def on_unmount(self) -> None:
@@ -333,16 +328,16 @@ class MainScreen(Screen[None]):
 
     def action_help(self) -> None:
         """What can be done here, also in a dialog: in the pane, with what has the focus, everywhere."""
-        from mcp_studio.tui.screens.help import Help, Section
+        from mcp_studio.tui.screens.help import Help
 
         screen, pane = self.app.screen, self.focused_pane if self.app.screen is self else None
         known = {(action.id, action.title): action for action in reversed(ACTIONS)}
         bound = [known.get((bound.binding.id or "", bound.tooltip)) for bound in screen.active_bindings.values()]
         here = [action for action in ACTIONS if action in bound and action.scope not in (*PANES, "main", "app", "list")]
-        sections = [Section("Here", here), Section("In lists", scoped("list"))]
+        sections = [("Here", here), ("In lists", scoped("list"))]
         if pane is not None:
-            sections.insert(0, Section(f"In the pane {pane.scope}", scoped(pane.scope)))
-            sections.insert(2, Section("Everywhere", scoped("main")))
+            sections.insert(0, (f"In the pane {pane.scope}", scoped(pane.scope)))
+            sections.insert(2, ("Everywhere", scoped("main")))
         self.app.push_screen(Help(pane.scope if pane is not None else "this dialog", sections), self.do)
 
     async def do(self, action: Action | None) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
@@ -48,30 +48,23 @@ _FIELDS: dict[str, type | tuple[type, ...]] = {
 """What a file may have, and of which type."""
 
 
-class Failed(NamedTuple):
-    """A theme file that cannot be used, and why in a sentence."""
-
-    file: Path
-    reason: str
-
-
 class BadTheme(ValueError):
     """The content of a theme file cannot be used; the text says which key and why."""
 
 
-def load_all(user: Path) -> tuple[tuple[Theme, ...], tuple[Failed, ...]]:
-    """All themes, the person's own in place of a built-in of the same name; and the files that failed."""
+def load_all(user: Path) -> tuple[tuple[Theme, ...], tuple[tuple[Path, str], ...]]:
+    """All themes, the person's own in place of a built-in of the same name. Files that failed come with a sentence."""
     loaded: dict[str, Theme] = {}
-    failed: list[Failed] = []
+    failed: list[tuple[Path, str]] = []
     for file in (*sorted(shipped_themes().glob("*.toml")), *sorted(user.glob("*.toml"))):
         try:
             loaded[file.stem] = parse(file.stem, tomllib.loads(file.read_text("utf-8")))
         except (OSError, UnicodeDecodeError) as problem:
-            failed.append(Failed(file, f"It cannot be read: {problem}"))
+            failed.append((file, f"It cannot be read: {problem}"))
         except tomllib.TOMLDecodeError as problem:
-            failed.append(Failed(file, f"It is not TOML: {problem}"))
+            failed.append((file, f"It is not TOML: {problem}"))
         except BadTheme as problem:
-            failed.append(Failed(file, str(problem)))
+            failed.append((file, str(problem)))
     return tuple(loaded.values()), tuple(failed)
 
 

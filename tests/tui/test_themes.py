@@ -110,7 +110,7 @@ def test_a_bad_file_costs_a_sentence_and_the_others_still_load(tmp_path: Path, t
     (tmp_path / "bad.toml").write_bytes(text)
     loaded, failed = themes.load_all(tmp_path)
     assert {theme.name for theme in loaded} == SHIPPED
-    assert [(item.file.name, item.reason.startswith(sentence)) for item in failed] == [("bad.toml", True)], failed
+    assert [(file.name, reason.startswith(sentence)) for file, reason in failed] == [("bad.toml", True)], failed
 
 
 async def test_a_theme_is_previewed_kept_or_put_back_and_read_again_when_its_file_changes(home: Path) -> None:

@@ -280,7 +280,8 @@ class CatalogPane(Pane, scope="catalog"):
             fold = glyphs().folded if row.folded else glyphs().unfolded
             return spread([(f"{fold} {safe(row.server, 60)}", "strong")], [(f"{row.entries:,}", "dim")], width)
         entry = row.entry
-        mark, name = self._sign_of(entry), self._title_of(row)
+        mark, name = self._sign_of(entry), safe(name_of(entry), 300) or "(no name)"
+        name += f" #{row.twin}" if row.twin else ""
         tail = self._tail(entry, width - cell_len(name) - 4)
         room = width - width_of([mark, *tail])
         left: list[Piece] = [mark, *mark_matches(cut_inside(name, room, more=glyphs().more), row.pieces, _look(entry))]
@@ -298,10 +299,6 @@ class CatalogPane(Pane, scope="catalog"):
         if isinstance(entry.view, ToolView):
             return f"{RISKS[entry.view.risk]} ", entry.view.risk
         return f"{glyphs().dot} ", "dim"
-
-    def _title_of(self, row: Item) -> str:
-        name = safe(name_of(row.entry), 300) or "(no name)"
-        return f"{name} #{row.twin}" if row.twin else name
 
     def _tail(self, entry: Entry, room: int) -> list[Piece]:
         """What stands at the right: what is wrong, what has changed, what a resource is, how a tool was called."""

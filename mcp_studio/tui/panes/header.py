@@ -8,6 +8,7 @@ from textual import getters
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.events import Click
 from textual.widgets import Static
 
 from mcp_studio.catalog.listing import KINDS
@@ -24,25 +25,18 @@ _GAP = 3
 """Cells between two parts."""
 
 
-class HeaderItem(Static):
-    """A part of the header; a click runs an action of the main screen."""
-
-    def __init__(self, name: str, action: str) -> None:
-        super().__init__(id=f"header-{name}", markup=False)
-        self._action = action
-
-    async def on_click(self) -> None:
-        await self.screen.run_action(self._action)
-
-
 class StudioHeader(Horizontal):
     """One line of facts. What does not fit is said shorter, or left out whole, the least important first."""
 
     app = getters.app(StudioApp)
 
     def compose(self) -> ComposeResult:
-        for name, action in _ACTIONS.items():
-            yield HeaderItem(name, action)
+        for name in _ACTIONS:
+            yield Static(id=f"header-{name}", markup=False)
+
+    async def on_click(self, event: Click) -> None:
+        if event.widget is not None and event.widget is not self:
+            await self.screen.run_action(_ACTIONS[str(event.widget.id).removeprefix("header-")])
 
     def on_resize(self) -> None:
         self.show()
@@ -51,12 +45,11 @@ class StudioHeader(Horizontal):
         """Show the facts as they are now."""
         room = self.content_size.width
         for name, *variants in self._facts():
-            item = self.query_one(f"#header-{name}", HeaderItem)
-            text = next((text for text in variants if text and text.cell_length <= room), None)
-            item.display = text is not None
-            if text is not None:
-                item.update(text)
-                room -= text.cell_length + _GAP
+            item = self.query_one(f"#header-{name}", Static)
+            text = next((text for text in variants if text and text.cell_length <= room), Content())
+            item.display = bool(text)
+            item.update(text)
+            room -= text.cell_length + _GAP if text else 0
 
     def _facts(self) -> Iterator[tuple[str, *tuple[Content, ...]]]:
         """The name of each part and its texts, from long to short; the most important part first."""

@@ -48,12 +48,11 @@ class Pane(Vertical):
         return next(iter(self.query(Tabs)), None)
 
     def turn_tab(self, step: int) -> bool:
-        """Go to the next or previous tab; False when there is only one."""
+        """Go to the next or previous tab; False where there are none."""
         tabs = self.tabs
-        if tabs is None or tabs.tab_count < 2:
-            return False
-        (tabs.action_next_tab if step > 0 else tabs.action_previous_tab)()
-        return True
+        if tabs is not None:
+            (tabs.action_next_tab if step > 0 else tabs.action_previous_tab)()
+        return tabs is not None
 
     def step_back(self) -> bool:
         """One step back inside the pane; False where there is nothing to step back from."""

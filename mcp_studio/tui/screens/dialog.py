@@ -87,8 +87,8 @@ class Dialog(ModalScreen[T]):
     """Monotonic time until which no key or button answers it: it came by itself, and keys may be on their way."""
 
     def heading(self) -> str:
-        """What stands in the top border; foreign text is made safe here."""
-        return ""
+        """What stands in the top border, where it is not `TITLE`; foreign text is made safe here."""
+        return self.title or ""
 
     def body(self) -> Iterable[Widget]:
         """The widgets inside."""
@@ -186,12 +186,9 @@ class Confirm(Dialog[bool]):
     def __init__(self, title: str, text: str, yes: str, *, destroys: bool = False) -> None:
         self.choices = (Choice("yes", yes, "error" if destroys else "primary"), Choice("back", "Cancel"))
         super().__init__()
-        self._title_text = title
+        self.title = title
         self._text = text
         self._destroys = destroys
-
-    def heading(self) -> str:
-        return self._title_text
 
     def body(self) -> Iterable[Widget]:
         yield Static(Content(safe(self._text, 8_000, lines=True)))

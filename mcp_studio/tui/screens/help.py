@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from textual import getters, on
 from textual.content import Content
@@ -31,11 +30,8 @@ _ABOUT: Mapping[str, str] = {
 }
 
 
-class Section(NamedTuple):
-    """Actions under one heading."""
-
-    title: str
-    actions: Sequence[Action]
+Section = tuple[str, Sequence[Action]]
+"""Actions under one heading."""
 
 
 class Help(Dialog[Action]):
@@ -79,7 +75,9 @@ class Help(Dialog[Action]):
         self._shown = []
         options: list[Option] = []
         for title, actions in self._sections:
-            found = [action for action in actions if all(word in _text(action) for word in words)]
+            found = [
+                one for one in actions if all(word in f"{one.title} {one.also} {one.id}".casefold() for word in words)
+            ]
             if found:
                 options.append(Option(Content.styled(title, "bold $accent"), disabled=True))
                 options += [Option(self._line(action), id=str(at)) for at, action in enumerate(found, len(self._shown))]
@@ -100,7 +98,3 @@ class Help(Dialog[Action]):
 
     async def action_help(self) -> None:
         self.action_back()
-
-
-def _text(action: Action) -> str:
-    return f"{action.title} {action.also} {action.id}".casefold()

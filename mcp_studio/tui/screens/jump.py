@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.events import Key
 from textual.geometry import Offset
 from textual.screen import ModalScreen
@@ -24,7 +23,6 @@ class Jump(ModalScreen[Widget]):
         position: absolute; width: 1; height: 1; background: $accent; color: $background; text-style: bold;
     }
     """
-    BINDINGS = [Binding("escape", "dismiss(None)", "Back", id="back")]  # noqa: RUF012
 
     def __init__(self, panes: Iterable[Widget]) -> None:
         super().__init__()

@@ -56,10 +56,6 @@ class StudioProvider(Provider):
         """What it offers."""
         return ()
 
-    async def discover(self) -> AsyncIterator[DiscoveryHit]:
-        return
-        yield
-
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
         for title, run, help, also in self.commands():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -48,6 +48,7 @@ class Question(NamedTuple):
 class Search(Dialog[tuple[Ref, bool]]):
     """Answers an entry, and whether it is to be called at once."""
 
+    TITLE = "Search everything"
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = """
     Search {
@@ -73,9 +74,6 @@ class Search(Dialog[tuple[Ref, bool]]):
         self._answered: str | None = None
         """The text that the hits answer."""
 
-    def heading(self) -> str:
-        return "Search everything"
-
     def body(self) -> Iterable[Widget]:
         question, names = self._question, self.app.studio.manager.names()
         yield Input(question.text, placeholder="what should it do?", compact=True)
@@ -95,8 +93,11 @@ class Search(Dialog[tuple[Ref, bool]]):
     def on_mount(self) -> None:
         self.field.focus()
         self.field.action_select_all()
-        self._disconnect = self.app.studio.index.changed.connect(lambda nothing: self.call_later(self._ask))
+        self._disconnect = self.app.studio.index.changed.connect(self._index_changed)
         self._ask()
+
+    def _index_changed(self, nothing: None) -> None:
+        self.call_later(self._ask)
 
     def on_unmount(self) -> None:
         self._disconnect()
@@ -118,8 +119,8 @@ class Search(Dialog[tuple[Ref, bool]]):
 
     async def _search(self, question: Question) -> None:
         try:
-            kinds = frozenset(kind for kind in KINDS if question.kind in ("", kind))
-            scope = Scope(servers=frozenset((question.server,)) if question.server else None, kinds=kinds)
+            kinds: list[EntryKind] = [kind for kind in KINDS if question.kind in ("", kind)]
+            scope = Scope(servers=frozenset((question.server,)) if question.server else None, kinds=frozenset(kinds))
             found = await self.app.studio.index.ask(
                 question.text, method=question.mode, scope=scope, limit=_LIMIT, typing=True
             )
@@ -210,12 +211,12 @@ def _preview(hit: Hit) -> Content:
 
 def _parameters(entry: Entry) -> str:
     """Its parameters with types, required ones with a star."""
-    rows: list[tuple[str, Json, bool]] = []
+    rows: Sequence[tuple[str, Json, bool]] = ()
     if isinstance(entry.view, ToolView):
         schema = mapping(entry.view.input_schema)
         required = items_of(schema.get("required"))
-        for name, inner in mapping(schema.get("properties")).items():
-            rows.append((name, mapping(inner).get("type"), name in required))
+        inner = mapping(schema.get("properties")).items()
+        rows = [(name, mapping(one).get("type"), name in required) for name, one in inner]
     elif isinstance(entry.view, PromptView):
         rows = [(str(one.get("name")), "string", one.get("required") is True) for one in entry.view.arguments]
     shown = [

@@ -17,15 +17,13 @@ from mcp_studio.tui.screens.dialog import Choice, Dialog
 class ThemePicker(Dialog[None]):
     """Stands at the side, without a veil, so that the theme is seen."""
 
+    TITLE = "Theme"
     DEFAULT_CSS = """
     ThemePicker { background: transparent; align: right middle; }
     ThemePicker > #box { width: 40; margin-right: 2; }
     ThemePicker OptionList { height: auto; }
     """
     choices = (Choice("submit", "Keep", "primary"), Choice("back", "Back"))
-
-    def heading(self) -> str:
-        return "Theme"
 
     def body(self) -> Iterable[Widget]:
         yield OptionList(*(Option(Content(safe(name, 60)), id=name) for name in sorted(self.app.own_themes)))
