@@ -252,12 +252,12 @@ async def test_megabytes_pasted_into_an_editor_hold_nothing_up() -> None:
         await stage.until(lambda: isinstance(stage.app.focused, AreaEditor))
         began = time.process_time()
         stage.app.focused.post_message(Paste(text))  # type: ignore[union-attr]
-        await stage.shows("Text of 2,400,000 characters")
+        await stage.shows("It becomes 'lorem")
         assert time.process_time() - began < 2
         await stage.press("a")  # what is typed now comes instead of it
-        await stage.shows("Text of 1 character")
+        await stage.shows("It becomes 'a'")
         stage.app.focused.post_message(Paste(text))  # type: ignore[union-attr]
-        await stage.shows("Text of 2,400,000 characters")
+        await stage.shows("It becomes 'lorem")
         await stage.press("ctrl+j")
         assert answers[0].value == text.rstrip("\n")
 

@@ -45,18 +45,6 @@ def pasteable(text: str) -> str:
     return re.sub("[\x1b\x9b]", "", text)
 
 
-def paste(own: str) -> str:
-    """The text of the desktop's clipboard, else what was copied here; may wait for another program."""
-    if not _has_desktop():
-        return own
-    import pyperclip
-
-    try:
-        return pyperclip.paste() or own
-    except (pyperclip.PyperclipException, OSError, UnicodeDecodeError):
-        return own
-
-
 def _amount(text: str) -> str:
     lines = text.count("\n") + 1
     return f"{len(text):,} characters" if lines == 1 else f"{lines:,} lines"

@@ -134,11 +134,9 @@ async def edit_file(app: StudioApp, file: str) -> None:
 
 async def _run_away(app: StudioApp, argv: Sequence[str]) -> int:
     """Run a program on the terminal, or without one where that cannot be given away; gives its exit code."""
-    stream = None
     with _ignored_interrupts(), _suspended(app) as has_terminal:
+        stream = None if has_terminal else subprocess.DEVNULL
         try:
-            if not has_terminal:
-                stream = subprocess.DEVNULL
             process = await asyncio.create_subprocess_exec(*argv, stdin=stream, stdout=stream, stderr=stream)
         except OSError as problem:
             failure = problem  # raised in here, it would leave the app suspended

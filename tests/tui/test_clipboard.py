@@ -47,4 +47,3 @@ def test_more_than_terminals_take_is_not_copied_through_them(monkeypatch: pytest
     came: list[str] = []
     assert "Save it instead" in clipboard.copied("x" * 80_000, came.append) and not came
     assert clipboard.copied("one\ntwo", came.append, "the name") == "Copied the name through the terminal."
-    assert clipboard.paste("own") == "own"

@@ -105,7 +105,7 @@ async def test_json_is_pasted_seen_first_and_taken_and_examples_fill_the_form(mo
         await stage.shows("Paste into tags", "Invalid JSON", "Insert +Cancel")
         await stage.press("end")
         await stage.type("]")
-        await stage.shows("List of 2 items")
+        await stage.shows("It becomes a list of 2")
         await stage.press("ctrl+j")
         await stage.until(lambda: stage.app.screen is not dialog and value(stage) == {"tags": ["b", "a"]}, "the list")
         await pick(stage, "copy")
@@ -113,7 +113,7 @@ async def test_json_is_pasted_seen_first_and_taken_and_examples_fill_the_form(mo
         await pick(stage, "as json", PasteDialog)
         assert isinstance(stage.app.focused, TextArea) and json.loads(stage.app.focused.text) == ["b", "a"]
         stage.app.focused.load_text("[1.10, 12345678901234567890, 3]")
-        await stage.shows("List of 3 items")
+        await stage.shows("It becomes a list of 3")
         await stage.press("ctrl+j")
         await stage.until(lambda: dumps(value(stage)) == b'{"tags":[1.10,12345678901234567890,3]}', "exact numbers")
         await pick(stage, "empty")
@@ -244,8 +244,8 @@ def test_what_is_pasted_becomes_what_the_field_takes(field: Field, text: str, me
 
 def test_what_does_not_fit_the_field_says_so_and_can_be_taken() -> None:
     for field, text, kept, told in (
-        (NUMBERS, "1\nx", "1\nx", "another type"), (NUMBERS, "{}", {}, "another type"),
-        (Object("o"), "[1]", [1], "another type"), (Object("o"), '{"a"', '{"a"', "Invalid JSON"),
+        (NUMBERS, "1\nx", "1\nx", "not fit"), (NUMBERS, "{}", {}, "not fit"),
+        (Object("o"), "[1]", [1], "not fit"), (Object("o"), '{"a"', '{"a"', "Invalid JSON"),
     ):  # fmt: skip
         found = meaning(field, text)
         assert found.value == kept and told in found.problem

@@ -102,7 +102,7 @@ async def test_an_empty_field_says_what_could_be_there_and_a_wrong_one_what_is_w
             "shoe_size  text, optional",
             "hat  text, optional",
             "              Hats: All.",
-            "pay  ○ card  ○ cash",
+            "pay  ○ card  ○ cash  optional",
             "old  text, optional",
             "              deprecated",
         ]

@@ -19,27 +19,26 @@ from mcp_studio.tui.form.rows import Row
 
 _LOWEST, _HIGHEST = 3, 10
 """Lines of an area for JSON, at least; of any area, at most."""
+_LOOK = "{ padding: 0 1; background: $foreground 15%; background-tint: transparent; }"
 _DRAWN = (Flag, Choice, Choices, Const, Union, Object, Map, List)
 """Fields into which nothing is typed."""
 
 
-def pass_on(widget: Widget, event: Key) -> bool:
-    """Keep fast typing in order: a key that follows one that moved the focus belongs to where that is now."""
+def take_key(widget: Widget, event: Key, press: Callable[[], bool]) -> None:
+    """Stop a key that `press` takes. One that follows a key that moved the focus belongs to where that is now."""
     focused = widget.screen.focused
-    if focused is widget or focused is None:
-        return False
+    if focused is not None and focused is not widget:
+        focused.post_message(Key(event.key, event.character))
+    elif not press():
+        return
     event.stop()
     event.prevent_default()
-    focused.post_message(Key(event.key, event.character))
-    return True
 
 
 class LineEditor(Input):
     """An input without a frame. Text of several lines is not cut: the form opens a larger editor for it."""
 
-    DEFAULT_CSS = """
-    LineEditor, LineEditor:focus { padding: 0 1; background: $foreground 15%; background-tint: transparent; }
-    """
+    DEFAULT_CSS = f"LineEditor, LineEditor:focus {_LOOK}"
 
     def __init__(self, leaves: Callable[[str], bool], pasted: Callable[[str], None]) -> None:
         """`leaves` takes a key that leaves the field, before the keys typed after it reach the editor.
@@ -52,9 +51,7 @@ class LineEditor(Input):
         self._pasted = pasted
 
     def on_key(self, event: Key) -> None:
-        if not pass_on(self, event) and self._leaves(event.key):
-            event.stop()
-            event.prevent_default()
+        take_key(self, event, lambda: self._leaves(event.key))
 
     def on_paste(self, event: Paste) -> None:
         """Input itself would keep the first line alone."""
@@ -69,9 +66,7 @@ class LineEditor(Input):
 class AreaEditor(TextArea):
     """A text area without a frame, which takes no more than can be edited; Tab goes on to the next field."""
 
-    DEFAULT_CSS = """
-    AreaEditor, AreaEditor:focus { padding: 0 1; background: $foreground 15%; background-tint: transparent; }
-    """
+    DEFAULT_CSS = f"AreaEditor, AreaEditor:focus {_LOOK}"
 
     @dataclass
     class TooLong(Message):
@@ -88,9 +83,7 @@ class AreaEditor(TextArea):
         self._leaves = leaves
 
     def on_key(self, event: Key) -> None:
-        if not pass_on(self, event) and event.key in ("tab", "shift+tab") and self._leaves(event.key):
-            event.stop()
-            event.prevent_default()
+        take_key(self, event, lambda: event.key in ("tab", "shift+tab") and self._leaves(event.key))
 
     def on_paste(self, event: Paste) -> None:
         """A text area that has megabytes holds everything up."""

@@ -46,8 +46,8 @@ class JsonArea(AreaEditor):
     """A text area that colours JSON, and tells a problem behind the line where it is."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "json--key", "json--string", "json--number", "json--constant", "json--mark", "json--problem",
-    }  # fmt: skip
+        f"json--{part}" for part in "key string number constant mark problem".split()
+    }
     DEFAULT_CSS = """
     JsonArea, JsonArea:focus {
         height: 1fr; background: $foreground 5%;
@@ -98,17 +98,9 @@ class JsonEditor(Vertical):
 
     @dataclass
     class Changed(Message):
-        """The text was edited and is JSON: `value` is what it says."""
+        """The text was edited; `value` is what it says, or said when it was last JSON."""
 
-        editor: JsonEditor
         value: Json
-
-    @dataclass
-    class Unread(Message):
-        """The text was edited and is no JSON: `text` is what stands there."""
-
-        editor: JsonEditor
-        text: str
 
     def __init__(self, value: Json = None, *, text: str = "") -> None:
         """`text` stands there instead of the value, as when it was left and was no JSON."""
@@ -165,14 +157,14 @@ class JsonEditor(Vertical):
         self.focus_problem()
 
     def action_editor(self) -> None:
-        self.app.run_worker(self._edit_outside(cast("StudioApp", self.app)), group=GROUP)
+        if not self._too_large:
+            self.app.run_worker(self._edit_outside(cast("StudioApp", self.app)), group=GROUP)
 
     async def _edit_outside(self, app: StudioApp) -> None:
-        before = printable(self._value) if self._too_large else self.text
-        after = await edit_outside(app, "value", "application/json", before)
+        after = await edit_outside(app, "value", "application/json", self.text)
         if after is None:
             return
-        if self.is_attached and len(after) <= LARGEST and not self._too_large:
+        if self.is_attached and len(after) <= LARGEST:
             self.area.replace(after, (0, 0), self.area.document.end)
         else:
             app.copy(after)
@@ -194,12 +186,10 @@ class JsonEditor(Vertical):
         self._checked = ()
         try:
             self._value = loads(self.area.text, exact=True)
+            self._tell(None)
         except (JsonProblem, LimitExceeded) as problem:
             self._tell(problem)
-            self.post_message(self.Unread(self, self.area.text))
-            return
-        self._tell(None)
-        self.post_message(self.Changed(self, self._value))
+        self.post_message(self.Changed(self._value))
 
     def on_area_editor_too_long(self, event: AreaEditor.TooLong) -> None:
         event.stop()

@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 from mcp_studio.jsontext import Json, depth, items_of, mapping
 from mcp_studio.record import record
 from mcp_studio.schema import place
-from mcp_studio.schema.check import equal, quick
+from mcp_studio.schema.check import equal, is_any_type, quick
 from mcp_studio.schema.field import (
     AS_JSON,
     Choice,
@@ -30,7 +30,6 @@ from mcp_studio.schema.field import (
     json_types,
     resolve_union,
     starter,
-    type_of,
 )
 from mcp_studio.schema.place import Path, pointer
 from mcp_studio.schema.text import from_text, to_text
@@ -125,7 +124,7 @@ class FormModel:
         self._row_problems: RowProblems | None = None
         start: Json = ([] if isinstance(self.root, List) else {}) if value is None else value
         self._state = State(start)
-        places = {self.path_of(key): text for key, text in (pending or {}).items() if key}
+        places = {place.path_of(key, start): text for key, text in (pending or {}).items() if key}
         waiting = {path: text for path, text in places.items() if self.field_at(path) is not None or self.has(path)}
         parts = frozenset(path for path in waiting if isinstance(self.field_at(path), AS_JSON))
         self._state = State(start, waiting, json_places=parts)
@@ -148,10 +147,6 @@ class FormModel:
     def get(self, path: Path) -> Json:
         """What the value has at the place; None when nothing."""
         return place.get_or_none(self.value, path)
-
-    def path_of(self, place_pointer: str) -> Path:
-        """The path of a JSON pointer into the value."""
-        return place.path_of(place_pointer, self.value)
 
     def items(self, path: Path) -> list[Json]:
         """The items of the list at the place; none where there is no list."""
@@ -371,19 +366,13 @@ class FormModel:
                 value = place.put(value, above, begun if isinstance(begun, dict) else {}, self._before(value, above))
         return place.put(value, path, new, self._before(value, path))
 
-    def _before(self, value: Json, path: Path) -> tuple[str, ...]:
-        """The keys behind which a new key belongs: of the fields before it, else all that are there."""
-        if not path or not isinstance(path[-1], str):
-            return ()
-        holder = path[:-1]
-        field = self.root if not holder else self.field_at(holder)
-        there = place.get_or_none(value, holder)
+    def _before(self, value: Json, path: Path) -> tuple[str, ...] | None:
+        """The keys of the fields before this one, behind which a new key belongs; None where it comes last."""
+        holder, field = path[:-1], self.field_at(path[:-1])
         if field is not None:
-            field = resolve_union(field, there, self._state.chosen.get(holder))
+            field = resolve_union(field, place.get_or_none(value, holder), self._state.chosen.get(holder))
         names = [one.name for one in field.fields()] if isinstance(field, Object) else []
-        if path[-1] in names:
-            return tuple(names[: names.index(path[-1])])
-        return tuple(cast("dict[str, Json]", there)) if isinstance(there, dict) else ()
+        return tuple(names[: names.index(str(path[-1]))]) if path and path[-1] in names else None
 
     # Flags, choices, variants
 
@@ -448,16 +437,8 @@ class FormModel:
     # Lists and maps
 
     def add(self, holder: Path, field: List, index: int | None = None) -> Path:
-        """Add an item to a list, at its end or at an index; gives its place.
-
-        A list whose first items have a meaning of their own begins with all of these.
-        """
+        """Add an item to a list, at its end or at an index; gives its place."""
         at = len(self.items(holder)) if index is None else index
-        if at == 0 and len(field.first()) > 1 and not self.items(holder):
-            begun = starter(field)
-            self.put(holder, begun if isinstance(begun, list) and begun else [starter(field.first()[0])])
-            self.fold([holder], True)
-            return (*holder, 0)
         return self.insert((*holder, at), starter(field.item(at) or JsonField("")))
 
     def insert(self, path: Path, value: Json) -> Path:
@@ -540,24 +521,24 @@ def _carried(value: object, into: Field, kept: object) -> Json:
     if isinstance(into, Object) and isinstance(value, dict):
         names = {field.name: field for field in into.fields()}
         before = cast("dict[str, Json]", value)
-        same = {key: item for key, item in before.items() if key in names and _takes(names[key], item)}
+        same = {key: item for key, item in before.items() if key in names and takes(names[key], item)}
         if isinstance(kept, dict):
             return {**cast("dict[str, Json]", kept), **same}
         begun = mapping(starter(into))
         return {key: same.get(key, begun.get(key)) for key in names if key in same or key in begun}
     if kept is not ABSENT:
         return cast("Json", kept)
-    return cast("Json", value) if value is not ABSENT and _takes(into, cast("Json", value)) else starter(into)
+    return cast("Json", value) if value is not ABSENT and takes(into, cast("Json", value)) else starter(into)
 
 
-def _takes(field: Field, value: Json) -> bool:
-    """Whether a value is of a kind that the field takes."""
+def takes(field: Field, value: Json) -> bool:
+    """Whether a value is of a kind that the field takes; what is in it is for the check."""
     if value is None:
-        return field.nullable
+        return field.nullable or (isinstance(field, JsonField) and not field.types)
     if isinstance(field, (Const, Choice)):
         return any(equal(one, value) for one in option_values(field))
-    kinds, kind = json_types(field), type_of(value)
-    return not kinds or kind in kinds or (kind == "integer" and "number" in kinds)
+    kinds = json_types(field)
+    return not kinds or is_any_type(kinds, value)
 
 
 def followed(state: State, holder: Path, rename: Callable[[str | int], str | int | None]) -> State:

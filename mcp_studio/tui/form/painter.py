@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from functools import cached_property
 from textwrap import wrap
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -24,11 +24,14 @@ from mcp_studio.schema.place import pointer
 from mcp_studio.schema.unions import label as label_of
 from mcp_studio.tui.form import row_text
 from mcp_studio.tui.form.choices import DropDown, Target
-from mcp_studio.tui.form.editors import pass_on
+from mcp_studio.tui.form.editors import take_key
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.rows import MOST_CHILDREN, Row
 from mcp_studio.tui.views.glyphs import ASCII, glyphs
 from mcp_studio.tui.views.line import Piece, cut, fit, width_of
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.form.view import FormView
 
 _INDENT = 2
 _MOST_HELP = 8
@@ -50,6 +53,16 @@ _BUTTONS: dict[Target, tuple[str, str]] = {
 
 Spot = tuple[int, int, int, Target]
 """A part of a line that can be clicked: the line, its first column and the one behind it."""
+
+
+class Here(NamedTuple):
+    """What the current row has besides."""
+
+    focused: bool
+    drop_down: DropDown | None
+    """Its open list."""
+    editor: int
+    """The height of the editor that will lie over its field, 0 when there is none."""
 
 
 @record()
@@ -131,23 +144,10 @@ class Painter:
 
     # Drawing
 
-    def draw(
-        self,
-        index: int,
-        row: Row,
-        *,
-        current: bool = False,
-        focused: bool = False,
-        drop_down: DropDown | None = None,
-        editor: int = 0,
-    ) -> Drawn:
-        """One row; the current one has all problems and the whole help, and while it has the focus its buttons.
-
-        Args:
-            drop_down: its open list.
-            editor: the height of the editor that will lie over its field, 0 when there is none.
-        """
-        drawn = Drawn()
+    def draw(self, index: int, row: Row, here: Here | None = None) -> Drawn:
+        """One row; the current one, `here`, has all problems and the whole help, and while focused its buttons."""
+        drawn, current = Drawn(), here is not None
+        focused, drop_down, editor = here or (False, None, 0)
         told = self._model.row_problems.of(index) if current else self._told(index, row)
         value = _Value(self, self._model, row, drawn, focused and drop_down is None).draw(bool(editor))
         drawn.lines = [[*self._front(row, told, focused), *value], *([] for _ in range(editor - 1))]
@@ -279,7 +279,7 @@ class _Value:
         if has and value is None and known.nullable and (parts or isinstance(known, Union)):
             return self._field([("null", "quiet")])
         if isinstance(known, Union) and (row.fold is not False or not has):
-            return self._union(known)
+            return self._choice(f"{self._sign()} " if row.fold is not None else "")
         if parts:
             return self._folding(has)
         if isinstance(known, Flag) and (not has or isinstance(value, bool)):
@@ -325,13 +325,17 @@ class _Value:
             return (f"[{glyphs().dash}] {row_text.hint(self._row)}", "quiet")
         return ("[x] true", "strong") if value else ("[ ] false", "")
 
-    def _choice(self) -> list[Piece]:
+    def _choice(self, mark: str = "") -> list[Piece]:
+        """The options side by side, or the chosen one in a field that opens."""
         row, at = self._row, self._model.chosen(self._row)
-        if not self._painter.inline(row):
-            text = (safe(row_text.options(row.field)[at], 80), "") if at >= 0 else (row_text.hint(row), "quiet")
-            return self._field([text], True)
-        unset = f"{row_text.default(row.given)} (default)" if row.given.has_default else row_text.optional(row)
-        return self._field([*self._side_by_side(at, self._x + 1), (f"  {unset}" if at < 0 else "", "quiet")])
+        inline = self._painter.inline(row)
+        if inline:
+            unset = f"{row_text.default(row.given)} (default)" if row.given.has_default else row_text.optional(row)
+            rest = f"  {unset}" if at < 0 else ""
+            pieces = [*self._side_by_side(at, self._x + 1 + len(mark)), (rest, "quiet")]
+        else:
+            pieces = [(safe(row_text.options(row.field)[at], 80), "") if at >= 0 else (row_text.hint(row), "quiet")]
+        return self._field([(mark, ""), *pieces, *self._counts()], not inline)
 
     def _side_by_side(self, chosen: int, x: int) -> list[Piece]:
         pieces: list[Piece] = []
@@ -343,15 +347,6 @@ class _Value:
         return pieces
 
     # What has rows inside
-
-    def _union(self, known: Union) -> list[Piece]:
-        row, at = self._row, self._model.chosen(self._row)
-        mark = f"{self._sign()} " if row.fold is not None else ""
-        if self._painter.inline(row):
-            return self._field([(mark, ""), *self._side_by_side(at, self._x + 1 + len(mark)), *self._counts()])
-        name = (safe(known.variants[at].label, 60), "strong") if at >= 0 else (row_text.hint(row), "quiet")
-        more = f"  one of {len(known.variants)}" if at >= 0 else ""
-        return self._field([(mark, ""), name, (more, "quiet"), *self._counts()], True)
 
     def _folding(self, has: bool) -> list[Piece]:
         """A part that folds: no field, but the heading of what is inside."""
@@ -395,10 +390,7 @@ class FormCanvas(Widget, can_focus=True):
     A look names one component class, or two: the ground, and the text on it.
 
     Args:
-        lay_out: gives the number of lines at a width.
-        line: draws one line.
-        press: takes a key and its character, before the keys typed after it are looked at; says whether it did.
-        click: takes a click on a cell, by line and column.
+        form: lays out and draws the lines, and takes keys and clicks.
     """
 
     ALLOW_SELECT = False
@@ -424,24 +416,17 @@ class FormCanvas(Widget, can_focus=True):
     }
     """
 
-    def __init__(
-        self,
-        lay_out: Callable[[int], int],
-        line: Callable[[int], Sequence[Piece]],
-        press: Callable[[str, str | None], bool],
-        click: Callable[[int, int], None],
-    ) -> None:
+    def __init__(self, form: FormView) -> None:
         super().__init__()
-        self._lay_out = lay_out
-        self._line = line
-        self._press = press
-        self._click = click
+        self._form = form
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return self._lay_out(width)
+        return self._form.lay_out(width)
 
     def render_line(self, y: int) -> Strip:
-        segments = [Segment(text, self._style(look) if isinstance(look, str) else look) for text, look in self._line(y)]
+        segments = [
+            Segment(text, self._style(look) if isinstance(look, str) else look) for text, look in self._form.line(y)
+        ]
         return Strip(segments).adjust_cell_length(self.size.width, self._style(""))
 
     def _style(self, look: str) -> Style:
@@ -452,12 +437,10 @@ class FormCanvas(Widget, can_focus=True):
         return style
 
     def on_key(self, event: events.Key) -> None:
-        if not pass_on(self, event) and self._press(event.key, event.character):
-            event.stop()
-            event.prevent_default()
+        take_key(self, event, lambda: self._form.press(event.key, event.character))
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)
         if offset is not None:
             event.stop()
-            self._click(offset.y, offset.x)
+            self._form.click(offset.y, offset.x)

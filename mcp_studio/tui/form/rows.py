@@ -188,19 +188,20 @@ class Outline:
             else:
                 leaf = JsonField(key, hint="any JSON")
                 self.rows.append(Row((*path, key), leaf, level, "other", leaf, field))
-        if len(keys) > MOST_CHILDREN:
-            self.rows.append(Row(path, field, level, "rest", field, field))
-        if isinstance(field, Map) and (field.max_entries is None or len(members) < field.max_entries):
-            self.rows.append(Row(path, field, level, "add", field, field))
+        room = isinstance(field, Map) and (field.max_entries is None or len(members) < field.max_entries)
+        self._below(path, field, level, len(keys), room)
+
+    def _below(self, path: Path, field: Field, level: int, count: int, room: bool) -> None:
+        """What stands below the items or entries."""
+        kinds: tuple[tuple[Kind, bool], ...] = ("rest", count > MOST_CHILDREN), ("add", room)
+        self.rows += [Row(path, field, level, kind, field, field) for kind, there in kinds if there]
 
     def _items(self, path: Path, field: List, items: list[Json], level: int) -> None:
         for index, item in enumerate(items[:MOST_CHILDREN]):
             described = field.item(index) or JsonField("", hint="any JSON")
             self._place((*path, index), described, item, level, "item", field)
-        if len(items) > MOST_CHILDREN:
-            self.rows.append(Row(path, field, level, "rest", field, field))
-        if (field.max_items is None or len(items) < field.max_items) and field.item(len(items)) is not None:
-            self.rows.append(Row(path, field, level, "add", field, field))
+        room = (field.max_items is None or len(items) < field.max_items) and field.item(len(items)) is not None
+        self._below(path, field, level, len(items), room)
 
 
 def _chooser(field: Field) -> bool:

@@ -19,13 +19,12 @@ from textual.widgets import Input
 
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.field import AS_JSON, Form, SchemaProblem, Text
-from mcp_studio.schema.place import Path, pointer
+from mcp_studio.schema.place import Path, path_of, pointer
 from mcp_studio.tui.actions import bindings
-from mcp_studio.tui.form import choices
-from mcp_studio.tui.form.choices import Chooser, Complete, Completions, Items
+from mcp_studio.tui.form.choices import PAUSE, Chooser, Complete, Completions, Items
 from mcp_studio.tui.form.editors import AreaEditor, Overlay
 from mcp_studio.tui.form.model import FormModel
-from mcp_studio.tui.form.painter import Drawn, FormCanvas, Painter
+from mcp_studio.tui.form.painter import Drawn, FormCanvas, Here, Painter
 from mcp_studio.tui.form.rows import Kind, Row
 from mcp_studio.tui.views.line import Piece
 
@@ -62,7 +61,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.model = FormModel(form or Form(), value)
         """Read it; edits go through the form, which draws them."""
         self._empty = empty
-        self._canvas = FormCanvas(self._lay_out, self._line, self._press, self._click)
+        self._canvas = FormCanvas(self)
         self._overlay = Overlay(self._leaves, self._lines_pasted)
         self.chooser = Chooser(self.model)
         self.items = Items(self, self._overlay)
@@ -102,7 +101,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         """
         self.completions.source = complete
         if not again:
-            self._at, self._key, self._entered = 0, None, False
+            self._at, self._key, self._entered = 0, None, self.has_focus_within
             self._holder.scroll_home(animate=False)
         self._take(FormModel(form, value, pending))
 
@@ -166,13 +165,13 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def redraw(self) -> None:
         """Show the value, the folds and the problems as they are now."""
-        if self._lay_out(self._canvas.size.width or self._painter.width) != self._canvas.size.height:
+        if self.lay_out(self._canvas.size.width or self._painter.width) != self._canvas.size.height:
             self._canvas.refresh(layout=True)
         else:
             self._canvas.refresh()
         self._place_editor()
 
-    def _lay_out(self, width: int) -> int:
+    def lay_out(self, width: int) -> int:
         """Find the line of every row; gives the number of lines."""
         rows, problems, known = self.model.rows, self.model.row_problems, self._painter.made_for
         if known[0] is not rows or known[1] is not problems or known[2] != width:
@@ -197,15 +196,9 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self._key = rows[self._at].key if rows else None
 
     def _draw(self, index: int) -> Drawn:
-        row, here = self.model.rows[index], index == self._at and self._entered
-        return self._painter.draw(
-            index,
-            row,
-            current=here,
-            focused=here and self.has_focus_within,
-            drop_down=self.chooser.drop_down if here else None,
-            editor=self._overlay.height if here else 0,
-        )
+        here = Here(self.has_focus_within, self.chooser.drop_down, self._overlay.height)
+        current = index == self._at and self._entered
+        return self._painter.draw(index, self.model.rows[index], here if current else None)
 
     def on_mount(self) -> None:
         self.screen.screen_layout_refresh_signal.subscribe(self, self._laid_out)
@@ -226,9 +219,10 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         """The number of the row that has a line."""
         return bisect_right(self._starts, line) - 1 if self._starts[0] <= line < self._starts[-1] else None
 
-    def _line(self, line: int) -> Sequence[Piece]:
+    def line(self, line: int) -> Sequence[Piece]:
+        """Draw a line."""
         if self._canvas.size.width != self._painter.width:  # the layout asked for another width last
-            self._lay_out(self._canvas.size.width)
+            self.lay_out(self._canvas.size.width)
             self.call_later(self._place_editor)
         row = self._row_at(line)
         if row is None:
@@ -280,7 +274,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
         False when no row shows it.
         """
-        path = self.model.path_of(pointer)
+        path = path_of(pointer, self.model.value)
         self.model.open_to(path)
         if (index := self.model.nearest(path)) is not None:
             self.go(self.model.inner_at(path, index))
@@ -385,7 +379,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def on_key(self, event: events.Key) -> None:
         """Keys that editors leave to the form."""
-        if self._press(event.key, event.character):
+        if self.press(event.key, event.character):
             event.stop()
             event.prevent_default()
 
@@ -406,9 +400,10 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         if key not in _LEAVING:
             return False
         self.typed(self._overlay.text)
-        return self._press(key, None)
+        return self.press(key, None)
 
-    def _press(self, key: str, character: str | None) -> bool:
+    def press(self, key: str, character: str | None) -> bool:
+        """Take a key, before the keys typed after it are looked at; says whether it did."""
         row, editor = self.row, self._overlay.editor
         if key in ("tab", "shift+tab"):
             if not self.walk(1 if key == "tab" else -1):
@@ -461,7 +456,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             self.reopen()
         return done
 
-    def _click(self, line: int, x: int) -> None:
+    def click(self, line: int, x: int) -> None:
         """Go to the row; a click on an option takes it, one on a button does what it says."""
         index = self._row_at(line)
         if index is None:
@@ -515,7 +510,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         if text != self.model.text(row):
             self.model.type(row, text)
             self._overlay.watch(row)
-            self.completions.ask(choices.PAUSE)
+            self.completions.ask(PAUSE)
             self.tell()
             self.redraw()
 

@@ -311,11 +311,10 @@ class CallPane(Pane, scope="call"):
 
     @on(FormView.Changed)
     @on(JsonEditor.Changed)
-    @on(JsonEditor.Unread)
-    def value_changed(self, event: FormView.Changed | JsonEditor.Changed | JsonEditor.Unread) -> None:
+    def value_changed(self, event: FormView.Changed | JsonEditor.Changed) -> None:
         """What stands in the JSON tab and is no JSON yet is kept beside the value."""
         event.stop()
-        self._edited(event.editor.value if isinstance(event, JsonEditor.Unread) else event.value)
+        self._edited(event.value)
 
     def _edited(self, value: Json) -> None:
         """Keep the value, and text that is no JSON yet, at once; check it after a pause."""

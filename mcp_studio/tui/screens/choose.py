@@ -28,11 +28,6 @@ class Item(NamedTuple):
     refused: str = ""
     """Why it cannot be chosen now; empty when it can."""
 
-    @property
-    def words(self) -> str:
-        """What it is found by."""
-        return f"{self.title} {self.note}".casefold()
-
 
 class Choose(Dialog[str]):
     """Answers the id of the option that was chosen. Enter on an option takes it."""
@@ -78,7 +73,8 @@ class Choose(Dialog[str]):
     def _narrow(self, words: str) -> None:
         """List what has all these words; what has them in its title comes first, what is refused last."""
         wanted = words.casefold()
-        found = [item for item in self._items if all(word in item.words for word in wanted.split())]
+        texts = [(f"{item.title} {item.note}".casefold(), item) for item in self._items]
+        found = [item for text, item in texts if all(word in text for word in wanted.split())]
         self._listed = sorted(found, key=lambda item: (bool(item.refused), wanted not in item.title.casefold()))
         self._list.clear_options()
         self._list.add_options(Option(_prompt(item), disabled=bool(item.refused)) for item in self._listed)

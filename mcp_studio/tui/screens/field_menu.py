@@ -30,9 +30,8 @@ from mcp_studio.schema.field import (
 )
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import NoPlace, Path
-from mcp_studio.tui import clipboard
+from mcp_studio.schema.text import key_of
 from mcp_studio.tui.external import GROUP, NoEditor, edit_outside, find_editor
-from mcp_studio.tui.form.model import LARGEST
 from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.insert import InsertFile, Meaning, Paste, When, kind_of, shape
 
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
     from mcp_studio.tui.form.view import FormView
 
-_PATIENCE = 1.5
-"""Seconds that the program of the clipboard may take."""
 _EXAMPLES = 8
 
 
@@ -66,11 +63,12 @@ class FieldHelp:
         self._path: Path = row.path if row is not None else ()
         self._row = form.model.row_of(self._path) if row is None or row.kind in ("add", "rest") else row
         self._field = self._row.field
-        self._name = name_of(self._path)
+        self._name = key_of(self._path) or "everything"
 
     def open_menu(self) -> None:
         """List everything that can be done; what cannot be done here is dimmed, with the reason."""
         entries = [*self._values(), *self._inserts(), *self._edits(), *self._items()]
+        entries.sort(key=lambda entry: entry.title != self._asked())
 
         def run(chosen: str | None) -> None:
             if chosen is not None:
@@ -79,23 +77,21 @@ class FieldHelp:
         options = [(str(at), entry.title, entry.note, entry.refused) for at, entry in enumerate(entries)]
         self._app.push_screen(Choose(f"Field: {safe(self._name, 60)}", options), run)
 
-    def _values(self) -> Iterator[Entry]:
-        """Values that can stand in the field; what its format asks for comes first."""
-        row, field = self._row, self._row.given
+    def _asked(self) -> str:
+        """The entry that the field's format asks for: it comes first."""
         format = self._field.format if isinstance(self._field, Text) else ""
-        if (kind := kind_of(format)) is not None:
-            yield Entry(f"Insert a {kind.replace('-', ' and ')}…", self._when)
-        elif format in ("uuid", "guid"):
-            yield Entry("Insert a UUID", lambda: self._put(str(uuid.uuid4())))
-        elif shape(self._field) != "text":
-            yield Entry("Insert a file…", self._file, "as base64")
-        values = [("Default", field.default)] if field.has_default else []
-        values += [("Example", one) for one in field.examples[:_EXAMPLES]]
-        shown: dict[str, Entry] = {}
-        for title, value in values:
-            text = printable(value, indent=None)[:200]
-            shown.setdefault(text, Entry(f"{title}: {text}", partial(self._put, value)))
-        yield from shown.values()
+        if kind_of(format) is not None:
+            return "Insert a date or time…"
+        if format in ("uuid", "guid"):
+            return "Insert a UUID"
+        return "Insert a file…" if shape(self._field) != "text" else ""
+
+    def _values(self) -> Iterator[Entry]:
+        """Values that can stand in the field."""
+        row, field = self._row, self._row.given
+        values = [("Default", field.default)] * field.has_default
+        for title, value in (*values, *(("Example", one) for one in field.examples[:_EXAMPLES])):
+            yield Entry(f"{title}: {printable(value, indent=None)[:200]}", partial(self._put, value))
         yield Entry("Example value", self._example, "made from the schema")
         refused = "an item cannot be absent" if row.stays else "" if self._model.has(row.path) else "it is not sent now"
         yield Entry("Omit", self._omit, "it is not sent", refused)
@@ -110,15 +106,15 @@ class FieldHelp:
         field = self._field
         takes_text = isinstance(field, Text) or (isinstance(field, JsonField) and field.words)
         refused = "" if takes_text else "the field takes no text"
-        yield Entry("Paste…", self._paste, "JSON or text")
+        copied = "" if is_secret(field) else self._app.clipboard
+        yield Entry("Paste…", lambda: self.paste(copied), "JSON or text")
         completions = self._form.completions
         offers = "" if completions.possible else "the server offers nothing here"
         yield Entry("Complete", completions.ask, "what the server offers", offers)
         yield Entry("Insert a file…", self._file, "as text or base64", refused)
         yield Entry("Insert a date or time…", self._when, "tomorrow 09:00, +3d", refused)
         yield Entry("Insert a UUID", lambda: self._put(str(uuid.uuid4())), "", refused)
-        form = self._model.form
-        yield Entry("Fill the whole form with an example…", lambda: choose_example(self._app, form, self._fill))
+        yield Entry("Fill the whole form with an example…", self._fill)
 
     def _edits(self) -> Iterator[Entry]:
         """Other ways to edit the field."""
@@ -164,23 +160,9 @@ class FieldHelp:
         if text is not None:
             self._put(text)
 
-    def _paste(self) -> None:
-        self._app.run_worker(self._paste_clipboard(), group="paste", exclusive=True)
-
-    async def _paste_clipboard(self) -> None:
-        own = self._app.clipboard
-        try:
-            async with asyncio.timeout(_PATIENCE):
-                text = await asyncio.to_thread(clipboard.paste, own)
-        except TimeoutError:
-            text = own
-        self.paste(text if len(text) <= LARGEST and not is_secret(self._field) else "")
-
-    def paste(self, text: str) -> None:
+    def paste(self, text: str, verb: str = "Paste into") -> None:
         """See what a text would be in the field, and take it."""
-        self._push_paste("Paste into", text)
 
-    def _push_paste(self, verb: str, text: str) -> None:
         def put(found: Meaning | None) -> None:
             if found is not None:
                 self._put(found.value)
@@ -188,13 +170,13 @@ class FieldHelp:
         self._app.push_screen(Paste(f"{verb} {safe(self._name, 60)}", self._field, text), put)
 
     def _edit_json(self) -> None:
-        self._push_paste("Edit as JSON:", self._before(as_json=True))
+        self.paste(self._before(as_json=True), "Edit as JSON:")
 
     def _example(self) -> None:
         self._put(example(Form(root=self._row.given), "typical").value)
 
-    def _fill(self, value: Json) -> None:
-        self._put(value, ())
+    def _fill(self) -> None:
+        choose_example(self._app, self._model.form, lambda value: self._put(value, ()))
 
     def _omit(self) -> None:
         self._model.clear(self._row)
@@ -247,14 +229,6 @@ _EMPTY: tuple[tuple[tuple[type[Field], ...], str, Json], ...] = (
     ((List, Choices), "Empty list", []),
     ((Object, Map), "Empty object", {}),
 )
-
-
-def name_of(path: Path) -> str:
-    """A place as it is told: its key, of an item the key of its list and its number."""
-    if not path:
-        return "everything"
-    last, keys = path[-1], [part for part in path if isinstance(part, str)]
-    return last if isinstance(last, str) else f"{keys[-1] if keys else ''} {last + 1}".strip()
 
 
 def choose_example(app: StudioApp, form: Form, take: Callable[[Json], object]) -> None:

@@ -24,14 +24,14 @@ from textual.widgets.tree import TreeNode
 from mcp_studio.call.copying.paste import unfenced
 from mcp_studio.config.table import loads_lenient
 from mcp_studio.errors import LimitExceeded, StudioError
-from mcp_studio.jsontext import Json, mapping, printable
-from mcp_studio.present.units import plural
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.record import record
 from mcp_studio.safetext import hidden_in, safe
-from mcp_studio.schema.check import is_any_type
-from mcp_studio.schema.field import Field, JsonField, List, Number, Text, json_types
+from mcp_studio.schema.field import Field, JsonField, List, Number, Text
+from mcp_studio.schema.keywords import got
 from mcp_studio.schema.text import from_text
 from mcp_studio.tui.form.editors import AreaEditor
+from mcp_studio.tui.form.model import LARGEST, takes
 from mcp_studio.tui.screens.dialog import Choice, Dialog, T
 from mcp_studio.tui.views.glyphs import glyphs
 
@@ -60,6 +60,10 @@ class InsertDialog(Dialog[T]):
 # Text
 
 
+_MOST_READ = 8_000_000
+"""Characters of a pasted text."""
+
+
 @record(frozen=True)
 class Meaning:
     """What a text is in a field."""
@@ -73,7 +77,7 @@ class Paste(InsertDialog[Meaning]):
     """Answers what the text means in the field.
 
     Args:
-        text: what is pasted already; a text too long to be edited is only told.
+        text: what is pasted already; text too long to be edited is only told, and kept beside the editor.
     """
 
     DEFAULT_CSS = """
@@ -85,7 +89,8 @@ class Paste(InsertDialog[Meaning]):
         super().__init__(title)
         self._field = field
         self._found: Meaning | None = None
-        self._area = AreaEditor(text)
+        self._text = text
+        self._area = AreaEditor(text if len(text) <= LARGEST else "")
 
     def body(self) -> Iterable[Widget]:
         return self._area, self._note
@@ -93,7 +98,7 @@ class Paste(InsertDialog[Meaning]):
     def on_mount(self) -> None:
         self._area.focus()
         self._area.select_all()  # what is pasted or typed now comes instead of it
-        self._read(self._area.text)
+        self._read(self._text)
 
     @on(TextArea.Changed)
     def changed(self, event: TextArea.Changed) -> None:
@@ -102,7 +107,6 @@ class Paste(InsertDialog[Meaning]):
 
     @on(AreaEditor.TooLong)
     def keep(self, event: AreaEditor.TooLong) -> None:
-        """What is too long for an editor is kept beside it."""
         event.stop()
         with self.prevent(TextArea.Changed):
             self._area.text = ""
@@ -115,21 +119,17 @@ class Paste(InsertDialog[Meaning]):
             return
         self._found = found = meaning(self._field, text)
         hidden = " It has invisible or control characters." * hidden_in(text)
-        words = f"{about(found.value)}. {found.problem}{hidden}"
-        self.note(words, "warn" if found.problem or hidden else "")
+        problem = found.problem + hidden
+        self.note(f"It becomes {got(found.value)}. {problem}", "warn" if problem else "")
 
     def action_submit(self) -> None:
         if self._found is not None:
             self.dismiss(self._found)
 
 
-LARGEST = 8_000_000
-"""Characters that are read."""
-
-
 def meaning(field: Field, text: str) -> Meaning:
     """What a text is in a field: text; else what it would be if typed, JSON, or an item for each line or part."""
-    text = text[:LARGEST]
+    text = text[:_MOST_READ]
     if isinstance(field, Text):
         return Meaning(text.rstrip("\r\n") if len(text.splitlines()) == 1 else text)
     bare = unfenced(text.strip()).strip()
@@ -138,7 +138,7 @@ def meaning(field: Field, text: str) -> Meaning:
     json_like = bare[:1] in ("{", "[")
     if isinstance(field, List) and not json_like:
         ways.append(partial(_items, field, bare))
-    last, problem = text, "The field is for another type."
+    last, problem = text, "It does not fit the field."
     for way in ways:
         try:
             value = way()
@@ -156,24 +156,6 @@ def _items(field: List, bare: str) -> Json:
     lines = bare.splitlines()
     parts = [part.strip() for part in (lines if len(lines) > 1 else bare.split(",")) if part.strip()]
     return [from_text(field.item(at) or JsonField(""), part) for at, part in enumerate(parts)]
-
-
-def takes(field: Field, value: Json) -> bool:
-    """Whether the field is for values of this type; what is in it is for the check."""
-    if value is None:
-        return field.nullable or (isinstance(field, JsonField) and not field.types)
-    kinds = json_types(field)
-    return not kinds or is_any_type(kinds, value)
-
-
-def about(value: Json) -> str:
-    """A value in a few words."""
-    if isinstance(value, (dict, list)):
-        size = len(value)  # pyright: ignore[reportUnknownArgumentType]
-        return f"Object with {plural(size, 'member')}" if isinstance(value, dict) else f"List of {plural(size, 'item')}"
-    if isinstance(value, str):
-        return f"Text of {plural(len(value), 'character')}"
-    return "Null" if value is None else safe(printable(value), 60)
 
 
 # Files

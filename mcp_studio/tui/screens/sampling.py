@@ -109,8 +109,7 @@ class Sampling(RequestDialog):
             self._keep(message_result(self.area.text))
 
     @on(JsonEditor.Changed)
-    @on(JsonEditor.Unread)
-    def take_json(self, event: JsonEditor.Changed | JsonEditor.Unread) -> None:
+    def take_json(self, event: JsonEditor.Changed) -> None:
         event.stop()
         if self._as_json:
             self._keep(self.json.value)
