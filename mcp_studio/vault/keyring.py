@@ -61,11 +61,6 @@ def ask_with(ask: AskPassphrase | None) -> None:
     _store.ask = ask
 
 
-def passphrase() -> AskPassphrase | None:
-    """How a person is asked for the passphrase of the encrypted file."""
-    return _store.ask
-
-
 def _state() -> Path:
     return _store.state or Paths.default().state
 
