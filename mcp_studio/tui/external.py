@@ -134,8 +134,7 @@ async def edit_file(app: StudioApp, file: str) -> None:
 
 async def _run_away(app: StudioApp, argv: Sequence[str]) -> int:
     """Run a program on the terminal, or without one where that cannot be given away; gives its exit code."""
-    with _ignored_interrupts(), _suspended(app) as has_terminal:
-        stream = None if has_terminal else subprocess.DEVNULL
+    with _ignored_interrupts(), _suspended(app) as stream:
         try:
             process = await asyncio.create_subprocess_exec(*argv, stdin=stream, stdout=stream, stderr=stream)
         except OSError as problem:
@@ -151,13 +150,13 @@ async def _run_away(app: StudioApp, argv: Sequence[str]) -> int:
 
 
 @contextmanager
-def _suspended(app: StudioApp) -> Generator[bool]:
-    """The app is off the terminal, and draws nothing; says whether it has left it."""
+def _suspended(app: StudioApp) -> Generator[int | None]:
+    """The app is off the terminal, and draws nothing; gives a program's streams: None for the terminal."""
     try:
         with app.suspend(), app.batch_update():
-            yield True
+            yield None
     except SuspendNotSupported:
-        yield False
+        yield subprocess.DEVNULL
 
 
 @contextmanager

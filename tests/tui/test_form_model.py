@@ -49,7 +49,7 @@ def messages(one: FormModel, *path: str | int) -> list[str]:
     """What is told at the row of a place."""
     index = one.row_at(path)
     assert index is not None
-    return [problem.message for problem in one.row_problems.of(index)]
+    return [problem.message for problem in one.row_problems.at.get(index, ())]
 
 
 def test_untouched_the_value_stays_the_very_same() -> None:

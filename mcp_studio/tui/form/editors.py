@@ -115,21 +115,16 @@ class Overlay:
             editor.display = False
 
     @property
-    def is_tall(self) -> bool:
-        """Whether the area is in use."""
-        return self.editor is self.area
-
-    @property
     def height(self) -> int:
         """Lines that the editor takes; 0 when there is none."""
-        if self.is_tall:
+        if self.editor is self.area:
             return max(self._lowest, min(self.area.wrapped_document.height, _HIGHEST))
         return int(self.editor is not None)
 
     @property
     def text(self) -> str:
         """What the editor holds."""
-        return self.area.text if self.is_tall else self.line.value
+        return self.area.text if self.editor is self.area else self.line.value
 
     def open(self, model: FormModel, row: Row | None) -> None:
         """Take what the row holds into the editor that suits it."""

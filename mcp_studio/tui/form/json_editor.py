@@ -153,8 +153,7 @@ class JsonEditor(Vertical):
         if isinstance(problem, JsonProblem) and problem.line:
             self.area.cursor_location = (problem.line - 1, problem.column - 1)
 
-    def action_next_problem(self) -> None:
-        self.focus_problem()
+    action_next_problem = focus_problem
 
     def action_editor(self) -> None:
         if not self._too_large:

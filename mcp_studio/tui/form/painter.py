@@ -74,8 +74,10 @@ class Drawn:
 
     def target(self, line: int, x: int) -> Target | None:
         """What lies at a cell; what was noted last lies above."""
-        found = (target for at, start, end, target in reversed(self.spots) if at == line and start <= x < end)
-        return next(found, None)
+        for at, start, end, target in reversed(self.spots):
+            if at == line and start <= x < end:
+                return target
+        return None
 
 
 class Painter:
@@ -132,7 +134,7 @@ class Painter:
 
     def _told(self, index: int, row: Row) -> Sequence[SchemaProblem]:
         """What is told below a row that is not the current one: what is wrong inside a fold is only counted."""
-        told, here = self._model.row_problems.of(index), pointer(*row.path)
+        told, here = self._model.row_problems.at.get(index, ()), pointer(*row.path)
         return told if row.fold is not False else [problem for problem in told if problem.pointer == here]
 
     def _has_help(self, row: Row) -> bool:
@@ -148,7 +150,7 @@ class Painter:
         """One row; the current one, `here`, has all problems and the whole help, and while focused its buttons."""
         drawn, current = Drawn(), here is not None
         focused, drop_down, editor = here or (False, None, 0)
-        told = self._model.row_problems.of(index) if current else self._told(index, row)
+        told = self._model.row_problems.at.get(index, ()) if current else self._told(index, row)
         value = _Value(self, self._model, row, drawn, focused and drop_down is None).draw(bool(editor))
         drawn.lines = [[*self._front(row, told, focused), *value], *([] for _ in range(editor - 1))]
         self._draw_buttons(row, drawn, focused)

@@ -28,14 +28,9 @@ def label(row: Row) -> str:
         at = int(row.path[-1])
         titled = isinstance(row.parent, List) and at < len(row.parent.first())
         return (safe(row.given.title, 30) if titled else "") or str(at + 1)
-    if row.kind in ("entry", "other"):
-        return safe(str(row.path[-1]), 60) or '""'
-    return name(row.given) if row.path else safe(row.given.title, 40) or "value"
-
-
-def name(field: Field) -> str:
-    """The name of a property."""
-    return safe(field.name, 60) or '""'
+    if not row.path:
+        return safe(row.given.title, 40) or "value"
+    return safe(str(row.path[-1]), 60) or '""'
 
 
 def options(field: Field) -> tuple[str, ...]:
@@ -118,13 +113,9 @@ def help_text(row: Row, *, current: bool, filled: bool, seen: bool) -> str:
         meaning = ""  # The server says what the schema says.
     parts = ["deprecated" * known.deprecated, "read only" * known.read_only, safe(known.hint, 100) * shape, meaning]
     if current:
-        parts += [safe(known.remark, 200), _examples(known)]
+        examples = ", ".join(filter(None, (safe(label_of(one), 40) for one in known.examples[:4])))
+        parts += [safe(known.remark, 200), f"e.g. {examples}" if examples else ""]
     return f" {glyphs().dot} ".join(part for part in parts if part)
-
-
-def _examples(known: Field) -> str:
-    some = [cut for one in known.examples[:4] if (cut := safe(label_of(one), 40))]
-    return f"e.g. {', '.join(some)}" if some else ""
 
 
 def masked(field: Field, text: str) -> bool:

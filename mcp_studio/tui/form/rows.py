@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Final, Literal, NamedTuple, cast
 
 from mcp_studio.jsontext import Json, items_of, mapping
@@ -254,10 +254,6 @@ class RowProblems:
         sentence = problem.sentence
         if all(one.message != sentence for one in self.loose):
             self.loose.append(SchemaProblem("", sentence, problem.severity))
-
-    def of(self, row: int) -> Sequence[SchemaProblem]:
-        """What is told at a row."""
-        return self.at.get(row, ())
 
     def next_error(self, after: int, *, inside: bool) -> Path | None:
         """The place of the next error behind a row, around the end; `inside`: one that the row itself has folded."""

@@ -15,7 +15,7 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Input
+from textual.widgets import Input, TextArea
 
 from mcp_studio.jsontext import Json
 from mcp_studio.schema.field import AS_JSON, Form, SchemaProblem, Text
@@ -187,11 +187,10 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     def _find(self) -> None:
         """Rows have come or gone: the current one is still the same, or the nearest one that is left."""
         rows = self.model.rows
-        if self._key is not None and not (self._at < len(rows) and rows[self._at].key == self._key):
-            found = self.model.row_at(self._key[0])
-            if found is not None:
-                same = (at for at in (found, found + 1) if at < len(rows) and rows[at].key == self._key)
-                self._at = next(same, found)
+        found = self.model.row_at(self._key[0]) if self._key is not None else None
+        if found is not None:
+            same = (at for at in (self._at, found, found + 1) if at < len(rows) and rows[at].key == self._key)
+            self._at = next(same, found)
         self._at = max(0, min(self._at, len(rows) - 1))
         self._key = rows[self._at].key if rows else None
 
@@ -221,7 +220,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def line(self, line: int) -> Sequence[Piece]:
         """Draw a line."""
-        if self._canvas.size.width != self._painter.width:  # the layout asked for another width last
+        if self._canvas.size.width != self._painter.made_for[2]:  # the layout asked for another width last
             self.lay_out(self._canvas.size.width)
             self.call_later(self._place_editor)
         row = self._row_at(line)
@@ -399,7 +398,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
                     return True
         if key not in _LEAVING:
             return False
-        self.typed(self._overlay.text)
+        self.typed()
         return self.press(key, None)
 
     def press(self, key: str, character: str | None) -> bool:
@@ -411,7 +410,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             return True
         if row is None:
             return False
-        if self._overlay.is_tall:
+        if editor is self._overlay.area:
             if key == "escape":  # back to the line, unless the text needs the area
                 self.reopen()
             return self._overlay.editor is not editor
@@ -479,15 +478,13 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     # Typing
 
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Text was typed into the line; when it has another one by now, that is what counts."""
+    def on_input_changed(self, event: Input.Changed | TextArea.Changed) -> None:
+        """Text was typed; when the editor has another one by now, that is what counts."""
         event.stop()
-        if event.value == event.input.value and self._overlay.editor is event.input:
-            self.typed(event.value)
+        if event.control is self._overlay.editor:
+            self.typed()
 
-    def on_text_area_changed(self, event: Message) -> None:
-        event.stop()
-        self.typed(self._overlay.text)
+    on_text_area_changed = on_input_changed
 
     def _lines_pasted(self, text: str) -> None:
         """Text of several lines goes on in the area."""
@@ -495,18 +492,18 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         if row is not None and isinstance(row.field, (Text, *AS_JSON)) and self._overlay.naming is None:
             self._overlay.grow(self.model, row, text)
             self.show_current()
-            self.typed(text)
+            self.typed()
 
     def on_area_editor_too_long(self, event: AreaEditor.TooLong) -> None:
         event.stop()
         self.refuse(f"{len(event.text):,} characters are too much to be edited here. Insert a file instead.")
 
-    def typed(self, text: str | None = None) -> None:
+    def typed(self) -> None:
         """Take over what the editor of the current row holds."""
         row = self.row
         if row is None or self._overlay.naming is not None or self._overlay.editor is None:
             return
-        text = self._overlay.text if text is None else text
+        text = self._overlay.text
         if text != self.model.text(row):
             self.model.type(row, text)
             self._overlay.watch(row)

@@ -237,12 +237,9 @@ def choose_example(app: StudioApp, form: Form, take: Callable[[Json], object]) -
     async def choose() -> None:
         # In a thread, with a form of its own: what that opens is made there.
         made = await asyncio.to_thread(lambda: valid(form if form.schema is None else build(form.schema)))
-
-        def chosen(at: str | None) -> None:
-            if at is not None:
-                take(made[int(at)].value)
-
         options = [(str(at), one.label, printable(one.value, indent=None)) for at, one in enumerate(made)]
-        app.push_screen(Choose("Fill the form with an example", options), chosen)
+        chosen = await app.push_screen_wait(Choose("Fill the form with an example", options))
+        if chosen is not None:
+            take(made[int(chosen)].value)
 
     app.run_worker(choose(), group="example", exclusive=True)

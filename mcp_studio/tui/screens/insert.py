@@ -198,7 +198,7 @@ class InsertFile(InsertDialog[str]):
 
     def __init__(self, name: str, field: Field, most: int) -> None:
         super().__init__(f"Insert a file into {safe(name, 50)}")
-        self._shape = shape(field)
+        self._shape: Shape = shape(field)
         self._most = most
         self._input = Input(placeholder="Path of a file; ~ is your home folder", compact=True)
 
