@@ -69,14 +69,13 @@ class MainScreen(Screen[None]):
         yield Static("The terminal is too small (needs 40x10).", id="too-small")
 
     def on_mount(self) -> None:
-        studio = self.app.studio
-        self.bridge = Bridge(studio, self)
+        self.bridge = Bridge(self.app.studio, self)
         self.bridge.open()
         self.inbox = InboxController(self.app, self, lambda call: self.open_ref(call.ref))
         self.arrangement = Layout(self)
         self.arrangement.restore()
         self.set_interval(1, self._second)
-        self.set_focus((self.catalog if studio.manager.names() else self.servers).entry_point())
+        self.set_focus((self.catalog if self.app.studio.manager.names() else self.servers).entry_point())
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:

@@ -42,6 +42,7 @@ async def test_two_servers_stand_under_headings_and_the_cursor_previews() -> Non
         assert isinstance(await stage.call(), Succeeded)
         await stage.shows("hi there", "✓ ok")
         await stage.press("escape", "escape", "escape", "escape")
+        await stage.shows(r"echo .* 1x \d+ ms")
         assert stage.main.focused_pane is stage.main.catalog
         await stage.until(lambda: "other" in names(stage), "no filter any more")
         await stage.press("right_square_bracket")
@@ -74,7 +75,8 @@ async def test_what_does_not_fit_is_said_shorter_and_never_cut() -> None:
         await stage.pilot.resize_terminal(80, 9)
         await stage.shows("The terminal is too small")
         await stage.pilot.resize_terminal(120, 36)
-        await stage.shows("2 Catalog", "5 Trace")
+        await stage.shows("2 Catalog", "5 Trace", "Tools 6 Resources 1 Templates 1 Prompts 1")
+        await stage.hides("Tasks")
 
 
 async def test_borders_are_dragged_and_the_arrangement_is_remembered(home: Path) -> None:

@@ -191,8 +191,7 @@ class CatalogPane(Pane, scope="catalog"):
         """Put the cursor on an entry, whatever hid it."""
         self.query_one(Tabs).active = self.kind = ref.kind
         self._folded.discard(ref.server)
-        if self.server and self.server != ref.server:
-            self.server = ""
+        self.server = ref.server if self.server == ref.server else ""
         self._end_filter()
         self._fill()
         if not self.entries.go_to((ref, 0)):
