@@ -19,7 +19,7 @@ from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
 from mcp_studio.tui import actions, server_files, themes
 from mcp_studio.tui.actions import bindings
-from mcp_studio.tui.clipboard import copied
+from mcp_studio.tui.external import copied
 from mcp_studio.tui.framework import GuardedApp
 from mcp_studio.tui.views.glyphs import choose
 

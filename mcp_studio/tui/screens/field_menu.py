@@ -239,7 +239,7 @@ def choose_example(app: StudioApp, form: Form, take: Callable[[Json], object]) -
         made = await asyncio.to_thread(lambda: valid(form if form.schema is None else build(form.schema)))
         options = [(str(at), one.label, printable(one.value, indent=None)) for at, one in enumerate(made)]
         chosen = await app.push_screen_wait(Choose("Fill the form with an example", options))
-        if chosen is not None:
+        if chosen:
             take(made[int(chosen)].value)
 
     app.run_worker(choose(), group="example", exclusive=True)
