@@ -140,12 +140,12 @@ class SignInDialog(Dialog[Answer]):
     def body(self) -> Iterable[Widget]:
         yield Static(id="about", classes="quiet gap", markup=False)
         yield VirtualList(_draw, key=lambda step: step.name, id="steps")
+        yield Input(placeholder="where the browser ends up, if it cannot come back", id="redirect", compact=True)
+        yield Static(id="problem", classes="bad", markup=False)
         yield Static(id="card")
         yield OptionList()
         yield Input(placeholder="client id", id="client-id", compact=True)
         yield Input(placeholder="client secret, if it has one", id="client-secret", password=True, compact=True)
-        yield Input(placeholder="http://127.0.0.1:…/callback?code=…", id="redirect", compact=True)
-        yield Static(id="problem", classes="bad", markup=False)
 
     def on_mount(self) -> None:
         if (running := self.app.studio.signing.running(self._server)) is not None:
@@ -358,6 +358,7 @@ class SignInDialog(Dialog[Answer]):
         except StudioError as error:  # what is wrong stays to be put right
             self._say(f"{error.message} {error.hint}")
         else:
+            self.problem.update("")
             for field in self.query(Input):
                 field.value = ""
 
@@ -438,7 +439,7 @@ def _browser(run: SignIn, *, has_browser: bool) -> Parts:
     if far and run.started_callback and (tunnel := browsers.ssh_line(run.redirect_uri, os.environ)):
         parts += [("To let it come back by itself, run this there first:\n  ", "$quiet"), (tunnel, "bold"), "\n"]
     if far or not run.started_callback:
-        paste = "Or paste below the address that the browser ends up at. It cannot connect there, and need not.\n"
+        paste = "Paste above the address that the browser ends up at. It cannot connect there, and need not.\n"
         parts.append((paste, "$quiet"))
     return [*parts, ("address\n", "$quiet"), safe(page.url, _LONGEST), "\n"]
 
