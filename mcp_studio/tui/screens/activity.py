@@ -17,7 +17,7 @@ from mcp_studio.present import questions, units
 from mcp_studio.present.units import seconds as age
 from mcp_studio.protocol.core import progress_text
 from mcp_studio.safetext import safe
-from mcp_studio.session.inbox import OURS, Answer, InputRequest
+from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.studio import Studio
 from mcp_studio.trace.message import LISTEN
 from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
@@ -83,8 +83,7 @@ class Activity(Dialog[InputRequest | Call]):
     def on_mount(self) -> None:
         self.rows.focus()
         self._look()
-        first = next((row.key for row in self.rows.rows if row.thing is not None), None)
-        self.rows.go_to(first)
+        self.rows.go_to(next((row.key for row in self.rows.rows if row.thing is not None), None))
         self.set_interval(_PAUSE, self._look)
 
     def _look(self) -> None:
@@ -117,15 +116,11 @@ class Activity(Dialog[InputRequest | Call]):
             self._look()
 
     def action_decline_all(self) -> None:
-        if (request := self._request()) is None:
-            return
-        if request.kind in OURS:
-            self.app.say("The studio asks this for a call of yours: decline it alone.", "warning")
-            return
-        inbox, server = self.app.studio.inbox, request.server
-        text = f"{units.plural(inbox.waiting(server), 'request')} of {safe(server, 60)} are answered with decline."
-        confirm = Confirm("Decline all?", text, "Decline all")
-        self.app.push_screen(confirm, lambda yes: inbox.decline_all(server) if yes else None)
+        if (request := self._request()) is not None:
+            inbox, server = self.app.studio.inbox, request.server
+            text = f"{units.plural(inbox.waiting(server), 'request')} of {safe(server, 60)} are answered with decline."
+            confirm = Confirm("Decline all?", text, "Decline all")
+            self.app.push_screen(confirm, lambda yes: inbox.decline_all(server) if yes else None)
 
     def action_cancel(self) -> None:
         if (row := self.rows.row) is None or row.cancel is None:

@@ -161,10 +161,13 @@ class SignInDialog(Dialog[Answer]):
     def _follow(self, run: SignIn) -> None:
         self._disconnect()
         self._run = run
-        self._disconnect = run.changed.connect(lambda _: self.call_later(self._show))
+        self._disconnect = run.changed.connect(self._changed)
         for field in self.query(Input):
             field.value = self.drafts.get(run, {}).get(field.id, "")
         self._show()
+
+    def _changed(self, run: SignIn) -> None:
+        self.call_later(self._show)
 
     @on(Input.Changed)
     def keep_draft(self, event: Input.Changed) -> None:
