@@ -156,7 +156,8 @@ async def test_every_ending_reads_differently_and_a_killed_server_ends_nothing_e
         await stage.open("echo", server="raw")
         await stage.type("alive")
         assert isinstance(await stage.call(), Succeeded)
-        await stage.studio.manager.remove("raw")
+        for server in ("faulty", "raw"):
+            await stage.studio.manager.remove(server)
         await stage.shows("Its server is not configured any more")
 
 

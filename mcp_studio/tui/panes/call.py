@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -248,12 +248,6 @@ class CallPane(Pane, scope="call"):
         notice = self.query_one("#notice", Static)
         notice.display = bool(lines)
         notice.update(Content("\n".join(lines)))
-
-    def refresh_history(self, refs: Iterable[Ref]) -> None:
-        """Calls were added to the history, or deleted."""
-        if self.draft is not None and self.draft.entry.ref in refs:
-            for listed in self.query(HistoryList):
-                listed.reload()
 
     # Tabs
 
