@@ -120,9 +120,13 @@ class MainScreen(Screen[None]):
     # What panes say to one another
 
     def on_catalog_pane_highlighted(self, event: CatalogPane.Highlighted) -> None:
-        """Show the entry once the cursor is drawn: forms take their time, and the cursor may go on meanwhile."""
-        self._awaited = event
-        self.call_after_refresh(self._preview)
+        """Show the entry once the cursor is drawn: forms take their time, and the cursor may go on meanwhile.
+
+        Who works in a form keeps it, though the cursor moves because its server is gone.
+        """
+        if self.focused_pane is not self.call:
+            self._awaited = event
+            self.call_after_refresh(self._preview)
 
     def _preview(self) -> None:
         if self._awaited is not None:
@@ -213,6 +217,8 @@ class MainScreen(Screen[None]):
         if (pane := self.focused_pane) is not None:
             self.set_class(pane is self.trace and self.has_class("-trace"), "-trace")
             self.set_class(pane in (self.call, self.result), "-desk")
+            if pane is self.catalog:
+                pane.preview()
 
     def on_mouse_down(self, event: MouseDown) -> None:
         """A border between panes can be dragged."""

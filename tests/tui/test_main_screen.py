@@ -172,3 +172,14 @@ async def test_what_a_hostile_server_says_of_its_offers_is_shown_and_does_nothin
         await stage.shows("␛")
         assert "\x1b" not in stage.text and "\u202e" not in stage.text
         assert stage.app.return_code is None
+
+
+async def test_a_form_stays_that_of_its_tool_when_its_server_goes() -> None:
+    async with on_stage(raw("one"), raw("two")) as stage:
+        await stage.open("echo", server="two")
+        await stage.type("hi")
+        await stage.studio.manager.remove("two")
+        await stage.until(lambda: not stage.main.bridge.waiting, "what has changed")
+        await stage.shows("3 two › echo", "hi")
+        await stage.press("escape", "escape", "2")
+        await stage.shows("3 one › ")
