@@ -23,84 +23,53 @@ from mcp_studio import limits  # noqa: E402 - found only after the line above
 from mcp_studio.cli.grammar import COMMON, VERBS, Option  # noqa: E402
 from mcp_studio.trace.lint.rules import RULES  # noqa: E402
 from mcp_studio.transport.http_errors import MEANINGS  # noqa: E402
-from mcp_studio.tui.actions import table  # noqa: E402
+from mcp_studio.tui.actions import KEYS, spell_all, table  # noqa: E402
 
 SCOPES = {
-    "app": "Everywhere",
-    "main": "On the main screen",
-    "servers": "Servers (1)",
-    "catalog": "Catalog (2)",
-    "tasks": "Tasks, a tab of the catalog (2)",
-    "task": "One task",
-    "history": "History, a tab of the call (3)",
-    "saved": "Choosing a saved call",
-    "ask": "Filling in a form of the studio",
-    "call": "Call (3)",
-    "form": "In every form",
-    "result": "Result (4)",
-    "trace": "Trace (5)",
-    "list": "In every list",
-    "viewer": "In every viewer",
-    "server dialog": "Adding or editing a server",
-    "import": "Importing servers",
-    "question": "When a server asks for a form",
-    "page": "When a server asks for a page",
-    "sampling": "When a server asks for the reply of a model",
-    "rule": "Making a rule of an answer",
-    "board": "What runs and what waits (F7)",
-    "roots": "Roots of a server",
-    "search": "Searching everything (^f)",
-    "search servers": "Choosing the servers that are searched",
-    "log": "Log messages",
-    "statistics": "Statistics",
-    "load": "Load: running something many times",
-    "pages": "A list, page by page",
-    "console": "Console of a server",
-    "copy as": "Copying a call as something else",
-    "fill": "Filling in a pasted call",
-    "example": "Filling with an example",
-    "json": "In every editor of JSON",
-    "when": "Choosing a date or a time",
-    "file": "Putting a file into a field",
-    "trace detail": "One exchange of the trace",
-    "detail": "The exchange beside the trace",
-    "comment": "Commenting on a message of the trace",
-    "difference": "How two messages of the trace differ",
-    "sessions": "Sessions",
-    "path": "Typing the path of a file",
-    "export": "Exporting the trace",
-    "mortem": "How a server ended",
-    "stray": "What a server printed besides the protocol",
-    "paste": "Pasting into a field",
-    "details": "Details of a server",
-    "sign in": "Signing in to a server",
-    "exchanges": "The HTTP exchanges of signing in",
-    "token": "The token of a server",
-    "passphrase": "Typing a passphrase",
-    "approval": "When a call needs approval",
-    "confirm": "Yes or no",
-    "trust": "When a project file is new",
-    "choice": "Choosing one of several",
-    "dialog": "In other dialogs",
-}
+    "app": "On every screen", "main": "On the main screen", "servers": "Servers (1)", "catalog": "Catalog (2)",
+    "tasks": "Tasks, a tab of the catalog (2)", "call": "Call (3)", "history": "History, a tab of the call (3)",
+    "result": "Result (4)", "trace": "Trace (5)", "list": "In every list", "viewer": "In every viewer",
+    "json": "In viewers of JSON", "table": "In tables", "form": "In every form", "editor": "In the editor of JSON",
+    "exchange": "In an exchange of the trace", "sessions": "Among sessions", "dialog": "In every dialog",
+}  # fmt: skip
+CARD = (
+    ("Everywhere", "palette help search jump next_pane next_tab zoom pending new_server back quit"),
+    ("In lists and viewers", "open toggle_item find copy copy_as repeat cancel save"),
+    ("While typing", "submit field_menu editor save_call"),
+)
+"""The keys to know first, with those of the panes."""
 BEGIN_VERBS, END_VERBS = "<!-- verbs: written by generate.py -->\n", "<!-- end of verbs -->"
 
 
 def keys() -> str:
-    """The text of keys.md."""
+    """The text of keys.md: a card of those to know first, then all of them."""
     text = ["# Keys\n"]
-    text.append("`^j` is Ctrl with J. Letters act in lists and viewers, never while you type into a field.")
-    text.append("Every key can be changed in `[keys]` of `config.toml`, by the name in the last column:")
-    text.append('`call = "ctrl+j,alt+enter"`.')
+    text.append(
+        "`^j` is Ctrl with J. Letters act in lists and viewers, never while you type into a field; a letter means"
+    )
+    text.append("the same everywhere. `?` lists what can be done where you are, `^p` finds everything by its name.")
+    for where, names in CARD:
+        text.append(f"\n**{where}**\n\n| keys | |\n|------|-|")
+        text += [f"| {_code(spell_all(KEYS[name].keys))} | {KEYS[name].meaning} |" for name in names.split()]
+        if where == CARD[0][0]:
+            text.append("| `1` … `5` | Go to servers, catalog, call, result, trace |")
+    text.append("\n## All keys\n")
+    text.append(
+        "Every key can be changed in `[keys]` of `config.toml`, by the name in the last column, for all its places"
+    )
+    text.append('at once: `zoom = "f10,plus"`. What has no key is in the palette.')
     scope = ""
     for where, name, pressed, title in table():
         if where != scope:
             scope = where
-            text.append(f"\n## {SCOPES.get(where, where.capitalize())}\n")
+            text.append(f"\n### {SCOPES[where]}\n")
             text.append("| keys | does | name |\n|------|------|------|")
-        shown = " ".join(f"`{key.replace('|', chr(92) + '|')}`" for key in pressed.split(" "))
-        text.append(f"| {shown} | {title} | `{name}` |")
+        text.append(f"| {_code(pressed)} | {title} | `{name}` |")
     return "\n".join(text) + "\n"
+
+
+def _code(keys: str) -> str:
+    return " ".join(f"`{key}`" for key in keys.split())
 
 
 def limit_rows() -> str:

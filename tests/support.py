@@ -44,13 +44,15 @@ def run(coro: Coroutine[Any, Any, T], timeout: float = 120) -> T:
     return asyncio.run(bounded())
 
 
-async def wait_until(predicate: Callable[[], object], timeout: float = 60, what: str = "") -> None:
+async def wait_until(
+    predicate: Callable[[], object], timeout: float = 60, what: str = "", pause: float = 0.005
+) -> None:
     """Wait, letting other tasks run, until `predicate()` is true; fails with a sentence after `timeout` seconds."""
     end = time.monotonic() + timeout
     while not predicate():
         if time.monotonic() > end:
             pytest.fail(f"not within {timeout} s: {what or predicate}")
-        await asyncio.sleep(0.005)
+        await asyncio.sleep(pause)
 
 
 def python_server(name: str, *args: str) -> list[str]:

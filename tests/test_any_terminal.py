@@ -29,9 +29,9 @@ def test_enter_before_the_screen_is_there_runs_nothing() -> None:
     with studio("--", *SERVER) as walker:
         at_first_output(walker)
         walker.press(b"\r")
-        walker.shows("w add", "following")
+        walker.shows("w add", "● target")
         assert walker.quit(limit=30) < 25
-        assert b"Nothing is open yet" not in walker.written(), "enter came as ^j, which runs what is open"
+        assert b"No tool selected. " not in walker.written(), "enter came as ^j, which runs what is open"
 
 
 @pytest.mark.parametrize("size", [(33, 24), (32, 24), (120, 9), (1, 1)])
@@ -53,12 +53,12 @@ def test_the_studio_comes_back_with_its_dialogs_when_the_terminal_grows() -> Non
         walker.shows("The")
         for _ in range(2):
             walker.size(120, 36)
-            walker.shows("w add", "following")
+            walker.shows("w add", "● target")
             walker.size(1, 1)
             walker.shows("T")
         walker.size(120, 36)
-        walker.shows("w add", "following")
-        walker.go("^n", "Add server")
+        walker.shows("w add", "● target")
+        walker.go("^n", "Add a server")
         walker.paste("python -m things", "python -m things")
         for small in ((30, 8), (1, 1), (39, 30)):
             walker.size(*small)
@@ -66,8 +66,7 @@ def test_the_studio_comes_back_with_its_dialogs_when_the_terminal_grows() -> Non
             walker.press(key("esc") + b"xyz")
             walker.drain(0.1)  # before the terminal grows again
         walker.size(100, 30)
-        walker.shows("Add server", "python -m things")
-        walker.go("x", "python -m thingsx")
+        walker.shows("Add a server", "python -m things")
         walker.size(20, 5)
         walker.shows("too")
         assert walker.leave() == 0
@@ -81,15 +80,16 @@ def colours(data: bytes) -> set[str]:
 
 def test_no_color_draws_without_any_colour_and_shows_where_the_focus_is() -> None:
     with studio("demo", env={"NO_COLOR": "1"}) as walker:
-        walker.shows("list_books", "enter Open", "┏━ 2 ")
+        walker.shows("r list_books", "⏎ Open", "2 Catalog")
         walker.go("down", r"r find_books")
         assert re.search(rb"\x1b\[[0-9;]*7m[^\x1b]*find_books", walker.written()), "the cursor is reversed"
-        walker.go("enter", "┏━ 3 demo.find_books")
+        walker.go("enter", "3 demo › find_books")
         walker.go("^j", "Not sent")  # a message at the corner, and a field with a problem
-        walker.go("^pgdn", r"┃ 1 +{")
+        walker.go("^pgdn", r" 1 +{")
         walker.paste('"text": "tide", "more": [1, true, null', "tide")
-        walker.go("f1", "In this pane")
-        walker.go("esc ^p", "What do you want to do")
+        walker.go("f1", "─ Help: ")
+        walker.go("esc", gone="─ Help: ")
+        walker.go("^p", "Search")
         walker.go("esc")
         assert walker.leave() == 0
         assert not colours(walker.written())
@@ -97,7 +97,7 @@ def test_no_color_draws_without_any_colour_and_shows_where_the_focus_is() -> Non
 
 def test_an_empty_no_color_means_nothing() -> None:
     with studio("--", *SERVER, env={"NO_COLOR": ""}) as walker:
-        walker.shows("w add", "enter Open")
+        walker.shows("w add", "⏎ Open")
         assert walker.leave() == 0
         assert b"38;2;" in walker.written()
         looks = re.findall(rb"38;2;(\d+);(\d+);(\d+)", walker.written())

@@ -10,101 +10,80 @@ import pytest
 from tests.cli.kit import Done, cli
 from tests.harmless import LINES, copied, live_in
 from tests.support import python_server
-from tests.test_hostile import click
 from tests.walker import Walker, studio
 
 MARK = r"␛\[31m"
 
 
+def click(walker: Walker, text: str) -> None:
+    """Click on every place where a text is."""
+    for row, line in enumerate(walker.text().split("\n")):
+        if (column := line.find(text)) >= 0:
+            at = f"{column + 3};{row + 1}".encode()
+            walker.press(b"\x1b[<0;" + at + b"M\x1b[<0;" + at + b"m")
+            walker.drain(0.1)
+
+
 def call(walker: Walker, name: str, *shown: str) -> None:
     """Open a tool by the filter, and run it."""
-    walker.go("esc esc f6", "enter Open")
-    walker.go("/", "│ filter")
-    walker.paste(f"Does {name}.", r"\b1 of \d+")
-    walker.go("enter", rf"3 target\.{name}\b")
-    walker.go("esc esc f2 ^j", *shown)
+    walker.go("esc esc esc 2 / ^u")
+    walker.paste(f"Does {name}.", r"\b\d+ of \d+")
+    walker.go("enter", rf"3 target › {name}\b")
+    walker.go("^j", *shown)
+
+
+def answer(walker: Walker, button: str, title: str) -> None:
+    """Press a button of the dialog."""
+    walker.drain(0.6)  # a dialog that came by itself is deaf at first
+    click(walker, button)
+    walker.shows(title, gone=True)
 
 
 def forms(walker: Walker) -> None:
-    """Every kind of field, walked through, refused, accepted, put off; and a rule of it."""
-    call(walker, "forms", "target asks", f"words.*{MARK}|FORGED")
+    """Every kind of field, walked through and refused; and a rule of the answer."""
+    call(walker, "forms", "target requests input", f"words.*{MARK}|FORGED")
     click(walker, "click me")
-    walker.go("tab down tab down tab down space tab down space tab down space tab x ^j", "Not sent|✗ ")
-    walker.go("pgdn pgdn end home pgup")
-    walker.go("alt+d", gone="target asks")
-    walker.go("alt+r", "Make a rule")
-    walker.go("esc", gone="Make a rule")
-    call(walker, "long", "target asks", "long long")
-    walker.go("pgdn pgdn alt+c", gone="target asks")
+    walker.go("tab down tab space ^j", "Not sent|✗ ")
+    walker.go("pgdn end")
+    answer(walker, "Decline", "target requests input")
+    walker.go("^p", "Palette|palette|Search")
+    walker.paste("answer rule", "Answer rule")
+    walker.go("enter", "Written at the top")
+    walker.go("esc", gone="Written at the top")
 
 
 def pages(walker: Walker) -> None:
-    """Pages that are asked for, and that a call needs; nothing is opened."""
-    call(walker, "visit", "target asks you to", "xn--bcher-kva.example", "b\u00fccher.example")
+    """A page that is asked for; nothing is opened, and no line of it looks like one of the studio."""
+    call(walker, "visit", "target requests that you open", "xn--bcher-kva.example", "b\u00fccher.example")
     lines = [line for line in walker.text().split("\n") if "host     bank.example" in line]
-    assert all(line.partition("host ")[0].rstrip().endswith("│ │") for line in lines), "a bar stands before each line"
-    walker.go("pgdn")
+    assert all(line.partition("host ")[0].rstrip().endswith("▌") for line in lines), "a bar stands before each line"
     click(walker, "click me")
-    walker.go("d", gone="target asks you to")
-    call(walker, "odd", "blanks, control characters")
-    walker.go("o", "Not opened")
-    walker.go("d", gone="target asks you to")
-    call(walker, "locked")
-    walker.drain(0.2)
-    if "target asks you to" in walker.text():
-        walker.go("c", gone="target asks you to")
+    answer(walker, "Decline", "target requests that you open")
 
 
 def models(walker: Walker) -> None:
-    """Requests for a reply of a model."""
-    for name in ("sample", "huge"):
-        call(walker, name, "reply of a model", f"system|{MARK}")
-        click(walker, "click me")
-        walker.go("alt+u alt+j alt+j")
-        walker.go("alt+d", gone="reply of a model")
+    """A request for a completion of an LLM, with huge numbers and tools."""
+    call(walker, "huge", "requests an LLM completion", f"system|{MARK}")
+    click(walker, "click me")
+    click(walker, "Reply as JSON")
+    answer(walker, "Decline", "requests an LLM completion")
 
 
 def told(walker: Walker) -> None:
-    """What is told: log messages, progress, updates, tasks; what a result has besides text."""
+    """What is told: log messages, progress, tasks; what a result has besides text; details and trace of it all."""
     call(walker, "talk", "talked")
-    walker.go("f3", "Log of ", MARK)
-    walker.go("down enter", "Timeline")
-    walker.go("esc esc", gone="Log of ")
-    call(walker, "work")
-    walker.drain(0.3)
+    walker.go("esc esc 1 ^p", "Palette|palette|Search")
+    walker.paste("log messages of all", "Log messages of all")
+    walker.go("enter", MARK)
+    walker.go("down enter esc esc")
+    walker.go("1 enter pgdn esc")
     call(walker, "draw", "✓ ok")
-    walker.go("f5 n n n n n N N", MARK)
-    walker.go("o")
-    walker.go("n esc")
     click(walker, "click me")
-    for key in ("f12", "f4", "^p"):
-        walker.go(key)
-        walker.go("down enter")
-        walker.go("esc esc")
+    call(walker, "work")
+    walker.go("! esc 5 end enter ] esc")
 
 
-def lists(walker: Walker) -> None:
-    """Every list, page by page, its changes, what is completed, and what is watched."""
-    walker.go("esc esc f6", "enter Open")
-    for _ in range(5):
-        walker.go("]")
-        walker.go("enter")
-        walker.go("A")
-        walker.drain(0.2)
-        walker.go("down enter esc f6 s a p")
-        walker.drain(0.2)
-        walker.go("] esc f6")
-    walker.go("1 l", "Log")
-    walker.go("esc", gone="Log of target")
-    walker.go("1 f", "Roots")
-    walker.go("esc", gone="Roots")
-    walker.go("1 e", "Edit")
-    walker.go("esc 1 enter")
-    walker.go("pgdn pgdn end esc")
-    walker.go("f8 end enter ] ] ] esc up enter ] ] esc esc")
-
-
-PARTS = (forms, pages, models, told, lists)
+PARTS = (forms, pages, models, told)
 
 
 def test_nothing_that_a_hostile_server_asks_or_tells_acts(home: Path) -> None:
@@ -114,7 +93,7 @@ def test_nothing_that_a_hostile_server_asks_or_tells_acts(home: Path) -> None:
     env = {"MCP_STUDIO_HOME": str(home), "BROWSER": f"{browser} %s", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
     argv = ("--", *python_server("raw_poison_asks", "--modern"))
     with studio(*argv, columns=120, rows=36, env=env) as walker:
-        walker.shows("1/1 servers", "enter Open")
+        walker.shows("●1", "target")
         walker.drain(0.3)
         for part in PARTS:
             part(walker)

@@ -190,9 +190,7 @@ def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
-    wanted = (
-        project["dependencies"] + extras["ws"] + extras["images"] + extras["semantic"] + extras["cjk"] + extras["otlp"]
-    )
+    wanted = project["dependencies"] + extras["ws"] + extras["semantic"] + extras["cjk"] + extras["otlp"]
     names = {
         **{"pillow": "PIL", "pyjwt[crypto]": "jwt", "pyyaml": "yaml", "markdown_it_py": "markdown_it"},
         **{"opentelemetry_exporter_otlp_proto_http": "opentelemetry", "protobuf": "google"},

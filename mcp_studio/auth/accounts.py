@@ -59,7 +59,7 @@ class Accounts:
         self._store = self._store_in(settings.secrets)
         self.trusted = Trusted(self._state / TRUSTED_FILE)
         self.stays = True
-        """Whether what cannot be kept is used until this process ends, rather than refused."""
+        """Whether what cannot be stored is used until this process ends, rather than refused."""
         self._holders: dict[tuple[str, str, Auth | None], Holder] = {}
 
     def _store_in(self, keeping: Keeping) -> GrantStore:
@@ -85,7 +85,7 @@ class Accounts:
         return await self.store(config).place()
 
     async def unlock(self) -> None:
-        """Have what keeps sign-ins opened now, and not when one is done, where what cannot be kept is of no use.
+        """Have what keeps sign-ins opened now, and not when one is done, where what cannot be stored is of no use.
 
         Raises:
             VaultRefused: nothing can be kept, or nobody gave the passphrase.
@@ -149,7 +149,7 @@ class Accounts:
         if new is None:
             why = "has no refresh token" if not grant.refresh_token else "is not renewed by its authorization server"
             raise AuthFailed(
-                f"The sign-in at {config.name} {why}.", hint=f"Sign in anew: mcp-studio auth login {config.name}"
+                f"The sign-in at {config.name} {why}.", hint=f"Sign in again: mcp-studio auth login {config.name}"
             )
         return await self._account(config, new)
 
@@ -195,7 +195,7 @@ class Accounts:
 
     @property
     def unsaved(self) -> tuple[str, ...]:
-        """What is lost when this process ends, as it could not be kept: sentences."""
+        """What is lost when this process ends, as it could not be stored: sentences."""
         return tuple(holder.unsaved for holder in self._holders.values() if holder.unsaved)
 
     async def settle(self, seconds: float) -> None:

@@ -108,7 +108,7 @@ def document(status: int, body: bytes, place: str) -> tuple[dict[str, Json] | No
     if not 200 <= status < 300:
         return None, f"{place} answered with status {status}."
     raw = json_of(body)
-    return (mapping(raw), "") if isinstance(raw, dict) else (None, f"What is at {place} is no JSON object.")
+    return (mapping(raw), "") if isinstance(raw, dict) else (None, f"What is at {place} is not a JSON object.")
 
 
 class ResourceMetadata(Fields):

@@ -49,7 +49,7 @@ TITLES: dict[StepName, str] = {
     "client": "Who we are there",
     "permission": "A person's permission",
     "token": "The token",
-    "stored": "Where it is kept",
+    "stored": "Where it is stored",
 }
 """All steps, in their order."""
 FINAL: tuple[SignInState, ...] = ("done", "failed", "cancelled")
@@ -168,7 +168,7 @@ class SignIn:
         except StudioError as problem:
             self._end("failed", problem)
         except OSError as problem:
-            self._end("failed", StudioError(f"The sign-in cannot be kept: {problem.strerror or problem}."))
+            self._end("failed", StudioError(f"The sign-in cannot be stored: {problem.strerror or problem}."))
         else:
             self._end("done", None)
 
@@ -253,7 +253,7 @@ class SignIn:
         if not self._store.lasting:
             raise SignInNeeded(
                 f"Nobody is here who could sign in to {self.server}, and another run cannot finish it: secrets are "
-                "kept in memory only.",
+                "stored in memory only.",
                 hint='Sign in on a terminal or in the studio, or set [secrets] store to "keyring" or "file".',
             )
         await self._store.save_pending(pending)
@@ -381,7 +381,7 @@ class SignIn:
             if pending is None:
                 raise AuthFailed(
                     "No sign-in of this server waits for its redirect, or it waited for more than 15 minutes.",
-                    hint="Begin anew; each one can be gone on with once.",
+                    hint="Start again; each one can be gone on with once.",
                 )
             issuer = await find_issuer(self._fetcher, self._url, pending.issuer)
             step.detail = f"{issuer.issuer}, as before."
@@ -638,10 +638,10 @@ class SignIn:
             await self._store.save(grant, self.server)
         except VaultRefused as problem:
             if not self._accounts.stays:
-                problem.message = f"The token that was given is lost, as it cannot be kept: {problem.message}"
+                problem.message = f"The token that was given is lost, as it cannot be stored: {problem.message}"
                 raise
-            self._unsaved = f"The token of {self.server} could not be kept: {problem.message}"
-            return f"Not kept, it holds until the studio ends: {problem.message} {problem.hint}".strip()
+            self._unsaved = f"The token of {self.server} could not be stored: {problem.message}"
+            return f"Not stored, it holds until the studio ends: {problem.message} {problem.hint}".strip()
         return f"In {await self._store.place()}."
 
     async def _trust(self, client: Client, issuer: IssuerMetadata) -> None:

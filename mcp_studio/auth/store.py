@@ -68,7 +68,7 @@ def _read_entries(file: Path) -> Entries:
     except OSError:
         return Entries()
     except JsonProblem:
-        return Entries(problem=f"{file} cannot be read; sign-ins have to be made anew.")
+        return Entries(problem=f"{file} cannot be read; sign-ins have to be made again.")
     version = raw.get("version")
     if isinstance(version, int) and version > VERSION:
         return Entries(problem=f"{file} was written by a newer mcp-studio; its sign-ins are not used.", newer=True)
@@ -278,7 +278,7 @@ class GrantStore:
         try:
             value = decode(kind, text)
         except Damaged as problem:
-            self.problem = f"What is kept of this sign-in cannot be used: {problem}."
+            self.problem = f"What is stored of this sign-in cannot be used: {problem}."
             return None
         self._learn_secrets(value)
         return value
@@ -293,7 +293,7 @@ class GrantStore:
         with self._locked():
             entries = self._entries()
             if entries.newer:
-                raise StudioError(entries.problem, hint="Use the newer one, or move that file away and sign in anew.")
+                raise StudioError(entries.problem, hint="Use the newer one, or move that file away and sign in again.")
             yield entries
             if self.lasting:
                 _write_entries(self._file, entries)

@@ -156,7 +156,8 @@ class Caller:
         self._catalog = catalog
         self._inbox = inbox
         self._checker = checker
-        self._rules = rules
+        self.rules = rules
+        """The person's policy rules; the first that matches a call decides."""
         self._spawn = spawn
         self._secret = SecretArguments()
         self._reads = ResourceReads()
@@ -258,7 +259,7 @@ class Caller:
     async def _tool(self, call: Call, origin: Origin, approved: bool) -> None:
         ref, arguments = call.ref, call.params["arguments"]
         entries, trusted = self._catalog.find(ref), self.manager.config(ref.server).trust
-        judgement = judge(ref, entries, origin=origin, trusted=trusted, rules=self._rules)
+        judgement = judge(ref, entries, origin=origin, trusted=trusted, rules=self.rules)
         if judgement.verdict != "allow":
             if denied := await consent(self._inbox.ask, judgement, ref, arguments, call, approved=approved):
                 call.finish(denied)

@@ -64,19 +64,19 @@ class Past:
     left_out: tuple[str, ...] = ()
     """Pointers of arguments that are secret, and so were not kept."""
     large: bool = False
-    """The arguments were too large to be kept."""
+    """The arguments were too large to be stored."""
     id: str = ""
 
     @property
     def loss(self) -> str:
         """What of the arguments was not kept, in a sentence; empty where all was."""
         if self.large:
-            return "Its arguments were too large to be kept."
+            return "Its arguments were too large to be stored."
         if not self.left_out:
             return ""
         names = ", ".join(safe(place.lstrip("/"), 80) or "the whole value" for place in self.left_out[:5])
         more = f" and {len(self.left_out) - 5} more" if len(self.left_out) > 5 else ""
-        return f"Not kept, for it is secret: {names}{more}."
+        return f"Not stored, since it is secret: {names}{more}."
 
 
 def said_of(outcome: CallOutcome) -> str:

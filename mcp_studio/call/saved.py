@@ -195,7 +195,7 @@ def _arguments(top: Table) -> Json:
         try:
             return loads(given, exact=True)
         except (JsonProblem, StudioError) as problem:
-            top.problem("arguments", f"is a string, but no JSON: {problem}.")
+            top.problem("arguments", f"is a string, but invalid JSON: {problem}.")
             return None
     if given is not None and not isinstance(given, dict):
         top.problem("arguments", f"must be a table, or JSON in a string, not {kind_of(given)}.")
@@ -210,7 +210,7 @@ def _refuse_dates(value: Json, where: str, top: Table) -> None:
         finite = not isinstance(item, float) or isinstance(item, ExactFloat) or item - item == 0.0
         if not finite or not isinstance(item, str | int | float | dict | list | None):
             place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-            top.problem(f"{where}{place}", "is no JSON value.", "Dates and times have to be written as strings.")
+            top.problem(f"{where}{place}", "is not a JSON value.", "Dates and times have to be written as strings.")
             return
 
 

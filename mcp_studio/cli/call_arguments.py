@@ -260,7 +260,7 @@ def _object(value: Json, ref: Ref) -> dict[str, Json]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise UsageError(f"The arguments of {ref} are no JSON object.")
+        raise UsageError(f"The arguments of {ref} are not a JSON object.")
     return cast("dict[str, Json]", value)
 
 
@@ -347,7 +347,7 @@ async def saved_arguments(
     arguments = filled.arguments
     if pairs := out.options.values("--set"):
         if arguments is not None and not isinstance(arguments, dict):
-            raise UsageError("--set: the saved arguments are no JSON object.")
+            raise UsageError("--set: the saved arguments are not a JSON object.")
         arguments = with_pairs(form, cast("dict[str, Json]", arguments or {}), pairs)
     return arguments, filled.hidden
 

@@ -99,7 +99,7 @@ async def within(studio: Studio, out: Output, body: Body, *, answers: bool) -> i
         code = await body(studio)
         # A renewed token leaves behind one that may be used up.
         for words in studio.signing.unsaved:
-            out.warn(f"{words} It ends with this command: sign in again, once tokens can be kept.")
+            out.warn(f"{words} It ends with this command: sign in again, once tokens can be stored.")
         return code
 
 

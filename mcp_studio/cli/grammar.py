@@ -77,7 +77,7 @@ OUTPUT = Option("--output", "write the whole result to a new file, what is binar
 LOG_LEVEL = Option("--log-level", "ask for log messages from this level on, and say them", "LEVEL", LOG_LEVELS)
 ARGS = Option("--args", "all arguments as one JSON object; @FILE reads a file, - standard input", "JSON")
 MEMORY = (
-    Option("--last", "with the arguments of the newest call of it; what is given besides goes over them"),
+    Option("--last", "with the arguments of the newest call of it; what is given besides overrides them"),
     Option("--save", "save the call under this name first; project:NAME and personal:NAME say where", "NAME"),
 )
 EXAMPLE = (

@@ -12,7 +12,7 @@ from mcp_studio.catalog.listing import Entry, doubts_of
 from mcp_studio.cli.options import Options
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, printable
-from mcp_studio.present.http import as_json
+from mcp_studio.present.connections import http_json
 from mcp_studio.present.questions import request_words
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import Redactor
@@ -166,7 +166,7 @@ class Output:
         if self.json:
             message = {"kind": _KINDS.get(error.exit_code, "failure"), "message": self.redactor.text(error.message)}
             hint = {"hint": text} if text else {}
-            http = {"http": as_json(error.http, self.redactor)} if error.http is not None else {}
+            http = {"http": http_json(error.http, self.redactor)} if error.http is not None else {}
             self.envelope({"ok": False, "error": {**message, **hint, **http, **detail}})
         return error.exit_code
 

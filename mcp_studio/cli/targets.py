@@ -29,7 +29,7 @@ def adjusted(server: ServerConfig, options: Options) -> ServerConfig:
     """The entry with what the command line says over it; a word of the command line beats one of the file.
 
     Raises:
-        UsageError: era and version contradict each other, something is no JSON object, or a root is no folder.
+        UsageError: era and version contradict each other, something is not a JSON object, or a root is no folder.
     """
     changes: dict[str, Any] = {}
     era, version = cast("Era | Literal['']", options.value("--era")), options.value("--protocol-version")

@@ -191,7 +191,7 @@ def ask(new: bool) -> str:
 
 
 def _new() -> str:
-    say("Secrets are kept in a file here that is encrypted under a passphrase. There is none yet: make one up.")
+    say("Secrets are stored in a file here that is encrypted under a passphrase. There is none yet: make one up.")
     while first := typed(f"New passphrase ({_SHORTEST} characters or more): "):
         if len(first) < _SHORTEST:
             say(f"That is too short: it has {len(first)} characters.")

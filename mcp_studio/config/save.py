@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from mcp_studio.config.model import AnswerRule, Config, ServerConfig
+from mcp_studio.config.model import AnswerRule, Config, PolicyRule, ServerConfig
 from mcp_studio.config.servers import to_table
 from mcp_studio.config.settings import to_table as answer_table
 from mcp_studio.config.table import nearest
@@ -114,6 +114,23 @@ def append_answer(file: Path, rule: AnswerRule) -> None:
     except ConvertError:
         raise ConfigError("The answer has a null in it, which TOML cannot say.", hint="Answer it by hand.") from None
     _rewrite(file, lambda text: f"{added}\n{text}" if text else added)
+
+
+def put_policy(file: Path, rule: PolicyRule) -> None:
+    """Add a rule before all others of a file.
+
+    Raises:
+        ConfigError: as `put_server`.
+    """
+    import tomlkit
+
+    def change(text: str) -> str:
+        document = tomlkit.parse(text)
+        rules: Any = document.setdefault("policy", tomlkit.aot())
+        rules.insert(0, tomlkit.item({"tools": rule.tools, "verdict": rule.verdict}))
+        return tomlkit.dumps(document)
+
+    _rewrite(file, change)
 
 
 def _block(text: str, server: str) -> tuple[int, int]:

@@ -30,7 +30,6 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "workload": ("assertion",),
 }
 """What each grant without a person cannot do without."""
-_AUTH_WORDS = {"kind": AUTH_KINDS, "method": METHODS, "redirect_host": HOSTS, "algorithm": ALGORITHMS}
 _INLINE = r"-----BEGIN |eyJ[\w-]*\.[\w-]*\.[\w-]*\Z|\s*\{"
 _HTTPS = r"https://[^\s/?#@]+(?:[/?][^\s#]*)?\Z|\$\{"
 _LOOPBACK = r"http://(?:127(?:\.\d+){3}|localhost|\[::1\])(?::\d+)?(?:[/?][^\s#]*)?\Z"
@@ -40,7 +39,7 @@ def read_auth(table: Table) -> Auth:
     """The inner table `auth`, with problems noted where it is none that can be used."""
     before = len(table.problems)
     inner = table.inner("auth")
-    auth = inner.take_fields(Auth(), AUTH_FIELDS, _AUTH_WORDS)
+    auth = inner.take_fields(Auth(), AUTH_FIELDS, WORDS)
     inner.refuse_rest()
     if len(table.problems) == before:
         for key, message, hint in _wrong(auth):
@@ -134,8 +133,14 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 _OURS = ("name", "secrets", "source", "keep_session", "written")
 KEYS = tuple(item.name for item in fields(ServerConfig) if item.name not in _OURS)
 """The keys of a `[servers.NAME]` table."""
-_PLAIN = [key for key in KEYS if key not in ("capabilities", "client_info", "roots", "timeouts", "auth", "tls")]
-_WORDS = {"transport": KINDS, "era": ERAS, "protocol_version": VERSIONS, "log_level": LOG_LEVELS}
+WORDS: dict[str, tuple[str, ...]] = {
+    "kind": AUTH_KINDS, "method": METHODS, "redirect_host": HOSTS, "algorithm": ALGORITHMS,
+    "transport": KINDS, "era": ERAS, "protocol_version": VERSIONS, "log_level": LOG_LEVELS,
+}  # fmt: skip
+"""All that a key can be, in a `[servers.NAME]` table and the tables in it."""
+INNER = {"timeouts": ("connect", "idle", "total"), "auth": AUTH_FIELDS, "tls": TLS_FIELDS}
+"""The tables in it, and their keys."""
+_PLAIN = [key for key in KEYS if key not in ("capabilities", "client_info", "roots", *INNER)]
 SCHEMES = ("http://", "https://", "ws://", "wss://")
 
 
@@ -145,7 +150,7 @@ def read_server(name: str, values: object, source: Source, problems: list[Proble
     table = Table(values, source.file, f"servers.{name}", problems)
     times = table.inner("timeouts")
     server = replace(
-        table.take_fields(ServerConfig(name, source=source), _PLAIN, _WORDS),
+        table.take_fields(ServerConfig(name, source=source), _PLAIN, WORDS),
         capabilities=read_object(table, "capabilities"),
         client_info=read_object(table, "client_info"),
         roots=read_roots(table),
@@ -201,12 +206,12 @@ def to_table(server: ServerConfig) -> dict[str, Any]:
     """The entry as a `[servers.NAME]` table: as it was written, without what is the default anyway."""
     entry = server.written or server
     table = changed(entry, _BARE, KEYS)
-    for key, names in (("timeouts", ("connect", "idle", "total")), ("auth", AUTH_FIELDS), ("tls", TLS_FIELDS)):
+    for key, names in INNER.items():
         if key in table:
             table[key] = changed(table[key], getattr(_BARE, key), names)
     if entry.roots:
         table["roots"] = [{"uri": root.uri, "name": root.name} if root.name else root.uri for root in entry.roots]
-    return {key: value for key, value in table.items() if value != {}}
+    return {key: value for key, value in table.items() if value != {} or key in ("capabilities", "client_info")}
 
 
 def changed(value: Any, bare: Any, names: Iterable[str]) -> dict[str, Any]:

@@ -117,7 +117,7 @@ R = TypeVar("R")
 LONGEST = 1e9
 """Seconds that are as good as endless: a number may have more digits than a float takes."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
-LONE_SURROGATE = "has a lone surrogate in it: half of a character that was cut in two. Write it anew."
+LONE_SURROGATE = "has a lone surrogate in it: half of a character that was cut in two. Write it again."
 _WORDS = {
     str: "a string",
     bool: "true or false",
@@ -217,7 +217,7 @@ class Table:
         """A value that is sent as it is; dates have no place in JSON."""
         value = self.take(key)
         if wrong := place_of(value, key, _not_json):
-            self.problem(wrong, "is no JSON value.", "Dates and times have to be written as strings.")
+            self.problem(wrong, "is not a JSON value.", "Dates and times have to be written as strings.")
             return None
         return value
 

@@ -189,8 +189,8 @@ def messages_text(result: Json) -> str:
 def how(block: Block) -> str:
     """What the keys do with a block; empty where they do nothing special."""
     return {
-        "image": "enter enlarges it · o opens it · w saves it", "audio": "o opens it · w saves it",
-        "file": "w saves it", "link": "enter reads it", "app": "o opens it in the browser, held to what it declares",
+        "image": "enter enlarges it · o opens it · s saves it", "audio": "o opens it · s saves it",
+        "file": "s saves it", "link": "enter reads it", "app": "o opens it in the browser, held to what it declares",
     }.get(block.kind, "")  # fmt: skip
 
 

@@ -1,11 +1,14 @@
-"""The state of a connection in words, and what helps."""
+"""The state of a connection in words, what helps, and what HTTP answered where that is why it failed."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Literal
 
-from mcp_studio.errors import SignInNeeded, StudioError
+from mcp_studio.errors import HttpAnswer, SignInNeeded, StudioError
+from mcp_studio.jsontext import Json
+from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.session.sign_in import adds
 from mcp_studio.session.state import Status
@@ -16,6 +19,12 @@ INSECURE = "insecure: accepts any certificate"
 
 Tone = Literal["ok", "busy", "bad", "off"]
 """How a state is coloured; the words and glyphs say the same without colour."""
+Part = str | tuple[str, str]
+_HTTP_HEADERS = 40
+"""Header lines that are shown."""
+_BODY = 4_000
+_LINES = 12
+"""Lines of the body under an error that is told in text."""
 
 
 def tone(status: Status) -> Tone:
@@ -31,14 +40,12 @@ def tone(status: Status) -> Tone:
             return "busy"
 
 
-def state_short(status: Status, count: int, unit: str = "t", now: float | None = None) -> str:
-    """The state in one or two words, for a narrow row: `9t`, `retry 4s`, `off`."""
+def state_short(status: Status) -> str:
+    """The state in one or two words, for a narrow row: `retry 4 s`, `off`."""
     match status.state:
-        case "ready":
-            return f"{count}{unit}"
         case "retrying":
-            left = status.retry_at - (time.monotonic() if now is None else now)
-            return f"retry {left:.0f}s" if left > 0.5 else "retrying"
+            left = status.retry_at - time.monotonic()
+            return f"retry {left:.0f} s" if left > 0.5 else "retrying"
         case "needs_auth":
             return "sign in"
         case "disabled":
@@ -65,17 +72,62 @@ def state_words(status: Status) -> str:
         case "stopping":
             return f"{name} is stopping."
         case "retrying":
-            return f"{name} is not connected and is tried again (attempt {status.attempt}). {why}".strip()
+            return f"{name} is not connected, and is tried again (attempt {status.attempt}). {why}".strip()
         case "needs_auth":
-            return f"{name} wants a sign-in. {why if adds(why) else ''}".strip()
+            return f"{name} needs a sign-in. {why if adds(why) else ''}".strip()
         case "failed":
-            return f"{name} failed. {why}".strip()
+            return why if why.startswith(name) else f"{name} failed. {why}".strip()
 
 
-def hint(error: StudioError, key: str) -> str:
-    """What helps, as it is done in the studio: signing in is `key` on the server there, and no command line."""
+def hint(error: StudioError) -> str:
+    """What helps, as it is done in the studio: signing in is a button of the server there, and no command line."""
     if isinstance(error, SignInNeeded) and error.by_login:
         if "insufficient_scope" in str(getattr(error, "challenge", ""))[:4_096]:
             return "Run it again, and sign in when you are asked."
-        return f"Sign in: {key} on the server in the servers (1)."
-    return safe(error.hint, 600)
+        return "Sign in: open the server in pane 1."
+    return safe(error.hint, 200)
+
+
+def http_parts(error: StudioError, *, why: str | None = None) -> list[Part]:
+    """The card of an error, empty where nothing of HTTP was in it.
+
+    Args:
+        why: what helps; the error's own words and that stand above. None for neither.
+    """
+    http = error.http
+    if http is None:
+        return []
+    shown: list[Part] = []
+    if why is not None:
+        shown += [(safe(error.message, 2_000), "$text-error"), "\n"]
+        shown += [why, "\n"] if why else []
+    shown += [("\nWhat HTTP answered\n", "b $accent"), f"  {http.status} {safe(http.reason, 80)}".rstrip() + "\n"]
+    for name, value in http.headers[:_HTTP_HEADERS]:
+        shown += [(f"  {safe(name, 80)}", "$quiet"), f"  {safe(value, 300)}\n"]
+    if len(http.headers) > _HTTP_HEADERS:
+        shown.append((f"  and {len(http.headers) - _HTTP_HEADERS} more headers\n", "$quiet"))
+    if http.body.strip():
+        shown += [("\nIts body\n", "b $accent"), safe(http.body, _BODY, lines=True).rstrip("\n") + "\n"]
+    return shown
+
+
+def http_json(http: HttpAnswer, redactor: Redactor) -> dict[str, Json]:
+    """Status, headers in their order, and the beginning of the body."""
+    return {
+        "status": http.status,
+        "reason": redactor.text(http.reason),
+        "headers": [[name, value] for name, value in redactor.headers(http.headers)],
+        "body": redactor.text(http.body),
+    }
+
+
+def http_lines(http: dict[str, Json]) -> Iterator[str]:
+    """The same as text, under the error."""
+    yield f"    status: {http['status']} {http['reason']}".rstrip()
+    for name, value in http["headers"]:
+        yield f"    header: {name}: {value}"
+    body = [line for line in http["body"].splitlines() if line.strip()]
+    for line in body[:_LINES]:
+        yield f"    body: {line[:300]}"
+    if len(body) > _LINES:
+        yield f"    body: … {len(body) - _LINES} more lines"

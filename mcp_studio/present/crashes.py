@@ -97,12 +97,6 @@ def first_line(one: Mortem) -> str:
     return f"{one.server} {headline(one.ending)}{when}{start}"
 
 
-def short(one: Mortem) -> str:
-    """The same for a row under the server's name: `ended with exit code 3, 2 requests lost`."""
-    lost = f", {units.plural(len(one.flights), 'request')} lost" if one.flights else ""
-    return f"{headline(one.ending)}{lost}"
-
-
 def flight(one: Mortem, request: WireMessage) -> str:
     """`tools/call add, for 1.2 s`."""
     who = "" if request.direction == "out" else ", asked by the server"

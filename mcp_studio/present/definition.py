@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mcp_studio.catalog.listing import Entry
+from mcp_studio.catalog.listing import Change, Entry, diff
 from mcp_studio.config.expand import uses
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json, dumps, items_of, mapping, printable
 from mcp_studio.present import units
-from mcp_studio.present.units import size_text
 from mcp_studio.protocol.views import PromptView, ResourceView, TemplateView, ToolView, mirrored, param_headers
 from mcp_studio.safetext import safe
 
@@ -104,7 +103,7 @@ def _resource(view: ResourceView | TemplateView) -> Iterator[str]:
     else:
         yield _row("uri", view.uri)
         if view.size is not None:
-            yield _row("size", f"{size_text(view.size)}, {view.size:,} bytes")
+            yield _row("size", f"{units.size(view.size)}, {view.size:,} bytes")
     if view.mime_type:
         yield _row("type", view.mime_type)
     for name, said in mapping(view.raw.get("annotations")).items():
@@ -118,6 +117,13 @@ def _prompt(prompt: PromptView) -> Iterator[str]:
         title = f" ({one['title']})" if isinstance(one.get("title"), str) else ""
         needed = "required" if one.get("required") is True else "optional"
         yield f"  {safe(one.get('name'), 60)}{safe(title, 80)}: {needed}"
+
+
+def changes(change: Change | None, entry: Entry) -> str:
+    """What is different since the last look, line by line; empty where nothing is."""
+    if change is None or change.before is None:
+        return ""
+    return "\n".join(("", "", "Since you last looked:", *diff(change.before, entry.view.raw)))
 
 
 def icons(value: Json) -> Iterator[str]:
@@ -136,7 +142,7 @@ def icons(value: Json) -> Iterator[str]:
 
 def _address(source: Json) -> str:
     text = source if isinstance(source, str) else "no src"
-    return f"{text[:40]}… ({size_text(len(text))} of data)" if text.startswith("data:") and len(text) > 60 else text
+    return f"{text[:40]}… ({units.size(len(text))} of data)" if text.startswith("data:") and len(text) > 60 else text
 
 
 def _json(name: str, value: Json) -> Iterator[str]:
@@ -171,4 +177,4 @@ def cautions(server: ServerConfig) -> list[str]:
     if auth.assume_pkce:
         found.append("signs in without PKCE being promised")
     secrets = sorted({name for name, _ in uses(server)})
-    return [*found, f"gets your kept secrets {', '.join(secrets)}"] if secrets else found
+    return [*found, f"gets your stored secrets {', '.join(secrets)}"] if secrets else found

@@ -65,68 +65,51 @@ def kept(outcome: CallOutcome) -> str:
     return ""
 
 
-def outcome_line(outcome: CallOutcome, *, told: bool = False, key: str = "a") -> tuple[Tone, str]:
-    """How an operation ended, in one line; each kind reads differently.
-
-    Args:
-        told: why it was lost stands below it.
-        key: what signs in to a server.
-    """
-    took = f"{duration(outcome.ms)}" if outcome.ms else ""
-    match outcome:
-        case Succeeded(cached=None):
-            return "ok", f"ok · {took} · {size(outcome.size)}"
-        case Succeeded():
-            return "ok", f"ok · {size(outcome.size)}"
-        case ToolFailed():
-            return "bad", f"tool error: it ran and says that it failed · {took} · {size(outcome.size)}"
-        case Rejected(code=code, message=message):
-            said = f"{code} {message}" if message else outcome.said
-            return "bad", f"refused by the server: {safe(said, 300)} · {took}"
-        case Denied(rule=rule):
-            return "off", f"not sent: {safe(rule, 300)}"
-        case Cancelled():
-            return "off", f"stopped after {took}" if took else "stopped"
-        case InBackground():
-            return "off", "it goes on as a task: tab Tasks of pane 2"
-        case TimedOut(limit=limit):
-            return "bad", f"no answer in time: {safe(limit, 300)}"
-        case Lost(error=error, sent=True):
-            what = "connection lost" if isinstance(error, ConnectionLost) else "no usable answer"
-            why = "." if told else f": {safe(error.message, 300)}"
-            return "bad", f"{what}{why} Whether the server did the work is unknown."
-        case Lost(error=error):
-            what = "not done" if error.http is not None else "not sent"
-            return "bad", f"{what}: {safe(error.message, 300)} {safe(hint(error, key), 200)}".rstrip()
-        case _:
-            return "off", type(outcome).__name__
-
-
-def outcome_note(outcome: CallOutcome) -> str:
-    """The same for the border: a few words."""
+def outcome_short(outcome: CallOutcome) -> tuple[Tone, str]:
+    """How an operation ended in a few words, for beside a result: `ok · 8 ms round trip · 2.1 KB`."""
+    tone: Tone = "bad"
     match outcome:
         case Succeeded(cached=cached):
-            word = "cached" if cached else "ok"
+            tone, word = "ok", "ok, cached" if cached else "ok"
         case ToolFailed():
             word = "tool error"
         case Rejected(code=code):
             word = f"error {code}"
         case Denied():
-            return "not sent"
+            return "off", "not sent"
         case Cancelled():
-            return "stopped"
+            return "off", "cancelled"
         case InBackground():
-            return "in the background"
+            return "off", "in the background"
         case TimedOut():
             word = "timed out"
-        case Lost():
-            if not outcome.sent:
-                return "not sent" if outcome.error.http is None else f"HTTP {outcome.error.http.status}"
+        case Lost(sent=True):
             word = "lost"
+        case Lost(error=error):
+            return tone, "not sent" if error.http is None else f"HTTP {error.http.status}"
         case _:
-            word = ""
-    took = duration(outcome.ms) if outcome.ms else ""
-    return " ".join(filter(None, (word, took, size(outcome.size) if outcome.size else "")))
+            tone, word = "off", ""
+    took = f"{duration(outcome.ms)} round trip" if outcome.ms else ""
+    return tone, " · ".join(filter(None, (word, took, size(outcome.size) if outcome.size else "")))
+
+
+def outcome_line(outcome: CallOutcome) -> tuple[Tone, str]:
+    """How an operation ended, in a sentence where it was no success."""
+    tone, short = outcome_short(outcome)
+    match outcome:
+        case Succeeded() | Cancelled():
+            return tone, short
+        case ToolFailed():
+            return tone, "The tool ran and reports an error."
+        case InBackground():
+            return tone, "It goes on as a task: tab Tasks of pane 2."
+        case Lost(error=error, sent=True):
+            what = "The connection was lost" if isinstance(error, ConnectionLost) else "There is no usable reply"
+            return tone, f"{what}: {safe(error.message, 300)} Whether the server did the work is unknown."
+        case Lost(error=error):
+            return tone, f"{safe(error.message, 300)} {hint(error)}".rstrip()
+        case _:
+            return tone, safe(failure(outcome).message, 300)
 
 
 _READ = 256 * 1024

@@ -33,6 +33,7 @@ _REQUESTS = {
     "url": "requests input on a web page",
     "sampling": "requests an LLM completion",
     "approval": "needs approval",
+    "sign_in": "requires a sign-in",
 }
 
 

@@ -1,13 +1,17 @@
-"""What is known of a server, in words: how it is reached, what it declares, what is wrong with it."""
+"""What is known of a server, in words: how it is reached, what it declares and offers, what is wrong with it."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from mcp_studio.auth.discovery import is_loopback, tidy
 from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.catalog.listing import KINDS
+from mcp_studio.catalog.listing import KINDS, Change, ChangeKind, EntryKind
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json, mapping
-from mcp_studio.present import stray
+from mcp_studio.present import connections, stray
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
@@ -15,8 +19,14 @@ from mcp_studio.trace.lint.ledger import Group, Ledger
 from mcp_studio.trace.lint.rules import SEVERITIES
 from mcp_studio.trace.message import Recording
 
+if TYPE_CHECKING:
+    from mcp_studio.studio import Studio
+
 _SHOWN = 3
 """Stray lines of each kind."""
+_REASONS = 8
+"""Servers of which an empty list says why."""
+_CHANGES: tuple[ChangeKind, ...] = ("new", "changed", "gone")
 
 
 def tls(server: ServerConfig) -> str:
@@ -62,6 +72,28 @@ def finding(group: Group) -> tuple[str, str]:
     what = f"and others of the rule {first.rule}" if group.others else safe(first.text, 400)
     times = f" ({group.count:,} times, last on message {group.last})" if group.count > 1 else ""
     return what + times, f"{first.section}, message {first.number} {safe(first.pointer, 120)}".rstrip()
+
+
+def nothing(studio: Studio, kind: EntryKind, add: str, server: str = "") -> str:
+    """What an empty list of a kind, of one server or of all, says: why it is empty; `add` is the key that adds one."""
+    names = (server,) if server else studio.manager.names()
+    if not names:
+        return f"No servers yet. {add} adds one."
+    lines: list[str] = []
+    for name in names:
+        status, listing = studio.manager.status(name), studio.catalog.listing(name, kind)
+        if listing.error:
+            lines.append(f"{safe(name)}: {safe(listing.error, 300)}")
+        elif status.state != "ready":
+            lines.append(safe(connections.state_words(status), 160))
+    one = len(names) == 1
+    return "\n".join(lines[:_REASONS]) or f"{'The server offers' if one else 'The servers offer'} no {kind}s."
+
+
+def changes(some: Iterable[Change]) -> str:
+    """`2 new, 1 gone`; empty where nothing has changed."""
+    counts = Counter(change.kind for change in some)
+    return ", ".join(f"{counts[kind]:,} {kind}" for kind in _CHANGES if counts[kind])
 
 
 def stray_lines(trace: Recording, server: ServerConfig) -> list[dict[str, Json]]:

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-
-def size(count: float) -> str:
-    """Bytes in at most five characters and a unit: `212B`, `1.2KB`, `19.9MB`."""
-    if count < 1000:
-        return f"{count:.0f}B"
-    for unit in ("KB", "MB", "GB"):
-        count /= 1024
-        if count < 1000:
-            return f"{count:.1f}{unit}" if count < 100 else f"{count:.0f}{unit}"
-    return f"{count / 1024:.1f}TB"
+from mcp_studio.transport.lines import size_text as size
 
 
 def duration(ms: float) -> str:
@@ -35,13 +26,6 @@ def seconds(count: float) -> str:
 def plural(count: int, word: str) -> str:
     """`1 tool`, `2 tools`."""
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
-
-
-def size_text(size: int) -> str:
-    """A number of bytes for people: `212 B`, `1.2 KB`, `19.9 MB`."""
-    if size < 1_000:
-        return f"{size} B"
-    return f"{size / 1_000:.1f} KB" if size < 999_950 else f"{size / 1_000_000:.1f} MB"
 
 
 def recorded(count: int, total: int, record: bool, most_bytes: int, max_age: float) -> str:

@@ -112,7 +112,7 @@ def judge(method: str, result: Json, *, modern: bool, declared: Json) -> tuple[s
         return ("The result is not an object.",)
     kind = cast("dict[str, Json]", result).get("resultType") if modern else None
     if kind == "input_required" and method not in _ROUNDS:
-        return (f"The server wants input for {method}, which it may want for {', '.join(_ROUNDS)} only.",)
+        return (f"The server requests input for {method}, which it may want for {', '.join(_ROUNDS)} only.",)
     if kind is None or kind in RESULT_TYPES:
         return ()
     if kind == TASK_RESULT and has(declared, "extensions", EXTENSION_TASKS):

@@ -49,7 +49,7 @@ class Malformed(NamedTuple):
     reason: str
     id: RequestId | None = None
     unread: Literal["", "no JSON", "depth", "values"] = ""
-    """Why there is no JSON value at all: none can be read, or the name of a limit; empty when it is no message."""
+    """Why there is not a JSON value at all: none can be read, or the name of a limit; empty when it is no message."""
 
 
 Message = Request | Notification | Response | Failure | Malformed

@@ -248,7 +248,7 @@ class VectorCache:
             with db:
                 work(db)
         except sqlite3.OperationalError as problem:  # locked, full, read-only: another time perhaps
-            log.info("vectors are not kept this time: %s", problem)
+            log.info("vectors are not stored this time: %s", problem)
         except (sqlite3.Error, OSError) as problem:
             log.info("the file of vectors is thrown away: %s", problem)
             self.close()

@@ -206,7 +206,7 @@ class LogLevels:
         if not _declares(supervisor):
             return f"{name} does not declare logging; what it sends all the same is shown."
         if not level:
-            return f"{name} keeps the level that it has until it is connected anew."
+            return f"{name} keeps the level that it has until it reconnects."
         await _tell(connection, level)
         return f"{name} has taken the level."
 

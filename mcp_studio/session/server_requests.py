@@ -528,7 +528,7 @@ async def _next_round(
     if answers:
         following["inputResponses"] = answers
     elif state is None:
-        raise ProtocolError("The server wants input but says neither which nor gives a state to go on with.")
+        raise ProtocolError("The server requests input but says neither which nor gives a state to go on with.")
     else:
         await asyncio.sleep(_ROUND_PAUSE)
     if state is not None:

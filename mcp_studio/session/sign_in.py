@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _SCOPE = re.compile(r'\bscope="([\x20\x21\x23-\x5b\x5d-\x7e]{1,500})"')
 """Of a challenge (RFC 6750 3)."""
-_SAME = " wants you to sign in."
+_SAME = " requires you to sign in."
 """End of the reason where a server has said nothing more."""
 _TOKENS = re.compile(r"\b(bearer|dpop)\b", re.IGNORECASE)
 """The schemes for which signing in gets something; Basic and others want what a person has."""
@@ -93,8 +93,8 @@ def add_hint(error: StudioError, config: ServerConfig) -> None:
 
 
 def wants(server: str, reason: str, *, how: str = "") -> str:
-    """That a server wants a sign-in, and why; a reason that says the same of its address adds nothing. Foreign text."""
-    head = f"{server} wants you to sign in{how}"
+    """That a server needs a sign-in, and why; a reason that says the same of its address adds nothing. Foreign text."""
+    head = f"{server} requires you to sign in{how}"
     return f"{head}: {reason}" if adds(reason) else f"{head}."
 
 

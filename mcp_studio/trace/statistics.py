@@ -101,36 +101,8 @@ class Durations:
 
 
 _CHANGING = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,})*\b|\d+(?:\.\d+)?")
-BUCKETS = 240
-"""Of one series, at most; when they are full, two and two become one."""
 _ERRORS = 200
 """Numbers of the newest errors that are known one by one."""
-
-
-class Series:
-    """Counts over time."""
-
-    def __init__(self) -> None:
-        self._width = 1
-        self._counts: Counter[int] = Counter()
-
-    def add(self, second: int) -> None:
-        """One more in this second since the epoch."""
-        self._counts[second // self._width] += 1
-        while len(self._counts) > BUCKETS:
-            self._width *= 2
-            counts, self._counts = self._counts, Counter()
-            for place, count in counts.items():
-                self._counts[place // 2] += count
-
-    def shape(self, start: int, until: float, bars: int) -> list[int]:
-        """Counts from one moment to another, in at most so many bars."""
-        span = max(1, int(until) - start + 1)
-        found = [0] * min(bars, BUCKETS, span)
-        for place, count in self._counts.items():
-            since = max(0, place * self._width - start)
-            found[min(len(found) - 1, since * len(found) // span)] += count
-        return found
 
 
 class Tally:
@@ -155,7 +127,6 @@ class Tally:
         self.last = 0.0
         """When the newest came to its end, in whole seconds since the epoch; 0 for never."""
         self.durations = Durations()
-        self.series = Series()
         self.wrong: deque[int] = deque(maxlen=_ERRORS)
         """Numbers of the newest entries that tell of errors; of a request without an answer its own."""
 
@@ -204,7 +175,6 @@ class Tally:
         self.count += 1
         if second:
             self.last = max(self.last, second)
-            self.series.add(second)
         if ms is not None:
             self.durations.add(ms)
 

@@ -396,7 +396,7 @@ class HttpConnection:
         return await answer.beginning(_ERROR_BODY, _ERROR_WAIT)
 
     def sign_in(self, answer: Response, body: bytes) -> StudioError:
-        """The error for an answer that wants a sign-in."""
+        """The error for an answer that needs a sign-in."""
         return sign_in(answer, self.edge.place, body, had_credentials=self.edge.credentials)
 
     async def expect_stream(self, answer: Response) -> bytes | None:

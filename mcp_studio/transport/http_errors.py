@@ -95,8 +95,8 @@ _VERIFY = {
 """OpenSSL's codes of verification (x509_vfy.h) that people meet."""
 _SHOW = "tls.cert and tls.key of its entry (--cert, --cert-key) name a client certificate."
 _OURS = {
-    "CERTIFICATE_REQUIRED": ("wants a client certificate, and none was shown", _SHOW),
-    "HANDSHAKE_FAILURE": ("refused the TLS handshake without a reason", f"If it wants a client certificate: {_SHOW}"),
+    "CERTIFICATE_REQUIRED": ("requires a client certificate, and none was shown", _SHOW),
+    "HANDSHAKE_FAILURE": ("refused the TLS handshake without a reason", f"If it needs a client certificate: {_SHOW}"),
     "BAD_CERTIFICATE": ("does not accept the client certificate", _SHOW),
     "UNKNOWN_CA": ("does not know the authority of the client certificate", "It has to be one that it trusts."),
     "CERTIFICATE_EXPIRED": ("refuses the client certificate: it has expired", "Get a new one for tls.cert."),
@@ -169,7 +169,7 @@ def _refused_by_proxy(said: str, place: str, proxy: str) -> HttpUnreachable:
     named = f" ({proxy})" if proxy else ""
     if said.startswith("407"):
         return HttpUnreachable(
-            f"The proxy{named} wants credentials before it leads to {place}: {said}.",
+            f"The proxy{named} requires credentials before it leads to {place}: {said}.",
             hint=f"They go into its address: {proxy or 'HTTPS_PROXY'}=http://USER:PASSWORD@HOST:PORT",
         )
     return HttpUnreachable(
@@ -265,7 +265,7 @@ MEANINGS = {
         'Check the path of the URL. A server of HTTP+SSE (2024-11-05) answers so too: transport = "sse".',
     ),
     407: (
-        "the proxy in between wants credentials",
+        "the proxy in between requires credentials",
         "They go into its address: HTTP_PROXY=http://USER:PASSWORD@HOST:PORT",
     ),
     413: ("the request is larger than it takes", "Send less, or have the bound raised on the server or its gateway."),
@@ -339,7 +339,7 @@ def wants_sign_in(answer: Response) -> bool:
 
 
 def sign_in(answer: Response, place: str, body: bytes, *, had_credentials: bool) -> HttpSignIn:
-    """What the server asked for where it wants a sign-in, from `WWW-Authenticate` (RFC 9110 11.6.1, RFC 6750 3)."""
+    """What the server asked for where it needs a sign-in, from `WWW-Authenticate` (RFC 9110 11.6.1, RFC 6750 3)."""
     challenge, status = answer.header("www-authenticate"), answer.status
     scheme = re.split("[ ,]", challenge, maxsplit=1)[0][:40]
     wants = [f"scheme {scheme}"] if scheme else []

@@ -92,11 +92,11 @@ _CALL = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?(?:"id"\s*:[^,]{
 
 
 def size_text(size: int) -> str:
-    """A number of bytes for people: `64 MB`, `1.5 KB`, `300 bytes`."""
+    """A number of bytes for people: `64 MB`, `1.5 KB`, `300 B`."""
     for unit, name in ((1 << 20, "MB"), (1 << 10, "KB")):
         if size >= unit:
             return f"{size / unit:.1f}".removesuffix(".0") + f" {name}"
-    return f"{size} byte{'' if size == 1 else 's'}"
+    return f"{size} B"
 
 
 def dropped_text(line: Oversize, limit: int) -> str:

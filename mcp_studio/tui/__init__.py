@@ -1,1 +1,1 @@
-"""."""
+"""The studio in the terminal: panes, screens, forms and views over a running engine."""

@@ -1,251 +1,271 @@
 """Every action of the studio in one table.
 
-Key bindings, the command palette, the footer, the help of each pane, the key table of the documentation and
-`mcp-studio config keys` are all made from `ACTIONS`. Imports nothing of Textual, so that the command line can print it.
+Bindings, palette, footer, help, the key card of the documentation and `mcp-studio config keys` are made from `ACTIONS`.
+An action's method is `action_<id>` of the widget or screen of its scope. The same id in several scopes is the same key
+with the same meaning: `repeat` is `r` everywhere, and connects a server again, refreshes a list or re-runs a call.
+Textual is imported only for `bindings`, so that the command line can print the table quickly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from mcp_studio.tui import (
-    aid_keys,
-    asking_keys,
-    auth_keys,
-    console_keys,
-    copy_keys,
-    dialog_keys,
-    ending_keys,
-    form_keys,
-    log_keys,
-    memory_keys,
-    number_keys,
-    search_keys,
-    task_keys,
-    trace_keys,
-    view_keys,
-)
+if TYPE_CHECKING:
+    from textual.binding import BindingType
 
 Scope = Literal[
-    "app", "main", "servers", "catalog", "call", "result", "trace", "list", "viewer", "history", "saved", "ask",
-    "server dialog", "import", "question", "approval", "confirm", "trust", "choice", "save",
-    "trace detail", "detail", "dialog", "log", "pages", "page", "sampling", "board", "rule", "roots",
-    "tasks", "task", "console", "copy as", "fill", "when", "file", "paste", "json", "form", "example",
-    "comment", "difference", "sessions", "path", "export", "replay", "replay choice",
-    "mortem", "stray", "statistics", "load", "details", "sign in", "exchanges", "token", "passphrase",
-    "search", "search servers",
+    "app", "main", "servers", "catalog", "tasks", "call", "history", "result", "trace", "list", "viewer", "json",
+    "table", "form", "editor", "dialog", "exchange", "sessions",
 ]  # fmt: skip
-"""Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in one dialog."""
+"""Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in a dialog."""
 
 PANES: tuple[Scope, ...] = ("servers", "catalog", "call", "result", "trace")
 
 
-class Action(NamedTuple):
-    """One thing that a person can do."""
+class Key(NamedTuple):
+    """One meaning, and the keys that have it wherever it occurs."""
 
-    id: str
-    """Its name in `[keys]` of config.toml."""
     keys: str
     """Comma-separated, spelled as Textual spells keys."""
-    method: str
-    """The `action_…` method of the widget or screen of its scope."""
+    meaning: str
+
+
+KEYS: Mapping[str, Key] = {
+    "palette": Key("ctrl+p,colon", "Palette: every action, tool, server, theme by name"),
+    "help": Key("question_mark,f1", "Help for this pane"),
+    "search": Key("ctrl+f", "Search everything"),
+    "jump": Key("ctrl+o", "Jump to a pane or tab by a letter"),
+    "pane_servers": Key("1", "Servers"),
+    "pane_catalog": Key("2,f6", "Catalog"),
+    "pane_call": Key("3,f2", "Call"),
+    "pane_result": Key("4,f5", "Result"),
+    "pane_trace": Key("5,f8", "Trace"),
+    "next_pane": Key("tab", "Next pane"),
+    "previous_pane": Key("shift+tab", "Previous pane"),
+    "next_tab": Key("right_square_bracket,ctrl+pagedown", "Next tab of the pane"),
+    "previous_tab": Key("left_square_bracket,ctrl+pageup", "Previous tab of the pane"),
+    "zoom": Key("plus", "Zoom the pane"),
+    "pending": Key("exclamation_mark", "Pending requests"),
+    "new_server": Key("ctrl+n", "Add a server"),
+    "back": Key("escape", "Back"),
+    "quit": Key("ctrl+q,q", "Quit"),
+    "open": Key("enter", "Open, go in"),
+    "toggle_item": Key("space", "Toggle: connect, mark, fold"),
+    "find": Key("slash", "Find, filter"),
+    "next_match": Key("n", "Next match"),
+    "previous_match": Key("N", "Previous match"),
+    "copy": Key("y", "Copy"),
+    "copy_as": Key("c", "Copy as…"),
+    "copy_path": Key("Y", "Copy the path of the value"),
+    "repeat": Key("r", "Re-run, retry, refresh"),
+    "cancel": Key("x", "Cancel"),
+    "save": Key("s", "Save to a file"),
+    "edit": Key("e", "Edit"),
+    "add": Key("a", "Add"),
+    "delete": Key("d", "Delete"),
+    "mark": Key("m", "Mark"),
+    "follow": Key("f", "Follow, filter by this"),
+    "open_outside": Key("o", "Open outside: browser, program"),
+    "details": Key("i", "Details, statistics"),
+    "compare": Key("equals_sign", "Compare with…"),
+    "submit": Key("ctrl+j,ctrl+enter", "Call, accept, save"),
+    "field_menu": Key("ctrl+k", "Field menu"),
+    "editor": Key("ctrl+e", "Edit in $EDITOR"),
+    "next_problem": Key("ctrl+g", "Next problem"),
+    "save_call": Key("ctrl+s", "Save the call"),
+    "undo": Key("ctrl+z", "Undo"),
+    "redo": Key("ctrl+y", "Redo"),
+    "cursor_up": Key("up,k", "Up"),
+    "cursor_down": Key("down,j", "Down"),
+    "page_up": Key("pageup", "Page up"),
+    "page_down": Key("pagedown", "Page down"),
+    "first": Key("home,g", "First"),
+    "last": Key("end,G", "Last"),
+    "fold": Key("left,h", "Fold, go out"),
+    "unfold": Key("right,l", "Unfold, go in"),
+}  # fmt: skip
+MOVEMENT = ("cursor_up", "cursor_down", "page_up", "page_down", "first", "last", "fold", "unfold")
+
+
+class Action(NamedTuple):
+    """Something a person can do in one scope. Without a row in `KEYS` it has no key, and is found by its name."""
+
+    id: str
     title: str
     scope: Scope
     show: bool = False
     """Offered in the footer while its scope has the focus."""
-    priority: bool = False
-    """Acts before the focused input sees the key."""
+    also: str = ""
+    """Other words by which the palette finds it."""
     short: str = ""
-    """Title for the footer, where the full one is too long."""
+    """Title in the footer, where the full one is too long."""
 
-
-def _scope(scope: Scope, *rows: tuple[str, str, str, str, str]) -> tuple[Action, ...]:
-    """Rows of id, keys, method, title, and title in the footer (empty: not there); `!` before the keys is priority."""
-    return tuple(
-        Action(id, keys.removeprefix("!"), method, title, scope, bool(short), keys.startswith("!"), short)
-        for id, keys, method, title, short in rows
-    )
+    @property
+    def keys(self) -> str:
+        """Its keys as Textual spells them; empty where it has none."""
+        return KEYS[self.id].keys if self.id in KEYS else ""
 
 
 ACTIONS: tuple[Action, ...] = (
-    *_scope(
-        "app",
-        ("help", "f1,question_mark", "help", "Help for the focused pane", "Help"),
-        ("commands", "!ctrl+p", "commands", "All commands", "Commands"),
-        ("questions", "f4,exclamation_mark", "questions", "Answer what servers ask", ""),
-        ("board", "f7,b", "board", "What runs, and what waits for you", ""),
-        ("make-rule", "!alt+r", "make_rule", "Make a rule of the answer just given", ""),
-        ("about", "f12,i", "about", "What is running: versions, files, limits", ""),
-        ("logs", "f3,alt+l", "logs", "Log messages of all servers", ""),
-        *copy_keys.APP,
-        *number_keys.APP,
-        ("theme", "alt+t", "theme", "Change the theme", ""),
-        ("quit", "!ctrl+q", "quit", "Quit", ""),
-    ),
-    *_scope(
-        "main",
-        ("focus-servers", "1", "focus_pane('servers')", "Go to the servers", ""),
-        ("focus-catalog", "f6,2", "focus_pane('catalog')", "Go to the catalog", ""),
-        ("focus-call", "f2,3", "focus_pane('call')", "Go to the call", ""),
-        ("focus-result", "f5,4", "focus_pane('result')", "Go to the result", ""),
-        ("focus-trace", "f8,5", "focus_pane('trace')", "Go to the trace, or put it away", "Trace"),
-        ("call", "!ctrl+j,alt+enter,ctrl+enter", "call", "Run: call, read or get what is open", "Call"),
-        ("jump", "!ctrl+o", "jump", "Jump: letters over panes", "Jump"),
-        ("zoom", "f10,plus", "zoom", "Zoom the focused pane", ""),
-        ("sidebar", "f9,ctrl+b", "sidebar", "Hide or show the left side", ""),
-        ("tab-previous", "ctrl+pageup,left_square_bracket", "turn_tab(-1)", "Previous tab of the pane", ""),
-        ("tab-next", "ctrl+pagedown,right_square_bracket", "turn_tab(1)", "Next tab of the pane", "Tab"),
-        ("new-server", "ctrl+n", "new_server", "Add a server", ""),
-        ("refresh", "ctrl+r", "refresh", "List again what the server offers", ""),
-        ("watch", "alt+s", "watch", "Watch the open resource, or no longer", ""),
-        ("back", "escape", "back", "Step back", ""),
-        *search_keys.MAIN,
-        *trace_keys.MAIN,
-        *task_keys.MAIN,
-        *memory_keys.MAIN,
-    ),
-    *_scope(
-        "servers",
-        ("server-open", "!enter", "open", "Details, warnings and stderr", "Details"),
-        ("server-toggle", "!space", "toggle_server", "Connect or disconnect", "On/off"),
-        ("server-filter", "!slash", "filter", "Filter by name, address or state as you type", ""),
-        ("server-restart", "r", "restart", "Connect again now", "Restart"),
-        ("server-add", "n", "add", "Add a server", "New"),
-        ("server-edit", "e", "edit", "Edit the server", "Edit"),
-        ("server-delete", "d", "delete", "Remove the server, after asking", ""),
-        ("server-copy", "y", "copy", "Copy its name", ""),
-        ("server-logs", "l", "logs", "Its log messages, and their level", "Logs"),
-        ("server-roots", "f", "roots", "Roots: the folders that it is told of", ""),
-        *console_keys.SERVERS, *auth_keys.SERVERS, *ending_keys.SERVERS,
-    ),
-    *_scope(
-        "catalog",
-        ("catalog-open", "!enter", "open", "Open it", "Open"),
-        ("catalog-filter", "!slash", "filter", "Filter as you type", "Filter"),
-        *copy_keys.CATALOG,
-        ("catalog-watch", "s", "watch", "Watch the resource: subscribe to its changes, or no longer", ""),
-        ("catalog-seen", "a", "mark_seen", "Mark all as seen: nothing is new, changed or gone any more", ""),
-        ("catalog-pages", "p", "pages", "Read the list page by page, as it comes", ""),
-    ),
-    *_scope("tasks", *task_keys.LIST),
-    *_scope("history", *memory_keys.HISTORY),
-    *_scope("saved", *memory_keys.SAVED),
-    *_scope("ask", *memory_keys.ASK),
-    *_scope(
-        "call",
-        ("call-cancel", "x", "cancel", "Stop what is running", ""),
-        ("call-copy", "y", "copy", "Copy the value under the cursor of the definition", ""),
-        ("call-edit", "e", "edit", "Edit the arguments as JSON", ""),
-        *aid_keys.CALL,
-        *copy_keys.CALL,
-        ("call-deadline", "alt+w", "deadline", "How long calls of this entry are waited for", ""),
-        ("call-clear", "d", "clear", "Forget the typed arguments", ""),
-        ("call-watch", "s", "watch", "Watch the resource: subscribe to its changes, or no longer", ""),
-    ),
-    *_scope("form", *form_keys.FORM),
-    *_scope(
-        "result",
-        ("result-copy", "y", "copy", "Copy what is shown", "Copy"),
-        ("result-save", "w", "want('save')", "Save the result, its images and files", "Save"),
-        ("result-again", "r", "want('again')", "Run it again", "Again"),
-        ("result-cancel", "x", "want('cancel')", "Stop what is running", ""),
-        *copy_keys.RESULT, *ending_keys.RESULT,
-        ("block-next", "n", "turn_block(1)", "Content: next block", ""),
-        ("block-previous", "N", "turn_block(-1)", "Content: block before", ""),
-        ("result-open", "o", "open_block", "Open the file, page or link under the cursor in its program", ""),
-        ("result-watch", "s", "want('watch')", "Watch the resource: subscribe to its changes, or no longer", ""),
-    ),
-    *_scope(
-        "trace",
-        ("trace-open", "!enter", "open", "Its exchange: times, request, response, children, stderr …", "Detail"),
-        ("trace-filter", "!slash", "filter", "Filter: words, tool:… status:error >500ms …", "Filter"),
-        ("trace-follow", "f", "follow", "Follow the newest", "Follow"),
-        ("trace-copy", "y", "copy", "Copy as JSON", "Copy"),
-        *trace_keys.TRACE,
-        *copy_keys.TRACE, *ending_keys.TRACE,
-        *console_keys.TRACE,
-    ),
-    *_scope("list", *view_keys.LIST),
-    *_scope("viewer", *view_keys.VIEWER),
-    *_scope("server dialog", *dialog_keys.SERVER),
-    *_scope("import", *dialog_keys.IMPORT),
-    *_scope("question", *asking_keys.QUESTION),
-    *_scope("page", *asking_keys.PAGE),
-    *_scope("sampling", *asking_keys.SAMPLING),
-    *_scope("rule", *asking_keys.RULE),
-    *_scope("board", *asking_keys.BOARD),
-    *_scope("roots", *asking_keys.ROOTS),
-    *_scope("approval", *asking_keys.APPROVAL),
-    *_scope("task", *task_keys.DIALOG),
-    *_scope("confirm", *dialog_keys.CONFIRM),
-    *_scope("trust", *dialog_keys.TRUST),
-    *_scope("choice", *dialog_keys.CHOICE),
-    *_scope("save", *dialog_keys.SAVE),
-    *_scope("pages", *dialog_keys.PAGES),
-    *_scope("search", *search_keys.SEARCH),
-    *_scope("search servers", *search_keys.SERVERS),
-    *_scope("log", *log_keys.LOG),
-    *_scope("statistics", *number_keys.STATISTICS),
-    *_scope("load", *number_keys.LOAD),
-    *_scope("console", *console_keys.CONSOLE),
-    *_scope("copy as", *copy_keys.COPY),
-    *_scope("fill", *copy_keys.FILL),
-    *_scope("example", *aid_keys.EXAMPLE),
-    *_scope("json", *aid_keys.JSON),
-    *_scope("when", *aid_keys.WHEN),
-    *_scope("details", *auth_keys.DETAILS),
-    *_scope("sign in", *auth_keys.SIGN_IN),
-    *_scope("exchanges", *auth_keys.EXCHANGES),
-    *_scope("token", *auth_keys.TOKEN),
-    *_scope("passphrase", *auth_keys.PASSPHRASE),
-    *_scope("mortem", *ending_keys.MORTEM),
-    *_scope("stray", *ending_keys.STRAY),
-    *_scope("comment", *trace_keys.COMMENT),
-    *_scope("difference", *trace_keys.DIFFERENCE),
-    *_scope("sessions", *trace_keys.SESSIONS),
-    *_scope("path", *trace_keys.PATH),
-    *_scope("export", *trace_keys.EXPORT),
-    *_scope("replay", *trace_keys.REPLAY),
-    *_scope("replay choice", *trace_keys.REPLAY_CHOICE),
-    *_scope("file", *aid_keys.FILE),
-    *_scope("paste", *aid_keys.PASTE),
-    *_scope(
-        "detail",
-        ("part-copy", "y", "copy", "Copy the value under the cursor", "Copy"),
-        *trace_keys.PART,
-        *copy_keys.PART,
-        *console_keys.PART,
-    ),
-    *_scope(
-        "trace detail",
-        ("detail-next", "right_square_bracket,tab", "turn(1)", "Next tab", "Next tab"),
-        ("detail-previous", "left_square_bracket,shift+tab", "turn(-1)", "Previous tab", ""),
-        ("detail-copy", "y", "copy", "Copy the value under the cursor", "Copy"),
-        *trace_keys.DETAIL,
-        *copy_keys.DETAIL,
-        *console_keys.DETAIL,
-        ("detail-close", "escape,q", "close", "Back", "Close"),
-    ),
-    *_scope(
-        "dialog",
-        ("dialog-close", "escape,q", "close", "Close", "Close"),
-        ("dialog-copy", "y", "copy", "Copy", "Copy"),
-    ),
-)  # fmt: skip
+    # Everywhere
+    Action("quit", "Quit", "app", also="exit leave close"),
+    # The main screen
+    Action("back", "Back", "main", show=True),
+    Action("quit", "Quit", "main", show=True, also="exit leave close"),
+    Action("palette", "Palette: everything by name", "main", show=True, also="commands actions", short="Palette"),
+    Action("help", "Help for this pane", "main", show=True, also="keys shortcuts", short="Help"),
+    Action("about", "About: versions, files, limits", "main", also="doctor version config paths keyring"),
+    Action("change_theme", "Change the theme", "main", also="colours colors dark light"),
+    Action("search", "Search everything", "main", show=True, also="find tools resources prompts", short="Search"),
+    Action("jump", "Jump to a pane or tab", "main"),
+    Action("pane_servers", "Go to the servers", "main"),
+    Action("pane_catalog", "Go to the catalog", "main", also="tools resources prompts"),
+    Action("pane_call", "Go to the call", "main", also="form arguments"),
+    Action("pane_result", "Go to the result", "main", also="output"),
+    Action("pane_trace", "Go to the trace, or close it", "main", also="messages wire log"),
+    *(Action(id, KEYS[id].meaning, "main") for id in ("next_pane", "previous_pane", "next_tab", "previous_tab")),
+    Action("zoom", "Zoom the pane", "main", also="maximize fullscreen"),
+    Action("pending", "Pending requests", "main", also="elicitation sampling questions inbox"),
+    Action("new_server", "Add a server", "main", also="new connect paste"),
+    Action("submit", "Call, read or get", "main", also="run send execute"),
+    Action("save_call", "Save the call", "main", also="bookmark"),
+    Action("activity", "Activity: what runs, and what is pending", "main", also="progress running tasks board"),
+    Action("answer_rule", "Answer rule: answer such requests by itself from now on", "main", also="automatic"),
+    Action("logs", "Log messages of all servers", "main", also="logging level"),
+    Action("reset_layout", "Give every pane its first size again", "main", also="layout borders"),
+    # Pane 1
+    Action("open", "Details of the server", "servers", show=True, also="capabilities stderr", short="Details"),
+    Action("toggle_item", "Connect or disconnect", "servers", show=True, also="start stop enable", short="On/off"),
+    Action("repeat", "Reconnect", "servers", also="restart retry"),
+    Action("find", "Filter the servers", "servers"),
+    Action("copy", "Copy the server's name", "servers"),
+    Action("add", "Add a server", "servers", also="new"),
+    Action("edit", "Edit the server", "servers", also="change configure"),
+    Action("delete", "Remove the server", "servers"),
+    Action("sign_in", "Sign in to the server", "servers", also="oauth login authorize"),
+    Action("token", "Token of the server", "servers", also="oauth scopes sign out logout"),
+    Action("roots", "Roots of the server", "servers", also="folders"),
+    Action("console", "Console: send any message to the server", "servers", also="raw json-rpc request"),
+    Action("server_logs", "Log messages of the server, and their level", "servers", also="logging"),
+    Action("exit_report", "Exit report: how the server ended", "servers", also="crash died post-mortem"),
+    Action("unexpected_output", "Unexpected output of the server on stdout", "servers", also="stray print"),
+    # Pane 2
+    Action("open", "Open: go to its form, or read it", "catalog", show=True, short="Open"),
+    Action("toggle_item", "Fold the server", "catalog"),
+    Action("find", "Filter the list", "catalog", show=True, short="Filter"),
+    Action("copy", "Copy its name", "catalog"),
+    Action("repeat", "Refresh the lists", "catalog", also="reload list again"),
+    Action("follow", "Subscribe to the resource, or no longer", "catalog", also="watch updates"),
+    Action("mark_seen", "Mark all changes as seen", "catalog", also="new changed gone"),
+    Action("pages", "Read the list page by page", "catalog", also="cursor pagination"),
+    Action("open", "Details of the task", "tasks", show=True, short="Details"),
+    Action("repeat", "Ask the server for the task now", "tasks", show=True, also="poll refresh", short="Ask"),
+    Action("cancel", "Cancel the task", "tasks", show=True, also="stop", short="Cancel"),
+    Action("delete", "Take the task off the list", "tasks"),
+    Action("copy", "Copy the task's id", "tasks"),
+    # Pane 3
+    Action("cancel", "Cancel the call", "call", also="stop"),
+    Action("edit", "Edit the arguments as JSON", "call"),
+    Action("delete", "Clear the form", "call", also="forget reset"),
+    Action("copy_as", "Copy the call as…", "call", also="curl python command json"),
+    Action("follow", "Subscribe to the resource, or no longer", "call", also="watch updates"),
+    Action("example", "Fill the form with an example", "call", also="sample generate"),
+    Action("background", "Let the task go on in the background", "call"),
+    Action("saved_calls", "Saved calls", "call", also="bookmarks favourites"),
+    Action("paste_call", "Paste a call: JSON, a command line, curl", "call", also="import clipboard"),
+    Action("load_test", "Load test: call what is shown many times", "call", also="benchmark stress parallel"),
+    Action("open", "Fill the form with it", "history", show=True, short="Fill"),
+    Action("repeat", "Re-run it", "history", show=True, short="Re-run"),
+    Action("copy", "Copy its arguments as JSON", "history"),
+    Action("edit", "Rename the saved call", "history"),
+    Action("open_outside", "Open the file of the saved call in $EDITOR", "history"),
+    Action("delete", "Delete it", "history"),
+    # Pane 4
+    Action("repeat", "Re-run the call", "result", show=True, also="again retry", short="Re-run"),
+    Action("cancel", "Cancel the call", "result", also="stop"),
+    Action("copy", "Copy what is shown", "result", show=True, short="Copy"),
+    Action("copy_as", "Copy the call as…", "result", also="curl python command json"),
+    Action("save", "Save the result to files", "result", show=True, also="export write image", short="Save"),
+    Action("open_outside", "Open the link, image or page in its program", "result", also="browser"),
+    Action("compare", "Compare with the result before", "result", also="diff"),
+    Action("find", "Find in the result", "result", also="search"),
+    Action("markdown", "Render the text as Markdown, or show it as it is", "result", also="raw source rendered"),
+    Action("legacy", "Reconnect the server in the legacy era", "result", also="handshake"),
+    # Pane 5
+    Action("open", "Open the exchange", "trace", show=True, also="request response timeline", short="Open"),
+    Action("find", "Filter by a query", "trace", show=True, also="search where", short="Filter"),
+    Action("follow", "Follow the newest, or stop that", "trace", show=True, also="tail live", short="Follow"),
+    Action("repeat", "Edit and re-send", "trace", also="replay again fill"),
+    Action("resend_now", "Re-send as it was, and compare the responses", "trace", also="replay again"),
+    Action("resend_many", "Re-send what is marked or filtered, or everything", "trace", also="replay again"),
+    Action("mark", "Mark the message, or no longer", "trace", also="bookmark"),
+    Action("edit", "Comment on the message", "trace", also="note annotate"),
+    Action("next_match", "Next message with a mark or comment", "trace", also="bookmark"),
+    Action("previous_match", "Previous message with a mark or comment", "trace", also="bookmark"),
+    Action("show_entry", "Show the tool, prompt or resource of the call", "trace", also="catalog"),
+    Action("copy", "Copy the message", "trace"),
+    Action("copy_as", "Copy the call as…", "trace", also="curl python command json"),
+    Action("compare", "Compare with another message", "trace", also="diff"),
+    Action("details", "Statistics: how often, how fast, what failed", "trace", also="latency metrics numbers p95"),
+    Action("save", "Export the trace", "trace", also="bundle jsonl markdown report opentelemetry collector"),
+    Action("open_outside", "Open a session or a file", "trace", also="past earlier recording bundle"),
+    Action("go_live", "Back to what is being recorded now", "trace", also="session"),
+    Action("exit_report", "Exit reports: how servers ended", "trace", also="crash died post-mortem"),
+    # In lists and viewers
+    *(Action(id, KEYS[id].meaning, "list") for id in MOVEMENT[:6]),
+    Action("find", "Find", "viewer"),
+    *(Action(id, KEYS[id].meaning, "viewer") for id in ("next_match", "previous_match")),
+    Action("copy", "Copy what is selected, or all of it", "viewer", also="clipboard yank"),
+    Action("back", "End the search", "viewer"),
+    *(Action(id, KEYS[id].meaning, "json") for id in MOVEMENT[6:]),
+    Action("toggle_item", "Fold or unfold", "json"),
+    Action("copy_path", "Copy the path of the value", "json", also="JSON pointer"),
+    Action("toggle_item", "Sort by this column, or turn the order", "table", also="sort order"),
+    Action("copy", "Copy the value of the cell", "table", also="clipboard yank"),
+    Action("copy_as", "Copy the table as CSV", "table", also="export spreadsheet"),
+    # In forms
+    Action("field_menu", "Field menu", "form", show=True, also="null omit empty date uuid paste", short="Field"),
+    Action("editor", "Edit the field in $EDITOR", "form"),
+    Action("next_problem", "Go to the next problem", "form"),
+    *(Action(id, KEYS[id].meaning, "form") for id in ("undo", "redo")),
+    Action("editor", "Edit the whole value in $EDITOR", "editor"),
+    Action("next_problem", "Go to the problem", "editor"),
+    # In dialogs
+    Action("repeat", "Edit and re-send", "exchange"),
+    Action("copy", "Copy the value, text or message", "exchange"),
+    Action("copy_as", "Copy the call as…", "exchange"),
+    Action("compare", "Compare with another message", "exchange"),
+    Action("mark", "Mark the message, or no longer", "exchange"),
+    Action("edit", "Comment on the message", "exchange"),
+    Action("copy", "Copy the path of the session's file", "sessions"),
+    Action("delete", "Delete the session", "sessions"),
+    Action("help", "Help for this dialog", "dialog"),
+    Action("submit", "Take the first button", "dialog"),
+    Action("next_tab", "Next tab", "dialog"),
+    Action("previous_tab", "Previous tab", "dialog"),
+    Action("back", "Back", "dialog"),
+)
 
-BY_ID: Mapping[str, Action] = {action.id: action for action in ACTIONS}
-
+UNBOUND = "no_key"
+"""Stands in bindings of actions that have no key until the person gives them one."""
+_FORMER = {
+    "call": "submit", "commands": "palette", "questions": "pending", "board": "activity", "theme": "change_theme",
+    "refresh": "repeat", "tab_next": "next_tab", "tab_previous": "previous_tab",
+    **{f"focus_{pane}": f"pane_{pane}" for pane in PANES},
+}  # fmt: skip
+"""Names that `[keys]` took in the version before; then with `-` in the place of `_`."""
 _NAMES = {
     "question_mark": "?", "exclamation_mark": "!", "slash": "/", "plus": "+", "left_square_bracket": "[",
-    "right_square_bracket": "]", "escape": "esc", "comma": ",", "pageup": "pgup", "pagedown": "pgdn",
-    "full_stop": ".", "colon": ":", "minus": "-",
+    "right_square_bracket": "]", "escape": "esc", "pageup": "pgup", "pagedown": "pgdn", "colon": ":",
+    "equals_sign": "=",
 }  # fmt: skip
 
 
 def spell(key: str) -> str:
-    """One key as people write it: `^j`, `?`, `alt+enter`, `F8`."""
-    *modifiers, last = key.strip().split("+") if key.strip() != "+" else ["plus"]
+    """One key as people write it: `^j`, `?`, `F8`."""
+    *modifiers, last = key.strip().split("+")
     last = _NAMES.get(last, last)
     if len(last) > 1 and last[0] == "f" and last[1:].isdigit():
         last = last.upper()
@@ -264,34 +284,51 @@ def scoped(*scopes: Scope) -> tuple[Action, ...]:
     return tuple(action for action in ACTIONS if action.scope in scopes)
 
 
+def bindings(*scopes: Scope) -> list[BindingType]:
+    """Textual's bindings of some scopes; each has its action's id, so that `[keys]` can give it other keys.
+
+    Keys with ctrl act before a field that has the focus sees them; letters are the field's.
+    """
+    from textual.binding import Binding
+
+    found: list[BindingType] = []
+    for id, title, _, show, _, short in scoped(*scopes):
+        keys = KEYS[id].keys.split(",") if id in KEYS else [UNBOUND]
+        for priority in (True, False):
+            if some := [key for key in keys if key.startswith("ctrl+") == priority]:
+                first = show and some[0] == keys[0]
+                joined = ",".join(some)
+                found.append(Binding(joined, id, short or title, first, priority=priority, tooltip=title, id=id))
+    return found
+
+
 def remap(settings: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
     """Check `[keys]` of config.toml: the usable part, and a sentence for everything that is not."""
     good: dict[str, str] = {}
     problems: list[str] = []
+    known = {action.id for action in ACTIONS}
     for name, keys in settings.items():
+        id = name.replace("-", "_")
+        id = _FORMER.get(id, id)
         wanted = ",".join(key.strip() for key in keys.split(",") if key.strip())
-        if name not in BY_ID:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, BY_ID, 1)
+        if id not in known:
+            near = get_close_matches(id, known, 1)
             problems.append(f"[keys] {name}: there is no such action" + (f"; did you mean {near[0]}?" if near else "."))
         elif not wanted:
             problems.append(f"[keys] {name}: no key is given.")
         else:
-            good[name] = wanted
+            good[id] = wanted
     return good, (*problems, *_clashes(good))
 
 
-def _clashes(changed: Mapping[str, str]) -> list[str]:
-    """Two actions of one scope on one key, where the person's file made it so."""
-    found: list[str] = []
-    taken: dict[tuple[Scope, str], str] = {}
-    for action in ACTIONS:
-        for key in changed.get(action.id, action.keys).split(","):
-            other = taken.setdefault((action.scope, key), action.id)
-            if other != action.id and {other, action.id} & changed.keys():
-                found.append(f"[keys] {spell(key)} is both {other} and {action.id}; only the first of them acts.")
-    return found
+def _clashes(changed: dict[str, str]) -> Iterator[str]:
+    """Two meanings on one key, where the person's file made it so."""
+    taken: dict[str, str] = {}
+    for id, keys in ({action.id: action.keys for action in ACTIONS} | changed).items():
+        for key in filter(None, keys.split(",")):
+            other = taken.setdefault(key, id)
+            if other != id and {other, id} & changed.keys():
+                yield f"[keys] {spell(key)} is both {other} and {id}."
 
 
 def table(changed: Mapping[str, str] | None = None) -> list[tuple[str, str, str, str]]:

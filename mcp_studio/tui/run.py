@@ -1,166 +1,137 @@
-"""Running the studio in the terminal: the engine around the app, and every way to an orderly end."""
+"""Running the studio in the terminal: the engine around the app, its log file, and every way to an orderly end."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import os
 import select
 import signal
 import sys
-from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+import threading
+import time
+import traceback
 from functools import partial
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_studio.config.model import Config
 from mcp_studio.paths import Paths
 from mcp_studio.present.browser import open_page
 from mcp_studio.redact import Redactor
-from mcp_studio.tui import crash, logs
-from mcp_studio.tui.gate import Gate
+from mcp_studio.safetext import safe
 from mcp_studio.vault import keyring
 
-try:
-    import termios
-except ImportError:  # Windows
-    termios = None
-
 if TYPE_CHECKING:
-    from textual.app import App
-    from textual.driver import Driver
+    from mcp_studio.tui.app import StudioApp
+    from mcp_studio.vault.base import AskPassphrase
 
-    from mcp_studio.studio import Studio
-
-
-_STARTING = "mcp-studio"
-
-_GREETING = 0.004
-"""Seconds for the first message to each server that was started ahead."""
-
-_CATCHING_UP = 0.02
-"""Seconds for taking answers that are there, before the screen is made."""
+_MOST = 200_000
+"""Characters of a crash report."""
+_LARGEST_LOG = 1_000_000
 
 
 def run(config: Config, paths: Paths) -> int:
     """Open the studio on the terminal until the person leaves; returns the exit code."""
-    with ExitStack() as starting:
-        _announce(starting)
-        code, failure, redactor = _run(config, paths, starting.close)
+    # Textual reads its settings when it is imported; collecting garbage meanwhile costs a tenth of the start.
+    os.environ.setdefault("TEXTUAL_FPS", "240")
+    os.environ.setdefault("ESCDELAY", "25")
+    gc.disable()
+    code, failure, redactor = asyncio.run(_open(config, paths))
     if failure is not None:
-        sys.stderr.write(crash.report(failure, paths.state, redactor) + "\n")
+        sys.stderr.write(crash_report(failure, paths.state, redactor) + "\n")
         return 1
     return code
 
 
-def _announce(starting: ExitStack) -> None:
-    """Importing takes a while: a line says so, and what is typed waits for the screen unseen."""
-    if termios is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return
-    terminal = sys.stdin.fileno()
-    before = termios.tcgetattr(terminal)
-    quiet = [*before]
-    # Enter would come as ^j, which calls, and ^q is flow control.
-    quiet[0] = before[0] & ~(termios.IXON | termios.ICRNL)
-    quiet[3] = before[3] & ~(termios.ECHO | termios.ICANON)
-    termios.tcsetattr(terminal, termios.TCSANOW, quiet)
-    starting.callback(termios.tcsetattr, terminal, termios.TCSANOW, before)
-    starting.callback(_write, f"\r{' ' * len(_STARTING)}\r")
-    _write(_STARTING)
+async def _open(config: Config, paths: Paths) -> tuple[int, BaseException | None, Redactor]:
+    from mcp_studio.studio import Studio
 
-
-def _write(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()
-
-
-def _run(config: Config, paths: Paths, started: Callable[[], None]) -> tuple[int, BaseException | None, Redactor]:
-    with _quick_imports():
-        from mcp_studio.studio import Studio
-
-    gate, before = Gate(), keyring.passphrase()
+    passphrases = Passphrases()
+    keyring.ask_with(passphrases.ask)
     browser = partial(open_page, browser=config.settings.browser)
-
-    async def main() -> tuple[int, BaseException | None, Redactor]:
+    try:
         async with Studio.open(config, paths, can_ask=True, origin="studio", browser=browser) as studio:
-            handler = logs.install(paths.state / "mcp-studio.log", studio.redactor)
-            try:
-                # Importing takes longer than a server needs to answer: it is greeted first.
-                await asyncio.sleep(_GREETING)
-                with _quick_imports():
-                    from mcp_studio.tui.app import StudioApp
-                await _catch_up(studio)
-                app = StudioApp(studio, _driver())
-                app.gate, app.taking_terminal = gate, started
-                with signals(app):
-                    code = await app.run_async() or 0
-                return code, app.failure, studio.redactor
-            finally:
-                logs.uninstall(handler)
+            _log_to(paths.state / "mcp-studio.log", studio.redactor)
+            await asyncio.sleep(0)  # servers start while Textual is imported
+            from mcp_studio.tui.app import StudioApp
+            from mcp_studio.tui.main_screen import MainScreen
 
-    keyring.ask_with(gate.ask)
-    try:
-        return asyncio.run(main())
+            gc.freeze()
+            gc.enable()
+            app = StudioApp(studio, lambda: MainScreen(passphrases.answer_with))
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                asyncio.get_running_loop().add_signal_handler(number, app.exit, 128 + number)
+            watch = asyncio.create_task(_watch_terminal(app))
+            code = await app.run_async() or 0
+            watch.cancel()
+            return code, app.failure, studio.redactor
     finally:
-        gate.open(None)
-        keyring.ask_with(before)
+        passphrases.answer_with(None)
 
 
-def _driver() -> type[Driver] | None:
-    """Ours, where the system has a terminal as it knows it and the environment names no other."""
-    if sys.platform == "win32" or "TEXTUAL_DRIVER" in os.environ:
-        return None
-    from mcp_studio.tui.driver import StudioDriver
+class Passphrases:
+    """Questions for the passphrase of the encrypted file wait until there is a screen to ask them on.
 
-    return StudioDriver
+    Servers, which may need it, are started before the screen.
+    """
+
+    def __init__(self) -> None:
+        self._answering = threading.Event()
+        self._ask: AskPassphrase | None = None
+
+    def ask(self, new: bool) -> str:
+        """Ask; empty where nobody can be asked. For other threads than that of the app."""
+        self._answering.wait()
+        return self._ask(new) if self._ask is not None else ""
+
+    def answer_with(self, ask: AskPassphrase | None) -> None:
+        """From now on questions go to `ask`; with None nobody answers them any more."""
+        self._ask = ask
+        self._answering.set()
 
 
-async def _catch_up(studio: Studio) -> None:
-    """Take what servers have answered meanwhile, so that the first real screen shows it."""
+async def _watch_terminal(app: StudioApp) -> None:
+    """End the app when the terminal has gone without a signal, as one does that another program had opened."""
+    poll = select.poll()
+    poll.register(sys.stdin.fileno(), 0)
+    while not any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0)):  # noqa: ASYNC110
+        await asyncio.sleep(1)
+    app.exit(128 + signal.SIGHUP)
+
+
+class _Redacting(logging.Formatter):
+    """Redacts and sanitizes each record."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        self._redactor = redactor
+
+    def format(self, record: logging.LogRecord) -> str:
+        return safe(self._redactor.text(super().format(record)), 20_000, lines=True)
+
+
+def _log_to(file: Path, redactor: Redactor) -> None:
+    """Send all logging and all warnings into a file, redacted and bounded: the app has the terminal."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handler = RotatingFileHandler(
+        file, maxBytes=_LARGEST_LOG, backupCount=1, encoding="utf-8", delay=True, errors="backslashreplace"
+    )
+    handler.setFormatter(_Redacting(redactor))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.captureWarnings(True)
+
+
+def crash_report(error: BaseException, folder: Path, redactor: Redactor) -> str:
+    """Write where it happened (no local variables) into a file; returns the sentence for the terminal."""
+    what = type(error).__name__
+    text = "".join(traceback.format_exception(error))[-_MOST:]
+    file = folder / f"crash-{time.strftime('%Y%m%d-%H%M%S')}.log"
     try:
-        async with asyncio.timeout(_CATCHING_UP):
-            for name in studio.manager.names():
-                await studio.manager.settle(name)
-                await studio.manager.listed(name)
-    except TimeoutError:
-        return
-
-
-@contextmanager
-def _quick_imports() -> Generator[None]:
-    """Textual reads its settings when it is imported; collecting garbage meanwhile costs a tenth of the start."""
-    os.environ.setdefault("TEXTUAL_FPS", "240")
-    os.environ.setdefault("ESCDELAY", "25")
-    gc.disable()
-    try:
-        yield
-    finally:
-        # What is imported stays, and each frame makes thousands of objects: with the defaults a collection in the
-        # middle of a flood of messages holds a key for up to a tenth of a second.
-        gc.freeze()
-        gc.set_threshold(20_000, 20, 50)
-        # Threads that write to the disk or search give the interpreter back sooner when a key waits for it.
-        sys.setswitchinterval(0.001)
-        gc.enable()
-
-
-@contextmanager
-def signals(app: App[int]) -> Generator[None]:
-    """SIGTERM, SIGHUP and a terminal that has gone, of which not everybody gets a SIGHUP, end the app in order."""
-    loop = asyncio.get_running_loop()
-    with ExitStack() as stack:
-        for name in ("SIGTERM", "SIGHUP"):
-            if number := getattr(signal, name, None):
-                loop.add_signal_handler(number, app.exit, 128 + number)
-                stack.callback(loop.remove_signal_handler, number)
-        if sys.platform == "linux" and sys.stdin.isatty():
-            gone = stack.enter_context(select.epoll())
-            gone.register(sys.stdin, 0)  # it tells of nothing but that the terminal has gone
-
-            def leave() -> None:
-                loop.remove_reader(gone)
-                app.exit(128 + signal.SIGHUP)
-
-            loop.add_reader(gone, leave)
-            stack.callback(loop.remove_reader, gone)
-        yield
+        folder.mkdir(parents=True, exist_ok=True)
+        file.write_text(safe(redactor.text(text), _MOST, lines=True) + "\n", encoding="utf-8")
+    except OSError as problem:
+        return f"mcp-studio ended by a mistake of its own ({what}), and the details could not be written: {problem}"
+    return f"mcp-studio ended by a mistake of its own ({what}). Nothing of yours is lost; the details are in {file}"

@@ -29,13 +29,19 @@ def place_of(studio: Studio, name: str = "") -> Source:
     return source if ours(source) else Source("user", str(studio.paths.config_file))
 
 
-async def save(studio: Studio, server: ServerConfig, old_name: str = "") -> None:
-    """Write an entry and connect it.
+def places_of(studio: Studio, name: str = "") -> tuple[Source, ...]:
+    """Where an entry can be saved: an old one where it stands, a new one also in the person's own file."""
+    first, own = place_of(studio, name), Source("user", str(studio.paths.config_file))
+    return (first,) if name or first.file == own.file else (first, own)
+
+
+async def save(studio: Studio, server: ServerConfig, old_name: str = "", place: Source | None = None) -> None:
+    """Write an entry and connect it; without a place it goes where `place_of` says.
 
     Raises:
         ConfigError: it cannot be started as it is written, or the file cannot be written.
     """
-    source = place_of(studio, old_name)
+    source = place or place_of(studio, old_name)
     file = Path(source.file)
     placed = replace(server, source=source, written=None)
     ready = await beside(effective, placed)

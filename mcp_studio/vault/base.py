@@ -33,7 +33,7 @@ CHOICES = (
 
 
 class VaultRefused(ConfigError):
-    """Secrets cannot be kept or read there; says why, and what to do about it."""
+    """Secrets cannot be stored or read there; says why, and what to do about it."""
 
 
 class VaultDamaged(VaultRefused):

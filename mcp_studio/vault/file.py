@@ -149,7 +149,7 @@ class FileVault:
         return VaultRefused(f"The encrypted file {self._file} cannot be {done}: {reason}.", file=str(self._file))
 
     def _damaged(self, reason: str) -> VaultDamaged:
-        hint = "Put a copy back, or take it away and store the secrets anew."
+        hint = "Put a copy back, or take it away and store the secrets again."
         return VaultDamaged(f"{self._file}: {reason}", file=str(self._file), hint=hint)
 
 

@@ -61,11 +61,6 @@ def ask_with(ask: AskPassphrase | None) -> None:
     _store.ask = ask
 
 
-def passphrase() -> AskPassphrase | None:
-    """How a person is asked for the passphrase of the encrypted file."""
-    return _store.ask
-
-
 def _state() -> Path:
     return _store.state or Paths.default().state
 
@@ -123,11 +118,11 @@ def keep(name: str, value: str) -> str:
     """Keep a secret under a name that `${keyring:NAME}` then stands for, in place of what had it; says where it is.
 
     Raises:
-        ConfigError: the name is none, the secret is empty, or it could not be kept: why, and what else there is.
+        ConfigError: the name is none, the secret is empty, or it could not be stored: why, and what else there is.
     """
     check_name(name)
     if not value:
-        raise ConfigError("The secret is empty: it is not kept.")
+        raise ConfigError("The secret is empty: it is not stored.")
     vault = named()
     vault.set(name, value)
     _save_name(name, vault.kind)

@@ -208,7 +208,7 @@ async def test_nobody_is_asked_for_a_server_that_nobody_signed_in_to(tmp_path: P
         desk.open = refuse
         caller = Caller(desk, server(world.url), agrees=None)
         assert caller.access and not caller.access.present
-        with pytest.raises(SignInNeeded, match="wants you to sign in"):
+        with pytest.raises(SignInNeeded, match="requires you to sign in"):
             await caller.call()
         await caller.edge.close(1)
 

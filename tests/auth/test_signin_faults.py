@@ -88,7 +88,7 @@ async def test_a_vault_that_refuses_to_keep_it_says_so(tmp_path: Path) -> None:
         desk.accounts.stays = False
         sign_in = await desk.done(server(world.url))
         assert sign_in.state == "failed" and sign_in.steps[5].detail.endswith(
-            "lost, as it cannot be kept: The keyring is full."
+            "lost, as it cannot be stored: The keyring is full."
         )
         assert await desk.accounts.account(server(world.url)) is None
 
@@ -96,13 +96,13 @@ async def test_a_vault_that_refuses_to_keep_it_says_so(tmp_path: Path) -> None:
         desk.accounts.stays = True
         sign_in = await desk.done(server(world.url))
         assert sign_in.state == "done" and sign_in.account
-        assert sign_in.steps[5].detail == ("Not kept, it holds until the studio ends: The keyring is full. Make room.")
+        assert sign_in.steps[5].detail == "Not stored, it holds until the studio ends: The keyring is full. Make room."
         assert sign_in.account.kept == "memory, until the studio ends"
         token = await desk.accounts.token(server(world.url))
         assert await desk.accounts.refresh(server(world.url), desk.tap)
         assert await desk.accounts.token(server(world.url)) != token
         assert await desk.accounts.accounts() == []
-        assert ["could not be kept: The keyring is full." in one for one in desk.accounts.unsaved] == [True]
+        assert ["could not be stored: The keyring is full." in one for one in desk.accounts.unsaved] == [True]
         assert "revoked" in await desk.accounts.sign_out(server(world.url), desk.tap)
         assert await desk.accounts.account(server(world.url)) is None
 

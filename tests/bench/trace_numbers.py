@@ -11,10 +11,11 @@ import random
 import time
 import tracemalloc
 from collections.abc import Callable
+from typing import cast
 
-from mcp_studio.trace.message import Columns
+from mcp_studio.trace.message import Columns, Recording
 from mcp_studio.trace.statistics import Numbers
-from mcp_studio.tui.screens import statistics_rows as stat_rows
+from mcp_studio.tui.screens.statistics import figures_of, ordered, rows_of
 
 
 class Grown:
@@ -27,6 +28,11 @@ class Grown:
         self._servers = [self.columns.servers.number(f"server{place}") for place in range(5)]
         self._method = self.columns.methods.number("tools/call")
         self._time = 1.7e9
+
+    @property
+    def recording(self) -> Recording:
+        """It, for those who want a whole recording."""
+        return cast("Recording", self)
 
     def grow(self, calls: int, pause: float = 0.001) -> None:
         """Add calls with their answers."""
@@ -53,12 +59,12 @@ def at_once(tools: int) -> None:
     grown = Grown(tools)
     grown.grow(500_000)
     tracemalloc.start()
-    kept = Numbers(grown)
+    kept = Numbers(grown.recording)
     kept.look(60)
     memory = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     del kept
-    numbers, looks, longest, began = Numbers(grown), 0, 0.0, time.process_time()
+    numbers, looks, longest, began = Numbers(grown.recording), 0, 0.0, time.process_time()
     done = False
     while not done:
         at = time.process_time()
@@ -67,12 +73,11 @@ def at_once(tools: int) -> None:
     took = time.process_time() - began
     print(f"1,000,000 entries, {len(numbers.targets):,} tools: {took:.2f} s CPU, {looks} looks, "
           f"longest {longest * 1000:.0f} ms, {memory / 1e6:.1f} MB kept")  # fmt: skip
-    view = stat_rows.View(numbers.start, None, numbers.until)
     at = time.process_time()
-    rows = stat_rows.ordered(stat_rows.rows_of(numbers, "calls"), "p95", False, view)
+    rows = ordered(rows_of(numbers, "calls"), "p95", False)
     drawn = time.process_time() - at
-    screen = cost_of(lambda: [stat_rows.draw(row, 180, "p95", view) for row in rows[:40]])
-    print(f"  {len(rows):,} rows sorted by p95: {drawn * 1000:.0f} ms, 40 of them drawn: {screen:.1f} ms")
+    screen = cost_of(lambda: [figures_of(row.tally) for row in rows[:40]])
+    print(f"  {len(rows):,} rows sorted by p95: {drawn * 1000:.0f} ms, figures of 40 of them: {screen:.1f} ms")
 
 
 def cost_of(what: Callable[[], object]) -> float:
@@ -85,7 +90,7 @@ def cost_of(what: Callable[[], object]) -> float:
 def live(seconds: int) -> None:
     """20,000 messages a second, looked at twice a second."""
     grown = Grown(30)
-    numbers, spent = Numbers(grown), 0.0
+    numbers, spent = Numbers(grown.recording), 0.0
     for _ in range(seconds * 2):
         grown.grow(5_000, 0.0001)
         at = time.process_time()

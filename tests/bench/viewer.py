@@ -23,6 +23,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mcp_studio.call.call import Lost
+from mcp_studio.tui.views.find import SearchView
+
 SERVER = Path(__file__).with_name("large_server.py")
 MB = 1_000_000
 WANTED = "needle at"
@@ -84,23 +87,24 @@ async def measure(kind: str, size: int) -> dict[str, Any]:
     gc.set_threshold(20_000, 20, 50)
     async with on_stage(stdio([sys.executable, str(SERVER), str(size)], "s"), settings=settings) as stage:
         await stage.open(kind)
-        panel, calling, before = stage.main.result, stage.main.calling, resident()
-        panel.tab = "structured" if kind == "structured" else "text"
-        panel._key = calling.opened.key
+        before = resident()
         watch = Watch()
-        calling.run()
+        stage.main.call.action_submit()
         facts: dict[str, Any] = {}
-        await wait_until(lambda: calling.call and calling.call.outcome, 120)
+        await wait_until(lambda: (call := stage.main.result.call) and call.outcome, 120)
         facts["outcome"] = time.perf_counter() - came[0]
-        await wait_until(lambda: shown(panel), 120)
-        view = shown(panel)
+        call = stage.main.result.call
+        if call is not None and isinstance(call.outcome, Lost):
+            raise SystemExit(f"not shown: {call.outcome.error.message}")
+        await wait_until(lambda: shown(stage), 120)
+        view = shown(stage)
         drawn = asyncio.Event()
         stage.app.call_after_refresh(drawn.set)
         await drawn.wait()
         facts["shown"] = time.perf_counter() - came[0]
         began = time.perf_counter()
         view.find(WANTED)
-        await wait_until(lambda: view._search and view._search.hits, 120)
+        await wait_until(lambda: view.hit_offset is not None, 120)
         facts["found"] = time.perf_counter() - began
         await asyncio.sleep(3)
         view.find("")
@@ -109,13 +113,10 @@ async def measure(kind: str, size: int) -> dict[str, Any]:
                         "after": (resident() - before) * MB / size}  # fmt: skip
 
 
-def shown(panel: Any) -> Any:
+def shown(stage: Any) -> Any:
     """The viewer that shows something."""
-    for view in panel._views.values():
-        inner = getattr(view, "view", view)
-        if view.display and getattr(inner, "row_count", 0):
-            return inner
-    return None
+    found = stage.main.result.query(SearchView)
+    return next((view for view in found if view.display and view.row_count), None)
 
 
 def main() -> None:

@@ -28,14 +28,14 @@ from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import Redactor
 from mcp_studio.search.names import Matcher
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.tui.driver import StudioDriver
-from mcp_studio.tui.panels.narrowing import NameFilter
+from mcp_studio.tui.framework import WALL
+from mcp_studio.tui.panes.catalog import NameFilter
+from mcp_studio.tui.themes import complete
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.line import Line, mark_matches
 from mcp_studio.tui.views.text_view import TextView
 from mcp_studio.tui.views.trace_table import TraceTable
 from mcp_studio.tui.views.virtual_list import VirtualList
-from mcp_studio.tui.walls import WALL
 
 PER_SECOND = 60
 
@@ -47,7 +47,7 @@ class Bench(App[None]):
     BINDINGS = [("x", "count", "Count")]  # noqa: RUF012
 
     def __init__(self, options: argparse.Namespace) -> None:
-        super().__init__(driver_class=StudioDriver)
+        super().__init__()
         self.options = options
         self.data = Path(options.file).read_bytes() if options.file else b""
         self.complete = asyncio.Event()
@@ -62,7 +62,7 @@ class Bench(App[None]):
         ]
         entries = [Entry(Ref("tool", "bench", name), ToolView({"description": text})) for name, text in self.tools]
         self.letters = NameFilter(entries)
-        self.words: list[str] = []
+        self.matcher = Matcher("")
 
     def compose(self) -> ComposeResult:
         """A screen as the studio's."""
@@ -79,17 +79,17 @@ class Bench(App[None]):
         """The view that is measured."""
         match self.options.view:
             case "trace":
-                return [TraceTable(self.store, id="view")]
+                view = TraceTable(self.store, Static())
             case "list":
-                return [Input(), VirtualList(self.draw, key=lambda tool: tool[0], id="view")]
-            case "none-list":
-                return [Input(), Static("")]
+                view = VirtualList(self.draw, key=lambda tool: tool[0])
             case "json":
-                return [JsonView(id="view")]
+                view = JsonView()
             case "text":
-                return [TextView(id="view")]
+                view = TextView()
             case _:
-                return [Static("")]
+                view = Static("")
+        view.id = "view"
+        return [Input(), view] if self.options.view.endswith("list") else [view]
 
     def draw(self, tool: tuple[str, str], width: int, selected: bool) -> Line:
         """One tool."""
@@ -98,6 +98,10 @@ class Bench(App[None]):
             *mark_matches(tool[0], self.matcher.pieces(tool[0]), "strong"),
             ("  " + tool[1], "dim"),
         ]
+
+    def get_css_variables(self) -> dict[str, str]:
+        """As the studio has them."""
+        return complete(super().get_css_variables())
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """As the studio has it."""
@@ -138,11 +142,9 @@ class Bench(App[None]):
         """Hand over what is to be shown."""
         for view in self.query("#view"):
             if isinstance(view, VirtualList):
-                view.set_rows(self.tools)
-            elif isinstance(view, JsonView):
-                view.set_json(data)
-            elif isinstance(view, TextView):
-                view.set_text(data)
+                view.show(self.tools)
+            elif isinstance(view, (JsonView, TextView)):
+                view.show(data)
 
     async def feed(self) -> None:
         """So many entries a second, a batch at a time, as a transport hands them over."""
@@ -164,7 +166,7 @@ class Bench(App[None]):
             await asyncio.sleep(0.001)
             now = time.thread_time()
             self.stall, last = max(self.stall, now - last), now
-            if all(view.complete for view in self.query("#view") if isinstance(view, (JsonView, TextView))):
+            if all(view.row_count for view in self.query("#view") if isinstance(view, (JsonView, TextView))):
                 self.complete.set()
 
     def write(self, fact: dict[str, float]) -> None:
@@ -185,7 +187,7 @@ class Bench(App[None]):
         self.matcher = Matcher(event.value)
         for view in self.query(VirtualList):
             hits = self.letters.find(event.value)
-            view.set_rows([self.tools[place] for place in hits.places], keep=False)
+            view.show([self.tools[place] for place in hits.places], keep=False)
         self.filtered += 1
         self.say()
 

@@ -1,6 +1,6 @@
 """How fast lists and viewers are on a real terminal, beside the same screen without them, measured in the same run.
 
-    python -m tests.bench.widgets [trace] [list] [text] [json] [--seconds 6] [--rounds 3]
+    python -m tests.bench.widgets [rows] [trace] [list] [text] [json] [--seconds 6] [--rounds 3]
 
 Times are seen from outside: key sent until the screen's answer is written. Nothing here is a verdict.
 """
@@ -91,12 +91,12 @@ def line(name: str, values: list[float], floor: list[float] | None = None) -> No
     )
 
 
-def trace(options: argparse.Namespace) -> None:
+def flow(kind: str, options: argparse.Namespace) -> None:
     """Keys while messages flow: the same flow with no table is the floor."""
     for rate in (0, 1_000, 5_000, 20_000):
         found: dict[str, list[float]] = {}
         cpu: dict[str, float] = {}
-        for view in ("none", "trace"):
+        for view in ("none", kind):
             screen = Screen(view, "--rate", str(rate))
             screen.rest(1.0)
             before, began = screen.terminal.cpu(), time.perf_counter()
@@ -108,8 +108,8 @@ def trace(options: argparse.Namespace) -> None:
             memory = screen.terminal.memory()
             screen.close()
         line(f"{rate:,} messages/s, none", found["none"])
-        line(f"{rate:,} messages/s, trace", found["trace"], found["none"])
-        print(f"{'':34}CPU {cpu['none']:.0%} and {cpu['trace']:.0%}, {memory:.0f} MB")
+        line(f"{rate:,} messages/s, {kind}", found[kind], found["none"])
+        print(f"{'':34}CPU {cpu['none']:.0%} and {cpu[kind]:.0%}, {memory:.0f} MB")
 
 
 def lists(options: argparse.Namespace) -> None:
@@ -157,25 +157,10 @@ def viewer(kind: str, options: argparse.Namespace) -> None:
               f"{ms([run['stall'] for run in runs]):.1f} ms of CPU (medians)")  # fmt: skip
 
 
-def quitting(options: argparse.Namespace) -> None:
-    """Ctrl+Q until the process is gone: with Textual's own driver, and with ours."""
-    found: dict[str, list[float]] = {"stock": [], "prompt": []}
-    for _ in range(options.rounds):
-        for name, values in found.items():
-            driver = {"TEXTUAL_DRIVER": "textual.drivers.linux_driver:LinuxDriver"} if name == "stock" else {}
-            os.environ.update(driver)
-            screen = Screen("none")
-            for key in driver:
-                del os.environ[key]
-            values.append(screen.close())
-    line("quit, Textual's driver", found["stock"])
-    line("quit", found["prompt"], found["stock"])
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="*", default=["trace", "list", "text", "json", "quit"])
+    parser.add_argument("what", nargs="*", default=["trace", "list", "text", "json"])
     parser.add_argument("--seconds", type=float, default=6)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
@@ -184,12 +169,10 @@ def main() -> None:
     print(f"a plain loop: {(time.perf_counter() - began) * 1000:.0f} ms, load {os.getloadavg()[0]:.1f}")
     for what in options.what:
         match what:
-            case "trace":
-                trace(options)
+            case "trace" | "rows":
+                flow(what, options)
             case "list":
                 lists(options)
-            case "quit":
-                quitting(options)
             case _:
                 viewer(what, options)
 

@@ -100,7 +100,7 @@ def test_secrets_are_left_out_and_it_says_which(tmp_path: Path) -> None:
     run(go())
     (past,) = run(History(file).all())
     assert past.arguments == {"deep": [{}], "x": 1} and past.left_out == ("/password", "/deep/0/pin", "/deep/1")
-    assert past.loss == "Not kept, for it is secret: password, deep/0/pin, deep/1."
+    assert past.loss == "Not stored, since it is secret: password, deep/0/pin, deep/1."
     assert not any(word in file.read_bytes() for word in (b"hunter2", b"1234", b"very-secret"))
 
 

@@ -151,10 +151,10 @@ def test_secrets_come_from_their_places_and_can_be_left_out() -> None:
         ('tool="t"', "server: is missing"),
         ("x = [", "is no valid TOML"),
         ("version = 2", "was written by a newer mcp-studio"),
-        ('server="s"\ntool="t"\narguments="{"', "is a string, but no JSON"),
+        ('server="s"\ntool="t"\narguments="{"', "is a string, but invalid JSON"),
         ('server="s"\ntool="t"\narguments=1', "must be a table, or JSON in a string"),
-        ('server="s"\ntool="t"\narguments={d=2026-01-01}', "arguments.d: is no JSON value."),
-        ('server="s"\ntool="t"\narguments={n=nan}', "arguments.n: is no JSON value."),
+        ('server="s"\ntool="t"\narguments={d=2026-01-01}', "arguments.d: is not a JSON value."),
+        ('server="s"\ntool="t"\narguments={n=nan}', "arguments.n: is not a JSON value."),
         ('server="s"\ntool="t"\narguments={a="${nme}"}\nvariables.name={}', "Did you mean `name`?"),
         (
             'server="s"\ntool="t"\nvariables.a={typ="string"}',

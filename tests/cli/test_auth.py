@@ -1,4 +1,4 @@
-"""`auth`, and verbs that meet servers that want a sign-in, against an authorization server of our own."""
+"""`auth`, and verbs that meet servers that need a sign-in, against an authorization server of our own."""
 
 from __future__ import annotations
 
@@ -272,14 +272,14 @@ def test_a_token_that_cannot_be_kept_is_used_and_said_to_be_lost(cli: Cli, monke
         monkeypatch.setattr(FileVault, "set", refuses)
         world.expire()
         called = cli("call", "mine.whoami")
-        assert called.code == 0 and "could not be kept: The disk is full. It ends with this command" in called.err
+        assert called.code == 0 and "could not be stored: The disk is full. It ends with this command" in called.err
         renewed = cli("auth", "refresh", "mine")
-        assert renewed.code == 1 and "could not be kept" in renewed.err and "auth login mine" in renewed.err
+        assert renewed.code == 1 and "could not be stored" in renewed.err and "auth login mine" in renewed.err
         # Named by hand, so that nothing has to be kept before the token.
         known = next(iter(world.issuer.clients))
         monkeypatch.setattr(GrantStore, "unlock", AsyncMock())
         again = cli("auth", "login", "mine", "--client-id", known)
-        assert again.code == 2 and "is lost, as it cannot be kept: The disk is full." in again.err
+        assert again.code == 2 and "is lost, as it cannot be stored: The disk is full." in again.err
         assert not any(secrets_in(world, done) for done in (called, renewed, again))
 
 

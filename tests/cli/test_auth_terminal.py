@@ -94,7 +94,7 @@ def test_step_by_step_each_request_is_shown_and_waits(world: World, terminal: St
 
 def test_a_verb_offers_the_sign_in_and_goes_on_and_a_call_that_needs_more_asks(world: World, terminal: Start) -> None:
     screen = terminal("call", "mine.read_notes")
-    for reason in ("wants you to sign in", r"read_notes is waiting[^~]*notes:read"):
+    for reason in ("requires you to sign in", r"read_notes is waiting[^~]*notes:read"):
         screen.until(rf"{reason}[^~]*Sign in now\? \[y/N\]")
         screen.chunks.clear()
         screen.press(b"y\n")

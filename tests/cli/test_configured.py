@@ -130,7 +130,7 @@ def test_show_tells_problems_and_no_secrets() -> None:
 def test_path_and_keys() -> None:
     assert cli("config", "path").out == f"{Paths.default().config_file}\n"
     done = cli("config", "keys")
-    assert done.code == 0 and any(line.startswith("ctrl+q") for line in done.out.splitlines())
+    assert done.code == 0 and any(line.startswith("ctrl+q, q") for line in done.out.splitlines())
     assert cli("config", "set", "keys.quit", "f7").code == 0
     quits = next(row for row in cli("config", "keys", "--json").json["result"] if row["id"] == "quit")
     assert quits["keys"] == "f7"

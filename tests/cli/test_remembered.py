@@ -58,7 +58,7 @@ def test_there_has_to_be_an_earlier_call(project: Path) -> None:
 def test_a_secret_is_not_kept_and_that_is_said(project: Path, home: Path) -> None:
     on(project, "call", "echo", "text=x", "--args", '{"token": "hunter2hunter2"}', "--unchecked")
     done = on(project, "call", "--last", "echo", "--unchecked")
-    assert done.code == 0 and "Not kept, for it is secret: token." in done.err
+    assert done.code == 0 and "Not stored, since it is secret: token." in done.err
     assert not any(b"hunter2" in file.read_bytes() for file in home.rglob("*") if file.is_file())
 
 

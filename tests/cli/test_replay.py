@@ -46,7 +46,7 @@ def test_last_is_the_same_session_for_all_that_open_one(tmp_path: Path) -> None:
     home: Any = {"MCP_STUDIO_HOME": str(tmp_path)}
     for words in (("trace", "last"), ("mock", "last"), ("replay", "last", "--", *RAW)):
         done = cli(*words, **home)
-        assert done.code == 2 and "No session is kept" in done.err, done
+        assert done.code == 2 and "There is no session" in done.err, done
     assert raw("call", "echo", "text=hi", **home).out == "hi\n"
     mock = ("--", "env", f"MCP_STUDIO_HOME={tmp_path}", *argv("mock", "last"))
     for _ in range(2):  # the second mock is of what the first one said, and not of what its client is recording

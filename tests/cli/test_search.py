@@ -221,7 +221,7 @@ def test_waiting_for_meaning_is_told_and_ends_when_time_is_up(capsys: pytest.Cap
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(searching, "_TOLD", 0.01)
         assert run(ask(0.05, None)) == "found"
-        assert capsys.readouterr().err.startswith("What entries mean is being found out. It is kept")
+        assert capsys.readouterr().err.startswith("What entries mean is being found out. It is stored")
         with pytest.raises(StudioError, match=r"not found out within 0\.03 seconds: it is known of 3 of 9,000"):
             run(ask(30, 0.03))
         vectors.index.vectors = (0, 0)

@@ -114,8 +114,8 @@ def test_it_goes_out_and_opens_again(place: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_said_and_a_session_can_be_deleted(tmp_path: Path) -> None:
-    assert trace(tmp_path, "last").code == 2 and "No session is kept" in trace(tmp_path, "last").err
-    assert "no session is kept" in trace(tmp_path).err and trace(tmp_path, "--stats").code == 2
+    assert trace(tmp_path, "last").code == 2 and "There is no session" in trace(tmp_path, "last").err
+    assert "there is no session" in trace(tmp_path).err and trace(tmp_path, "--stats").code == 2
     assert raw("list", "tools", MCP_STUDIO_HOME=str(tmp_path)).code == 0
     assert trace(tmp_path, "running").code == 2
     assert "is a folder" in trace(tmp_path, str(tmp_path)).err and "no file x.jsonl" in trace(tmp_path, "x.jsonl").err

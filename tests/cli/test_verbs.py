@@ -290,7 +290,7 @@ def test_an_embedded_resource_is_told_with_its_type_and_address() -> None:
     held = {"uri": "a://b", "mimeType": "text/x-c", "text": "inside"}
     more = {"uri": "a://d", "blob": "aGFsbG8="}
     done = say({"content": [{"type": "resource", "resource": held}, {"type": "resource", "resource": more}]})
-    assert done.out == "[a://b text/x-c]\ninside\n[file · of unknown type · 5B · a://d]\n"
+    assert done.out == "[a://b text/x-c]\ninside\n[file · of unknown type · 5 B · a://d]\n"
 
 
 def test_a_result_goes_to_a_new_file_whole(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_a_rule_is_read_with_all_its_keys(tmp_path: Path) -> None:
     [
         ("[[answer]]\n", "is missing"),
         ('[[answer]]\naction = "yes"\n', "must be one of"),
-        ('[[answer]]\naction = "accept"\ncontent = {a = 2020-01-01}\n', "no JSON value"),
+        ('[[answer]]\naction = "accept"\ncontent = {a = 2020-01-01}\n', "not a JSON value"),
         ('[[answer]]\naction = "accept"\nservr = "b"\n', "not a known key"),
         ('answer = "accept"\n', "[[answer]] tables"),
         ("[[answer]\n", "not valid TOML"),

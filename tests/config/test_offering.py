@@ -123,4 +123,4 @@ def test_texts_are_changed_by_their_keys_and_no_others() -> None:
 
 def test_who_is_asked_about_a_projects_file_is_told_which_secrets_it_gets() -> None:
     entry = ServerConfig("s", url="https://${keyring:b}.h", headers={"A": "${keyring:a}", "B": "${keyring:a}"})
-    assert cautions(entry) == ["gets your kept secrets a, b"] and cautions(ServerConfig("s", url="https://h")) == []
+    assert cautions(entry) == ["gets your stored secrets a, b"] and cautions(ServerConfig("s", url="https://h")) == []

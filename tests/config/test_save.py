@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.config.model import Root, ServerConfig, Timeouts
-from mcp_studio.config.save import put_server, remove_server, set_value
+from mcp_studio.config.model import PolicyRule, Root, ServerConfig, Timeouts
+from mcp_studio.config.save import put_policy, put_server, remove_server, set_value
 from mcp_studio.errors import ConfigError
 from mcp_studio.paths import Paths
 from tests.config.helpers import load_file, load_user
@@ -216,3 +216,17 @@ def test_saved_servers_load_again() -> None:
     config = load_user(Paths.default().config_file.read_text(), {"P": "path"})
     assert config.problems == () and config.servers["c"].url == "https://h/path"
     assert config.servers["c"].headers == {"K": "gh-secret-1"}
+
+
+@pytest.mark.parametrize(
+    "before", ["", 'theme = "x"  # mine\n\n[[policy]]\ntools = "*"\nverdict = "deny"\n\n[servers.a]\ncommand = "b"\n']
+)
+def test_a_policy_rule_comes_before_all_others(tmp_path: Path, before: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(before)
+    put_policy(file, PolicyRule("a.*", "allow"))
+    put_policy(file, PolicyRule("a.[*]", "ask"))
+    known = tomllib.loads(before)
+    rules = [{"tools": "a.[*]", "verdict": "ask"}, {"tools": "a.*", "verdict": "allow"}, *known.get("policy", [])]
+    assert tomllib.loads(file.read_text()) == {**known, "policy": rules}
+    assert "# mine" in file.read_text() or not before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -11,7 +12,8 @@ from screenshots.make import PICTURES
 from screenshots.svg import plain
 from tests.support import ROOT
 
-FILES = sorted((ROOT / "screenshots").glob("*.svg"))
+TOUR = ROOT / "screenshots" / "tour.svg"
+FILES = sorted(file for file in (ROOT / "screenshots").glob("*.svg") if file != TOUR)
 
 
 def test_every_picture_that_can_be_drawn_is_there_and_no_other() -> None:
@@ -26,7 +28,14 @@ def test_a_picture_is_small_and_loads_nothing(file: Path) -> None:
     assert "@font-face" not in svg and "href" not in svg and "<script" not in svg
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_the_recording_is_small_plays_by_itself_and_loads_nothing() -> None:
+    svg = TOUR.read_text("utf-8")
+    assert len(svg.encode()) < 700 * 1024
+    ElementTree.fromstring(svg)
+    assert set(re.findall(r'href="(.)', svg)) == {"#"} and "<script" not in svg and "@keyframes" in svg
+
+
+@pytest.mark.parametrize("file", [*FILES, TOUR], ids=lambda file: file.stem)
 def test_a_picture_shows_nothing_of_the_machine_that_drew_it(file: Path) -> None:
     words = file.read_text("utf-8").replace("\N{NO-BREAK SPACE}", " ")
     assert not re.search(r"/(home|root|tmp|usr|work|Users)/", words)

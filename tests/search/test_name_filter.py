@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import random
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_studio.catalog.listing import Entry, EntryKind, Ref
 from mcp_studio.protocol.views import ResourceView, ToolView
 from mcp_studio.search.names import Matcher
-from mcp_studio.tui.panels.narrowing import NameFilter
+from mcp_studio.tui.panes.catalog import NameFilter
 
 
 def tool(name: str, description: str = "", server: str = "github", **more: str) -> Entry:
@@ -74,13 +72,6 @@ def test_duplicates_and_resources_are_rows_as_well() -> None:
     assert list(NameFilter(same).find("demo://").places) == [0, 1, 2]
 
 
-def test_what_was_read_ahead_or_before_is_found_as_what_was_not() -> None:
-    first = NameFilter(TOOLS[:4])
-    assert first.read(3) and not first.read(3)
-    again = NameFilter(TOOLS, first)
-    assert list(again.find("issue").places) == list(NameFilter(TOOLS).find("issue").places)
-
-
 def test_marks_an_index_puts_between_parts_are_found_nowhere_in_foreign_text() -> None:
     hostile = tool("zzz", "\x1fissue\x1e\x1dissue\x1c")
     assert found("issue", (hostile, tool("an_issue")))[0] == "an_issue"
@@ -107,12 +98,3 @@ def test_typing_finds_what_asking_at_once_finds_and_all_that_has_the_words(
     words = Matcher(asked.lower()).words
     has = {at for at, (name, text) in enumerate(texts) if all(word in f"{name}\n{text}".lower() for word in words)}
     assert has <= set(places)
-
-
-def test_ten_thousand_rows_are_in_the_same_order_whatever_was_read_when() -> None:
-    names = [f"{verb}_{noun}_{at}" for at in range(60) for verb in ("get", "list") for noun in ("issue", "file")]
-    entries = [tool(name) for name in names]
-    whole = NameFilter(entries)
-    random.Random(1).shuffle(names)
-    for text in ("iss", "get file", "files 1"):
-        assert list(NameFilter(entries, whole).find(text).places) == list(whole.find(text).places)

@@ -64,4 +64,4 @@ def test_in_the_handshake_era_it_is_a_member_like_any_other() -> None:
 
 def test_a_list_that_wants_input_is_no_list() -> None:
     error, called = run(outcome(True, list="input_required"))
-    assert "wants input for tools/list" in error and isinstance(called, Succeeded)
+    assert "requests input for tools/list" in error and isinstance(called, Succeeded)

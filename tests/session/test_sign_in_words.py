@@ -1,4 +1,4 @@
-"""What is said about servers that want a sign-in: the command that helps, where one does."""
+"""What is said about servers that need a sign-in: the command that helps, where one does."""
 
 from __future__ import annotations
 
@@ -39,11 +39,9 @@ def test_where_nobody_can_sign_in_the_entry_is_what_is_to_be_looked_at() -> None
 
 
 def test_a_reason_that_says_the_same_is_not_said_twice() -> None:
-    assert wants("notes", "127.0.0.1:8701 wants you to sign in.") == "notes wants you to sign in."
-    assert wants("notes", "", how=" (t is waiting)") == "notes wants you to sign in (t is waiting)."
-    assert (
-        wants("notes", "h wants the scope a for this.") == "notes wants you to sign in: h wants the scope a for this."
-    )
+    assert wants("notes", "127.0.0.1:8701 requires you to sign in.") == "notes requires you to sign in."
+    assert wants("notes", "", how=" (t is waiting)") == "notes requires you to sign in (t is waiting)."
+    assert wants("notes", "h requires the scope a.") == "notes requires you to sign in: h requires the scope a."
 
 
 def test_the_command_names_the_file_of_a_server_that_stands_in_another_one() -> None:

@@ -196,7 +196,7 @@ async def test_a_folder_that_cannot_be_written_is_said_once_and_the_trace_goes_o
     await wait_until(lambda: told)
     flood(tap, 20_000)
     store.mark(store.total, True)
-    assert len(told) == 1 and told[0] == store.problem and "not kept on disk" in told[0]
+    assert len(told) == 1 and told[0] == store.problem and "no longer recorded" in told[0]
     assert len(store) == 10_000 and store.dropped == 10_010 and len(store.columns) == 10_000
     assert store[0].number == 10_011 and store.entry(1) is None
     await store.close(1)

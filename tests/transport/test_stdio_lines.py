@@ -70,7 +70,7 @@ def test_a_dropped_answer_is_answered_for_its_id(line: str, identity: object) ->
     out = answered_request(dropped)
     assert out is not None and out.id == identity
     error = too_large(dropped, 64)
-    assert error.limit == "message" and "64 bytes" in error.message
+    assert error.limit == "message" and "64 B" in error.message
 
 
 @pytest.mark.parametrize(
@@ -91,4 +91,4 @@ def test_what_is_not_surely_an_answer_is_answered_by_nobody(line: str) -> None:
 
 
 def test_sizes_read_well() -> None:
-    assert [size_text(size) for size in (300, 1024, 1536, 64 << 20)] == ["300 bytes", "1 KB", "1.5 KB", "64 MB"]
+    assert [size_text(size) for size in (300, 1024, 1536, 64 << 20)] == ["300 B", "1 KB", "1.5 KB", "64 MB"]

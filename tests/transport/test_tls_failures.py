@@ -146,7 +146,7 @@ def test_every_reason_of_verification_has_words_and_a_hint(code: int) -> None:
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        ("TLSV13_ALERT_CERTIFICATE_REQUIRED", "wants a client certificate"),
+        ("TLSV13_ALERT_CERTIFICATE_REQUIRED", "requires a client certificate"),
         ("SSLV3_ALERT_HANDSHAKE_FAILURE", "refused the TLS handshake"),
         ("TLSV1_ALERT_UNKNOWN_CA", "does not know the authority"),
         ("SSLV3_ALERT_BAD_CERTIFICATE", "does not accept the client certificate"),

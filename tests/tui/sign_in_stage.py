@@ -16,6 +16,7 @@ from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.session.sign_in import SignInManager as Begun
 from mcp_studio.signal import Signal
+from mcp_studio.tui.screens.sign_in import SignInDialog, sign_in
 from tests.tui.stage import Stage, on_stage
 
 URL = "https://auth.example/authorize?response_type=code&client_id=c1&state=s1&code_challenge_method=S256"
@@ -169,7 +170,7 @@ def following() -> AuthExchange:
     return AuthExchange(1, "registers us", "POST", "https://auth.example/register", request, 0, "", 0.0)
 
 
-class SignInManager(Stage):
+class SignInStage(Stage):
     """A stage with a fake behind the sign-in."""
 
     runs: list[FakeSignIn]
@@ -179,10 +180,12 @@ class SignInManager(Stage):
     def run(self) -> FakeSignIn:
         return self.runs[-1]
 
-    async def begin(self, *keys: str) -> FakeSignIn:
+    async def begin(self, *, step_by_step: bool = False) -> FakeSignIn:
         """Open the dialog and begin."""
         count = len(self.runs)
-        await self.press("1", "a", *(keys or ("enter",)))
+        sign_in(self.app, "github")
+        dialog = await self.dialog(SignInDialog)
+        await (dialog.run_action("step_by_step") if step_by_step else self.press("enter"))
         await self.until(lambda: len(self.runs) > count, "a sign-in")
         await self.pilot.pause()
         return self.run
@@ -191,10 +194,10 @@ class SignInManager(Stage):
 @asynccontextmanager
 async def signing(
     monkeypatch: pytest.MonkeyPatch, *servers: ServerConfig, size: tuple[int, int] = (120, 36)
-) -> AsyncGenerator[SignInManager]:
+) -> AsyncGenerator[SignInStage]:
     accounts, runs = FakeAccounts(), list[FakeSignIn]()
 
-    def sign_in(signing: Begun, server: str, **more: Any) -> FakeSignIn:
+    def begun(signing: Begun, server: str, **more: Any) -> FakeSignIn:
         runs.append(FakeSignIn(server, step_by_step=more.get("step_by_step", False)))
         return runs[-1]
 
@@ -202,14 +205,14 @@ async def signing(
         return await accounts.account(server)
 
     monkeypatch.setattr(Begun, "accounts", accounts, raising=False)
-    monkeypatch.setattr(Begun, "sign_in", sign_in, raising=False)
+    monkeypatch.setattr(Begun, "sign_in", begun, raising=False)
     monkeypatch.setattr(Begun, "running", lambda _, server: runs[-1] if runs and not runs[-1].over else None)
     monkeypatch.setattr(Begun, "account", known, raising=False)
     monkeypatch.setattr(Begun, "refresh", lambda _, server: accounts.refresh(server), raising=False)
     monkeypatch.setattr(Begun, "forget", lambda _, server, **more: accounts.forget(server, **more), raising=False)
     monkeypatch.setattr(Begun, "sign_out", lambda _, server: accounts.sign_out(server), raising=False)
     async with on_stage(*(servers or (remote(),)), size=size) as stage:
-        stage.__class__ = SignInManager
-        assert isinstance(stage, SignInManager)
+        stage.__class__ = SignInStage
+        assert isinstance(stage, SignInStage)
         stage.runs, stage.accounts = runs, accounts
         yield stage

@@ -2,95 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Coroutine
+import re
+import time
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from html import unescape
 from typing import Any
 
-from textual._context import visible_screen_stack
 from textual.message import Message
 from textual.notifications import Notify
 from textual.pilot import Pilot
 
+from mcp_studio.call.call import CallOutcome
+from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.config.model import Config, ServerConfig, Settings
 from mcp_studio.paths import Paths
 from mcp_studio.studio import Studio
 from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.main_screen import MainScreen
 from tests.studio_support import PATIENT, stdio
 from tests.support import python_server, wait_until
-from tests.support import run as bounded
 
-
-def run(coro: Coroutine[Any, Any, None]) -> None:
-    """Run a test; the deadline is for machines that have much else to do."""
-    bounded(coro, 180)
+_PIECE = re.compile(r'<text [^>]*?x="([\d.]+)" y="([\d.]+)"[^>]*>(.*?)</text>')
+_LOOKING = 0.05
+"""Seconds between two looks at the screen: one look costs more CPU than anything that is waited for."""
 
 
 class Stage:
     """One running app, and what a person would do with it."""
 
-    def __init__(self, studio: Studio, app: StudioApp, pilot: Pilot[int], seen: list[Message]) -> None:
+    def __init__(self, studio: Studio, app: StudioApp, pilot: Pilot[int], messages: list[Message]) -> None:
         self.studio = studio
         self.app = app
         self.pilot = pilot
-        self.seen = seen
-        """All messages so far, oldest first."""
+        self._messages = messages
 
     @property
-    def main(self) -> Any:
-        return self.app.main
+    def main(self) -> MainScreen:
+        """The main screen, also under a dialog."""
+        main = self.app.screen_stack[0]
+        assert isinstance(main, MainScreen)
+        return main
 
-    def screen_text(self) -> str:
-        """What is on the screen now, as text."""
-        screen = self.app.screen
-        # What it draws now is kept and drawn again: without these a dialog would stay on an empty screen.
-        visible_screen_stack.set(self.app._background_screens)
-        lines = ["".join(segment.text for segment in strip) for strip in screen._compositor.render_strips()]
+    @property
+    def text(self) -> str:
+        """What is on the screen now, one line each row."""
+        rows: dict[float, list[tuple[float, str]]] = {}
+        for x, y, piece in _PIECE.findall(self.app.export_screenshot()):
+            rows.setdefault(float(y), []).append((float(x), unescape(piece).replace("\xa0", " ")))
+        lines: list[str] = []
+        for y in sorted(rows):
+            line = ""
+            for x, piece in sorted(rows[y]):
+                line = line.ljust(round(x / 12.2)) + piece
+            lines.append(line)
         return "\n".join(lines)
 
+    @property
+    def toasts(self) -> list[str]:
+        """All toasts so far, also those that are gone again."""
+        told = {id(message): message for message in self._messages if isinstance(message, Notify)}
+        return [message.notification.message for message in told.values()]
+
     async def press(self, *keys: str) -> None:
+        """Press keys, one after the other."""
         await self.pilot.press(*keys)
 
-    async def until(self, true: Callable[[], object], what: str = "", timeout: float = 60) -> None:
+    async def type(self, text: str) -> None:
+        """Type text into what has the focus."""
+        await self.pilot.press(*("space" if char == " " else char for char in text))
+
+    async def until(self, true: Callable[[], object], what: str = "", pause: float = 0.005) -> None:
         """Wait for a fact; the screen is shown when it does not come."""
         try:
-            await wait_until(true, timeout, what)
+            await wait_until(true, 60, what, pause)
         except BaseException:
-            print(self.screen_text())
+            print(self.text)
             raise
         await self.pilot.pause()
 
-    async def shows(self, *texts: str, timeout: float = 60) -> None:
-        """Wait until the screen has these texts."""
-        for text in texts:
-            await self.until(lambda text=text: text in self.screen_text(), f"{text!r} on the screen", timeout)
+    async def shows(self, *patterns: str) -> None:
+        """Wait until the screen matches all these patterns."""
+        for pattern in patterns:
+            there = f"{pattern!r} on the screen"
+            await self.until(lambda pattern=pattern: re.search(pattern, self.text), there, _LOOKING)
+
+    async def hides(self, pattern: str) -> None:
+        """Wait until the screen no longer matches a pattern."""
+        await self.until(lambda: not re.search(pattern, self.text), f"{pattern!r} gone from the screen", _LOOKING)
 
     async def told(self, words: str) -> None:
         """Wait until a toast has these words."""
         await self.until(lambda: any(words in toast for toast in self.toasts), f"{words!r} in a toast")
 
-    async def open(self, name: str, kind: str = "tool") -> None:
-        """Open an entry of the catalog by its name, as enter in the list does."""
-        found = [entry for entry in self.studio.catalog.entries(kind) if entry.ref.name == name]  # type: ignore[arg-type]
-        assert found, f"there is no {kind} {name}"
-        await self.main.calling.open(found[0], go=True)
+    async def dialog(self, kind: type[Any]) -> Any:
+        """Wait until a dialog of a class is on top and takes answers, and return it."""
+
+        def there() -> bool:
+            return isinstance(self.app.screen, kind) and time.monotonic() >= getattr(self.app.screen, "deaf_until", 0)
+
+        await self.until(there, kind.__name__)
+        return self.app.screen
+
+    async def open(self, name: str, kind: EntryKind = "tool", server: str = "") -> None:
+        """Go to an entry as `enter` in the catalog does: to its first field or button; a resource is read."""
+        entry = next(
+            e for e in self.studio.catalog.entries(kind) if e.ref.name == name and server in ("", e.ref.server)
+        )
+        assert self.main.show_entry(entry.ref)
+        self.main.call.open(entry)
         await self.pilot.pause()
 
-    async def ran(self) -> Any:
-        """Press the key that runs, wait for the end of the call that this begins, and give its outcome."""
-        before = self.main.calling.call
+    async def call(self) -> CallOutcome:
+        """Press the key that calls, wait for the end of the call that this begins, and give its outcome."""
+        before = self.main.result.call
         await self.press("ctrl+j")
-        calling = self.main.calling
-        await self.until(lambda: calling.call not in (None, before) and calling.call.outcome, "an outcome")
-        await self.pilot.pause()
-        return self.main.calling.call.outcome
+        await self.until(lambda: (c := self.main.result.call) and c is not before and c.outcome, "an outcome")
+        call = self.main.result.call
+        assert call is not None and call.outcome is not None
+        return call.outcome
 
-    def messages(self, kind: type[Message]) -> list[Any]:
-        return list({id(message): message for message in self.seen if type(message) is kind}.values())
 
-    @property
-    def toasts(self) -> list[str]:
-        """All so far, also those that are gone again: a busy machine looks late."""
-        return [told.notification.message for told in self.messages(Notify)]
+def ref(name: str, kind: EntryKind = "tool", server: str = "raw") -> Ref:
+    """One entry of a server."""
+    return Ref(kind, server, name)
 
 
 def raw(name: str = "raw", *args: str, **more: Any) -> ServerConfig:
@@ -112,17 +147,15 @@ async def on_stage(
     With `origin` its session is recorded.
     """
     whole = config or Config(settings or PATIENT, {server.name: server for server in servers})
-    seen: list[Message] = []
+    messages: list[Message] = []
     async with Studio.open(whole, Paths.default(), can_ask=True, origin=origin) as studio:
-        app = StudioApp(studio)
-        async with app.run_test(size=size, notifications=True, message_hook=seen.append) as pilot:
-            stage = Stage(studio, app, pilot, seen)
+        app = StudioApp(studio, MainScreen)
+        async with app.run_test(size=size, notifications=True, message_hook=messages.append) as pilot:
+            stage = Stage(studio, app, pilot, messages)
             if ready:
                 for name in studio.manager.names():
                     await studio.manager.settle(name)
                     await studio.manager.listed(name)
             await pilot.pause()
-            # What the servers brought is told to the screen with pauses in between.
-            while ready and app.main.bridge._handle is not None:
-                await pilot.pause(0.01)
+            await stage.until(lambda: not (ready and stage.main.bridge.waiting), "what the servers brought")
             yield stage

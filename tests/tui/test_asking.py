@@ -1,105 +1,151 @@
-"""What servers ask: opened without interrupting, answered by accept, decline, cancel, or later."""
+"""What servers request of a person: opened without interrupting, answered by accept, decline, cancel, or later."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
-from mcp_studio.call.call import Denied, Succeeded
-from mcp_studio.session.inbox import InputRequest
+from textual.widgets import Button
+
+from mcp_studio.call.call import Denied, Succeeded, ToolFailed
+from mcp_studio.paths import Paths
+from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens.approval import Approval
-from mcp_studio.tui.screens.question import Question
+from mcp_studio.tui.screens.elicitation import Elicitation
+from mcp_studio.tui.screens.load_test import LoadTest
 from tests.tui.stage import Stage, on_stage, raw
 
-FORM = {
-    "type": "object",
-    "properties": {"name": {"type": "string"}, "password": {"type": "string"}},
-    "required": ["name"],
-}
+FORM: dict[str, Any] = {
+    "type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name"],
+}  # fmt: skip
 
 
-async def asked(stage: Stage) -> InputRequest:
-    """Run the tool that asks, and wait for its dialog."""
-    await stage.open("ask")
-    await stage.press("ctrl+j")
-    await stage.until(lambda: isinstance(stage.app.screen, Question), "question")
-    return stage.studio.inbox.pending[0]
+def ask(stage: Stage, message: str = "Who?", **more: Any) -> asyncio.Task[Answer]:
+    """A request for a form."""
+    request = InputRequest("elicitation", more.pop("server", "raw"), message, FORM, **more)
+    return asyncio.create_task(stage.studio.inbox.ask(request))
 
 
 async def outcome(stage: Stage) -> Any:
-    await stage.until(lambda: stage.main.calling.call.outcome, "an outcome")
-    return stage.main.calling.call.outcome
+    await stage.until(lambda: stage.main.call.call and stage.main.call.call.outcome, "an outcome")
+    assert stage.main.call.call is not None
+    return stage.main.call.call.outcome
 
 
-async def test_an_answer_is_checked_and_sent() -> None:
-    async with on_stage(raw()) as stage:
-        await asked(stage)
-        await stage.shows("raw asks · raw.ask is waiting", "1 waiting")
+async def home(stage: Stage) -> None:
+    await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
+
+
+async def test_a_form_is_answered_and_put_off_without_losing_what_was_typed() -> None:
+    async with on_stage(raw(), size=(80, 24)) as stage:
+        await stage.open("ask")
         await stage.press("ctrl+j")
-        await stage.shows("Not sent:")
-        await stage.press(*"Ada", "ctrl+j")
+        await stage.dialog(Elicitation)
+        await stage.shows("raw requests input · raw.ask is waiting", "Accept .*Decline .*Cancel .*Later")
+        await stage.press("ctrl+j")
+        await stage.shows("Not sent: name")
+        await stage.type("Ad")
+        await stage.press("escape")
+        await stage.told("It stays pending; ! opens it again.")
+        for pane in ("2", "4"):  # neither here does esc answer or cancel
+            await stage.press(pane, "escape", "escape")
+        await stage.shows("1 pending")
+        await stage.press("4", "!")
+        await stage.dialog(Elicitation)
+        await stage.shows("Ad")
+        await stage.press("end", "a", "ctrl+j")
         assert isinstance(await outcome(stage), Succeeded)
         await stage.shows("Ada")
-        assert stage.studio.inbox.pending == ()
-
-
-async def test_esc_after_later_never_cancels_the_call_that_waits() -> None:
-    async with on_stage(raw()) as stage:
-        request = await asked(stage)
-        await stage.press("escape")
-        await stage.shows("It waits for your answer: F4 opens the question.")
-        for pane in ("f2", "f5"):
-            await stage.press(pane, "escape", "escape", "escape")
-        assert stage.main.calling.call.outcome is None and not request.reply.done()
-        await stage.press("f4")
-        await stage.until(lambda: isinstance(stage.app.screen, Question), "the question again")
-        await stage.press(*"Ada", "ctrl+j")
-        assert isinstance(await outcome(stage), Succeeded)
-
-
-async def test_decline_and_cancel_are_answers_of_their_own() -> None:
-    async with on_stage(raw()) as stage:
-        for key, action in (("alt+d", "decline"), ("alt+c", "cancel")):
-            request = await asked(stage)
+        for key, action in (("d", "decline"), ("c", "cancel")):
+            await stage.press("3", "ctrl+j")
+            dialog = await stage.dialog(Elicitation)
+            dialog.query_one("#back").focus()
             await stage.press(key)
-            assert (await request.reply).action == action
+            assert (await dialog.request.reply).action == action
             await outcome(stage)
+        await stage.press("3", "ctrl+j")
+        await stage.dialog(Elicitation)
+        (call,) = stage.studio.caller.running
+        call.cancel()
+        await home(stage)
+        await stage.told("The request of raw was withdrawn.")
 
 
-async def test_a_question_that_is_withdrawn_closes_its_dialog() -> None:
-    async with on_stage(raw()) as stage:
-        await asked(stage)
-        stage.main.calling.call.cancel()
-        await stage.until(lambda: stage.app.screen is stage.main, "main screen")
-        assert stage.studio.inbox.pending == ()
+async def test_a_dialog_comes_by_itself_only_where_a_call_waits_and_nobody_types() -> None:
+    async with on_stage(raw(), size=(80, 24)) as stage:
+        first = ask(stage, "Nobody waits")
+        await stage.told("raw requests input: Nobody waits ! opens it.")
+        assert stage.app.screen is stage.main
+        first.cancel()
+        await stage.open("wait")  # the focus is in a field
+        await stage.type("6")
+        before = stage.main.call.call
+        await stage.press("ctrl+j")
+        await stage.until(lambda: stage.main.call.call is not before, "a call")
+        second = ask(stage, "While typing", subject="raw.wait")
+        await stage.type("0")
+        await stage.told("raw requests input: While typing ! opens it.")
+        assert stage.app.screen is stage.main
+        second.cancel()
+        third = ask(stage, "After a pause", subject="raw.wait")
+        dialog = await stage.dialog(Elicitation)
+        await stage.shows("After a pause")
+        dialog.deaf_until += 60  # it came by itself: what is on its way answers nothing
+        dialog.query_one("#back").focus()
+        await stage.press("d", "c", "enter", "ctrl+j")
+        assert stage.app.screen is dialog and not third.done()
+        dialog.deaf_until -= 60
+        await stage.press("d")
+        assert await third == Answer("decline")
+        requests = [ask(stage, f"Number {n}", subject="raw.wait") for n in (1, 2)]
+        await stage.shows("Number 1", "1 of 2 pending requests")
+        await stage.dialog(Elicitation)
+        stage.app.screen.query_one("#decline", Button).press()
+        await stage.shows("Number 2")
+        await stage.hides("pending requests")
+        await stage.dialog(Elicitation)
+        stage.app.screen.query_one("#cancel", Button).press()
+        assert [answer.action for answer in await asyncio.gather(*requests)] == ["decline", "cancel"]
 
 
-async def test_questions_come_one_after_another() -> None:
-    async with on_stage(raw()) as stage:
-        requests = [InputRequest("elicitation", "raw", f"Question {number}", FORM) for number in (1, 2)]
-        tasks = [asyncio.create_task(stage.studio.inbox.ask(request)) for request in requests]
-        await stage.shows("Question 1")
-        await stage.press("alt+d")
-        await stage.shows("Question 2")
-        await stage.press("alt+c")
-        assert [answer.action for answer in await asyncio.gather(*tasks)] == ["decline", "cancel"]
-
-
-async def test_a_destructive_tool_is_run_only_after_yes() -> None:
-    async with on_stage(raw()) as stage:
+async def test_a_destructive_call_runs_only_after_approval_and_a_rule_can_allow_it() -> None:
+    async with on_stage(raw(), size=(80, 24)) as stage:
         await stage.open("fail")
         await stage.press("ctrl+j")
-        await stage.until(lambda: isinstance(stage.app.screen, Approval), "approval")
-        await stage.shows("Run raw.fail?", "! destructive", "This would be sent:")
-        await stage.press("n")
+        await stage.dialog(Approval)
+        await stage.shows(
+            "Run raw.fail\\?", "! destructive", "Arguments", "Run once .*Always allow.*Deny .*Edit .*Later"
+        )
+        await stage.press("enter")  # the focus is on Deny
         assert isinstance(await outcome(stage), Denied)
-        await stage.shows("not sent")
-        await stage.press("ctrl+j")
-        await stage.until(lambda: isinstance(stage.app.screen, Approval), "approval")
+        await stage.press("3", "ctrl+j")
+        await stage.dialog(Approval)
         await stage.press("escape")
-        await stage.until(lambda: stage.app.screen is stage.main, "main screen")
-        await stage.shows("It waits for your answer")
-        await stage.press("f4")
-        await stage.until(lambda: isinstance(stage.app.screen, Approval), "approval")
-        await stage.press("y")
-        assert type(await outcome(stage)).__name__ == "ToolFailed"
+        await home(stage)
+        await stage.shows("1 pending", "waiting for your answer")
+        await stage.press("4", "!")
+        await stage.dialog(Approval)
+        await stage.press("e")
+        assert isinstance(await outcome(stage), Denied)
+        await home(stage)
+        assert stage.main.focused_pane is stage.main.call
+        await stage.press("ctrl+j")
+        await stage.dialog(Approval)
+        await stage.press("r")
+        assert isinstance(await outcome(stage), ToolFailed)
+        stage.main.call.action_load_test()
+        await stage.dialog(LoadTest)
+        await stage.press("enter")
+        dialog = await stage.dialog(Approval)  # over the load test, which waits for it
+        assert not dialog.query_one("#allow").display
+        await stage.press("d")
+        await stage.dialog(LoadTest)
+        await stage.shows("Not started: you said no")
+        await stage.press("escape", "3", "ctrl+j")
+        await stage.dialog(Approval)
+        await stage.press("a")
+        await stage.shows("Always allow", "This tool: raw.fail", "Every tool of the server: raw\\.\\*")
+        await stage.press("enter")
+        await home(stage)
+        assert 'tools = "raw.fail"' in Paths.default().config_file.read_text()
+        assert isinstance(await stage.call(), ToolFailed)

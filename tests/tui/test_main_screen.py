@@ -1,92 +1,185 @@
-"""The main screen: servers, catalog, arrangement, focus, keys."""
+"""The main screen: panes, previews, what leads from one to another, arrangement, small terminals."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+from textual.widgets import Tab
+
+from mcp_studio.call.call import Succeeded
 from mcp_studio.config.model import Settings
-from mcp_studio.tui.panels.catalog import CatalogPanel
-from mcp_studio.tui.panels.servers import ServersPanel
+from mcp_studio.tui.screens.dialog import Confirm
+from mcp_studio.tui.screens.jump import Jump
+from mcp_studio.tui.screens.theme import ThemePicker
 from mcp_studio.tui.views.glyphs import choose
-from tests.tui.stage import on_stage, raw
+from tests.support import python_server
+from tests.tui.stage import Stage, on_stage, raw, stdio
+
+POISON = python_server("raw_poison")
 
 
-async def test_without_servers_the_screen_says_how_to_add_one() -> None:
-    async with on_stage() as stage:
-        await stage.shows("No servers yet.", "Press n and paste")
-        assert stage.main.focused_pane is stage.main.servers
+def names(stage: Stage) -> list[str]:
+    """What the rows of the catalog say, from the top."""
+    return [getattr(row, "server", "") or row.entry.ref.name for row in stage.main.catalog.entries.rows]
 
 
-async def test_space_disconnects_and_connects() -> None:
-    async with on_stage(raw()) as stage:
-        await stage.press("1", "space")
-        await stage.until(lambda: stage.studio.manager.status("raw").state == "disabled", "disabled")
-        await stage.shows("○ raw    stdio off")
+async def test_two_servers_stand_under_headings_and_the_cursor_previews() -> None:
+    async with on_stage(raw(), raw("other")) as stage:
+        assert names(stage)[:3] == ["raw", "echo", "add"]
+        await stage.press("2", "home", "down")
+        await stage.shows("3 raw › echo", "Gives back what it gets", "No result yet")
+        await stage.press("down")
+        await stage.shows("3 raw › add")
         await stage.press("space")
-        await stage.until(lambda: stage.studio.manager.status("raw").state == "ready", "ready")
-        assert [m.what for m in stage.messages(ServersPanel.Wanted)] == ["toggle", "toggle"]
-
-
-async def test_restart_gives_the_server_another_process() -> None:
-    async with on_stage(raw()) as stage:
-        before = stage.studio.manager.status("raw").pid
-        await stage.press("1", "r")
-        await stage.until(
-            lambda: (status := stage.studio.manager.status("raw")).state == "ready" and status.pid != before,
-            "another",
-        )
-
-
-async def test_typing_filters_and_enter_opens() -> None:
-    async with on_stage(raw()) as stage:
-        await stage.press("2", "slash", *"ech")
-        await stage.until(lambda: [row.entry.ref.name for row in stage.main.catalog.list.rows] == ["echo"], "echo")
+        await stage.until(lambda: names(stage)[:2] == ["raw", "other"], "a folded server")
+        await stage.press("space", "slash", *"ech")
+        await stage.until(lambda: names(stage)[:2] == ["echo", "echo"], "the filter")
         await stage.press("enter")
-        await stage.shows("3 raw.echo", "Gives back what it gets.")
-        assert stage.messages(CatalogPanel.Opened)[0].entry.ref.name == "echo"
-
-
-async def test_brackets_turn_the_tabs_of_the_catalog() -> None:
-    async with on_stage(raw()) as stage:
-        await stage.press("2", "right_square_bracket")
+        await stage.shows("3 raw › echo")
+        assert stage.main.focused_pane is stage.main.call
+        await stage.type("hi there")
+        assert isinstance(await stage.call(), Succeeded)
+        await stage.shows("hi there", "✓ ok")
+        await stage.press("escape", "escape", "escape", "escape")
+        await stage.shows(r"echo .* 1x \d+ ms")
+        assert stage.main.focused_pane is stage.main.catalog
+        await stage.until(lambda: "other" in names(stage), "no filter any more")
+        await stage.press("right_square_bracket")
         await stage.shows("A note")
-        await stage.press("left_square_bracket")
-        await stage.shows("echo")
+        await stage.press("left_square_bracket", "1", "down", "down")
+        await stage.until(lambda: names(stage)[0] == "echo", "one server alone")
+        await stage.press("2", "escape")
+        await stage.until(lambda: names(stage)[0] == "raw", "all servers again")
 
 
-async def test_zoom_makes_one_pane_fill_the_screen() -> None:
-    async with on_stage(raw()) as stage:
-        await stage.press("2", "plus")
-        await stage.until(lambda: stage.main.catalog.size.width > 100, "wide catalog")
-        assert not stage.main.servers.display
+async def test_what_does_not_fit_is_said_shorter_and_never_cut() -> None:
+    async with on_stage(raw(), size=(160, 44)) as stage:
+        await stage.shows("6 tools · 1 resource · 1 template · 1 prompt", "calls p50", "Templates 1", "Trace")
+        await stage.pilot.resize_terminal(80, 24)
+        await stage.shows("Tools 6 Res 1 Tpl 1 Pr 1", "! destroy", r"\^f Search *$")
+        await stage.hides("Trace")
+        assert len(max(stage.text.splitlines(), key=len)) <= 80
+        await stage.pilot.resize_terminal(60, 20)
+        await stage.shows("2 Catalog", "Tools 6 Resources 1")
         await stage.press("3")
-        await stage.until(lambda: stage.main.call.size.width > 100, "wide call")
-        await stage.press("escape")
-        await stage.until(lambda: stage.main.servers.display and stage.main.call.size.width < 100, "all panes")
-
-
-async def test_a_changed_key_acts_and_is_shown() -> None:
-    async with on_stage(raw(), settings=Settings(keys={"zoom": "ctrl+g", "help": "f1,ctrl+k"})) as stage:
-        await stage.press("2", "ctrl+g")
-        await stage.until(lambda: stage.main.catalog.size.width > 100, "wide catalog")
-
-
-async def test_with_ascii_nothing_but_ascii_is_drawn() -> None:
-    async with on_stage(raw(), settings=Settings(ascii=True)) as stage:
-        await stage.open("echo")
-        await stage.press(*"plain")
-        await stage.ran()
+        await stage.shows("3 raw › echo")
+        await stage.hides("2 Catalog")
         await stage.press("f8")
-        filters = stage.app.get_line_filters()
-        for strip in stage.app.screen._compositor.render_strips():
-            for line_filter in filters:
-                strip = strip.apply_filter(line_filter, stage.app.screen.background_colors[1])
-            assert strip.text.isascii(), strip.text
-    choose(ascii=False)
-
-
-async def test_a_tiny_terminal_and_changing_sizes_do_no_harm() -> None:
-    async with on_stage(raw(), size=(24, 6)) as stage:
-        await stage.open("echo")
-        for size in ((200, 60), (80, 24), (1, 1), (120, 36)):
+        await stage.shows("5 Trace")
+        await stage.press("escape")
+        await stage.shows("2 Catalog")
+        for size in ((39, 20), (80, 9), (1, 1)):
             await stage.pilot.resize_terminal(*size)
-            await stage.press("ctrl+o", "escape", "f10", "f10", "f8", "f8")
-        await stage.shows("raw.echo")
+            await stage.until(lambda: not stage.main.catalog.region, "nothing but a sentence")
+        await stage.pilot.resize_terminal(80, 9)
+        await stage.shows("The terminal is too small")
+        await stage.pilot.resize_terminal(120, 36)
+        await stage.shows("2 Catalog", "5 Trace", "Tools 6 Resources 1 Templates 1 Prompts 1")
+        await stage.hides("Tasks")
+
+
+async def test_borders_are_dragged_and_the_arrangement_is_remembered(home: Path) -> None:
+    file = home / "state" / "layout.json"
+    async with on_stage(raw(), size=(140, 44)) as stage:
+        side = stage.main.query_one("#side")
+        await stage.pilot.mouse_down(offset=(side.region.right - 1, 20))
+        await stage.pilot.hover(offset=(49, 20))
+        await stage.pilot.mouse_up(offset=(49, 20))
+        await stage.until(lambda: side.size.width == 50, "a wider side")
+        trace = stage.main.trace
+        await stage.pilot.mouse_down(offset=(70, trace.region.y))
+        await stage.pilot.hover(offset=(70, 24))
+        await stage.pilot.mouse_up(offset=(70, 24))
+        await stage.until(lambda: trace.region.y == 24, "a higher trace")
+        await stage.pilot.hover(offset=(70, 10))
+        assert trace.region.y == 24
+        await stage.press("2", "right_square_bracket", "1", "plus")
+        await stage.until(lambda: stage.main.servers.size.width > 100, "one pane")
+        await stage.until(lambda: file.exists() and json.loads(file.read_bytes())["zoom"] == "servers", "a file")
+    async with on_stage(raw(), size=(140, 44)) as stage:
+        await stage.until(lambda: stage.main.servers.size.width > 100, "the zoom of last time")
+        await stage.press("escape")
+        await stage.until(lambda: stage.main.query_one("#side").size.width == 50, "the width of last time")
+        await stage.until(lambda: stage.main.trace.region.y == 24, "the height of last time")
+        await stage.shows("A note")
+        await stage.press("ctrl+p", *"first size", "enter")
+        await stage.until(lambda: stage.main.query_one("#side").size.width != 50, "the first sizes")
+        assert json.loads(file.read_bytes())["tabs"]["catalog"] == "resource"
+
+
+async def test_jump_badges_hide_nothing_and_lead_there() -> None:
+    async with on_stage(raw()) as stage:
+        before = stage.text
+        await stage.press("ctrl+o")
+        jump = await stage.dialog(Jump)
+        changed = [old for old, new in zip(before, stage.text, strict=False) if old != new]
+        assert changed and not any(char.isalnum() for char in changed)
+        badge = next(b for b in jump.query("Static") if b.region.offset == stage.main.result.region.offset)
+        await stage.press(str(badge.content))
+        assert stage.main.focused_pane is stage.main.result
+        await stage.press("ctrl+o")
+        tab = stage.main.catalog.query_one("#resource", Tab)
+        jump = await stage.dialog(Jump)
+        badge = next(
+            b for b in jump.query("Static") if b.region.y == tab.region.y and b.region.x == tab.region.right - 1
+        )
+        await stage.press(str(badge.content))
+        await stage.shows("A note")
+
+
+async def test_without_servers_it_says_how_to_add_one_and_quits_only_after_asking_while_calls_run() -> None:
+    async with on_stage() as stage:
+        await stage.shows("no servers", r"\^n")
+    async with on_stage(raw()) as stage:
+        await stage.open("wait")
+        await stage.type("30")
+        await stage.press("ctrl+j")
+        await stage.until(lambda: stage.studio.caller.running, "a running call")
+        await stage.press("ctrl+q")
+        await stage.dialog(Confirm)
+        await stage.shows("1 call still runs")
+        await stage.press("escape")
+        await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
+        assert stage.studio.caller.running
+        await stage.press("ctrl+q", "q")
+        await stage.until(lambda: stage.app.return_code == 0, "the end")
+
+
+async def test_ascii_and_own_keys_are_taken_and_what_is_wrong_with_them_is_told() -> None:
+    keys = {"zoom": "ctrl+t", "nothing": "f9", "theme": "f9"}
+    try:
+        async with on_stage(raw(), settings=Settings(ascii=True, keys=keys, theme="nosuch")) as stage:
+            await stage.told("nothing: there is no such action")
+            await stage.told("There is no theme called nosuch")
+            await stage.press("2", "ctrl+t")
+            await stage.until(lambda: stage.main.catalog.size.width > 100, "a zoomed pane")
+            await stage.press("ctrl+t")
+            await stage.shows(r"\* raw")
+            await stage.press("ctrl+c", "f9")
+            await stage.dialog(ThemePicker)
+            assert stage.app.return_code is None
+    finally:
+        choose(ascii=False)
+
+
+async def test_what_a_hostile_server_says_of_its_offers_is_shown_and_does_nothing() -> None:
+    async with on_stage(stdio(POISON, "raw"), size=(160, 44)) as stage:
+        await stage.press("2", "down", "down", "right_square_bracket", "down", "question_mark", "escape")
+        await stage.press("ctrl+f", *"e", "down", "escape", "ctrl+p", *"target")
+        await stage.press("escape", "escape")
+        await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
+        await stage.shows("␛")
+        assert "\x1b" not in stage.text and "\u202e" not in stage.text
+        assert stage.app.return_code is None
+
+
+async def test_a_form_stays_that_of_its_tool_when_its_server_goes() -> None:
+    async with on_stage(raw("one"), raw("two")) as stage:
+        await stage.open("echo", server="two")
+        await stage.type("hi")
+        await stage.studio.manager.remove("two")
+        await stage.until(lambda: not stage.main.bridge.waiting, "what has changed")
+        await stage.shows("3 two › echo", "hi")
+        await stage.press("escape", "escape", "2")
+        await stage.shows("3 one › ")

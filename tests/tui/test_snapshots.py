@@ -1,14 +1,16 @@
-"""Pictures of the main screen in its three arrangements, on a studio whose facts and times are fixed."""
+"""Pictures of the main screen in five sizes and of its dialogs, on a studio whose facts and times are fixed."""
 
 from __future__ import annotations
 
 import os
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from textual.command import CommandList
 from textual.pilot import Pilot
 
 from mcp_studio.call.call import Call, Succeeded
@@ -19,6 +21,7 @@ from mcp_studio.paths import Paths
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.main_screen import MainScreen
 
 NOON = 1_800_000_000.0
 BOOK = {
@@ -32,7 +35,7 @@ BOOK = {
             "genre": {"type": "string", "enum": ["poetry", "science"]},
             "year": {"type": "integer", "minimum": 1450},
             "signed": {"type": "boolean", "default": False},
-            "extra": {"type": "object"},
+            "extra": {"type": "object", "properties": {"shelf": {"type": "string"}, "price": {"type": "number"}}},
         },
         "required": ["title"],
     },
@@ -47,16 +50,17 @@ RESULT = {
     "content": [{"type": "text", "text": "Slow Trains North is on the shelf travel."}],
     "structuredContent": {"id": 7},
 }
+SIZES = [(80, 24), (100, 30), (120, 36), (140, 40), (200, 60)]
 
 
 class Fixed(StudioApp):
-    """The app on a studio that nothing happens in."""
+    """The app on a studio in which nothing happens: no server is started."""
 
     def __init__(self) -> None:
         servers = {name: ServerConfig(name, command="x", enabled=False) for name in ("shop", "sqlite", "staging")}
         servers["search"] = ServerConfig("search", url="https://search.example/mcp", enabled=False)
         self.given = Config(servers=servers)
-        super().__init__(SimpleNamespace(config=self.given, paths=Paths.default()))  # type: ignore[arg-type]
+        super().__init__(SimpleNamespace(config=self.given, paths=Paths.default()), MainScreen)  # type: ignore[arg-type]
 
     async def run_async(self, **options: Any) -> int | None:
         async with Studio.open(self.given, Paths.default(), can_ask=True) as studio:
@@ -68,6 +72,7 @@ class Fixed(StudioApp):
 
 
 def fill(studio: Studio) -> None:
+    """Give the studio its facts."""
     refused = Unreachable("Connection refused by search.example.")
     for status in (
         Status("shop", "ready", version="2026-07-28"),
@@ -95,25 +100,66 @@ def fill(studio: Studio) -> None:
             studio.trace.columns.time[entry.number - studio.trace.first_number] = entry.time
 
 
+@pytest.fixture(autouse=True)
+def noon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times are written as in Greenwich."""
+    monkeypatch.setitem(os.environ, "TZ", "UTC")
+    time.tzset()
+
+
+def main_of(pilot: Pilot[Any]) -> MainScreen:
+    """The main screen, also under a dialog."""
+    main = pilot.app.screen_stack[0]
+    assert isinstance(main, MainScreen)
+    return main
+
+
 async def open_book(pilot: Pilot[Any]) -> None:
     """Open a tool, fill its form, and show the result of a call."""
-    app = pilot.app
-    assert isinstance(app, Fixed)
+    main = main_of(pilot)
     await pilot.pause()
-    calling = app.main.calling
-    entry = next(entry for entry in app.studio.catalog.entries("tool") if entry.ref.name == "add_book")
-    await calling.open(entry, go=True)
-    assert calling.opened is not None
+    entry = next(entry for entry in main.app.studio.catalog.entries("tool") if entry.ref.name == "add_book")
+    assert main.show_entry(entry.ref)
+    await pilot.pause()
+    main.call.open(entry)
     await pilot.press(*"Slow Trains North")
     call = Call(entry.ref, "tools/call", {})
     call.outcome = Succeeded(ms=18, size=1234, request_id=17, result=RESULT)
-    calling._calls.put(calling.opened.key, call)
-    calling._show_result()
-    app.main.looking.usage.tick()  # else it depends on the clock whether use stands beside the tools
+    main.result.show(main.call.draft, call)
+    await pilot.pause()
     await pilot.pause()
 
 
-def test_main_screen(snap_compare: Callable[..., bool], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(os.environ, "TZ", "UTC")
-    time.tzset()
-    assert snap_compare(Fixed(), terminal_size=(80, 24), run_before=open_book)
+async def search(pilot: Pilot[Any]) -> None:
+    await pilot.press("ctrl+f", *"book")
+    box = pilot.app.screen.query_one("#box")
+    while not re.search(r"3 of 7 · \d+ ms · words\[", str(box.border_subtitle)):
+        await pilot.pause(0.05)
+    box.border_subtitle = ""  # it says how long the search took
+
+
+async def palette(pilot: Pilot[Any]) -> None:
+    await pilot.press("ctrl+p", *"dracula")
+    while not 0 < pilot.app.screen.query_one(CommandList).option_count < 60:  # before, it lists all actions
+        await pilot.pause(0.05)
+    await pilot.pause(0.2)
+
+
+async def help(pilot: Pilot[Any]) -> None:
+    await pilot.press("2", "question_mark")
+    await pilot.pause()
+
+
+async def theme(pilot: Pilot[Any]) -> None:
+    await main_of(pilot).run_action("change_theme")
+    await pilot.pause()
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_main_screen(size: tuple[int, int], snap_compare: Callable[..., bool]) -> None:
+    assert snap_compare(Fixed(), terminal_size=size, run_before=open_book)
+
+
+@pytest.mark.parametrize("steps", [search, palette, help, theme])
+def test_dialogs(steps: Callable[[Pilot[Any]], Awaitable[None]], snap_compare: Callable[..., bool]) -> None:
+    assert snap_compare(Fixed(), terminal_size=(100, 30), run_before=steps)

@@ -1,143 +1,96 @@
-"""Statistics: sorted by any column, live, with the times and errors of a row; and figures beside what they are of."""
+"""Statistics: sorted by any column, live, with the times and errors of a row; from a row to its messages."""
 
 from __future__ import annotations
 
-from mcp_studio.catalog.listing import Ref
 from mcp_studio.trace.message import OTHER
-from mcp_studio.trace.statistics import LONGEST, Numbers
-from mcp_studio.tui.screens import statistics_rows as stat_rows
-from mcp_studio.tui.screens.statistics import Statistics
-from mcp_studio.tui.screens.statistics_detail import detail
-from mcp_studio.tui.screens.statistics_rows import COLUMNS, SORTS, StatRow, View
-from mcp_studio.tui.views.histogram import brief, count_text, histogram, spark
-from mcp_studio.tui.views.line import width_of
+from mcp_studio.trace.query.parser import parse
+from mcp_studio.trace.statistics import Numbers
+from mcp_studio.tui.screens.statistics import TITLES, Statistics, StatRow, facts, histogram, ordered, query_of, rows_of
+from tests.studio_support import stdio
+from tests.support import python_server
 from tests.trace.made import Made
-from tests.tui.stage import Stage, on_stage, raw
+from tests.tui.stage import on_stage, raw, ref
 
 
-def figures() -> tuple[list[StatRow], View]:
+def figures() -> tuple[list[StatRow], int]:
+    """Rows of three tools, and when the trace began."""
     made = Made()
     for place, (tool, calls, ms) in enumerate((("slow", 2, 900), ("busy", 30, 10), ("wrong", 5, 40))):
         for turn in range(calls):
             at = 1_000.0 + place + turn
             request = made.request("tools/call", tool, server="demo", time=at, size=100)
-            bad = tool == "wrong"
-            made.answer(
-                request, "result", "tool error" if bad else "ok", time=at + ms / 1000 + turn / 1000, server="demo"
-            )
-    numbers = Numbers(made)
+            outcome = "tool error" if tool == "wrong" else "ok"
+            made.answer(request, "result", outcome, time=at + ms / 1000 + turn / 1000, server="demo")
+    numbers = Numbers(made.recording)
     numbers.look(60)
-    return stat_rows.rows_of(numbers, "calls"), View(numbers.start, numbers.until)
-
-
-def names(rows: list[StatRow], sort: str, view: View, backward: bool = False) -> list[str]:
-    return [row.name for row in stat_rows.ordered(rows, sort, backward, view)]
+    return rows_of(numbers, "calls"), numbers.start
 
 
 def test_rows_sort_by_every_column_both_ways() -> None:
-    rows, view = figures()
-    assert names(rows, "name", view) == ["busy", "slow", "wrong"]
-    assert names(rows, "count", view) == ["busy", "wrong", "slow"]
-    assert names(rows, "p50", view) == ["slow", "wrong", "busy"]
-    assert names(rows, "errors", view) == ["wrong", "busy", "slow"]
-    for sort in SORTS:
-        assert sorted(names(rows, sort, view)) == ["busy", "slow", "wrong"]
-    assert names(rows, "p95", view, backward=True) == ["busy", "wrong", "slow"]
+    rows, _ = figures()
+
+    def names(sort: str, backward: bool = False) -> list[str]:
+        return [row.name for row in ordered(rows, sort, backward)]
+
+    assert names("Name") == ["busy", "slow", "wrong"] == names("Name", True)[::-1]
+    assert names("Count") == ["busy", "wrong", "slow"]
+    assert names("p50") == ["slow", "wrong", "busy"] == names("p95", True)[::-1]
+    assert names("Errors") == ["wrong", "busy", "slow"]
+    for title in TITLES:
+        assert sorted(names(title)) == ["busy", "slow", "wrong"]
 
 
-def test_rows_and_header_fill_every_width_and_show_what_is_sorted_by() -> None:
-    rows, view = figures()
-    for width in (40, 60, 72, 110, 190):
-        for sort in SORTS:
-            assert sum(len(text) for text, _ in stat_rows.header(width, sort, False, "tool")) <= width
-            assert [here for _, here in stat_rows.header(width, sort, False, "tool")].count(True) == 1
-            for row in rows:
-                assert width_of(stat_rows.draw(row, width, sort, view)) <= width
-    shown = [column.id for column in stat_rows.columns_for(190, "count")[0]]
-    assert shown == [column.id for column in COLUMNS]
-    assert stat_rows.column_at(0, 110, "count") == "name"
-    assert stat_rows.column_at(30, 60, "count") == "count"
-
-
-def test_a_row_knows_its_filter_and_no_name_breaks_it() -> None:
+def test_a_row_knows_its_query_and_no_name_breaks_it() -> None:
     rows, _ = figures()
     assert {row.query for row in rows} == {f'server:"demo" tool:"{name}"' for name in ("slow", "busy", "wrong")}
-    assert stat_rows.query_of('a "b"', "tools/call", "c\\d\n") == 'server:"a \\"b\\"" tool:"c\\\\d\\n"'
-    assert stat_rows.query_of("demo", "ping", "") == 'server:"demo" method:"ping"'
-    assert stat_rows.query_of("demo", "tools/call", OTHER) == 'server:"demo" method:"tools/call"', "all the others"
+    for server, method, target, query in (
+        ('a "b"', "tools/call", "c\\d\n", 'server:"a \\"b\\"" tool:"c\\\\d\\n"'),
+        ("demo", "ping", "", 'server:"demo" method:"ping"'),
+        ("demo", "tools/call", OTHER, 'server:"demo" method:"tools/call"'),
+    ):
+        assert query_of(server, method, target) == query
+        parse(query)
 
 
-def test_the_detail_fits_its_room() -> None:
-    rows, view = figures()
-    for width, height in ((70, 8), (180, 20), (20, 3)):
-        text = detail(rows[-1], view, (), width, height).plain
-        assert len(text.splitlines()) <= height
-    assert "5 failed" in detail(rows[-1], view, (), 70, 8).plain
-
-
-def test_times_and_counts_are_short() -> None:
-    for ms in (0.0, 0.004, 0.996, 5.5, 9.96, 99.7, 999.7, 1_234.0, 99_700.0, 5e6, 9e9, LONGEST):
-        assert len(brief(ms)) <= 6, brief(ms)
-    assert [brief(ms) for ms in (None, 0.42, 4.21, 18.2, 812.0, 1_250.0, 45_000.0, 720_000.0)] == [
-        "-", "0.42ms", "4.2ms", "18ms", "812ms", "1.2s", "45s", "12m",
-    ]  # fmt: skip
-    assert [count_text(count) for count in (0, 9_999, 12_345, 123_456, 4_200_000)] == [
-        "0", "9,999", "12.3k", "123k", "4.2M",
-    ]  # fmt: skip
-
-
-def test_a_histogram_has_as_many_lines_as_there_are_at_most() -> None:
-    rows, _ = figures()
+def test_figures_and_histogram_fit_their_room() -> None:
+    rows, start = figures()
+    wrong = next(row for row in rows if row.name == "wrong")
+    told = facts(wrong, start).plain
+    assert "5 times · 5 failed" in told and "p50 42 ms" in told and "0.833/s" in told
     for height in (1, 3, 10):
-        lines = histogram(rows[1].tally.durations, 60, height)
-        assert 0 < len(lines) <= height
-        assert all(width_of(line) <= 60 for line in lines)
+        lines = histogram(wrong.tally.durations, 60, height).plain.splitlines()
+        assert 0 < len(lines) <= height and all(len(line) <= 60 for line in lines)
 
 
-async def called(stage: Stage, name: str, times: int = 1, **arguments: object) -> None:
-    for _ in range(times):
-        await stage.studio.call_tool(Ref("tool", "raw", name), arguments, approved=True).wait()
+async def test_calls_are_counted_live_and_a_row_leads_to_its_messages() -> None:
+    hostile = stdio(python_server("raw_faults", "--fault", "hostile"), "s")
+    async with on_stage(raw(), hostile, size=(80, 24)) as stage:
 
+        async def called(name: str, times: int) -> None:
+            for _ in range(times):
+                await stage.studio.call_tool(ref(name), {"text": "x"}, approved=True).wait()
 
-async def looked(stage: Stage) -> None:
-    stage.main.looking.tick()
-    await stage.pilot.pause()
-
-
-async def test_use_stands_beside_the_tools_and_in_the_statistics_from_which_one_gets_to_the_trace() -> None:
-    async with on_stage(raw()) as stage:
-        await stage.open("fail")
-        stage.main.looking.tick()
-        assert "×" not in stage.screen_text() and "usage" not in vars(stage.main.looking), "nothing was used"
-        await called(stage, "fail", 3)
-        await called(stage, "echo", 2, text="x")
-        await looked(stage)
-        await stage.shows("2× ", "3× ", "100% failed")
-        await stage.press("f11")
-        await stage.shows("Calls 2", "Errors 3", "3 times")
-        screen = stage.app.screen
-        assert isinstance(screen, Statistics)
-        # Live: what comes meanwhile is counted.
-        await called(stage, "echo", 6, text="x")
-        await stage.shows("8 times" if screen.list.row.name == "echo" else " 8 ")
-        await stage.press("3")
-        assert [row.name for row in screen.list.rows] == ["fail", "echo"]
-        await stage.press("r")
-        assert [row.name for row in screen.list.rows] == ["echo", "fail"]
-        await stage.press("1", "right", "right", "left")
-        assert screen.sort == "count"
-        # What the errors say.
+        await called("fail", 3)
+        await called("echo", 2)
+        await stage.press("5", "i")
+        dialog = await stage.dialog(Statistics)
+        await stage.shows(
+            "Calls +Methods +Servers",
+            r"Name +Count.+Errors +p50 +p95 +Max",
+            "Show messages +Sort: next column +Copy +Close",
+        )
+        await stage.shows("fail  3 times · 3 failed", "3x ", r"raw  fail +3 +100%")
+        await called("echo", 6)
+        await stage.shows(r"raw  echo +8", "fail  3 times")
+        await stage.press("o", "c")
+        assert "raw  fail\t3\t100%" in stage.app.clipboard
+        await stage.shows(r"Errors[^ ]")
         await stage.press("]")
-        await stage.shows("3 times, the newest")
-        await stage.press("[", "[")
-        await stage.shows("tools/list")
-        await stage.press("]", "3", "enter")
-        await stage.until(lambda: stage.app.screen is stage.main)
-        await stage.until(lambda: stage.main.trace.filter.text == 'server:"raw" tool:"fail"')
+        await stage.shows("raw  tools/call")
+        assert "\x1b" not in stage.text
+        await stage.press("[")
+        await stage.until(lambda: dialog.table.row_count == 2, "the calls again")
+        dialog.table.move_cursor(row=0)
+        await stage.press("enter")
+        await stage.until(lambda: stage.main.trace.query_line.field.value == 'server:"raw" tool:"fail"', "the query")
         await stage.until(lambda: stage.main.trace.table.row_count == 6, "six messages of three calls")
-
-
-def test_a_line_over_time_has_a_cell_for_each_count() -> None:
-    assert spark([0, 1, 4, 8]) == " ▁▄█"
-    assert spark([]) == ""
-    assert spark([0, 0]) == "  "

@@ -1,4 +1,4 @@
-"""Theme files: what comes with the studio, what a person adds, and what is wrong with a file."""
+"""Theme files: what comes with the studio, what a person adds, what is wrong with a file, and choosing one."""
 
 from __future__ import annotations
 
@@ -6,19 +6,38 @@ from pathlib import Path
 
 import pytest
 from textual.color import Color
+from textual.theme import Theme
+from textual.widgets import OptionList
 
+from mcp_studio.paths import shipped_themes
 from mcp_studio.tui import themes
+from mcp_studio.tui.screens.theme import ThemePicker
+from tests.tui.stage import on_stage, raw
 
-SHIPPED = {
-    "studio-dark", "studio-light", "high-contrast", "mono", "nord", "gruvbox", "catppuccin", "solarized-light",
-}  # fmt: skip
+SHIPPED = {file.stem for file in shipped_themes().glob("*.toml")}
+SIX_LINES = """dark = true
+primary = "#7aa2f7"
+accent = "#ff9e64"
+foreground = "#c0caf5"
+background = "#1a1b26"
+panel = "#292e42"
+"""
+TEXTS = ("foreground", "primary", *(key for key in themes.VARIABLES if key != "pane-border"))
 
 
-def variables(theme: themes.Theme) -> dict[str, str]:
+def load(name: str, folder: Path) -> Theme:
+    """One theme by its name."""
+    return next(theme for theme in themes.load_all(folder)[0] if theme.name == name)
+
+
+def variables(theme: Theme) -> dict[str, str]:
+    """All CSS variables of a theme."""
     return themes.complete({**theme.to_color_system().generate(), **theme.variables})
 
 
 def contrast(one: Color, other: Color) -> float:
+    """The ratio that WCAG defines."""
+
     def luminance(colour: Color) -> float:
         parts = [c / 255 for c in (colour.r, colour.g, colour.b)]
         r, g, b = (c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
@@ -28,71 +47,99 @@ def contrast(one: Color, other: Color) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_all_shipped_themes_load(tmp_path: Path) -> None:
+def faint(theme: Theme) -> list[str]:
+    """Texts that stand out too little from what they stand on."""
+    have = variables(theme)
+    paper = Color.parse(have["background"])
+    pairs = [(text, "background") for text in TEXTS]
+    pairs += [(text, ground) for ground in ("surface", "panel") for text in ("foreground", "quiet", "primary")]
+    pairs += [("block-cursor-foreground", "block-cursor-background")]
+    pairs += [(text, "block-cursor-blurred-background") for text in ("block-cursor-blurred-foreground", "quiet")]
+    found: list[str] = []
+    for text, ground in pairs:
+        if have[text].startswith("auto"):  # Textual chooses black or white
+            continue
+        behind = paper + Color.parse(have[ground])
+        if (ratio := contrast(behind + Color.parse(have[text]), behind)) < 4.5:
+            found.append(f"{text} {have[text]} on {ground} {have[ground]}: {ratio:.2f}")
+    return found
+
+
+def test_there_are_ten_themes_at_least_and_all_load(tmp_path: Path) -> None:
     loaded, failed = themes.load_all(tmp_path)
-    assert {theme.name for theme in loaded} == SHIPPED
+    assert {theme.name for theme in loaded} == SHIPPED and len(SHIPPED) >= 10
     assert failed == ()
+    assert {theme.dark for theme in loaded} == {True, False}
+    assert all(name in (shipped_themes() / "README.md").read_text("utf-8") for name in SHIPPED)
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))
-def test_text_of_every_shipped_theme_can_be_read(name: str, tmp_path: Path) -> None:
-    theme, _ = themes.load_one(name, tmp_path)
-    have = variables(theme)
-    paper = Color.parse(have["background"])
-    for variable in ("foreground", "primary", *(key for key in themes.VARIABLES if key != "pane-border")):
-        colour = Color.parse(have[variable])
-        assert contrast(paper + colour, paper) >= 4.0, f"{variable} {have[variable]}"
-    for ground in ("surface", "block-cursor-blurred-background"):
-        behind = paper + Color.parse(have[ground])
-        assert contrast(behind + Color.parse(have["quiet"]), behind) >= 3.9, f"quiet on {ground}"
-    cursor = contrast(Color.parse(have["block-cursor-foreground"]), Color.parse(have["block-cursor-background"]))
-    assert cursor >= 4.5
+def test_all_text_of_a_shipped_theme_can_be_read(name: str, tmp_path: Path) -> None:
+    assert faint(load(name, tmp_path)) == []
 
 
-def test_a_theme_of_one_colour_is_complete(tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_text('primary = "teal"\n')
-    theme, failed = themes.load_one("mine", tmp_path)
-    assert failed == ()
-    assert set(themes.VARIABLES) <= set(variables(theme))
+def test_six_lines_are_a_complete_theme_and_one_is_too(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(SIX_LINES)
+    (tmp_path / "one.toml").write_text('primary = "teal"\n')
+    assert set(themes.VARIABLES) <= set(variables(load("mine", tmp_path)))
+    assert set(themes.VARIABLES) <= set(variables(load("one", tmp_path)))
+    assert [text for text in faint(load("mine", tmp_path)) if text.startswith(("foreground", "primary", "risk"))] == []
 
 
 def test_a_persons_file_replaces_a_shipped_theme_of_that_name(tmp_path: Path) -> None:
     (tmp_path / "nord.toml").write_text('primary = "#123456"\n')
-    assert themes.load_one("nord", tmp_path)[0].primary == "#123456"
-    assert {t.primary for t in themes.load_all(tmp_path)[0] if t.name == "nord"} == {"#123456"}
+    assert load("nord", tmp_path).primary == "#123456"
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("primary = ", "It is not TOML"),
-        ("dark = true\n", "primary: is missing"),
-        ('primary = "teal"\nacent = "red"\n', "acent: is not a field of a theme; did you mean accent?"),
-        ('primary = "notacolour"\n', "primary: 'notacolour' is not a colour."),
-        ("primary = 3\n", "primary: a colour is a string"),
-        ('primary = "teal"\ndark = "yes"\n', "dark: has a value of the wrong type."),
-        ('primary = "teal"\nvariables = 3\n', "variables: is not a table."),
-        ('primary = "teal"\n[variables]\nrisk-read = 3\n', "variables.risk-read: is not a string."),
-        ('primary = "teal"\n[variables]\nrisk-read = "nope"\n', "variables.risk-read: 'nope' is not a colour."),
+        (b"primary = ", "It is not TOML"),
+        (b"\xff\xfe\x00", "It cannot be read"),
+        (b"dark = true\n", "primary: is missing"),
+        (b'primary = "teal"\nacent = "red"\n', "acent: is not a field of a theme; did you mean accent?"),
+        (b'primary = "notacolour"\n', "primary: 'notacolour' is not a colour."),
+        (b"primary = 3\n", "primary: has a value of the wrong type."),
+        (b'primary = "teal"\ndark = "yes"\n', "dark: has a value of the wrong type."),
+        (b'primary = "teal"\nvariables = 3\n', "variables: has a value of the wrong type."),
+        (b'primary = "teal"\n[variables]\nrisk-read = 3\n', "variables.risk-read: is not a string."),
+        (b'primary = "teal"\n[variables]\nrisk-read = "nope"\n', "variables.risk-read: 'nope' is not a colour."),
     ],
 )
-def test_a_bad_file_costs_a_sentence_and_the_others_still_load(tmp_path: Path, text: str, sentence: str) -> None:
-    (tmp_path / "bad.toml").write_text(text)
+def test_a_bad_file_costs_a_sentence_and_the_others_still_load(tmp_path: Path, text: bytes, sentence: str) -> None:
+    (tmp_path / "bad.toml").write_bytes(text)
     loaded, failed = themes.load_all(tmp_path)
     assert {theme.name for theme in loaded} == SHIPPED
-    assert [(item.file.name, item.reason.startswith(sentence)) for item in failed] == [("bad.toml", True)], failed
-    theme, failed = themes.load_one("bad", tmp_path)
-    assert theme.name == themes.DEFAULT
-    assert failed[0].reason.startswith(sentence)
+    assert [(file.name, reason.startswith(sentence)) for file, reason in failed] == [("bad.toml", True)], failed
 
 
-def test_bytes_that_are_not_text_are_reported(tmp_path: Path) -> None:
-    (tmp_path / "bad.toml").write_bytes(b"\xff\xfe\x00")
-    assert themes.load_all(tmp_path)[1][0].reason.startswith("It cannot be read")
+async def test_a_theme_is_previewed_kept_or_put_back_and_read_again_when_its_file_changes(home: Path) -> None:
+    folder = home / "config" / "themes"
+    folder.mkdir(parents=True)
+    (folder / "mine.toml").write_text(SIX_LINES)
+    async with on_stage(raw()) as stage:
+        before = stage.app.theme
 
+        async def pick() -> OptionList:
+            await stage.press("ctrl+p", *"change the theme")
+            await stage.shows("Change the theme")
+            await stage.press("enter")
+            return (await stage.dialog(ThemePicker)).query_one(OptionList)
 
-@pytest.mark.parametrize("name", ["nothing", "../../etc/passwd"])
-def test_an_unknown_theme_becomes_the_default_and_is_reported(tmp_path: Path, name: str) -> None:
-    theme, failed = themes.load_one(name, tmp_path)
-    assert theme.name == themes.DEFAULT
-    assert name in failed[0].reason
+        names = await pick()
+        names.highlighted = names.get_option_index("dracula")
+        await stage.until(lambda: stage.app.theme == "dracula", "the preview")
+        assert stage.main.styles.background == Color.parse("#282a36") and stage.app.screen.styles.background.a == 0
+        await stage.press("escape")
+        await stage.until(lambda: stage.app.theme == before, "the theme of before")
+        names = await pick()
+        names.highlighted = names.get_option_index("mine")
+        await stage.press("enter")
+        await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
+        assert stage.app.theme == "mine"
+        await stage.until(lambda: "mine" in (home / "config" / "config.toml").read_text(), "the choice in the file")
+        (folder / "mine.toml").write_text(SIX_LINES.replace("#1a1b26", "#101010"))
+        await stage.until(lambda: stage.main.styles.background == Color.parse("#101010"), "the new colour")
+        (folder / "mine.toml").write_text("primary = ")
+        await stage.told("mine.toml: It is not TOML")
+        assert stage.app.theme == "mine"

@@ -161,7 +161,7 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, out: Out
     if server.tls.insecure:
         out.warn("Any certificate is accepted (insecure): whoever is on the way can take the sign-in.")
     if studio.signing.accounts.keeping == "memory":
-        out.warn("What signing in brings is kept in memory only: it ends with this command.")
+        out.warn("What signing in brings is stored in memory only: it ends with this command.")
     browser = NONE if options.flag("--no-browser") else studio.config.settings.browser
     lines = Lines() if can_ask() else None
     try:
@@ -188,7 +188,7 @@ async def _try_token(studio: Studio, server: ServerConfig, account: Account, ste
     if isinstance(status.error, SignInNeeded):
         look = see_to(server)
         if not server.auth.alone:
-            look = f"The token is kept. What it says: {command(server).replace('auth login', 'auth status', 1)}"
+            look = f"The token is stored. What it says: {command(server).replace('auth login', 'auth status', 1)}"
         hint = f"{account.issuer} gave a token; it is the server that does not take it. {look}"
         return out.fail(renamed(status.error, SignInNeeded, hint), {"issuer": account.issuer, "steps": steps})
     found: dict[str, Json] = {**_with_claims(account), "steps": steps}
@@ -223,8 +223,8 @@ async def _overview(config: Config, out: Output) -> int:
         if key not in shown:
             rows.append(_row(account.server, account, f"not configured now: {account.resource}"))
             found.append({**as_json(account), "configured": False})
-    heads = ("server", "signed in", "authorization server", "scopes", "kept in")
-    empty = "No servers at a URL are configured, and nobody is signed in anywhere."
+    heads = ("server", "signed in", "authorization server", "scopes", "stored in")
+    empty = "No servers at a URL are configured, and no sign-in is stored."
     return out.listing(rows, found, empty=empty, heads=heads)
 
 

@@ -220,7 +220,7 @@ def _without_secrets(servers: Sequence[ServerConfig], options: Options, out: Out
     """The entries as they are to be written: with `--keyring` references stand for what was kept.
 
     Raises:
-        ConfigError: a secret could not be kept; nothing is to be written then.
+        ConfigError: a secret could not be stored; nothing is to be written then.
     """
     existing = [file for file in _files(options) if file.exists()]
     keeps = options.flag("--keyring")
@@ -252,7 +252,7 @@ def _keep(name: str, value: str, out: Output) -> str:
 def _refuse_memory(keeping: Keeping) -> None:
     if keeping == "memory":
         hint = '[secrets] store = "keyring" or "file" in config.toml keeps them.'
-        raise UsageError("Secrets are kept in memory only: they would be gone when this command ends.", hint=hint)
+        raise UsageError("Secrets are stored in memory only: they would be gone when this command ends.", hint=hint)
 
 
 def _secrets(words: list[str], options: Options, out: Output) -> int:
@@ -319,7 +319,7 @@ def _set_secret(name: str, config: Config, out: Output) -> int:
         raise UsageError(f"There is a secret `{name}` already.", hint="--yes replaces it.")
     value = _value(name, out.options)
     if not value.strip():
-        raise UsageError("The value is empty: nothing is kept.")
+        raise UsageError("The value is empty: nothing is stored.")
     out.redactor.learn(value)
     place = keyring.keep(name, value)
     out.note(f"{'replaced' if there else 'kept'} {name} in {place}; ${{keyring:{name}}} stands for it")

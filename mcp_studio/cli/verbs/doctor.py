@@ -17,8 +17,7 @@ from mcp_studio.config.model import KIND_NAMES, Config, ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.paths import Paths
-from mcp_studio.present import accounts, crashes, servers
-from mcp_studio.present import http as answers
+from mcp_studio.present import accounts, connections, crashes, servers
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.session.connection import Deadline
@@ -160,7 +159,7 @@ async def _add_sign_in(report: Report, studio: Studio) -> Json:
         return {"signedIn": False}
     valid, scopes = accounts.validity(account), f", scopes {' '.join(account.scopes)}" if account.scopes else ""
     report.row("signed in", f"at {account.issuer}{scopes}")
-    report.row("token", f"{valid}; kept in {account.kept}")
+    report.row("token", f"{valid}; stored in {account.kept}")
     return {**accounts.as_json(account), "valid": valid}
 
 
@@ -234,12 +233,12 @@ def add_error(report: Report, studio: Studio, status: Status) -> None:
     if (error := status.error) is not None:
         by_hand = "Start the command by hand, in that folder, to see what it says." if report.server.command else ""
         message, hint = studio.redactor.text(error.message), studio.redactor.text(error.hint or by_hand)
-        http = answers.as_json(error.http, studio.redactor) if error.http is not None else None
+        http = connections.http_json(error.http, studio.redactor) if error.http is not None else None
         report.facts |= {"error": message, "try": hint, "http": http}
         report.lines.append(f"  ✗ {message}")
         if hint:
             report.lines.append(f"    try: {hint}")
-        report.lines += answers.lines(http) if http is not None else ()
+        report.lines += connections.http_lines(http) if http is not None else ()
     last = list(studio.manager.stderr(status.server)[-_STDERR:])
     report.facts["stderr"] = last
     if last and not report.good:

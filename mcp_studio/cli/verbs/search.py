@@ -77,12 +77,12 @@ async def meant(asked: Coroutine[Any, Any, Found], studio: Studio, out: Output, 
         async with asyncio.timeout(seconds):
             await asyncio.wait((task,), timeout=_TOLD)
             if not task.done():
-                out.note("What entries mean is being found out. It is kept: the next search need not wait for it.")
+                out.note("What entries mean is being found out. It is stored: the next search need not wait for it.")
             return await task
     except TimeoutError:
         done, all = studio.index.vectors
         error = f"What entries mean was not found out within {seconds:g} seconds: it is known of {done:,} of {all:,}."
-        raise StudioError(error, hint="What is known is kept: the next search goes on from there.") from None
+        raise StudioError(error, hint="What is known is stored: the next search goes on from there.") from None
 
 
 _ABOUT = 160

@@ -107,7 +107,7 @@ def _list(options: Options, out: Output) -> int:
     if len(found) > limit:
         out.note(f"the newest {limit:,}; --limit N shows more")
     elif not found:
-        out.note(f"no session is kept in {_folder()}")
+        out.note(f"there is no session in {_folder()}")
     return out.done([session_json(info) for info in found[:limit]])
 
 

@@ -95,7 +95,7 @@ def find(folder: Path, name: str) -> Path:
     if fitting and stem:
         shown = ", ".join(file.stem for file in fitting[-3:])
         raise UsageError(f"{len(fitting)} sessions begin with `{name}`.", hint=f"Say more of its name: {shown}")
-    hint = f"The newest one is {files[-1].stem}." if files else f"No session is kept in {folder}."
+    hint = f"The newest one is {files[-1].stem}." if files else f"There is no session in {folder}."
     raise UsageError(f"There is no session `{name}`.", hint=hint)
 
 
@@ -107,7 +107,7 @@ def _newest(folder: Path, name: str) -> Path:
             return file
     if name == "running":
         raise UsageError("Nothing is being recorded now.", hint="`mcp-studio trace` lists all sessions.")
-    raise UsageError(f"No session is kept in {folder}.")
+    raise UsageError(f"There is no session in {folder}.")
 
 
 def _above() -> list[int]:

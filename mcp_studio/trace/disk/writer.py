@@ -313,5 +313,5 @@ class Writer:
             file.finish()
 
     def _fail(self, why: str) -> None:
-        self.failed = f"The trace is not kept on disk any more: {why}."
+        self.failed = f"The trace is no longer recorded: {why}."
         self._queue = SimpleQueue()  # nobody takes what is in the old one

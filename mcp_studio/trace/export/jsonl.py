@@ -151,7 +151,7 @@ def _split(line: bytes) -> tuple[dict[str, Json], bytes]:
             return _object(line[:at] + b"}"), body
         known = _object(line)
     except (UnicodeDecodeError, JsonProblem, LimitExceeded):
-        raise BadLine("it is no JSON that can be read") from None
+        raise BadLine("it is invalid JSON") from None
     return known, _body(known)
 
 
@@ -160,7 +160,7 @@ def _object(line: bytes) -> dict[str, Json]:
         raise BadLine("it has too many parts")
     value = loads(line.decode(), exact=True, most=600)
     if not isinstance(value, dict):
-        raise BadLine("it is no JSON object")
+        raise BadLine("it is not a JSON object")
     return cast("dict[str, Json]", value)
 
 

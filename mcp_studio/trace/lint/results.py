@@ -192,7 +192,7 @@ def _input_required(method: str, result: dict[str, Json], client: Json) -> Itera
     if method not in _INPUT:
         yield Spot("input-required", f"{method} must not be answered with input_required.", "/result/resultType")
     if "inputRequests" not in result and "requestState" not in result:
-        yield Spot("input-required", "It asks for input, but has neither inputRequests nor requestState.", "/result")
+        yield Spot("input-required", "It requests input, but has neither inputRequests nor requestState.", "/result")
     for key, request in list(mapping(result.get("inputRequests")).items())[:_REQUESTS]:
         where, asked = f"/result/inputRequests/{escaped(key)}", mapping(request)
         wanted = asked.get("method")

@@ -1,1 +1,1 @@
-"""Forms: a view on one JSON value. `form_view` draws fields, `json_editor` the whole; both edit the same value."""
+"""A form is a view of one JSON value, which stays the truth."""

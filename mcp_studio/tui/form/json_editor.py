@@ -1,93 +1,128 @@
-"""The whole value as JSON text: the other view on what a form edits."""
+"""The whole value as coloured JSON text: the other view on what a form edits."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, cast
 
+from rich.cells import cell_len
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, printable
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem
-from mcp_studio.tui import late_aids
-from mcp_studio.tui.bindings import bindings
-from mcp_studio.tui.form.area import AreaEditor
+from mcp_studio.tui.actions import bindings
+from mcp_studio.tui.external import GROUP, edit_outside
+from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.form.model import LARGEST
+from mcp_studio.tui.form.painter import sign_of
 from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import cut
 
-_MOST = 4
+if TYPE_CHECKING:
+    from mcp_studio.tui.app import StudioApp
+
+_TOKEN = re.compile(
+    r'(?P<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<string>"(?:[^"\\]|\\.)*"?)'
+    r"|(?P<number>-?\d[\d.eE+-]*)|(?P<constant>\b(?:true|false|null)\b)|(?P<mark>[{}\[\],:]+)"
+)
+_MOST_COLOURED = 5_000
+"""Characters of a line that are coloured."""
+_MOST_NOTES = 4
+_LEAST_ROOM = 16
+"""Cells behind a line in which a problem is worth telling."""
 
 
-class JsonEditor(Widget):
-    """A text area over one JSON value.
+class JsonArea(AreaEditor):
+    """A text area that colours JSON, and tells a problem behind the line where it is."""
 
-    Text that is no JSON stays as typed, and its problem is told with line and column; the value stays what it was.
-    Numbers keep every digit and keys their order; live characters are shown as escapes. What `show` replaces can be
-    brought back by undoing.
-    """
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("json")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"json--{part}" for part in "key string number constant mark problem".split()
+    }
     DEFAULT_CSS = """
-    JsonEditor {
-        layout: vertical; width: 1fr; height: 1fr;
-        & > Static { height: auto; max-height: 4; width: 1fr; }
+    JsonArea, JsonArea:focus {
+        height: 1fr; background: $foreground 5%;
+        & > .json--key { color: $json-key; }
+        & > .json--string { color: $json-string; }
+        & > .json--number { color: $json-number; }
+        & > .json--constant { color: $json-constant; }
+        & > .json--mark { color: $json-mark; }
+        & > .json--problem { color: $state-failed; }
     }
     """
+    problem: JsonProblem | LimitExceeded | None = None
 
+    def get_line(self, line_index: int) -> Text:
+        line = super().get_line(line_index)
+        for token in _TOKEN.finditer(line.plain[:_MOST_COLOURED]):
+            line.stylize(self.get_component_rich_style(f"json--{token.lastgroup}", partial=True), *token.span())
+        problem = self.problem
+        if isinstance(problem, JsonProblem) and problem.line == line_index + 1 and self.has_room(problem):
+            look = self.get_component_rich_style("json--problem", partial=True)
+            room = self.wrap_width - cell_len(line.plain) - 2
+            line.append(f"  {cut(f'{glyphs().bad} {safe(problem, 200)}', room)}", look)
+        return line
+
+    def show_problem(self, problem: JsonProblem | LimitExceeded | None) -> None:
+        """Draw the line of a problem, and the one of the problem before."""
+        if problem is not self.problem:
+            self.problem = problem
+            self.notify_style_update()  # what was drawn before is not right any more
+            self.refresh()
+
+    def has_room(self, problem: JsonProblem) -> bool:
+        """Whether a problem is told behind its line."""
+        return self.wrap_width - cell_len(self.document.get_line(problem.line - 1)) - 2 >= _LEAST_ROOM
+
+
+class JsonEditor(Vertical):
+    """A text area over one JSON value.
+
+    Text that is no JSON stays as typed, and its problem is told at its place; the value stays what it was. Numbers keep
+    every digit and keys their order; live characters are shown as escapes.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("editor")
+    DEFAULT_CSS = """
+    JsonEditor { width: 1fr; height: 1fr; & > Static { height: auto; max-height: 4; width: 1fr; } }
+    """
+
+    @dataclass
     class Changed(Message):
-        """The text was edited and is JSON: `value` is what it says."""
+        """The text was edited; `value` is what it says, or said when it was last JSON."""
 
-        def __init__(self, editor: JsonEditor, value: Json) -> None:
-            super().__init__()
-            self.editor = editor
-            self.value = value
+        value: Json
 
-        @property
-        def control(self) -> JsonEditor:
-            """The editor it is about."""
-            return self.editor
-
-    class Unread(Message):
-        """The text was edited and is no JSON: `text` is what stands there."""
-
-        def __init__(self, editor: JsonEditor, text: str) -> None:
-            super().__init__()
-            self.editor = editor
-            self.text = text
-
-    def __init__(
-        self, value: Json = None, *, text: str = "", id: str | None = None, classes: str | None = None
-    ) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, value: Json = None, *, text: str = "") -> None:
+        """`text` stands there instead of the value, as when it was left and was no JSON."""
+        super().__init__()
         self._value: Json = value
-        self._given = text
-        self._problem: JsonProblem | LimitExceeded | None = None
-        self._told: tuple[SchemaProblem, ...] = ()
+        self._begin_with = text
+        self._checked: tuple[SchemaProblem, ...] = ()
         self._too_large = False
-        self._area = AreaEditor(numbers=True)
+        self.area = JsonArea(numbers=True)
         self._notes = Static()
 
     def compose(self) -> ComposeResult:
-        """The text, and what is wrong with it."""
-        yield self._area
+        yield self.area
         yield self._notes
 
     def on_mount(self) -> None:
-        """Show what was given."""
-        self._fill(fresh=True)
-        self._put(self._given)
+        self._fill(self._begin_with)
 
     @property
     def text(self) -> str:
         """The text as it is now, JSON or not."""
-        return self._area.text
+        return self.area.text
 
     @property
     def value(self) -> Json:
@@ -97,101 +132,82 @@ class JsonEditor(Widget):
     @property
     def unreadable(self) -> tuple[SchemaProblem, ...]:
         """Why the text cannot be sent; empty when it is JSON."""
-        return (SchemaProblem("", f"this is no JSON: {self._problem}"),) if self._problem else ()
+        problem = self.area.problem
+        return (SchemaProblem("", f"invalid JSON: {problem}"),) if problem else ()
 
-    def show(self, value: Json, *, fresh: bool = False, text: str = "") -> None:
-        """Show another value; text that already says it stays as it is.
-
-        Args:
-            fresh: it belongs to something else than before: nothing of the old text is kept, nor can be undone.
-            text: what stood there when it was left, if that was no JSON.
-        """
-        if value is self._value and not fresh:
-            return
-        known = not self._problem and not fresh and _text(value) == _text(self._value)
-        self._value = value
-        if not known:
-            self._fill(fresh=fresh)
-            self._put(text)
-
-    @property
-    def editable(self) -> bool:
-        """Whether the text can be edited here: it is not too large."""
-        return not self._too_large
-
-    def put_text(self, text: str) -> None:
-        """Another text, as if it had been typed: it can be undone."""
-        self._area.replace(text, (0, 0), self._area.document.end)
-
-    def put_value(self, value: Json) -> None:
-        """Another value, as if it had been typed."""
-        self.show(value)
-        self.post_message(self.Changed(self, value))
-
-    def action_outside(self) -> None:
-        """Edit it in the person's own editor."""
-        late_aids.edit_outside(self)
+    def show(self, value: Json, *, text: str = "") -> None:
+        """Show another value, or with `text` what stood there when it was left and was no JSON."""
+        if value is not self._value:
+            self._value = value
+            self._fill(text)
 
     def show_problems(self, problems: Iterable[SchemaProblem]) -> None:
         """Tell what a check of the value found."""
-        self._told = tuple(problems)
-        self._tell()
+        self._checked = tuple(problems)
+        self._tell(self.area.problem)
 
     def focus_problem(self) -> None:
         """Go to the text, to the place where it stops being JSON."""
-        self._area.focus()
-        if isinstance(self._problem, JsonProblem) and self._problem.line:
-            self._area.cursor_location = (self._problem.line - 1, self._problem.column - 1)
+        self.area.focus()
+        problem = self.area.problem
+        if isinstance(problem, JsonProblem) and problem.line:
+            self.area.cursor_location = (problem.line - 1, problem.column - 1)
 
-    def _fill(self, *, fresh: bool) -> None:
-        text = _text(self._value)
-        self._problem = None
-        self._too_large = len(text) > LARGEST
-        self._area.display = not self._too_large
+    action_next_problem = focus_problem
+
+    def action_editor(self) -> None:
         if not self._too_large:
-            with self._area.prevent(TextArea.Changed):
-                if fresh:
-                    self._area.load_text(text)
-                else:
-                    self._area.replace(text, (0, 0), self._area.document.end)
-            self._area.cursor_location = (0, 0)
-        self._tell()
+            self.app.run_worker(self._edit_outside(cast("StudioApp", self.app)), group=GROUP)
 
-    def _put(self, text: str) -> None:
-        """Put back text that was no JSON when it was left."""
-        if text and self._area.display:
-            self._area.load_text(text)
+    async def _edit_outside(self, app: StudioApp) -> None:
+        after = await edit_outside(app, "value", "application/json", self.text)
+        if after is None:
+            return
+        if self.is_attached and len(after) <= LARGEST:
+            self.area.replace(after, (0, 0), self.area.document.end)
+        else:
+            app.copy(after)
+            app.say("The text cannot be put back here: it is on the clipboard.", "warning")
+
+    def _fill(self, text: str) -> None:
+        written = _text(self._value)
+        self._too_large = len(written) > LARGEST
+        self.area.display = not self._too_large
+        self._tell(None)
+        if not self._too_large:
+            with self.area.prevent(TextArea.Changed):
+                self.area.load_text(written)
+            if text:
+                self.area.load_text(text)
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Read the text again."""
         event.stop()
+        self._checked = ()
         try:
-            value = loads(self._area.text, exact=True)
+            self._value = loads(self.area.text, exact=True)
+            self._tell(None)
         except (JsonProblem, LimitExceeded) as problem:
-            self._problem = problem
-            self._told = ()
-            self._tell()
-            self.post_message(self.Unread(self, self._area.text))
-            return
-        self._problem, self._value = None, value
-        self._told = ()
-        self._tell()
-        self.post_message(self.Changed(self, value))
+            self._tell(problem)
+        self.post_message(self.Changed(self._value))
 
-    def _tell(self) -> None:
-        lines: list[tuple[str, str]] = []
+    def on_area_editor_too_long(self, event: AreaEditor.TooLong) -> None:
+        event.stop()
+        self.notify(f"{len(event.text):,} characters are too much to be edited here.", severity="warning")
+
+    def _tell(self, problem: JsonProblem | LimitExceeded | None) -> None:
+        self.area.show_problem(problem)
+        notes: list[SchemaProblem] = []
         if self._too_large:
-            lines.append((f"{glyphs().warning} It is too large to be edited here.", "$state-busy"))
-        if self._problem:
-            lines.append((f"{glyphs().bad} {safe(self._problem, 300)}", "$state-failed"))
-        for problem in self._told[: _MOST - len(lines)]:
-            sign, colour = (
-                (glyphs().bad, "$state-failed") if problem.severity == "error" else (glyphs().warning, "$state-busy")
-            )
-            words = f"{safe(problem.pointer, 80)} {safe(problem.message, 300)}".strip()
-            lines.append((f"{sign} {words}", colour))
+            notes.append(SchemaProblem("", "It is too large to be edited here.", "warning"))
+        if problem is not None and not (isinstance(problem, JsonProblem) and self.area.has_room(problem)):
+            notes.append(SchemaProblem("", str(problem)))
+        lines: list[Content] = []
+        for note in (*notes, *self._checked)[:_MOST_NOTES]:
+            sign, look = sign_of(note.severity)
+            colour = "$state-failed" if look == "bad" else "$state-busy"
+            lines.append(Content.styled(f"{sign} {safe(note.sentence, 300)}", colour))
         self._notes.display = bool(lines)
-        self._notes.update(Content("\n").join(Content.styled(text, colour) for text, colour in lines))
+        self._notes.update(Content("\n").join(lines))
 
 
 def _text(value: Json) -> str:

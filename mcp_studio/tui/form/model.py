@@ -2,47 +2,453 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import cast
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping, Set
+from dataclasses import field, replace
+from typing import TypeVar, cast
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, depth, items_of, mapping
+from mcp_studio.record import record
 from mcp_studio.schema import place
-from mcp_studio.schema.field import JsonField, List, Map, starter
+from mcp_studio.schema.check import equal, is_any_type, quick
+from mcp_studio.schema.field import (
+    AS_JSON,
+    Choice,
+    Choices,
+    Const,
+    Field,
+    Flag,
+    Form,
+    JsonField,
+    List,
+    Map,
+    Object,
+    SchemaProblem,
+    Text,
+    Union,
+    field_at,
+    json_types,
+    resolve_union,
+    starter,
+)
 from mcp_studio.schema.place import Path, pointer
-from mcp_studio.tui.form.editing import LARGEST as LARGEST
-from mcp_studio.tui.form.editing import Editing
-from mcp_studio.tui.form.moving import followed, without
+from mcp_studio.schema.text import from_text, to_text
+from mcp_studio.tui.form.rows import ABSENT, Outline, Row, RowProblems, still_true
+
+LARGEST = 200_000
+"""Characters that can be edited in one place; a text area gets slow with more."""
+MOST_STEPS = 200
+"""Steps that can be undone. Values share their unchanged parts, so that a step costs little."""
+PAUSE = 1.5
+"""Seconds without a key after which further typing is a step of its own."""
+_DEPTH = 200
+_SETTLED = 50_000
+T = TypeVar("T")
 
 
-class FormModel(Editing):
-    """A value with its form, and the edits of lists and maps in it; those of one place are inherited."""
+@record(frozen=True)
+class State:
+    """Everything that an edit changes; none of it is changed in place."""
+
+    value: Json
+    pending: Mapping[Path, str] = field(default_factory=dict[Path, str])
+    """Text that is no JSON, and so cannot be in the value."""
+    chosen: Mapping[Path, int] = field(default_factory=dict[Path, int])
+    """The variants of unions that the person chose."""
+    kept: Mapping[Path, Mapping[int, Json]] = field(default_factory=dict[Path, Mapping[int, Json]])
+    """What the other variants held when they were left."""
+    folds: Mapping[Path, bool] = field(default_factory=dict[Path, bool])
+    json_places: Set[Path] = frozenset()
+    """Places that are edited as JSON though rows could show them."""
+    touched: Set[Path] = frozenset()
+    """Places that somebody had a chance to fill."""
+
+
+Step = tuple[State, Path]
+"""A state before an edit, and the place of the edit."""
+
+
+class History:
+    """States before edits, and where the edits were."""
+
+    def __init__(self) -> None:
+        self._past: list[Step] = []
+        self._future: list[Step] = []
+        self._typing: Hashable = None
+        self._last = 0.0
+
+    def note(self, before: State, at: Path, typing: Hashable = None) -> None:
+        """An edit is about to change this state; one that goes on `typing` the same thing is part of the last step."""
+        now = time.monotonic()
+        goes_on = typing is not None and typing == self._typing and now - self._last < PAUSE and self._past
+        self._typing, self._last = typing, now
+        self._future.clear()
+        if not goes_on:
+            self._past.append((before, at))
+            del self._past[:-MOST_STEPS]
+
+    def pause(self) -> None:
+        """What is typed next is a step of its own."""
+        self._typing = None
+
+    def turn(self, now: State, back: bool) -> Step | None:
+        """The state before the last edit, or the one that was undone last, and where the edit was; None without one."""
+        source, target = (self._past, self._future) if back else (self._future, self._past)
+        self._typing = None
+        if not source:
+            return None
+        state, at = source.pop()
+        target.append((now, at))
+        return state, at
+
+
+class FormModel:
+    """The value is the truth: what has no field, the order of keys, and absent against null stay as they are.
+
+    Blank is absent. Text that is no number stays in the value as text, and is reported; only text that is no JSON,
+    in a place for JSON, cannot be in the value: it waits in `pending`, the place keeping its last value.
+    """
+
+    def __init__(self, form: Form, value: Json = None, pending: Mapping[str, str] | None = None) -> None:
+        self.form = form
+        self.root = form.top
+        self.history = History()
+        self._asked = False
+        self._checked: tuple[SchemaProblem, ...] = ()
+        self._settled: dict[tuple[int, int, int | None], tuple[Field, Json, Field]] = {}
+        """Without it, a key takes 150 ms in a list of a thousand unions."""
+        self._rows: list[Row] | None = None
+        self._index: dict[Path, int] = {}
+        self._inner: dict[Path, int] = {}
+        self._quick: tuple[SchemaProblem, ...] | None = None
+        self._row_problems: RowProblems | None = None
+        start: Json = ([] if isinstance(self.root, List) else {}) if value is None else value
+        self._state = State(start)
+        places = {place.path_of(key, start): text for key, text in (pending or {}).items() if key}
+        waiting = {path: text for path, text in places.items() if self.field_at(path) is not None or self.has(path)}
+        parts = frozenset(path for path in waiting if isinstance(self.field_at(path), AS_JSON))
+        self._state = State(start, waiting, json_places=parts)
+
+    # What there is
+
+    @property
+    def value(self) -> Json:
+        return self._state.value
+
+    @property
+    def pending(self) -> Mapping[Path, str]:
+        """Text by place that is no JSON, and so cannot be in the value."""
+        return self._state.pending
+
+    def has(self, path: Path) -> bool:
+        """Whether the value has something at the place."""
+        return place.has(self.value, path)
+
+    def get(self, path: Path) -> Json:
+        """What the value has at the place; None when nothing."""
+        return place.get_or_none(self.value, path)
+
+    def items(self, path: Path) -> list[Json]:
+        """The items of the list at the place; none where there is no list."""
+        return items_of(self.get(path))
+
+    def field_at(self, path: Path) -> Field | None:
+        """The field of a place, unions not followed; None where the schema says nothing of it."""
+        return field_at(self.root, path, self.value, self._state.chosen)
+
+    def settle(self, path: Path, field: Field, value: Json) -> Field:
+        """Of a union the variant that is chosen at a place, or that the value is of; every other field as it is."""
+        if not isinstance(field, Union):
+            return field
+        chosen = self._state.chosen.get(path)
+        key = (id(field), id(value), chosen)
+        if key not in self._settled:  # field and value are kept, so that no others ever have their ids
+            if len(self._settled) > _SETTLED:
+                self._settled.clear()
+            self._settled[key] = field, value, resolve_union(field, value, chosen)
+        return self._settled[key][2]
+
+    def text(self, row: Row) -> str:
+        """What an editor of this row starts with: what was typed last, or how the value is written."""
+        if row.path in self.pending:
+            return self.pending[row.path]
+        value = self.get(row.path)
+        if value is None and (not isinstance(row.field, AS_JSON) or not self.has(row.path)):
+            return ""
+        return to_text(row.field, value)
+
+    def is_closed(self, row: Row) -> bool:
+        """Whether the value is too large, or nested too deep, for an editor in the form."""
+        return depth(self.get(row.path), _DEPTH) > _DEPTH or len(self.text(row)) > LARGEST
+
+    # Rows
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows, as the value and the folds are now."""
+        if self._rows is None:
+            state = self._state
+            made = self._rows = Outline(self.settle, state.folds, state.json_places).make(self.root, state.value)
+            beside = ("inner", "add", "rest")
+            self._index = {row.path: index for index, row in enumerate(made) if row.kind not in beside}
+            self._inner = {row.path: index for index, row in enumerate(made) if row.kind == "inner"}
+        return self._rows
+
+    def row_at(self, path: Path) -> int | None:
+        """The number of the row of a place, None where it has none now."""
+        return self._index.get(path) if self.rows else None
+
+    def inner_at(self, path: Path, index: int) -> int:
+        """The row of a variant's value below its chooser, where it has one; else the row itself."""
+        return self._inner.get(path, index)
+
+    def nearest(self, path: Path) -> int | None:
+        """The row of a place, or of what it lies in."""
+        rows = (self.row_at(path[:length]) for length in range(len(path), -1, -1))
+        return next((row for row in rows if row is not None), None)
+
+    def row_of(self, path: Path) -> Row:
+        """The row that edits a place, also while it is folded away."""
+        index = self.row_at(path)
+        if index is not None:
+            return self.rows[self.inner_at(path, index)]
+        field = self.field_at(path) or JsonField("")
+        return Row(path, field, 0, "item" if path and isinstance(path[-1], int) else "field", field)
+
+    def fold(self, paths: Iterable[Path], open: bool) -> None:
+        """Fold or unfold parts."""
+        self._redraw(replace(self._state, folds={**self._state.folds, **dict.fromkeys(paths, open)}))
+
+    def open_to(self, path: Path) -> None:
+        """Unfold everything around a place."""
+        for length in range(len(path)):
+            index = self.row_at(path[:length])
+            if index is not None and self.rows[index].fold is False:
+                self.fold([path[:length]], True)
+
+    def leave_json(self, path: Path) -> None:
+        """A part that was edited as JSON is left: it has its rows again, unless the text is no JSON yet."""
+        places = self._state.json_places
+        if path in places and path not in self.pending:
+            self._redraw(replace(self._state, json_places=places - {path}))
+
+    def _redraw(self, state: State) -> None:
+        self._state = state
+        self._rows = self._row_problems = None
+
+    # Problems
+
+    def tell(self, problems: Iterable[SchemaProblem]) -> None:
+        """Problems that the check of the whole schema found."""
+        self._checked = tuple(problems)
+        self._row_problems = None
+
+    def ask(self) -> None:
+        """From now on tell everywhere what is missing, as after trying to send."""
+        self._asked = True
+        self._row_problems = None
+
+    def unreadable(self) -> tuple[SchemaProblem, ...]:
+        """Typed text that is no JSON, and so is not in the value."""
+        found: list[SchemaProblem] = []
+        for path, text in self.pending.items():
+            try:
+                from_text(self.row_of(path).field, text)
+            except ValueError as problem:
+                found.append(SchemaProblem(pointer(*path), str(problem)))
+        return tuple(found)
+
+    def problems(self) -> tuple[SchemaProblem, ...]:
+        """Everything that the fields alone know to be wrong; a whole check may find more."""
+        if self._quick is None:
+            self._quick = quick(self.form, self.value, self._state.chosen)
+        waiting = self.unreadable()
+        places = {problem.pointer for problem in waiting}
+        return (*waiting, *(problem for problem in self._quick if problem.pointer not in places))
+
+    @property
+    def row_problems(self) -> RowProblems:
+        """What the rows tell now."""
+        if self._row_problems is None:
+            waiting = {pointer(*path) for path in self.pending}
+            checked = (problem for problem in self._checked if problem.pointer not in waiting)
+            index = {**self._index, **self._inner} if self.rows else {}
+            told = None if self._asked else self._state.touched
+            self._row_problems = RowProblems((*self.problems(), *checked), index, self.value, told)
+        return self._row_problems
+
+    # Editing: every edit goes through `_edit`
+
+    def _edit(self, state: State, at: Path, *, typing: Hashable = None) -> None:
+        self.history.note(self._state, at, typing)
+        self._quick = None
+        self._redraw(replace(state, touched=state.touched | {at}))
+        # What was said about the old value of this place is not true of the new one.
+        self._checked = still_true(self._checked, at, self.value)
+
+    def undo(self) -> Path | None:
+        """Bring back what was before the last edit; gives the place of the edit, None when there was none."""
+        return self._turn(True)
+
+    def redo(self) -> Path | None:
+        """Bring back what was undone last; gives the place of the edit."""
+        return self._turn(False)
+
+    def _turn(self, back: bool) -> Path | None:
+        turned = self.history.turn(self._state, back)
+        if turned is None:
+            return None
+        self._checked, self._quick = (), None
+        self._redraw(turned[0])
+        self.open_to(turned[1])
+        return turned[1]
+
+    def replace(self, value: Json) -> None:
+        """Another value altogether, as after editing it as JSON."""
+        state = self._state
+        self._edit(State(value, folds=state.folds, touched=state.touched), ())
+
+    def type(self, row: Row, text: str) -> None:
+        """Text was typed; blank takes the value away, where it may be absent."""
+        field, typing = row.field, ("type", row.path)
+        if isinstance(field, JsonField) and not isinstance(row.given, JsonField):
+            # What is typed may come to fit the rows; it is not taken out of the person's hands because of that.
+            self._state = replace(self._state, json_places=self._state.json_places | {row.path})
+        if not text and not row.stays:
+            self.clear(row, typing=typing)
+            return
+        try:
+            value = self._blank(row) if not text else from_text(field, text)
+        except ValueError:
+            if isinstance(field, AS_JSON):
+                waiting = {**self.pending, row.path: text}
+                self._edit(replace(self._state, pending=waiting), row.path, typing=typing)
+                return
+            value = text
+        self.put(row.path, value, typing=typing)
+
+    def _blank(self, row: Row) -> Json:
+        """What an emptied place holds that cannot be absent."""
+        if isinstance(row.field, AS_JSON):
+            raise ValueError
+        return "" if isinstance(row.field, Text) else None
+
+    def put(self, path: Path, value: Json, *, typing: Hashable = None) -> None:
+        """Give a place a value; objects on the way are made.
+
+        Raises:
+            NoPlace: the value has no such place.
+        """
+        state = self._read(path)
+        self._edit(replace(state, value=self._with(state.value, path, value)), path, typing=typing)
+
+    def clear(self, row: Row, *, typing: Hashable = None) -> None:
+        """Take the value away: it is not sent. Items and entries become blank."""
+        if row.stays:
+            if row.path:
+                self.put(row.path, "" if isinstance(row.field, Text) else None)
+            return
+        state = self._read(row.path) if typing is not None else without(self._read(row.path), row.path)
+        self._edit(replace(state, value=place.remove(state.value, row.path)), row.path, typing=typing)
+
+    def _read(self, path: Path) -> State:
+        """The state without text that waits at a place, or inside it."""
+        kept = {at: text for at, text in self.pending.items() if at[: len(path)] != path}
+        return replace(self._state, pending=kept)
+
+    def _with(self, value: Json, path: Path, new: Json) -> Json:
+        """The value with something at a place; missing objects on the way begin as their schema says."""
+        for length in range(1, len(path)):
+            above = path[:length]
+            if place.get_or_none(value, above) is None and isinstance(path[length], str):
+                field = self.field_at(above)
+                begun = starter(resolve_union(field, None, self._state.chosen.get(above))) if field else None
+                value = place.put(value, above, begun if isinstance(begun, dict) else {}, self._before(value, above))
+        return place.put(value, path, new, self._before(value, path))
+
+    def _before(self, value: Json, path: Path) -> tuple[str, ...] | None:
+        """The keys of the fields before this one, behind which a new key belongs; None where it comes last."""
+        holder, field = path[:-1], self.field_at(path[:-1])
+        if field is not None:
+            field = resolve_union(field, place.get_or_none(value, holder), self._state.chosen.get(holder))
+        names = [one.name for one in field.fields()] if isinstance(field, Object) else []
+        return tuple(names[: names.index(str(path[-1]))]) if path and path[-1] in names else None
+
+    # Flags, choices, variants
+
+    def toggle(self, row: Row) -> None:
+        """The next state of a flag: true, false, and not sent where it need not be."""
+        if self.get(row.path) is False and not row.field.required and not row.stays:
+            self.clear(row)
+        else:
+            self.put(row.path, self.get(row.path) is not True)
+
+    def chosen(self, row: Row) -> int:
+        """The number of the chosen option or variant, -1 when it is none of them."""
+        if not isinstance(row.field, Union):
+            value = self.get(row.path)
+            options = enumerate(option_values(row.field) if self.has(row.path) else ())
+            return next((index for index, one in options if equal(one, value)), -1)
+        if row.path in self._state.chosen:
+            return self._state.chosen[row.path]
+        return row.field.choose(self.get(row.path)) if self.has(row.path) else -1
+
+    def choose(self, row: Row, option: int) -> None:
+        """Take an option of a choice, or a variant of a union."""
+        if isinstance(row.field, Union):
+            self._vary(row.path, row.field, self.chosen(row), option)
+        else:
+            self.put(row.path, option_values(row.field)[option])
+
+    def step(self, row: Row, by: int) -> None:
+        """The option or variant after or before the chosen one."""
+        field = row.field
+        count = len(field.variants) if isinstance(field, Union) else len(option_values(field))
+        at = self.chosen(row)
+        self.choose(row, (at + by) % count if at >= 0 else 0 if by > 0 else count - 1)
+
+    def picked(self, row: Row) -> set[int]:
+        """The numbers of the options that the list has."""
+        items = self.items(row.path)
+        values = option_values(row.field)
+        return {index for index, one in enumerate(values) if any(equal(one, item) for item in items)}
+
+    def pick(self, row: Row, index: int) -> None:
+        """Add an option to the list, or take it out; the rest of the list stays as it is."""
+        items, value = self.items(row.path), option_values(row.field)[index]
+        kept = [item for item in items if not equal(item, value)]
+        self.put(row.path, kept if len(kept) < len(items) else [*items, value])
+
+    def _vary(self, path: Path, field: Union, before: int, variant: int) -> None:
+        """Choose another variant of a union: what fits it goes along, and the old one can be come back to."""
+        if before == variant:
+            return
+        now: object = self.get(path) if self.has(path) else ABSENT
+        state = self._read(path)
+        left = dict(state.kept.get(path, {}))
+        if before >= 0 and now is not ABSENT:
+            left[before] = cast("Json", now)
+        value = _carried(now, field.variants[variant].field(), left.get(variant, ABSENT))
+        kept = {**state.kept, path: left}
+        chosen = {at: one for at, one in state.chosen.items() if at[: len(path)] != path}
+        state = replace(state, kept=kept, chosen={**chosen, path: variant}, folds={**state.folds, path: True})
+        self._edit(replace(state, value=self._with(state.value, path, value)), path)
+
+    # Lists and maps
 
     def add(self, holder: Path, field: List, index: int | None = None) -> Path:
-        """Add an item to a list, at its end or at an index; gives its place.
-
-        A list whose first items have a meaning of their own begins with all of these.
-        """
+        """Add an item to a list, at its end or at an index; gives its place."""
         at = len(self.items(holder)) if index is None else index
-        if at == 0 and len(field.first()) > 1 and not self.items(holder):
-            begun = starter(field)
-            self.put(holder, begun if isinstance(begun, list) and begun else [starter(field.first()[0])])
-            self.fold(holder, True)
-            return (*holder, 0)
-        described = field.item(at) or JsonField("")
-        return self.insert((*holder, at), starter(described))
+        return self.insert((*holder, at), starter(field.item(at) or JsonField("")))
 
     def insert(self, path: Path, value: Json) -> Path:
         """Put a new item in front of the one at a place."""
         holder, at = path[:-1], cast("int", path[-1])
-
-        def rename(part: str | int) -> str | int:
-            return part + 1 if isinstance(part, int) and part >= at else part
-
-        state = followed(self._state, holder, rename)
-        pending = {key: text for key, text in state.pending.items() if key != pointer(*holder)}
-        state = replace(state, pending=pending, folds={**state.folds, holder: True, path: True})
-        listed = self.items(holder)
-        self._edit(replace(state, value=self._with(state.value, holder, [*listed[:at], value, *listed[at:]])), path)
+        rest = followed(self._state, holder, lambda part: part + 1 if isinstance(part, int) and part >= at else part)
+        pending = {at: text for at, text in rest.pending.items() if at != holder}
+        state = replace(rest, pending=pending, folds={**rest.folds, holder: True, path: True})
+        items = self.items(holder)
+        self._edit(replace(state, value=self._with(state.value, holder, [*items[:at], value, *items[at:]])), path)
         return path
 
     def duplicate(self, path: Path) -> Path:
@@ -51,17 +457,9 @@ class FormModel(Editing):
 
     def remove(self, path: Path) -> None:
         """Take an item or an entry away."""
-        state = self._state
-        last = path[-1]
-        if isinstance(last, int):
-            gone = last
-
-            def rename(part: str | int) -> str | int | None:
-                return part if not isinstance(part, int) or part < gone else None if part == gone else part - 1
-
-            state = followed(state, path[:-1], rename)
-        else:
-            state = without(state, path)
+        gone, state = path[-1], without(self._state, path)
+        if isinstance(gone, int):
+            state = followed(state, path[:-1], lambda part: part - 1 if isinstance(part, int) and part > gone else part)
         self._edit(replace(state, value=place.remove(state.value, path)), path[:-1])
 
     def move(self, path: Path, by: int) -> Path:
@@ -72,10 +470,8 @@ class FormModel(Editing):
         old, to = cast("int", path[-1]), cast("int", new[-1])
 
         def rename(part: str | int) -> str | int:
-            if not isinstance(part, int):
-                return part
-            if part == old:
-                return to
+            if part == old or not isinstance(part, int):
+                return to if part == old else part
             return part - (old < part <= to) + (to <= part < old)
 
         state = followed(self._state, path[:-1], rename)
@@ -99,8 +495,7 @@ class FormModel(Editing):
     def enter(self, holder: Path, field: Map, key: str) -> Path:
         """Add an entry to a map; gives its place."""
         path = (*holder, key)
-        folds = {**self._state.folds, holder: True, path: True}
-        state = replace(self._read(path), folds=folds)
+        state = replace(self._read(path), folds={**self._state.folds, holder: True, path: True})
         self._edit(replace(state, value=self._with(state.value, path, starter(field.of(key)))), path)
         return path
 
@@ -110,3 +505,68 @@ class FormModel(Editing):
         if key != now and isinstance(there, dict) and key in there:
             return "There is an entry with this key already."
         return "" if key else "A key is needed."
+
+
+def option_values(field: Field) -> list[Json]:
+    """The values that can be chosen."""
+    if isinstance(field, (Choice, Choices)):
+        return [option.value for option in field.options]
+    if isinstance(field, Flag):
+        return [True, False]
+    return [field.value] if isinstance(field, Const) else []
+
+
+def _carried(value: object, into: Field, kept: object) -> Json:
+    """The value of a variant that is chosen now: what fits it of the one before, and what it held when it was left."""
+    if isinstance(into, Object) and isinstance(value, dict):
+        names = {field.name: field for field in into.fields()}
+        before = cast("dict[str, Json]", value)
+        same = {key: item for key, item in before.items() if key in names and takes(names[key], item)}
+        if isinstance(kept, dict):
+            return {**cast("dict[str, Json]", kept), **same}
+        begun = mapping(starter(into))
+        return {key: same.get(key, begun.get(key)) for key in names if key in same or key in begun}
+    if kept is not ABSENT:
+        return cast("Json", kept)
+    return cast("Json", value) if value is not ABSENT and takes(into, cast("Json", value)) else starter(into)
+
+
+def takes(field: Field, value: Json) -> bool:
+    """Whether a value is of a kind that the field takes; what is in it is for the check."""
+    if value is None:
+        return field.nullable or (isinstance(field, JsonField) and not field.types)
+    if isinstance(field, (Const, Choice)):
+        return any(equal(one, value) for one in option_values(field))
+    kinds = json_types(field)
+    return not kinds or is_any_type(kinds, value)
+
+
+def followed(state: State, holder: Path, rename: Callable[[str | int], str | int | None]) -> State:
+    """The state after items moved or keys changed below `holder`; the value is left to the caller.
+
+    `rename` gives the new key or index of what had one; None when it is gone.
+    """
+    depth = len(holder)
+
+    def to(path: Path) -> Path | None:
+        if len(path) <= depth or path[:depth] != holder:
+            return path
+        part = rename(path[depth])
+        return None if part is None else (*holder, part, *path[depth + 1 :])
+
+    def places(known: Iterable[Path]) -> Set[Path]:
+        return frozenset(new for path in known if (new := to(path)) is not None)
+
+    def by_place(known: Mapping[Path, T]) -> dict[Path, T]:
+        return {new: item for path, item in known.items() if (new := to(path)) is not None}
+
+    return State(state.value, by_place(state.pending), by_place(state.chosen), by_place(state.kept),
+                 by_place(state.folds), places(state.json_places), places(state.touched))  # fmt: skip
+
+
+def without(state: State, path: Path) -> State:
+    """A state that knows nothing of what was at a place and inside it; the value is left to the caller."""
+    if not path:
+        return State(state.value)
+    last = path[-1]
+    return followed(state, path[:-1], lambda part: None if part == last and type(part) is type(last) else part)

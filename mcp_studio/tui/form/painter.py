@@ -1,240 +1,448 @@
-"""How the rows of a form look: one line each, with what is wrong and what it means below."""
+"""How the rows of a form look, label, field, buttons and what is told below them; and the widget that shows them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import field
+from functools import cached_property
 from textwrap import wrap
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Size
+from textual.strip import Strip
+from textual.widget import Widget
 
+from mcp_studio.record import record
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import Choice, Flag, SchemaProblem, Union
+from mcp_studio.schema.field import Choice, Choices, Const, Flag, List, Map, Object, SchemaProblem, Union, is_secret
+from mcp_studio.schema.keywords import REQUIRED
 from mcp_studio.schema.place import pointer
-from mcp_studio.tui.form import words
-from mcp_studio.tui.form.columns import Columns
-from mcp_studio.tui.form.drawn import Drawn, Spot
+from mcp_studio.schema.unions import label as label_of
+from mcp_studio.tui.form import row_text
+from mcp_studio.tui.form.choices import DropDown, Target
+from mcp_studio.tui.form.editors import take_key
 from mcp_studio.tui.form.model import FormModel
-from mcp_studio.tui.form.offers import Offers
-from mcp_studio.tui.form.outline import Row
-from mcp_studio.tui.form.picker import Picker
-from mcp_studio.tui.form.values import Values
-from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.form.rows import MOST_CHILDREN, Row
+from mcp_studio.tui.views.glyphs import ASCII, glyphs
 from mcp_studio.tui.views.line import Piece, cut, fit, width_of
 
+if TYPE_CHECKING:
+    from mcp_studio.tui.form.view import FormView
+
+_INDENT = 2
 _MOST_HELP = 8
 """Lines of description under the current row."""
 _MOST_PROBLEMS = 3
 """Problems told under a row that is not the current one, a line each."""
-_QUIET = ("add", "rest", "item", "inner", "other")
-_WIDE = 100
-"""Cells from which on descriptions stand beside the values, not below."""
-_LEAST_BESIDE = 20
-_REMOVE = 2
-"""Cells of the mark that removes the current item."""
+_INLINE = 4
+"""Options that are shown side by side; more open as a list."""
+_LEAST = 20
+"""Cells that a field has at least, its padding included."""
+_SAMPLED = 2_000
+"""Rows whose labels are looked at for the longest."""
+_BARE = ("add", "rest", "inner")
+"""Rows without a label."""
+_BUTTONS: dict[Target, tuple[str, str]] = {
+    "add": ("+", "+"), "up": ("↑", "^"), "down": ("↓", "v"), "remove": ("×", "x"), "menu": ("⋮", ":"),
+}  # fmt: skip
+
+
+Spot = tuple[int, int, int, Target]
+"""A part of a line that can be clicked: the line, its first column and the one behind it."""
+
+
+class Here(NamedTuple):
+    """What the current row has besides."""
+
+    focused: bool
+    drop_down: DropDown | None
+    """Its open list."""
+    editor: int
+    """The height of the editor that will lie over its field, 0 when there is none."""
+
+
+@record()
+class Drawn:
+    """The lines of one row."""
+
+    lines: list[list[Piece]] = field(default_factory=list[list[Piece]])
+    spots: list[Spot] = field(default_factory=list[Spot])
+
+    def target(self, line: int, x: int) -> Target | None:
+        """What lies at a cell; what was noted last lies above."""
+        for at, start, end, target in reversed(self.spots):
+            if at == line and start <= x < end:
+                return target
+        return None
 
 
 class Painter:
-    """Draws rows at a width. Whatever comes from a server passes `safe` here."""
+    """Draws rows at a width. The rows of one level begin their fields in the same column, items in one of their own."""
 
     def __init__(self, model: FormModel, width: int) -> None:
         self._model = model
-        self.columns = Columns(model, width)
-        self.width = self.columns.width
-        self._wide = width >= _WIDE
-        self._values = Values(model, self.columns)
-        self._helped: dict[tuple[int, bool], bool] = {}
+        self.made_for = model.rows, model.row_problems, width
+        self.width = max(30, width)
+        self._longest: dict[tuple[int, bool], int] = {}
+        for row in model.rows[:_SAMPLED]:
+            if row.kind not in _BARE:
+                level = row.level, row.kind == "item"
+                self._longest[level] = max(self._longest.get(level, 0), cell_len(row_text.label(row)))
 
-    def height(self, index: int, row: Row) -> int:
-        """Lines of a row that is not the current one."""
-        return self.bare_height(row) + min(len(self._told(index, row)), _MOST_PROBLEMS)
+    def indent(self, row: Row) -> int:
+        """Cells in front of a label."""
+        return min(row.level * _INDENT, self.width // 3)
+
+    def column(self, row: Row) -> int:
+        """The column where a field begins."""
+        indent, longest = self.indent(row), self._longest.get((row.level, row.kind == "item"), 0)
+        if row.kind in _BARE:
+            return indent + 2 * (row.kind == "inner")
+        if row.kind == "item":
+            return min(indent + longest + 2, max(indent + 6, self.width - _LEAST))
+        top = min(self._longest.get((0, False), 0) + 4, max(12, self.width * 2 // 5), 30)
+        own = min(indent + longest + 4, max(indent + 18, self.width * 2 // 5), indent + 30)
+        return min(max(top, own), self.width - _LEAST)
+
+    def buttons(self, row: Row) -> tuple[Target, ...]:
+        """The buttons of a row while it is the current one; the others have their menu only."""
+        if row.kind in ("add", "rest"):
+            return ()
+        own: tuple[Target, ...] = ("add",) if row.fold is not None and isinstance(row.field, (List, Map)) else ()
+        moves: tuple[Target, ...] = ("up", "down") if row.kind == "item" else ()
+        return (*own, *moves, "remove", "menu") if row.removable else (*own, "menu")
+
+    def editor_place(self, row: Row) -> tuple[int, int]:
+        """Column and width of the editor of a row: its field."""
+        at = self.column(row)
+        return at, max(6, self.width - at - 2 * len(self.buttons(row)))
+
+    # Heights
+
+    @cached_property
+    def heights(self) -> Sequence[int]:
+        """Lines of each row, none of them the current one."""
+        problems = self._model.row_problems.at
+        return [
+            1 + self._has_help(row) + (min(len(self._told(at, row)), _MOST_PROBLEMS) if at in problems else 0)
+            for at, row in enumerate(self._model.rows)
+        ]
 
     def _told(self, index: int, row: Row) -> Sequence[SchemaProblem]:
         """What is told below a row that is not the current one: what is wrong inside a fold is only counted."""
-        told = self._model.told.of(index)
-        if row.fold is False and told:
-            here = pointer(*row.path)
-            return [problem for problem in told if problem.pointer == here]
-        return told
+        told, here = self._model.row_problems.at.get(index, ()), pointer(*row.path)
+        return told if row.fold is not False else [problem for problem in told if problem.pointer == here]
 
-    def bare_height(self, row: Row) -> int:
-        """The same without what is wrong."""
-        return 1 if self._wide else 1 + self._helps(row)
-
-    def _helps(self, row: Row) -> bool:
+    def _has_help(self, row: Row) -> bool:
         """Whether something is said about a row that is not the current one; among items it would be said again."""
         known = row.given
         if row.kind != "field" or not (known.description or known.title or known.deprecated or known.read_only):
             return False
-        if any(isinstance(part, int) for part in row.path):
-            return False
-        filled = self._filled(row)
-        key = (id(known), filled)
-        if key not in self._helped:
-            self._helped[key] = bool(self._help(row, False, filled))
-        return self._helped[key]
+        return not any(isinstance(part, int) for part in row.path) and bool(self._help(row, False))
 
-    def draw(
-        self,
-        index: int,
-        row: Row,
-        *,
-        current: bool,
-        focused: bool,
-        picker: Picker | None,
-        editor: int,
-        offers: Offers | None,
-    ) -> Drawn:
-        """One row.
+    # Drawing
 
-        Args:
-            current: the cursor is on it; `focused` when the form has the focus, too.
-            picker: its open list of options.
-            editor: the height of the editor that will lie over its value, 0 when there is none.
-            offers: what can be taken into its editor.
-        """
-        drawn = Drawn()
-        here, at = current and focused, self.columns.value(row)
-        self._first_line(row, drawn, here and picker is None, here, editor)
-        if here and row.kind in ("item", "entry", "other") and picker is None:
-            self._remove_mark(drawn, row, editor)
-        if picker is not None:
-            self._list(picker, drawn, at)
-        elif offers is not None and offers.open:
-            self._offered(offers, drawn, at)
+    def draw(self, index: int, row: Row, here: Here | None = None) -> Drawn:
+        """One row; the current one, `here`, has all problems and the whole help, and while focused its buttons."""
+        drawn, current = Drawn(), here is not None
+        focused, drop_down, editor = here or (False, None, 0)
+        told = self._model.row_problems.at.get(index, ()) if current else self._told(index, row)
+        value = _Value(self, self._model, row, drawn, focused and drop_down is None).draw(bool(editor))
+        drawn.lines = [[*self._front(row, told, focused), *value], *([] for _ in range(editor - 1))]
+        self._draw_buttons(row, drawn, focused)
+        if drop_down is not None:
+            self._list(drop_down, row, drawn)
             return drawn
-        drawn.lines += self._problems(self._model.told.of(index) if here else self._told(index, row), at, here)
-        if here or self.bare_height(row) > 1:
-            drawn.lines += self._help_lines(row, here)
-        elif self._wide and not editor and self._helps(row):
-            self._beside(row, drawn)
+        margin = self.column(row) + 1
+        for problem in told[: 5 if current else _MOST_PROBLEMS]:
+            drawn.lines += self._problem(problem, margin, 3 if current else 1)
+        if (current and row.kind not in ("add", "rest")) or self._has_help(row):
+            text, label = self._help(row, current), row_text.label(row)
+            if current and cell_len(label) > self.column(row) - self.indent(row) - 2:
+                text = f"{label} {glyphs().dot} {text}" if text else label  # the label was cut
+            if text:
+                drawn.lines += self._wrapped(text, "quiet", margin, _MOST_HELP if current else 1)
         return drawn
 
-    def _first_line(self, row: Row, drawn: Drawn, cursor: bool, here: bool, editor: int) -> None:
-        """Label and value; room for the editor where one will lie over the value."""
-        start = " " * self.columns.indent(row)
-        look = "accent" if here else "dim" if row.kind in _QUIET else ""
-        width = max(1, self.columns.value(row) - len(start) - 1)
-        label = "" if row.kind in ("add", "rest") else fit(words.label(row), width) + " "
-        front: list[Piece] = [(start, ""), (label, look)]
-        if editor:
-            drawn.lines = [front, *([] for _ in range(editor - 1))]
-            return
-        value = self._values.draw(row, drawn)
-        if cursor:
-            value = [(text, "cursor") for text, _ in value]
-            value.append((" " * max(0, self.columns.room(row) - width_of(value)), "cursor"))
-        drawn.lines = [[*front, *value]]
+    def _front(self, row: Row, told: Sequence[SchemaProblem], current: bool) -> list[Piece]:
+        """The label; behind it whether it is required; before the field what is wrong, or that it is a secret."""
+        indent = self.indent(row)
+        if row.kind in ("add", "rest"):
+            return [(" " * indent, "")]
+        star = " *" if row.given.required and row.kind == "field" and row.path else ""
+        room = self.column(row) - indent - 1
+        label = cut(row_text.label(row), room - 1 - len(star))
+        look = "label-current" if current else "quiet" if row.kind in ("item", "inner", "other") else "label"
+        mark: Piece = (glyphs().marked, "secret") if is_secret(row.field) else (" ", "")
+        if told:
+            mark = sign_of("error" if any(one.severity == "error" for one in told) else "warning")
+        pad = " " * max(0, room - cell_len(label) - len(star))
+        return [(" " * indent, ""), (label, look), (star, "required"), (pad, ""), mark]
 
-    def _beside(self, row: Row, drawn: Drawn) -> None:
-        """On a wide screen, what is said about a row stands behind its value."""
-        line = drawn.lines[0]
-        at = max(min(self.width // 2, 64), width_of(line) + 3)
-        if self.width - at >= _LEAST_BESIDE:
-            text = self._help(row, False, self._filled(row))
-            line += [(" " * (at - width_of(line)), ""), (cut(text, self.width - at), "dim")]
+    def _draw_buttons(self, row: Row, drawn: Drawn, current: bool) -> None:
+        buttons = self.buttons(row)
+        shown = buttons if current else buttons[-1:]
+        line, x = drawn.lines[0], self.width - 2 * len(shown)
+        line.append((" " * (x - width_of(line)), ""))
+        for target in shown:
+            look = "bad" if target == "remove" else "button" if current else "quiet"
+            line.append((f" {_BUTTONS[target][glyphs() is ASCII]}", look))
+            drawn.spots.append((0, x, x + 2, target))
+            x += 2
 
-    def notices(self) -> Iterator[list[Piece]]:
-        """What stands above the rows: what is wrong with the value as a whole, and what of its schema is not drawn."""
-        if (remark := self._model.root.remark) and self._model.row_at(()) is None:
-            yield from self._wrapped(safe(remark, 200), "dim", 0, 3)
-        for problem in self._model.told.loose[:8]:
-            sign, look = words.sign(problem.severity)
-            yield from self._wrapped(f"{sign} {safe(problem.message, 400)}", look, 0, 3)
+    def _list(self, listed: DropDown, row: Row, drawn: Drawn) -> None:
+        """The open list below the field."""
+        at, width = self.editor_place(row)
 
-    def remarks(self) -> Iterator[list[Piece]]:
-        """What stands below: what no row shows."""
-        if self._model.form.more:
-            yield from self._wrapped(f"{self._model.form.more} more are edited as JSON.", "dim", 0, 2)
+        def add(text: str, look: str) -> None:
+            drawn.lines.append([(" " * at, ""), (f" {fit(text, width - 2)} ", look)])
+
+        if listed.words:
+            add(f"/ {listed.words}", "list secret")
+        on, off = ("[x] ", "[ ] ") if listed.many else (f"{glyphs().on} ", f"{glyphs().off} ")
+        for index in listed.window():
+            option = listed.options[index]
+            mark = (on if option in listed.marked else off) if listed.marked or listed.many else ""
+            drawn.spots.append((len(drawn.lines), at, at + width, index))
+            look = "cursor" if index == listed.at else "list quiet" if option < 0 else "list"
+            add(mark + safe(listed.label(option), 200), look)
+        for note in ("nothing fits" if not listed.options else "", listed.note):
+            if note:
+                add(note, "list quiet")
+
+    def notices(self, empty: str = "") -> Iterator[list[Piece]]:
+        """What stands above the rows: that there are none, what no row shows, what is wrong with the whole value."""
+        more = self._model.form.more
+        for text in (
+            "" if self._model.rows else empty,
+            safe(self._model.root.remark, 200) if self._model.row_at(()) is None else "",
+            f"{more} more are edited as JSON." if more else "",
+        ):
+            if text:
+                yield from self._wrapped(text, "quiet", 0, 3)
+        for problem in self._model.row_problems.loose[:8]:
+            yield from self._problem(problem, 0, 3)
+
+    def _problem(self, problem: SchemaProblem, margin: int, most: int) -> Iterator[list[Piece]]:
+        sign, look = sign_of(problem.severity)
+        words = "required" if problem.message == REQUIRED else safe(problem.message, 400)
+        yield from self._wrapped(f"{sign} {words}", look, margin, most)
+
+    def _help(self, row: Row, current: bool) -> str:
+        choice = isinstance(row.field, (Choice, Union)) and self.inline(row)
+        seen = row.fold is not None or isinstance(row.field, Flag) or choice
+        filled = self._model.has(row.path) or row.given.has_default
+        return row_text.help_text(row, current=current, filled=filled, seen=seen)
 
     def inline(self, row: Row) -> bool:
         """Whether all options of a row are seen side by side."""
-        return self._values.inline(row)
-
-    def editor_width(self, row: Row) -> int:
-        """Cells of the editor over the value of the current row."""
-        return max(4, self.columns.room(row) - (_REMOVE + 1 if row.kind in ("item", "entry", "other") else 0))
-
-    # Beside the value
-
-    def _remove_mark(self, drawn: Drawn, row: Row, editor: int) -> None:
-        """What a click takes the item away with, at the end of its line."""
-        line = drawn.lines[0]
-        sign: Piece = (f" {glyphs().bad}", "bad" if editor else "cursor")
-        if editor:
-            gap = self.width - width_of(line) - _REMOVE
-            drawn.lines[0] = [*line, (" " * gap, ""), sign]
-        else:
-            text, look = line[-1]
-            if len(text) < _REMOVE:
-                return
-            drawn.lines[0] = [*line[:-1], (text[:-_REMOVE], look), sign]
-        drawn.spots.insert(0, Spot(0, self.width - _REMOVE, self.width + 1, "remove"))
-
-    # Below
-
-    def _list(self, picker: Picker, drawn: Drawn, at: int) -> None:
-        """The open list of options below the value."""
-        margin, room = " " * at, self.width - at
-        if picker.words:
-            drawn.lines.append([(margin, ""), (cut(f"/ {picker.words}", room), "accent")])
-        for index in picker.window():
-            option = picker.options[index]
-            on, off = ("[x]", "[ ]") if picker.many else (glyphs().on, glyphs().off)
-            text = f"{on if option in picker.marked else off} {safe(picker.label(option), 200)}"
-            drawn.spots.append(Spot(len(drawn.lines), at, self.width, index))
-            look = "cursor" if index == picker.at else "dim" if option < 0 else ""
-            drawn.lines.append([(margin, ""), (fit(text, room), look)])
-        if not picker.options:
-            drawn.lines.append([(margin, ""), ("nothing fits", "dim")])
-
-    def _offered(self, offers: Offers, drawn: Drawn, at: int) -> None:
-        """What can be taken, in the place of what is said about the field."""
-        margin, room = " " * at, self.width - at
-        for index in offers.window():
-            drawn.spots.append(Spot(len(drawn.lines), at, self.width, index))
-            look = "cursor" if index == offers.at else ""
-            bar: Piece = (f"{glyphs().bar} ", "dim")
-            drawn.lines.append([(margin, ""), bar, (fit(offers.values[index], room - 2), look)])
-        drawn.lines.append([(margin, ""), (cut(offers.footer(), room), "dim")])
-
-    def _problems(self, problems: Sequence[SchemaProblem], at: int, current: bool) -> list[list[Piece]]:
-        lines: list[list[Piece]] = []
-        for problem in problems[: 5 if current else _MOST_PROBLEMS]:
-            sign, look = words.sign(problem.severity)
-            lines += self._wrapped(f"{sign} {safe(problem.message, 400)}", look, at, 3 if current else 1)
-        return lines
-
-    def _filled(self, row: Row) -> bool:
-        return self._model.has(row.path) or row.given.has_default
-
-    def _help(self, row: Row, current: bool, filled: bool) -> str:
-        seen = (
-            row.fold is not None
-            or isinstance(row.field, Flag)
-            or (isinstance(row.field, (Choice, Union)) and self.inline(row))
-        )
-        return words.help_words(row, current=current, filled=filled, seen=seen)
-
-    def _help_lines(self, row: Row, current: bool) -> list[list[Piece]]:
-        if row.kind in ("add", "rest"):
-            return []
-        if row.kind == "other":
-            text = "The schema says nothing of it; it is sent too." if current else ""
-        else:
-            text = self._help(row, current, self._filled(row))
-        name = words.label(row)
-        if current and cell_len(name) >= self.columns.value(row) - self.columns.indent(row):
-            text = f"{name} {glyphs().dot} {text}" if text else name  # the label was cut
-        margin = self.columns.indent(row) + 2
-        return list(self._wrapped(text, "dim", margin, _MOST_HELP if current else 1)) if text else []
+        labels = row_text.options(row.field)
+        return len(labels) <= _INLINE and sum(cell_len(text) + 4 for text in labels) <= self.editor_place(row)[1] - 4
 
     def _wrapped(self, text: str, look: str, margin: int, most: int) -> Iterator[list[Piece]]:
         room = max(10, self.width - margin)
-        if most == 1 and cell_len(text) <= room:
-            yield [(" " * margin, ""), (text, look)]
-            return
-        lines = wrap(text, room, break_long_words=True) or [""]
+        lines = [text] if cell_len(text) <= room else wrap(text, room, break_long_words=True) or [""]
         if len(lines) > most:
             lines = [*lines[: most - 1], f"{lines[most - 1]} {glyphs().more}"]
         for line in lines:
-            yield [(" " * margin, ""), (cut(line, self.width - margin), look)]
+            yield [(" " * margin, ""), (cut(line, room), look)]
+
+
+class _Value:
+    """Draws the value of one row, and notes where it can be clicked."""
+
+    def __init__(self, painter: Painter, model: FormModel, row: Row, drawn: Drawn, cursor: bool) -> None:
+        self._painter = painter
+        self._model = model
+        self._row = row
+        self._drawn = drawn
+        self._x, self._width = painter.editor_place(row)
+        self._room = self._width - 2
+        self._ground = "cursor" if cursor else "field"
+
+    def draw(self, edited: bool) -> list[Piece]:
+        """The pieces behind the label; none where an editor will lie."""
+        model, row, known = self._model, self._row, self._row.field
+        if edited:
+            return []
+        if row.kind == "add":
+            self._spot("add")
+            look = "cursor" if self._ground == "cursor" else "button"
+            return [(f" + add {'item' if isinstance(known, List) else 'entry'} ", look)]
+        if row.kind == "rest":
+            return [(cut(f"{glyphs().more} more than {MOST_CHILDREN:,} are edited as JSON", self._room), "quiet")]
+        has, value, waiting = model.has(row.path), model.get(row.path), row.path in model.pending
+        parts = row.fold is not None or (isinstance(known, (Object, Map, List)) and not waiting)
+        self._spot("value")
+        if has and value is None and known.nullable and (parts or isinstance(known, Union)):
+            return self._field([("null", "quiet")])
+        if isinstance(known, Union) and (row.fold is not False or not has):
+            return self._choice(f"{self._sign()} " if row.fold is not None else "")
+        if parts:
+            return self._folding(has)
+        if isinstance(known, Flag) and (not has or isinstance(value, bool)):
+            return self._field([self._flag(has, value is True)])
+        if isinstance(known, Choice) and (not has or model.chosen(row) >= 0):
+            return self._choice()
+        if isinstance(known, Choices) and isinstance(value, list):
+            labels = [safe(row_text.options(known)[index], 80) for index in sorted(model.picked(row))]
+            return self._field([(", ".join(labels), "") if labels else ("none: an empty list", "quiet")], True)
+        if isinstance(known, Const) and has and model.chosen(row) >= 0:
+            return self._field([(safe(label_of(known.value), self._room), ""), (" (fixed)", "quiet")])
+        if not has and not waiting:
+            return self._field([(row_text.hint(row), "quiet")], isinstance(known, Choices))
+        return self._field([self._text()])
+
+    def _spot(self, target: Target) -> None:
+        self._drawn.spots.append((0, self._x, self._x + self._width, target))
+
+    def _field(self, pieces: Sequence[Piece], opens: bool = False) -> list[Piece]:
+        """Pieces on the ground of a field; at its end a sign where it opens as a list."""
+        room = self._room - 2 * opens
+        made: list[Piece] = [(" ", self._ground)]
+        for text, look in pieces:
+            text = cut(text, room)
+            made.append((text, f"{self._ground} {look}".strip()))
+            room -= cell_len(text)
+        end = f" {glyphs().unfolded}" if opens else ""
+        return [*made, (f"{' ' * room}{end} ", self._ground)]
+
+    def _text(self) -> Piece:
+        model, row = self._model, self._row
+        if model.is_closed(row):
+            return ("too large to be edited here", "quiet")
+        text = model.text(row)
+        if not text:
+            return (row_text.placeholder(model, row), "quiet")
+        if row_text.masked(row.field, text):
+            text = "•" * min(len(text), 20)
+        return (safe(text, self._room + 1), "")
+
+    def _flag(self, has: bool, value: bool) -> Piece:
+        if not has:
+            return (f"[{glyphs().dash}] {row_text.hint(self._row)}", "quiet")
+        return ("[x] true", "strong") if value else ("[ ] false", "")
+
+    def _choice(self, mark: str = "") -> list[Piece]:
+        """The options side by side, or the chosen one in a field that opens."""
+        row, at = self._row, self._model.chosen(self._row)
+        inline = self._painter.inline(row)
+        if inline:
+            unset = f"{row_text.default(row.given)} (default)" if row.given.has_default else row_text.optional(row)
+            rest = f"  {unset}" if at < 0 else ""
+            pieces = [*self._side_by_side(at, self._x + 1 + len(mark)), (rest, "quiet")]
+        else:
+            pieces = [(safe(row_text.options(row.field)[at], 80), "") if at >= 0 else (row_text.hint(row), "quiet")]
+        return self._field([(mark, ""), *pieces, *self._counts()], not inline)
+
+    def _side_by_side(self, chosen: int, x: int) -> list[Piece]:
+        pieces: list[Piece] = []
+        for index, label in enumerate(row_text.options(self._row.field)):
+            text = f"{glyphs().on if index == chosen else glyphs().off} {safe(label, 80)}  "
+            self._drawn.spots.append((0, x, x + cell_len(text), index))
+            x += cell_len(text)
+            pieces.append((text, "strong" if index == chosen else ""))
+        return pieces
+
+    # What has rows inside
+
+    def _folding(self, has: bool) -> list[Piece]:
+        """A part that folds: no field, but the heading of what is inside."""
+        model, row = self._model, self._row
+        self._spot("fold")
+        at = model.chosen(row) if isinstance(row.field, Union) else -1
+        label = f"{safe(row_text.options(row.field)[at], 40)} " if at >= 0 else ""
+        room = max(4, self._room - cell_len(label) - width_of(self._counts()))
+        if row.fold:
+            text = row_text.opened(model, row)
+        else:
+            text = row_text.summary(model, row, room) if has else row_text.hint(row)
+        pieces: list[Piece] = [(f"{self._sign()} ", "fold"), (label, "strong"), (cut(text, room), "quiet")]
+        pieces += self._counts()
+        if self._ground == "cursor":
+            pieces = [(text, "cursor") for text, _ in pieces]
+            pieces.append((" " * max(0, self._width - width_of(pieces)), "cursor"))
+        return pieces
+
+    def _sign(self) -> str:
+        fold = self._row.fold
+        return "" if fold is None else glyphs().unfolded if fold else glyphs().folded
+
+    def _counts(self) -> list[Piece]:
+        """How many problems are inside."""
+        told, path = self._model.row_problems, self._row.path
+        pieces: list[Piece] = [(f" {glyphs().bad} {told.errors[path]:,}", "bad")] if told.errors.get(path) else []
+        if self._row.fold is False and told.warnings.get(path):
+            pieces.append((f" {glyphs().warning} {told.warnings[path]:,}", "warn"))
+        return pieces
+
+
+def sign_of(severity: str) -> tuple[str, str]:
+    """The sign of a problem and its look."""
+    return (glyphs().bad, "bad") if severity == "error" else (glyphs().warning, "warn")
+
+
+class FormCanvas(Widget, can_focus=True):
+    """Lines that somebody else lays out and draws. Has the focus while the current row needs no editor.
+
+    A look names one component class, or two: the ground, and the text on it.
+
+    Args:
+        form: lays out and draws the lines, and takes keys and clicks.
+    """
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"form--{look}"
+        for look in "label label-current quiet required secret bad warn strong fold button field cursor list".split()
+    }
+    DEFAULT_CSS = """
+    FormCanvas {
+        layer: rows; width: 1fr; height: auto;
+        & > .form--label { color: $foreground; }
+        & > .form--label-current { color: $accent; text-style: bold; }
+        & > .form--quiet { color: $quiet; }
+        & > .form--required { color: $text-warning; text-style: bold; }
+        & > .form--secret { color: $text-accent; }
+        & > .form--bad { color: $text-error; }
+        & > .form--warn { color: $text-warning; }
+        & > .form--strong { text-style: bold; }
+        & > .form--fold, & > .form--button { color: $text-primary; }
+        & > .form--field { background: $foreground 9%; }
+        & > .form--list { background: $panel; }
+        & > .form--cursor { color: $block-cursor-foreground; background: $block-cursor-background; }
+    }
+    """
+
+    def __init__(self, form: FormView) -> None:
+        super().__init__()
+        self._form = form
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return self._form.lay_out(width)
+
+    def render_line(self, y: int) -> Strip:
+        segments = [
+            Segment(text, self._style(look) if isinstance(look, str) else look) for text, look in self._form.line(y)
+        ]
+        return Strip(segments).adjust_cell_length(self.size.width, self._style(""))
+
+    def _style(self, look: str) -> Style:
+        ground, *text = look.split() or [""]
+        style = self.get_component_rich_style(f"form--{ground}") if ground else self.rich_style
+        if text and (ground != "cursor" or text == ["strong"]):
+            style += self.get_component_rich_style(f"form--{text[0]}", partial=True)
+        return style
+
+    def on_key(self, event: events.Key) -> None:
+        take_key(self, event, lambda: self._form.press(event.key, event.character))
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        if offset is not None:
+            event.stop()
+            self._form.click(offset.y, offset.x)

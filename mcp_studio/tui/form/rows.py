@@ -1,114 +1,270 @@
-"""The drawn part of a form: every row's lines, of which only the visible ones are ever drawn."""
+"""The rows of a form: a tree of fields, folded here and open there; and what is wrong with a value, by its rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Iterable, Mapping, Set
+from typing import Final, Literal, NamedTuple, cast
 
-from textual import events
-from textual.message import Message
+from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.schema.field import (
+    Choices,
+    Const,
+    Field,
+    Flag,
+    JsonField,
+    List,
+    Map,
+    Number,
+    Object,
+    SchemaProblem,
+    Union,
+)
+from mcp_studio.schema.keywords import REQUIRED
+from mcp_studio.schema.place import Path, path_of
+from mcp_studio.schema.text import from_text
 
-from mcp_studio.tui.form.drawn import Drawn, Target
-from mcp_studio.tui.form.heights import Heights
-from mcp_studio.tui.views.line import Line, Piece
-from mcp_studio.tui.views.rows import RowsView
+Kind = Literal["field", "item", "entry", "other", "inner", "add", "rest"]
+"""A known property; an item of a list; an entry of a map; a key that the schema says nothing of; the value of a chosen
+variant, below its chooser; what adds an item or an entry; how many are not drawn."""
+ABSENT: Final = object()
+"""Stands for what the value does not have."""
+MOST_ROWS = 20_000
+MOST_CHILDREN = 2_000
+"""Items or entries of one list or object that have rows; the others are edited as JSON."""
+_OPEN_LEVELS = 4
+"""Required parts open by themselves down to this level."""
+_DEEPEST = 60
+
+Settle = Callable[[Path, Field, Json], Field]
+"""Of a union the variant that is chosen at a place, or that the value is of; every other field as it is."""
 
 
-class FormRows(RowsView):
-    """Lines by row. Has the focus only while the current row needs no editor."""
+class Row(NamedTuple):
+    """One row of the outline, and what it edits."""
 
-    DEFAULT_CSS = """
-    FormRows { layer: rows; width: 1fr; height: 1fr; max-height: 100%; }
-    """
-
-    class Clicked(Message):
-        """A click on a row: `target` is what lies under the pointer, None beside all of it."""
-
-        def __init__(self, row: int, target: Target | None) -> None:
-            super().__init__()
-            self.row = row
-            self.target: Target | None = target
-
-    def __init__(self, moved: Callable[[], None], draw: Callable[[int], Drawn]) -> None:
-        """`draw` draws a row, `moved` is called when the rows were scrolled or have another width."""
-        super().__init__()
-        self._moved = moved
-        self._draw_row = draw
-        self._above: list[list[Piece]] = []
-        self._below: list[list[Piece]] = []
-        self._heights = Heights()
-        self._drawn: dict[int, Drawn] = {}
-        self._revision = 0
+    path: Path
+    field: Field
+    """What edits the value: where that does not fit the field that was described, JSON."""
+    level: int
+    kind: Kind
+    given: Field
+    """The field as it was described: its label, words and rules."""
+    parent: Field | None = None
+    """What it lies in: its object, map or list; None at the top."""
+    fold: bool | None = None
+    """Whether it is open; None where there is nothing inside."""
 
     @property
-    def row_count(self) -> int:
-        """Lines of all rows, with what stands above and below."""
-        return self._heights.starts[-1] + len(self._below)
+    def key(self) -> tuple[Path, Kind]:
+        """What stays the same when other rows come and go."""
+        return self.path, self.kind
 
-    def render_row(self, index: int, width: int, selected: bool) -> Line:
-        """One line."""
-        row = self._heights.row_at(index)
-        if row is None:
-            last = self._heights.starts[-1]
-            return self._above[index] if index < len(self._above) else self._below[index - last]
-        lines = self.drawn(row).lines
-        at = index - self._heights.starts[row]
-        return lines[at] if at < len(lines) else []
+    @property
+    def stays(self) -> bool:
+        """Whether its value can be anything but absent: without it, the row would be gone."""
+        return not self.path or self.kind in ("item", "entry", "other") or isinstance(self.parent, (List, Map))
 
-    def drawn(self, row: int) -> Drawn:
-        """The lines of a row."""
-        known = self._drawn.get(row)
-        if known is None:
-            known = self._drawn[row] = self._draw_row(row)
-        return known
+    @property
+    def removable(self) -> bool:
+        """Whether it can be taken away as a whole."""
+        return self.kind in ("item", "entry", "other")
 
-    def row_version(self, index: int) -> Hashable:
-        """Lines are drawn anew with every change."""
-        return (index, self._revision)
 
-    def show(
-        self, above: list[list[Piece]], heights: Heights, current: tuple[int, Drawn] | None, below: list[list[Piece]]
-    ) -> None:
-        """Show other lines; the `current` row is drawn already."""
-        self._above, self._below, self._heights = above, below, heights
-        self._drawn = dict([current] if current else [])
-        self._revision += 1
-        self.rows_changed()
+def fits(field: Field, value: object) -> bool:
+    """Whether rows of this field can show a value; what is wrong inside is told there."""
+    if value is ABSENT:
+        return True
+    if isinstance(field, (Object, Map, List)):
+        return isinstance(value, list if isinstance(field, List) else dict) or (value is None and field.nullable)
+    if isinstance(value, str):
+        return not isinstance(field, (Number, Flag)) or not _reads(field, value)
+    return isinstance(field, (JsonField, Choices)) or not isinstance(value, (dict, list))
 
-    def start(self, row: int) -> int:
-        """The first line of a row."""
-        return self._heights.starts[row]
 
-    def reveal(self, row: int) -> None:
-        """Scroll so far that the row is in view, its first line at least."""
-        starts = self._heights.starts
-        first, last = starts[row], starts[row + 1] - 1
-        if row + 2 == len(starts):
-            last = self.row_count - 1  # with what stands below
-        height = self.size.height
-        if last >= self.top + height:
-            self.scroll_rows(min(first, last - height + 1))
-        elif first < self.top:
-            self.scroll_rows(0 if row == 0 else first)
+def _reads(field: Field, text: str) -> bool:
+    """Whether text would look like a right value, though it is text."""
+    try:
+        from_text(field, text)
+    except ValueError:
+        return False
+    return True
 
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """The editor that lies over a row goes with it."""
-        super().watch_scroll_y(old_value, new_value)
-        if round(old_value) != round(new_value):
-            self._moved()
 
-    def resized(self) -> None:
-        """Everything is laid out anew for the width."""
-        super().resized()
-        self._moved()
+def as_json(given: Field) -> JsonField:
+    """The same field as JSON, for a value that does not fit it or is wanted so."""
+    names = ("name", "title", "description", "required", "has_default", "default", "nullable", "hint", "schema")
+    known = {name: getattr(given, name) for name in names}
+    return JsonField(**known, types=("object", "array", "number", "boolean", "null"))
 
-    def on_click(self, event: events.Click) -> None:
-        """Say what was clicked."""
-        offset = event.get_content_offset(self)
-        if offset is None:
+
+class Outline:
+    """Makes the rows of a value.
+
+    Args:
+        settle: resolves unions.
+        folds: what the person opened and closed.
+        json_places: places that are edited as JSON though rows could show them.
+    """
+
+    def __init__(self, settle: Settle, folds: Mapping[Path, bool], json_places: Set[Path]) -> None:
+        self._settle = settle
+        self._folds = folds
+        self._json_places = json_places
+        self.rows: list[Row] = []
+
+    def make(self, root: Field, value: Json) -> list[Row]:
+        """All rows, those of the parts of an object at the top without a row for itself."""
+        field = self._settle((), root, value)
+        if isinstance(field, Object) and not _chooser(root) and isinstance(value, dict) and not self._as_json(()):
+            self._inside((), field, value, 0)
+        else:
+            self._place((), root, value, 0, "field", None)
+        return self.rows
+
+    def _as_json(self, path: Path) -> bool:
+        return path in self._json_places or len(path) > _DEEPEST
+
+    def _open(self, path: Path, given: Field, level: int, kind: Kind) -> bool:
+        """Whether a part is open; as long as the person says nothing, what is required is."""
+        required = given.required and level < _OPEN_LEVELS and kind in ("field", "inner")
+        return self._folds.get(path, not path or required)
+
+    def _place(self, path: Path, given: Field, value: object, level: int, kind: Kind, parent: Field | None) -> None:
+        if _chooser(given):
+            self._union(path, given, value, level, kind, parent)
             return
-        event.stop()
-        row = self._heights.row_at(offset.y + self.top)
-        if row is not None:
-            line = offset.y + self.top - self._heights.starts[row]
-            spots = [spot for spot in self.drawn(row).spots if spot.line == line and spot.start <= offset.x < spot.end]
-            self.post_message(self.Clicked(row, spots[0].target if spots else None))
+        field = self._settle(path, given, None if value is ABSENT else cast("Json", value))
+        if self._as_json(path) or not fits(field, value) or isinstance(field, Union):
+            field = given if isinstance(given, JsonField) else as_json(given)
+        if not isinstance(field, (Object, Map, List)) or value is None:
+            self.rows.append(Row(path, field, level, kind, given, parent))
+            return
+        fold = self._open(path, given, level, kind)
+        self.rows.append(Row(path, field, level, kind, given, parent, fold))
+        if fold:
+            self._inside(path, field, value, level + 1)
+
+    def _union(self, path: Path, given: Field, value: object, level: int, kind: Kind, parent: Field | None) -> None:
+        content = self._settle(path, given, None if value is ABSENT else cast("Json", value))
+        nothing = isinstance(content, Union) and (value is ABSENT or value is None)
+        as_text = self._as_json(path)
+        if as_text or nothing or isinstance(content, Const) or (value is None and given.nullable):
+            self.rows.append(Row(path, as_json(given) if as_text else given, level, kind, given, parent))
+            return
+        composite = isinstance(content, (Object, Map, List))
+        fold = self._open(path, given, level, kind) if composite or path in self._folds else True
+        self.rows.append(Row(path, given, level, kind, given, parent, fold))
+        if not fold:
+            return
+        if composite and fits(content, value) and value is not None:
+            self._inside(path, content, value, level + 1, variant=True)
+        else:
+            inner = as_json(given) if isinstance(content, Union) or not fits(content, value) else content
+            self.rows.append(Row(path, inner, level + 1, "inner", inner, parent))
+
+    def _inside(self, path: Path, field: Field, value: object, level: int, *, variant: bool = False) -> None:
+        """The rows of what is in an object, a map or a list. What tells a `variant` apart is seen at its chooser."""
+        if len(self.rows) > MOST_ROWS:
+            self.rows.append(Row(path, field, level, "rest", field, field))
+        elif isinstance(field, Object):
+            members, known = mapping(value), field.fields()
+            for one in known:
+                if not variant or not _told_by_chooser(one, members.get(one.name, ABSENT)):
+                    self._place((*path, one.name), one, members.get(one.name, ABSENT), level, "field", field)
+            names = {one.name for one in known}
+            others = [key for key in members if key not in names]
+            if others or field.rest is not None:
+                self._entries(path, field.rest or field, members, others, level)
+        elif isinstance(field, Map):
+            self._entries(path, field, mapping(value), list(mapping(value)), level)
+        elif isinstance(field, List):
+            self._items(path, field, items_of(value), level)
+
+    def _entries(self, path: Path, field: Field, members: Mapping[str, Json], keys: list[str], level: int) -> None:
+        """Entries of a map, or what an object has besides its properties."""
+        for key in keys[:MOST_CHILDREN]:
+            if isinstance(field, Map):
+                self._place((*path, key), field.of(key), members[key], level, "entry", field)
+            else:
+                leaf = JsonField(key, hint="any JSON")
+                self.rows.append(Row((*path, key), leaf, level, "other", leaf, field))
+        room = isinstance(field, Map) and (field.max_entries is None or len(members) < field.max_entries)
+        self._below(path, field, level, len(keys), room)
+
+    def _below(self, path: Path, field: Field, level: int, count: int, room: bool) -> None:
+        """What stands below the items or entries."""
+        kinds: tuple[tuple[Kind, bool], ...] = ("rest", count > MOST_CHILDREN), ("add", room)
+        self.rows += [Row(path, field, level, kind, field, field) for kind, there in kinds if there]
+
+    def _items(self, path: Path, field: List, items: list[Json], level: int) -> None:
+        for index, item in enumerate(items[:MOST_CHILDREN]):
+            described = field.item(index) or JsonField("", hint="any JSON")
+            self._place((*path, index), described, item, level, "item", field)
+        room = (field.max_items is None or len(items) < field.max_items) and field.item(len(items)) is not None
+        self._below(path, field, level, len(items), room)
+
+
+def _chooser(field: Field) -> bool:
+    return isinstance(field, Union) and not field.by_value
+
+
+def _told_by_chooser(field: Field, value: object) -> bool:
+    return isinstance(field, Const) and field.required and type(value) is type(field.value) and value == field.value
+
+
+class RowProblems:
+    """Problems spread over the rows of an outline.
+
+    Each is told at the row of its place, or of the nearest place around it that has a row. `at` has them by the number
+    of the row; `errors` and `warnings` count those in folded and open parts, by place. What is missing is told only
+    where something was `touched`, or everywhere when that is None.
+    """
+
+    def __init__(
+        self, problems: Iterable[SchemaProblem], rows: Mapping[Path, int], value: Json, touched: Set[Path] | None
+    ) -> None:
+        self.at: dict[int, list[SchemaProblem]] = {}
+        self.errors: dict[Path, int] = {}
+        self.warnings: dict[Path, int] = {}
+        self.loose: list[SchemaProblem] = []
+        """What no row tells."""
+        self._places: list[tuple[int, Path]] = []
+        for problem in dict.fromkeys(problems):  # fields and schema may know the same
+            path = path_of(problem.pointer, value)
+            if problem.message == REQUIRED and touched is not None and path not in touched:
+                continue
+            self._add(path, problem, rows)
+
+    def _add(self, path: Path, problem: SchemaProblem, rows: Mapping[Path, int]) -> None:
+        counts = self.errors if problem.severity == "error" else self.warnings
+        for depth in range(len(path)):
+            counts[path[:depth]] = counts.get(path[:depth], 0) + 1
+        for depth in range(len(path), -1, -1):
+            row = rows.get(path[:depth])
+            if row is not None:
+                if problem.severity == "error":
+                    self._places.append((row, path))
+                known = self.at.setdefault(row, [])
+                if depth < len(path):
+                    place = " › ".join(f"#{part + 1}" if isinstance(part, int) else part for part in path[depth:])
+                    problem = SchemaProblem(problem.pointer, f"{place} {problem.message}", problem.severity)
+                if all(one.message != problem.message for one in known):
+                    known.append(problem)
+                return
+        sentence = problem.sentence
+        if all(one.message != sentence for one in self.loose):
+            self.loose.append(SchemaProblem("", sentence, problem.severity))
+
+    def next_error(self, after: int, *, inside: bool) -> Path | None:
+        """The place of the next error behind a row, around the end; `inside`: one that the row itself has folded."""
+        ordered = sorted(self._places, key=lambda one: one[0])
+        for row, place in ordered:
+            if row > after or (row == after and inside):
+                return place
+        return ordered[0][1] if ordered else None
+
+
+def still_true(known: Iterable[SchemaProblem], edited: Path, value: Json) -> tuple[SchemaProblem, ...]:
+    """What a whole check said that an edit did not overtake: nothing about the place, what is in it or around it."""
+    places = [(path_of(problem.pointer, value), problem) for problem in known]
+    return tuple(problem for path, problem in places if path[: len(edited)] != edited and edited[: len(path)] != path)

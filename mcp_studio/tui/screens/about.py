@@ -5,19 +5,18 @@ from __future__ import annotations
 import dataclasses
 import platform
 from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.widget import Widget
+from textual.widgets import Static
 
 import mcp_studio
-from mcp_studio.limits import KB, MB
 from mcp_studio.present.units import recorded
 from mcp_studio.safetext import safe
 from mcp_studio.trace.disk.sessions import used
-from mcp_studio.tui.screens.dialog import Dialog
-from mcp_studio.tui.views.hanging import Hanging
+from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.vault.base import beside
 from mcp_studio.vault.keyring import place_in_words
 
@@ -27,93 +26,76 @@ if TYPE_CHECKING:
 Part = str | tuple[str, str]
 
 
-class About(Dialog[None], scope="dialog"):
+class About(Dialog[None]):
     """Plain facts, to be copied into a report."""
 
-    reads = True
+    DEFAULT_CLASSES = "-large"
+    choices = (Choice("back", "Close"), Choice("copy", "Copy all"))
 
-    def __init__(self, studio: Studio) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._studio = studio
-        self._text = Hanging()
         self._content = Content()
 
-    def heading(self) -> Content:
-        """What it is."""
-        return Content("What is running")
+    def heading(self) -> str:
+        return "About mcp-studio"
 
     def body(self) -> Iterable[Widget]:
-        """One text."""
-        self._show("(looking)", "")
-        yield self._text
+        yield Static("Looking …", id="facts")
 
     def on_mount(self) -> None:
-        self.run_worker(self._look())  # A keyring takes its time to say how it is.
+        super().on_mount()
+        self.run_worker(self._look())
 
     async def _look(self) -> None:
-        studio, kept = self._studio, self._studio.config.settings.secrets
+        """A keyring takes its time to say how it is."""
+        studio = self.app.studio
+        kept = studio.config.settings.secrets
         remote = any(studio.manager.config(name).url for name in studio.manager.names())
         now = studio.signing.accounts.keeping if remote else kept
         place = await beside(place_in_words, kept, studio.paths.state)
-        self._show(place, await beside(place_in_words, now, studio.paths.state) if now != kept else "")
-
-    def _show(self, kept: str, now: str) -> None:
-        self._content = Content.assemble(*_parts(self._studio, kept, now))
-        self._text.show(self._content)
+        other = await beside(place_in_words, now, studio.paths.state) if now != kept else ""
+        self._content = Content.assemble(*_parts(studio, place, other))
+        self.query_one("#facts", Static).update(self._content)
 
     def action_copy(self) -> None:
-        """Copy it all."""
-        self.app.copy_to_clipboard(self._content.plain)
-
-    def action_close(self) -> None:
-        """Leave."""
-        self.dismiss(None)
+        self.app.copy(self._content.plain)
 
 
 def _parts(studio: Studio, kept: str, now: str) -> list[Part]:
     """All of it; `kept` says where secrets are kept, and `now` where tokens are besides, while this studio runs."""
-    config, paths = studio.config, studio.paths
-    parts: list[Part] = [f"mcp-studio {mcp_studio.__version__}, Python {platform.python_version()}"]
-    parts.append("".join(f", {name} {_version(name)}" for name in ("textual", "mcp", "httpx2")))
-    parts.append(f" on {platform.system()} {platform.machine()}\n")
-    if config.problems:
-        parts.append(("\nNot used from the configuration\n", "b $accent"))
-        parts += [(f"  {safe(str(problem), 1_000)}\n", "$text-error") for problem in config.problems]
-    parts.append(("\nFiles read\n", "b $accent"))
-    parts += [f"  {safe(file)}\n" for file in config.files] or ["  none\n"]
-    parts.append(("\nFolders\n", "b $accent"))
-    parts += [f"  {name:<7} {getattr(paths, name)}\n" for name in ("config", "state", "cache")]
-    parts.append(("\nSecrets and tokens\n", "b $accent"))
-    insecure = [name for name in studio.manager.names() if studio.manager.config(name).tls.insecure]
-    parts += [(f"  {safe(name, 60)} is insecure: any certificate is accepted\n", "$text-error") for name in insecure]
-    parts += [(f"  now   {safe(now, 1_000)} (tokens of this session)\n", "$text-warning")] * bool(now)
-    parts.append(f"  kept  {safe(kept, 1_000)}\n")
-    trace = studio.trace
-    parts.append(("\nTrace\n", "b $accent"))
-    parts.append(f"  {trace.total:,} entries, {len(trace):,} kept, {trace.dropped:,} dropped\n")
-    if trace.problem:
-        parts.append((f"  {safe(trace.problem, 1_000)}\n", "$text-warning"))
+    config, paths, manager, trace = studio.config, studio.paths, studio.manager, studio.trace
     folder, settings = paths.state / "trace", config.settings
     on_disk = recorded(*used(folder), settings.record, settings.record_bytes, settings.record_age)
-    parts.append(f"  on disk: {on_disk}\n  {folder}\n")
-    parts.append(("\nLimits\n", "b $accent"))
-    for field in dataclasses.fields(studio.limits):
-        parts.append(f"  {field.name:<16} {_amount(getattr(studio.limits, field.name))}\n")
+    insecure = (name for name in manager.names() if manager.config(name).tls.insecure)
+    sections: dict[str, list[tuple[str, str]]] = {
+        "Not used from the configuration": [(str(problem), "$text-error") for problem in config.problems],
+        "Files read": [(str(file), "") for file in config.files] or [("none", "")],
+        "Folders": [(f"{name:<7} {getattr(paths, name)}", "") for name in ("config", "state", "cache")],
+        "Secrets and tokens": [
+            *((f"{name} is insecure: any certificate is accepted", "$text-error") for name in insecure),
+            (f"now   {now} (tokens of this session)" if now else "", "$text-warning"),
+            (f"kept  {kept}", ""),
+        ],
+        "Trace": [
+            (f"{trace.total:,} entries, {len(trace):,} kept, {trace.dropped:,} dropped", ""),
+            (trace.problem, "$text-warning"),
+            (f"on disk: {on_disk}", ""),
+            (str(folder), ""),
+        ],
+        "Limits": [
+            (f"{field.name:<16} {_amount(getattr(studio.limits, field.name))}", "")
+            for field in dataclasses.fields(studio.limits)
+        ],
+    }
+    libraries = "".join(f", {name} {version(name)}" for name in ("textual", "mcp", "httpx2"))
+    parts: list[Part] = [f"mcp-studio {mcp_studio.__version__}, Python {platform.python_version()}{libraries}"]
+    parts.append(f" on {platform.system()} {platform.machine()}\n")
+    for title, lines in sections.items():
+        parts += [(f"\n{title}\n", "b $accent")] if lines else []
+        parts += [(f"  {safe(text, 1_000)}\n", look) for text, look in lines if text]
     return parts
 
 
 def _amount(limit: float) -> str:
-    """Seconds are the ones with a fraction, bytes the whole numbers of KB."""
-    if isinstance(limit, float):
-        return f"{limit:,g} s"
-    for size, unit in ((MB, "MB"), (KB, "KB")):
-        if limit >= size and not limit % size:
-            return f"{limit // size:,} {unit}"
-    return f"{limit:,}"
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"
+    """Seconds are the ones with a fraction; whole numbers are bytes or how many."""
+    return f"{limit:,g} s" if isinstance(limit, float) else f"{limit:,}"

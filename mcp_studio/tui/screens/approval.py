@@ -1,56 +1,134 @@
-"""May this be run? Shows exactly what would be sent, and why it is asked."""
+"""What may run: a call that needs approval, and what the file of a project would start."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+import shlex
+from collections.abc import Callable, Iterable
+from glob import escape
 
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from mcp_studio.config.model import PolicyRule, ServerConfig, Untrusted
+from mcp_studio.config.save import put_policy
 from mcp_studio.jsontext import pretty
+from mcp_studio.present.definition import cautions
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
-from mcp_studio.tui.screens.dialog import Dialog
+from mcp_studio.tui.screens.choose import Choose
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
+from mcp_studio.tui.screens.elicitation import LATER, RequestDialog
 
 _SHOWN = 8_000
 
 
-class Approval(Dialog[Answer], scope="approval"):
-    """Answers accept or decline; None is later."""
+class Approval(RequestDialog):
+    """Answers accept or decline; None is later.
 
-    reads = True
-    answers = frozenset(("run", "deny"))
+    Args:
+        edit: goes to the form of the call that waits; None where many calls, or none of a person, wait.
+    """
 
-    def __init__(self, request: InputRequest) -> None:
-        super().__init__()
-        self._request = request
+    choices = (
+        Choice("accept", "Run once", "error"), Choice("allow", "Always allow…"), Choice("decline", "Deny"),
+        Choice("edit", "Edit"), LATER,
+    )  # fmt: skip
 
-    def heading(self) -> Content:
-        """Which tool of which server."""
-        return Content(f"Run {safe(self._request.subject, 70)}?")
+    def __init__(
+        self, request: InputRequest, times: Callable[[InputRequest], str], edit: Callable[[], None] | None = None
+    ) -> None:
+        super().__init__(request, times)
+        self._edit = edit
 
-    def body(self) -> Iterable[Widget]:
-        """Reasons and arguments."""
-        risky = "destructive" in self._request.reasons
-        reasons = " · ".join(safe(reason) for reason in self._request.reasons)
-        yield Static(
-            Content.assemble(
-                (f"{'! ' if risky else ''}{reasons}\n", "b $risk-destructive" if risky else "b"),
-                ("What the server says of its tools is a hint, not a guarantee.\n", "$quiet"),
-                "\nThis would be sent:\n",
-                safe(pretty(self._request.arguments), _SHOWN, lines=True),
-            )
+    def heading(self) -> str:
+        return f"Run {safe(self.request.subject, 70)}?"
+
+    def question(self) -> Iterable[Widget]:
+        risky = "destructive" in self.request.reasons
+        reasons = " · ".join(safe(reason, 200) for reason in self.request.reasons)
+        text = Content.assemble(
+            (f"{'! ' if risky else ''}{reasons}\n", "bold $risk-destructive" if risky else "bold"),
+            ("What the server says of its tools is a hint, not a guarantee.\n", "$quiet"),
+            "\nArguments\n",
+            safe(pretty(self.request.arguments), _SHOWN, lines=True),
         )
+        yield Static(text)
 
-    def action_run(self) -> None:
-        """Run it once."""
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one("#allow").display = self.query_one("#edit").display = self._edit is not None
+        self.query_one("#decline").focus()
+
+    def action_accept(self) -> None:
         self.dismiss(Answer("accept"))
 
-    def action_deny(self) -> None:
-        """Do not run it."""
-        self.dismiss(Answer("decline"))
+    def action_edit(self) -> None:
+        """Do not run it now: its form has the arguments, to be changed and called."""
+        if self._edit is not None:
+            self.dismiss(Answer("decline"))
+            self.app.call_later(self._edit)
 
-    def action_later(self) -> None:
-        """Leave it waiting."""
-        self.dismiss(None)
+    def action_allow(self) -> None:
+        """Run it, and ask no more: a rule is written."""
+        if self._edit is not None:
+            self.app.attempt(self, self._allow(), "allow")
+
+    async def _allow(self) -> None:
+        studio, tool = self.app.studio, escape(self.request.subject)
+        every = f"{escape(self.request.server)}.*"
+        options = ((tool, f"This tool: {tool}"), (every, f"Every tool of the server: {every}"))
+        text = f"The rule is written into {studio.paths.config_file}, as [[policy]] before all others."
+        chosen = await self.app.push_screen_wait(Choose("Always allow", options, tool, text))
+        if not chosen:
+            return
+        rule = PolicyRule(chosen, "allow")
+        await asyncio.to_thread(put_policy, studio.paths.config_file, rule)
+        studio.caller.rules = (rule, *studio.caller.rules)
+        if not self.request.reply.done():  # it may have been withdrawn meanwhile
+            self.dismiss(Answer("accept"))
+
+
+class ProjectTrust(Dialog[bool]):
+    """May the file be used as it is now? It can start programs, so exactly what it would start is shown."""
+
+    choices = (Choice("yes", "Use it", "warning"), Choice("back", "Not now"))
+
+    def __init__(self, file: Untrusted) -> None:
+        super().__init__()
+        self._file = file
+
+    def heading(self) -> str:
+        return "Use the servers of this project?"
+
+    def body(self) -> Iterable[Widget]:
+        parts: Parts = [
+            (safe(self._file.file, 500), "bold"),
+            "\nstarts programs with your rights. Nothing of it runs before you agree.",
+            "\nYou are asked again when it changes.\n",
+        ]
+        for server in self._file.servers:
+            parts += ["\n", (safe(server.name, 80), "bold $accent"), *_what(server)]
+        yield Static(Content.assemble(*parts))
+
+    def on_mount(self) -> None:
+        self.query_one("#back").focus()
+
+    def action_yes(self) -> None:
+        self.dismiss(True)
+
+
+def _what(server: ServerConfig) -> Parts:
+    """What an entry starts or connects to; of headers and variables the names only, as values can be secrets."""
+    if server.url:
+        warnings = [(f"\n  {safe(caution, 1_000)}", "$warning") for caution in cautions(server)]
+        return ["\n  connects to  ", safe(server.url, 1_000), *_row("headers", ", ".join(server.headers)), *warnings]
+    argv = shlex.join((server.command, *server.args))
+    names = ", ".join((*server.env, *server.inherit_env))
+    folder = server.cwd or "the folder you are in"
+    return ["\n  runs  ", (safe(argv, 4_000), "bold"), *_row("env", names), *_row("in", folder)]
+
+
+def _row(label: str, text: str) -> Parts:
+    return [f"\n  {label:<6}", safe(text, 1_000)] if text else []

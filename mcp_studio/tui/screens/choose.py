@@ -1,47 +1,110 @@
-"""Choosing one of a few words from a list."""
+"""Choosing one of some things from a list, which is searched by typing where it is long."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
+from textual import on
 from textual.content import Content
+from textual.events import Key
+from textual.widget import Widget
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
 
 from mcp_studio.safetext import safe
-from mcp_studio.tui.screens.choice import ChoiceDialog
-from mcp_studio.tui.views.line import Line
-from mcp_studio.tui.views.virtual_list import VirtualList
+from mcp_studio.tui.screens.dialog import Choice, Dialog
 
-Option = tuple[str, str]
-"""The value, and the words for it."""
+_SEARCHED = 12
+"""Options from which on the list has a search."""
 
 
-class Choose(ChoiceDialog[str]):
-    """Answers the value that was chosen.
+class Item(NamedTuple):
+    """One option; foreign text in it does no harm."""
 
-    Args:
-        now: the value on which the cursor is first.
+    id: str
+    title: str
+    note: str = ""
+    refused: str = ""
+    """Why it cannot be chosen now; empty when it can."""
+
+
+class Choose(Dialog[str]):
+    """Answers the id of the option that was chosen. Enter on an option takes it."""
+
+    DEFAULT_CLASSES = "-small"
+    DEFAULT_CSS = """
+    Choose {
+        & OptionList { height: auto; max-height: 20; border: none; padding: 0; background: transparent; }
+        & #search { margin-bottom: 1; }
+        &.-searched OptionList { height: 16; }
+        &.-short.-searched OptionList { height: 9; }
+    }
     """
+    choices = (Choice("submit", "Choose", "primary"), Choice("back", "Cancel"))
 
-    def __init__(self, heading: str, options: Sequence[Option], now: str) -> None:
+    def __init__(self, title: str, options: Sequence[tuple[str, ...]], now: str = "", text: str = "") -> None:
+        """`options` are items, or their first parts; the cursor begins on the one that is chosen `now`."""
         super().__init__()
-        self._heading = heading
-        self._options = options
+        self._title_text = title
+        self._text = text
+        self._items = [Item(*option) for option in options]
+        self._listed = self._items
         self._now = now
-        self.choices: VirtualList[Option] = VirtualList(self._draw, key=lambda option: option[0])
+        self._list = OptionList(compact=True)
+        self.set_class(len(self._items) >= _SEARCHED, "-searched")
 
-    def heading(self) -> Content:
-        """What is chosen."""
-        return Content(safe(self._heading, 70))
+    def heading(self) -> str:
+        return self._title_text
+
+    def body(self) -> Iterable[Widget]:
+        if self._text:
+            yield Static(Content(safe(self._text, 2_000, lines=True)), classes="gap")
+        if self.has_class("-searched"):
+            yield Input(placeholder="Search", id="search", compact=True)
+        yield self._list
 
     def on_mount(self) -> None:
-        """The cursor is on what is so now."""
-        self.choices.set_rows(self._options)
-        self.choices.go_to_key(self._now)
-        self.choices.focus()
+        self._narrow("")
+        ids = [item.id for item in self._listed]
+        self._list.highlighted = ids.index(self._now) if self._now in ids else 0
+        self.query("#search, OptionList").first().focus()
 
-    def taken(self, row: Option) -> str:
-        """Its value."""
-        return row[0]
+    def _narrow(self, words: str) -> None:
+        """List what has all these words; what has them in its title comes first, what is refused last."""
+        wanted = words.casefold()
+        texts = [(f"{item.title} {item.note}".casefold(), item) for item in self._items]
+        found = [item for text, item in texts if all(word in text for word in wanted.split())]
+        self._listed = sorted(found, key=lambda item: (bool(item.refused), wanted not in item.title.casefold()))
+        self._list.clear_options()
+        self._list.add_options(Option(_prompt(item), disabled=bool(item.refused)) for item in self._listed)
+        self._list.action_first()
 
-    def _draw(self, option: Option, width: int, selected: bool) -> Line:
-        return [(safe(option[1], 200), "strong" if option[0] == self._now else "")]
+    @on(Input.Changed)
+    def search(self, event: Input.Changed) -> None:
+        event.stop()
+        self._narrow(event.value)
+
+    async def on_key(self, event: Key) -> None:
+        """The arrows move in the list while words are typed."""
+        moves = {"up": self._list.action_cursor_up, "down": self._list.action_cursor_down}
+        if event.key in moves and not self._list.has_focus and isinstance(self.focused, Input):
+            event.stop()
+            moves[event.key]()
+        else:
+            await super().on_key(event)
+
+    @on(Input.Submitted)
+    @on(OptionList.OptionSelected)
+    def take(self) -> None:
+        self.action_submit()
+
+    def action_submit(self) -> None:
+        at = self._list.highlighted
+        if at is not None and not self._listed[at].refused:
+            self.dismiss(self._listed[at].id)
+
+
+def _prompt(item: Item) -> Content:
+    note = item.refused or item.note
+    return Content.assemble(safe(item.title, 200), (f"  {safe(note, 100)}" if note else "", "$quiet"))

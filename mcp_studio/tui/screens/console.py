@@ -2,83 +2,131 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
 
+from textual import getters, on
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static, TextArea
+from textual.widgets import Button, Static, TextArea
 
-from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json
+from mcp_studio.errors import LimitExceeded, StudioError
+from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping, printable
 from mcp_studio.present import connections, units
+from mcp_studio.protocol.events import NONE, request
+from mcp_studio.protocol.message import Malformed, Notification, Request, parse
+from mcp_studio.protocol.versions import LATEST_HANDSHAKE
 from mcp_studio.safetext import safe
 from mcp_studio.session.raw import RawConnection, RawExchange, RawSender
+from mcp_studio.trace.lint.methods import CLIENT_REQUESTS
 from mcp_studio.trace.message import WireMessage
-from mcp_studio.tui import by_hand
-from mcp_studio.tui.form.area import AreaEditor
-from mcp_studio.tui.screens.dialog import Dialog
-from mcp_studio.tui.screens.template_choice import TemplateChoice
+from mcp_studio.tui.form.json_editor import JsonArea
+from mcp_studio.tui.screens.choose import Choose
+from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.line import Line, spread
-from mcp_studio.tui.views.messages import Copied
+from mcp_studio.tui.views.trace_row import arrow, clock
 from mcp_studio.tui.views.virtual_list import VirtualList
 
-if TYPE_CHECKING:
-    from mcp_studio.studio import Studio
-    from mcp_studio.tui.app import StudioApp
-
-_POLL = 0.1
+_PAUSE = 0.1
+"""Seconds between two looks at what came."""
 _HISTORY = 50
+_ALONE = "No handshake"
 _LOOKS = {"error": "bad", "invalid": "bad", "stderr": "warn", "stray": "warn", "result": "ok"}
-_EMPTY = "What comes back stands here."
+_HIDDEN = "‹redacted›"
+_PARAMS: dict[str, Json] = {
+    "initialize": {
+        "protocolVersion": LATEST_HANDSHAKE, "capabilities": {}, "clientInfo": {"name": "by hand", "version": "1"},
+    },
+    "tools/call": {"name": "", "arguments": {}},
+    "prompts/get": {"name": "", "arguments": {}},
+    **{f"resources/{verb}": {"uri": ""} for verb in ("read", "subscribe", "unsubscribe")},
+    "completion/complete": {"ref": {"type": "ref/prompt", "name": ""}, "argument": {"name": "", "value": ""}},
+    "logging/setLevel": {"level": "debug"},
+    "subscriptions/listen": {"notifications": {"toolsListChanged": True}},
+    **{f"tasks/{verb}": {"taskId": ""} for verb in ("get", "result", "cancel")},
+    "tasks/update": {"taskId": "", "inputResponses": {}},
+}  # fmt: skip
+"""Parameters of requests to start from; the others have none."""
+_NOTIFICATIONS: dict[str, Json] = {
+    "notifications/initialized": NONE,
+    "notifications/cancelled": {"requestId": 0, "reason": "by hand"},
+    "notifications/progress": {"progressToken": 0, "progress": 1},
+    "notifications/roots/list_changed": NONE,
+}
+_COLOURS = {
+    "on": "$state-ready",
+    "ok": "$state-ready",
+    "half": "$state-busy",
+    "warning": "$state-busy",
+    "bad": "$state-failed",
+}
+"""Of a line that begins with a glyph of this name."""
 
 
-class Console(Dialog[None], scope="console"):
+class Console(Dialog[None]):
     """What is typed, and what was sent, is kept as a draft of the server.
 
     Args:
         text: a frame to begin with, instead of the draft.
     """
 
-    def __init__(self, studio: Studio, server: str, text: str = "") -> None:
+    DEFAULT_CLASSES = "-large"
+    DEFAULT_CSS = """
+    Console {
+        & JsonArea { height: 40%; }
+        & VirtualList { height: 1fr; min-height: 2; }
+        & Findable { height: 1fr; min-height: 2; }
+    }
+    """
+    choices = (
+        Choice("submit", "Send", "primary"),
+        Choice("template", "Start from…"),
+        Choice("alone", _ALONE),
+        Choice("copy", "Copy"),
+        Choice("back", "Close"),
+    )
+    editor = getters.query_one(JsonArea)
+    came = getters.query_one("#came", VirtualList)
+
+    def __init__(self, server: str, text: str = "") -> None:
         super().__init__()
-        self._studio = studio
         self._server = server
-        self._key = f"console:{server}"
-        draft = studio.memory.drafts.get(self._key)
-        self._sent = by_hand.history_of(draft)
-        self._place = len(self._sent)
-        typed = cast("dict[str, Json]", draft).get("text") if isinstance(draft, dict) else None
-        self._kept = typed if isinstance(typed, str) else ""
         self._begin = text
+        self._sent: list[str] = []
         self._bare: RawConnection | None = None
         self._exchange: RawExchange | None = None
-        self._stamp: object = None
-        self._line = Static(classes="quiet")
-        self._editor = AreaEditor(classes="frame")
-        self._verdict = Static()
-        self._outcome = Static()
-        self._list: VirtualList[WireMessage] = VirtualList(self._draw, key=lambda entry: entry.number, empty=_EMPTY)
-        self._view = JsonView(classes="viewer")
+        self._view = JsonView()
 
-    def heading(self) -> Content:
-        """Whose console it is."""
-        return Content(f"Console of {safe(self._server, 60)}")
+    def heading(self) -> str:
+        return f"Console of {self._server}"
 
     def body(self) -> Iterable[Widget]:
-        """The frame, what it is, and what came back."""
-        return self._line, self._editor, self._verdict, self._outcome, self._list, self._view
+        yield Static(id="where", markup=False)
+        yield JsonArea()
+        yield Static(id="verdict", markup=False)
+        yield Static(id="outcome", markup=False)
+        empty = "What comes back is listed here."
+        yield VirtualList(self._draw, key=lambda entry: entry.number, empty=empty, id="came")
+        yield Findable(self._view)
 
     def on_mount(self) -> None:
-        """Put back what was typed, or begin with what is given."""
-        self._editor.text = self._begin or self._kept or self._first()
-        self._editor.focus()
-        self._tell()
-        self._poll()
-        self.set_interval(_POLL, self._poll)
+        draft = mapping(self.app.studio.memory.drafts.get(self._draft_key))
+        self._sent = [text for text in items_of(draft.get("sent")) if isinstance(text, str)]
+        first = self._text_of("tools/list" if self._sender is not None else "initialize")
+        self.editor.text = self._begin or str(draft.get("text") or "") or first
+        self.editor.focus()
+        self._look()
+        self.set_interval(_PAUSE, self._look)
+
+    def on_unmount(self) -> None:
+        """Nothing stays connected behind the dialog."""
+        self._end_bare()
+
+    @property
+    def _draft_key(self) -> str:
+        return f"console:{self._server}"
 
     # Who sends
 
@@ -87,201 +135,180 @@ class Console(Dialog[None], scope="console"):
         if self._bare is not None:
             return self._bare
         try:
-            return self._studio.manager.by_hand(self._server)
+            return self.app.studio.manager.by_hand(self._server)
         except StudioError:
             return None
 
-    @property
-    def _version(self) -> str:
-        return "" if self._bare is not None else self._studio.manager.status(self._server).version
-
-    def _first(self) -> str:
-        ready = self._sender is not None
-        return self._text(by_hand.Template("tools/list" if ready else "initialize", "request"))
-
-    def _text(self, template: by_hand.Template) -> str:
+    def _text_of(self, method: str) -> str:
         sender = self._sender
-        return by_hand.text_of(template, sender.spare_id() if sender else 1, sender.stamp if sender else {})
+        return text_of(method, *((sender.spare_id(), sender.stamp) if sender else (1, {})))
 
     # What is shown
 
-    def _poll(self) -> None:
-        if self._server not in self._studio.manager.names():
+    def _look(self) -> None:
+        """Show what came, and how it is connected."""
+        if self._server not in self.app.studio.manager.names():
             self.dismiss(None)
             return
         if self._bare is not None and self._bare.ended.done():
             self._end_bare()
-        self._line.update(self._where())
-        exchange = self._exchange
-        if exchange is None:
-            self._outcome.display = False
-            return
-        stamp = exchange.number, exchange.done, len(exchange.answers), self._studio.trace.total
-        if stamp == self._stamp:
-            return
-        self._stamp = None if not exchange.done else stamp
-        came = exchange.came_back()
-        self._list.set_rows(came)
-        self._outcome.display = True
-        self._outcome.update(self._how(exchange, len(came)))
-        self._show_row()
+        self._tell("where", *self._where())
+        self.query_one("#alone", Button).label = "Disconnect" if self._bare is not None else _ALONE
+        if (exchange := self._exchange) is not None:
+            came = exchange.came_back()
+            if len(came) != self.came.row_count:
+                self.came.show(came)
+            self._tell("outcome", *_outcome(exchange))
 
-    def _where(self) -> Content:
-        signs = glyphs()
+    def _tell(self, place: str, sign: str, words: str) -> None:
+        text = f"{getattr(glyphs(), sign)} {safe(words, 300)}"
+        self.query_one(f"#{place}", Static).update(Content.styled(text, _COLOURS.get(sign, "$quiet")))
+
+    def _where(self) -> tuple[str, str]:
         if self._bare is not None:
-            words = "connected without a handshake: nothing is sent but what you write"
-            return Content.styled(f"{signs.half} {words}", "$state-busy")
-        status = self._studio.manager.status(self._server)
+            return "half", "connected without a handshake: nothing is sent but what you write"
+        status = self.app.studio.manager.status(self._server)
         if status.state == "ready":
-            return Content.styled(f"{signs.on} connected, {safe(status.version)}", "$state-ready")
-        key = cast("StudioApp", self.app).spell("console-alone")
-        words = f"{connections.state_words(status)} {key} connects without a handshake."
-        return Content.styled(f"{signs.off} {words}", "$quiet")
-
-    def _how(self, exchange: RawExchange, came: int) -> Content:
-        signs, notes = glyphs(), []
-        if exchange.collides:
-            notes.append("one of its ids is in use: the first answer is taken for the studio's own request")
-        if exchange.error is not None:
-            return Content.styled(f"{signs.bad} {safe(exchange.error.message, 300)}", "$state-failed")
-        if exchange.ms is not None:
-            notes.insert(0, f"answered after {units.duration(exchange.ms)}")
-            return Content.styled(f"{signs.ok} {'; '.join(notes)}", "$state-ready")
-        if not exchange.done:
-            waiting = "waiting for the answer" if exchange.wants_answer else "sent; listening for a moment"
-            return Content.styled(f"{signs.half} {'; '.join([waiting, *notes])}", "$state-busy")
-        missing = "no answer" if exchange.wants_answer else "sent" if came else "sent; nothing came back"
-        return Content.styled(f"{signs.dot} {'; '.join([missing, *notes])}", "$quiet")
+            return "on", f"connected, {status.version}"
+        return "off", connections.state_words(status)
 
     def _draw(self, entry: WireMessage, width: int, selected: bool) -> Line:
-        signs = glyphs()
-        arrow = {"in": signs.received, "out": signs.sent}.get(entry.direction, signs.dot)
-        name = entry.method if entry.kind != "http" or entry.direction == "in" else f"{entry.method} …"
         number = "" if entry.id is None else f" {safe(entry.id, 20)}"
         body = self._exchange.body(entry) if self._exchange else entry.body
-        said = "" if entry.kind == "http" else safe(body[:400].decode("utf-8", "replace"), 200)
-        left: Line = [
-            (f"{arrow} ", "dim"),
-            (entry.kind, _LOOKS.get(entry.kind, "")),
-            (f"{number} {safe(name, 60)}", ""),
-        ]
-        clock = time.strftime("%H:%M:%S", time.localtime(entry.time))
-        return spread([*left, (f"  {said}", "dim")], [(f" {clock}", "dim")], width)
+        text = "" if entry.kind == "http" else safe(body[:400].decode("utf-8", "replace"), 200)
+        sign, look = arrow(entry.direction)
+        what = (entry.kind, _LOOKS.get(entry.kind, "")), (f"{number} {safe(entry.method, 60)}", "")
+        return spread([(f"{sign} ", look), *what, (f"  {text}", "dim")], [(f" {clock(entry.time)}", "dim")], width)
 
-    def _show_row(self) -> None:
-        row, exchange = self._list.row, self._exchange
-        body = exchange.body(row) if row is not None and exchange is not None else b""
-        if body != self._view.data:
-            self._view.set_json(body)
+    @on(VirtualList.Highlighted)
+    def show_row(self) -> None:
+        """Show all of the message under the cursor."""
+        if (row := self.came.row) is not None and self._exchange is not None:
+            self._view.show(self._exchange.body(row))
 
-    def _tell(self) -> None:
-        good, words = by_hand.verdict(self._editor.text)
-        sign = glyphs().ok if good else glyphs().warning
-        self._verdict.update(Content.styled(f"{sign} {safe(words, 300)}", "$quiet" if good else "$state-busy"))
-
-    # Events
-
-    def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Say what the frame is, and keep it."""
-        event.stop()
-        self._tell()
+    @on(TextArea.Changed)
+    def judge(self) -> None:
+        """Say what the text will be sent as, and keep it."""
+        good, words = verdict(self.editor.text)
+        self._tell("verdict", "ok" if good else "warning", words)
         self._keep()
 
-    def on_virtual_list_highlighted(self, event: VirtualList.Highlighted) -> None:
-        """Show the message under the cursor."""
-        event.stop()
-        self._show_row()
+    # What the person does
 
-    def on_copied(self, event: Copied) -> None:
-        """Put it on the clipboard."""
-        event.stop()
-        self.app.copy_to_clipboard(event.text)
-
-    def on_unmount(self) -> None:
-        """Nothing stays connected behind the dialog."""
-        self._end_bare()
-
-    # Actions
-
-    def action_send(self) -> None:
+    def action_submit(self) -> None:
         """Send the frame as it stands."""
-        sender, text = self._sender, self._editor.text
+        sender = self._sender
         if sender is None:
-            key = cast("StudioApp", self.app).spell("console-alone")
-            words = f"{self._server} is not connected; {key} connects without a handshake."
-            cast("StudioApp", self.app).say(words, "warning")
+            words = f"{self._server} is not connected. {_ALONE} opens a connection that sends nothing by itself."
+            self.app.say(words, "warning")
             return
-        self._remember(text)
-        frame, newlines = by_hand.frame_of(text)
+        self._remember()
+        frame, newlines = frame_of(self.editor.text)
         self._exchange = sender.send(frame, newlines=newlines)
-        self._stamp = None
-        self._poll()
+        self.came.show(())
+        self._look()
 
     def action_template(self) -> None:
-        """Start from something else; what stands there is kept among what was sent."""
+        """Start from a frame that was sent before, the newest first, or from a method."""
 
-        def chosen(template: by_hand.Template | None) -> None:
-            if template is not None:
-                self._put(self._text(template))
+        def chosen(text: str | None) -> None:
+            if text is not None:
+                self._remember()
+                self.editor.text = text
 
-        self.app.push_screen(TemplateChoice(by_hand.templates(self._version)), chosen)
-
-    def action_recall(self, step: int) -> None:
-        """Go through what was sent before."""
-        if self._place >= len(self._sent) and self._editor.text not in self._sent[-1:]:
-            self._kept = self._editor.text
-        place = self._place + step
-        if not 0 <= place <= len(self._sent):
-            cast("StudioApp", self.app).say("Nothing was sent before that." if step < 0 else "That is the newest.")
-            return
-        self._place = place
-        self._editor.text = self._sent[place] if place < len(self._sent) else self._kept
-        self._editor.focus()
+        version = "" if self._bare is not None else self.app.studio.manager.status(self._server).version
+        options = [(text, verdict(text)[1], "sent before") for text in reversed(self._sent)]
+        options += [(self._text_of(method), method) for method in templates(version)]
+        self.app.push_screen(Choose("Start from", options), chosen)
 
     def action_alone(self) -> None:
         """Connect without a handshake, or end that."""
         if self._bare is not None:
             self._end_bare()
         else:
-            self.run_worker(self._connect_alone(), group="bare", exclusive=True)
+            self.app.attempt(self, self._connect_alone(), "bare")
 
     async def _connect_alone(self) -> None:
-        try:
-            self._bare = await self._studio.open_raw(self._studio.manager.config(self._server))
-        except StudioError as error:
-            cast("StudioApp", self.app).fail(error)
-        self._poll()
+        self._bare = await self.app.studio.open_raw(self.app.studio.manager.config(self._server))
 
     def action_copy(self) -> None:
-        """Copy the message under the cursor."""
-        if self._list.row is not None and self._exchange is not None:
-            cast("StudioApp", self.app).copy(self._exchange.body(self._list.row).decode("utf-8", "replace"))
+        if (row := self.came.row) is not None and self._exchange is not None:
+            self.app.copy(self._exchange.body(row).decode("utf-8", "replace"))
 
-    def action_close(self) -> None:
-        """Leave; what is typed is kept."""
-        self.dismiss(None)
-
-    # Helpers
-
-    def _put(self, text: str) -> None:
-        """Another text; the one that stands there can be recalled."""
-        if self._editor.text.strip():
-            self._remember(self._editor.text)
-        self._editor.text = text
-        self._editor.focus()
-
-    def _remember(self, text: str) -> None:
-        if text in self._sent:
-            self._sent.remove(text)
-        self._sent = [*self._sent[1 - _HISTORY :], text]
-        self._place = len(self._sent)
-        self._kept = ""
+    def _remember(self) -> None:
+        """What stands in the editor can be started from again."""
+        text = self.editor.text
+        if text.strip():
+            self._sent = [*(one for one in self._sent if one != text), text][-_HISTORY:]
         self._keep()
 
     def _keep(self) -> None:
-        self._studio.memory.drafts.put(self._key, {"text": self._editor.text, "sent": list(self._sent)})
+        self.app.studio.memory.drafts.put(self._draft_key, {"text": self.editor.text, "sent": list(self._sent)})
 
     def _end_bare(self) -> None:
         if self._bare is not None:
-            self._studio.spawn(self._bare.close())
+            self.app.studio.spawn(self._bare.close())
             self._bare = None
+
+
+def _outcome(exchange: RawExchange) -> tuple[str, str]:
+    """How the exchange went so far, and the glyph for it."""
+    note = "; one of its ids is in use by the studio" if exchange.collides else ""
+    if exchange.error is not None:
+        return "bad", exchange.error.message
+    if exchange.ms is not None:
+        return "ok", f"answered after {units.duration(exchange.ms)}{note}"
+    if not exchange.done:
+        return "half", f"{'waiting for the answer' if exchange.wants_answer else 'listening for a moment'}{note}"
+    return "dot", f"{'no reply' if exchange.wants_answer else 'sent'}{note}"
+
+
+def templates(version: str) -> list[str]:
+    """The methods there are to start from in a version; those of all versions where none is agreed on."""
+    requests = [method for method, span in CLIENT_REQUESTS.items() if not version or span.has(version)]
+    return [*sorted(requests), *_NOTIFICATIONS]
+
+
+def text_of(method: str, identity: int, stamp: dict[str, Json]) -> str:
+    """The message to start from."""
+    if method in _NOTIFICATIONS:
+        return printable(request(method, _NOTIFICATIONS[method]))
+    return printable(request(method, _PARAMS.get(method, NONE), identity=identity, meta=stamp))
+
+
+def frame_of(text: str) -> tuple[bytes, bool]:
+    """What is sent for a text, and whether its newlines have to go through.
+
+    To JSON a newline is white space, and on standard input the end of the frame: there JSON goes on one line. What is
+    no JSON is sent as it was typed.
+    """
+    try:
+        loads(text)
+    except (JsonProblem, LimitExceeded):
+        return text.encode("utf-8", "surrogatepass"), "\n" in text
+    return " ".join(line.strip() for line in text.splitlines()).encode("utf-8", "surrogatepass"), False
+
+
+def verdict(text: str) -> tuple[bool, str]:
+    """Whether a text is a message, and what it is, in words."""
+    if not text.strip():
+        return False, "empty"
+    try:
+        loads(text)
+    except (JsonProblem, LimitExceeded) as problem:
+        return False, f"no JSON: {str(problem).rstrip('.')}; it is sent as it stands"
+    parsed = parse(text.encode("utf-8", "surrogatepass"))
+    match parsed.messages[0]:
+        case _ if parsed.batch:
+            words = f"a batch of {len(parsed.messages)}"
+        case Malformed() as first:
+            return False, f"no message: {first.reason.partition(';')[0]}; it is sent as it stands"
+        case Request() as first:
+            words = f"request {first.method}, id {printable(first.id)}"
+        case Notification() as first:
+            words = f"notification {first.method}"
+        case first:
+            words = f"answer to {printable(first.id)}"
+    if _HIDDEN in text:
+        return False, f"{words}; {_HIDDEN} stands for a secret that the trace does not keep"
+    return True, words

@@ -1,156 +1,215 @@
-"""The base of every dialog: a framed box over the screen, its keys in the bottom border."""
+"""The base of every dialog: a box with a title, a body that scrolls, and buttons below it."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
+from collections.abc import Awaitable, Iterable
+from typing import ClassVar, NamedTuple, TypeVar
 
-from rich.cells import cell_len
+from textual import getters
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import ScrollableContainer
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.events import Click
-from textual.geometry import Region
+from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widget import Widget
+from textual.widgets import Button, Input, Static, Tabs
+from textual.widgets.button import ButtonVariant
 
-from mcp_studio.tui import late
-from mcp_studio.tui.actions import Scope, scoped, spell
-from mcp_studio.tui.bindings import bindings
-from mcp_studio.tui.form_keys import SHORT
-from mcp_studio.tui.painter import Painted
-from mcp_studio.tui.panels.filter_line import typing_keys
-
-if TYPE_CHECKING:
-    from mcp_studio.tui.app import StudioApp
+from mcp_studio.safetext import safe
+from mcp_studio.tui.actions import bindings
+from mcp_studio.tui.app import StudioApp
 
 T = TypeVar("T")
-GAP = "   "
-"""Between two keys in the border."""
-_INDENT = 3
-"""Cells of the border in front of the keys."""
+Parts = list[str | tuple[str, str]]
+"""Pieces of a `Content`: text that is safe to draw, with or without a style."""
 
-DEAF = 0.5
-"""Seconds for which a dialog that appears while somebody types takes no answer: that letter is not meant for it."""
-
-
-class Box(ScrollableContainer, can_focus=False):
-    """The frame of a dialog; its border is drawn by us alone."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "scroll_down", show=False),
-        Binding("k", "scroll_up", show=False),
-        Binding("g", "scroll_home", show=False),
-        Binding("G", "scroll_end", show=False),
-    ]
-
-    def show_below(self, content: Content) -> None:
-        """Change what stands in the bottom border; only that line is drawn anew, not everything inside."""
-        if content != self._border_subtitle:
-            self._border_subtitle = content
-            self.refresh(Region(0, self.content_size.height, *self.content_size._replace(height=1)))
+_SCROLLS = {
+    "up": "scroll_up", "down": "scroll_down", "k": "scroll_up", "j": "scroll_down", "pageup": "scroll_page_up",
+    "pagedown": "scroll_page_down", "home": "scroll_home", "g": "scroll_home", "end": "scroll_end", "G": "scroll_end",
+}  # fmt: skip
+"""What keys of lists do to the body while a button has the focus."""
+_MOVES = {"up": "cursor_up", "down": "cursor_down", "pageup": "page_up", "pagedown": "page_down"}
+"""What they do to the list of what is found while a field has the focus."""
 
 
-class Dialog(Painted[T], ModalScreen[T]):
+class Choice(NamedTuple):
+    """A button of a dialog; it runs `action_<action>`."""
+
+    action: str
+    label: str
+    variant: ButtonVariant = "default"
+
+
+class Dialog(ModalScreen[T]):
     """A modal question or view.
 
-    A subclass names its `scope` in the class statement, gives `heading` and `body`, and dismisses itself.
+    A subclass gives `heading`, `body` and `choices`; the first choice is the default, and `submit` takes it. The letter
+    that is underlined in a button presses it while no field has the focus. Esc runs `action_back`, which destroys
+    nothing.
     """
 
-    CSS_PATH = Path(__file__).with_name("dialogs.tcss")
-    scope: ClassVar[Scope] = "dialog"
-    reads = False
-    """It is all text, so that the keys scroll it."""
-    answers: ClassVar[frozenset[str]] = frozenset()
-    """Actions on bare letters, in a dialog that may open by itself."""
-    _deaf_until = 0.0
-    _typed: Sequence[tuple[str, str]] = ()
-    """Keys of the line in it that is typed into, which stand in the border then."""
+    app = getters.app(StudioApp)
+    BINDINGS: ClassVar[list[BindingType]] = bindings("dialog")
+    DEFAULT_CSS = """
+    Dialog {
+        align: center middle;
+        background: $background 60%;
+        & > #box {
+            width: 80; max-width: 96%; height: auto; max-height: 94%;
+            background: $surface; border: round $accent; padding: 1 2 0 2;
+            border-title-color: $foreground; border-title-style: bold;
+        }
+        & #body { height: auto; max-height: 100%; }
+        & #buttons { dock: bottom; height: auto; align-horizontal: right; margin: 1 0; }
+        & #buttons Button { margin-left: 1; min-width: 6; height: 1; border: none; padding: 0 1; }
+        & .gap { margin-bottom: 1; }
+        & .label, & .quiet { color: $quiet; }
+        & .bad { color: $state-failed; }
+        & .warn { color: $state-busy; }
+        & Input, & Input:focus, & SelectCurrent { background: $foreground 9%; }
+        & OptionList, & OptionList:focus { height: auto; border: none; padding: 0; background: transparent; }
+        & Tabs { height: 1; & Underline { display: none; } }
+        & Tab { padding: 0 1 0 0; margin-right: 1; color: $quiet; }
+        & Tab.-active { color: $foreground; text-style: bold underline; }
+        &.-small > #box { width: 60; }
+        &.-large > #box { width: 96%; height: 94%; max-width: 160; }
+        &.-large #body { height: 1fr; }
+    }
+    """
+    choices: tuple[Choice, ...] = (Choice("back", "Close"),)
+    listed = ""
+    """Selector of a list that the arrows move while a field has the focus."""
+    opens_requests = False
+    """Whether pending requests open over it by themselves: its calls may wait for them."""
+    deaf_until = 0.0
+    """Monotonic time until which no key or button answers it: it came by itself, and keys may be on their way."""
 
-    def __init_subclass__(cls, scope: Scope | None = None, **kwargs: bool) -> None:
-        if scope:
-            cls.scope = scope
-            helping = Binding("f1,question_mark", "help_here", show=False, id="help")
-            cls.BINDINGS = [*bindings(scope), helping]  # pyright: ignore[reportConstantRedefinition]
-        super().__init_subclass__(**kwargs)
-
-    def heading(self) -> Content:
-        """What stands in the top border."""
-        return Content("")
+    def heading(self) -> str:
+        """What stands in the top border, where it is not `TITLE`; foreign text is made safe here."""
+        return self.title or ""
 
     def body(self) -> Iterable[Widget]:
         """The widgets inside."""
         return ()
 
     def compose(self) -> ComposeResult:
-        """The box around the body."""
-        if self.answers and cast("StudioApp", self.app).typing:
-            self._deaf_until = time.monotonic() + DEAF
-        box = Box(*self.body(), id="box")
-        box.can_focus = self.reads
-        box.border_title = self.heading()
-        box.border_subtitle = self.keys_line()
-        yield box
+        with Vertical(id="box") as box:
+            box.border_title = Content(safe(self.heading(), 200))
+            yield VerticalScroll(*self.body(), id="body", can_focus=False)
+            with Horizontal(id="buttons"):
+                for letter, choice in zip(letters(self.choices), self.choices, strict=True):
+                    yield Button(underlined(choice.label, letter), id=choice.action, variant=choice.variant)
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A letter that was on its way when the dialog appeared answers nothing."""
-        return action not in self.answers or time.monotonic() >= self._deaf_until
+    def on_mount(self) -> None:
+        if self.focused is None:
+            self.query(Button).first().focus()
 
-    def keys_line(self) -> Content:
-        """The keys of the dialog, with the person's own changes."""
-        parts: list[str | tuple[str, str]] = []
-        for action in scoped(self.scope):
-            if action.show:
-                key = cast("StudioApp", self.app).key_of(action.id)
-                parts += [GAP if parts else "", (spell(key), "b $primary"), f" {action.short}"]
-        return Content.assemble(*parts)
+    async def on_button_pressed(self, event: Button.Pressed) -> None:
+        event.stop()
+        if time.monotonic() >= self.deaf_until:
+            await self.run_action(event.button.id or "back")
 
-    def on_descendant_focus(self) -> None:
-        """While a line that seeks or filters is typed into, its keys act and no others."""
-        typed = typing_keys(self.focused)
-        if typed != self._typed:
-            self._typed = typed
-            parts: list[str | tuple[str, str]] = []
-            for key, title in typed:
-                parts += [GAP if parts else "", (spell(key), "b $primary"), f" {title}"]
-            self.query_one("#box", Box).border_subtitle = Content.assemble(*parts) if typed else self.keys_line()
+    async def on_key(self, event: Key) -> None:
+        """A letter that no widget took presses the button that has it; arrows move what is seen."""
+        choice = dict(zip(letters(self.choices), self.choices, strict=True)).get(event.key)
+        if choice is not None:
+            event.stop()
+            self.query_one(f"#{choice.action}", Button).press()
+        elif isinstance(self.focused, Button) and event.key in _SCROLLS:
+            getattr(self.query_one("#body"), _SCROLLS[event.key])(animate=False)
+        elif self.listed and isinstance(self.focused, Input) and event.key in _MOVES:
+            event.stop()
+            await self.query_one(self.listed).run_action(_MOVES[event.key])
 
-    def on_form_view_row_changed(self) -> None:
-        """The form in it has another row with the cursor, on which other keys act."""
-        self.query_one("#box", Box).border_subtitle = Content.assemble(self.keys_line(), *self._acts_line())
+    def action_submit(self) -> Awaitable[None] | None:
+        """Press the first button."""
+        self.app.after_typing(self.query_one(f"#{self.choices[0].action}", Button).press)
 
-    def _acts_line(self) -> Iterable[tuple[str, str]]:
-        """The keys of the form that are worth knowing on its current row, as far as there is room."""
-        above = self.focused.ancestors if self.focused is not None else ()
-        acts: tuple[str, ...] = next((found for node in above if (found := getattr(node, "acts", ()))), ())
-        room = self.query_one("#box", Box).size.width - _INDENT - self.keys_line().cell_length
-        for name in acts:
-            key, words = spell(cast("StudioApp", self.app).key_of(name)), SHORT.get(name, "")
-            room -= cell_len(f"{GAP}{key} {words}")
-            if words and room > 0:
-                yield from ((GAP, ""), (key, "b $secondary"), (f" {words}", "$quiet"))
+    def action_back(self) -> None:
+        """Leave without an answer; what was said here goes too."""
+        self.app.clear_notifications()
+        self.dismiss(None)
 
-    async def on_click(self, event: Click) -> None:
-        """A click on a key in the border does what the key does."""
-        box = self.query_one("#box", Box)
-        x = event.screen_x - box.region.x - _INDENT
-        if event.screen_y != box.region.bottom - 1 or x < 0 or self._typed:
-            return
-        app = cast("StudioApp", self.app)
-        known = {app.spell(action.id): action for action in (*scoped("app"), *scoped(self.scope))}
-        start = 0
-        for item in self.keys_line().plain.split(GAP):
-            if start <= x < start + cell_len(item) and (action := known.get(item.split(" ")[0])):
-                await app.run_action(action.method, app if action.scope == "app" else self)
-            start += cell_len(item) + len(GAP)
+    async def action_help(self) -> None:
+        """The main screen opens the help, which is a dialog too."""
+        await self.app.screen_stack[0].run_action("help")
 
-    def action_help_here(self) -> None:
-        """All keys of this dialog: the border has room for few."""
-        self.app.push_screen(late.help_for(self.scope, cast("StudioApp", self.app).keys))
+    def action_next_tab(self) -> None:
+        for tabs in self.query(Tabs):
+            tabs.action_next_tab()
 
-    def retitle(self, heading: Content) -> None:
+    def action_previous_tab(self) -> None:
+        for tabs in self.query(Tabs):
+            tabs.action_previous_tab()
+
+    def retitle(self, heading: str) -> None:
         """Change what stands in the top border."""
-        self.query_one("#box", Box).border_title = heading
+        self.query_one("#box").border_title = Content(safe(heading, 200))
+
+
+class RunDialog(Dialog[None]):
+    """Makes calls, which may have to be approved meanwhile; it is left only once nothing runs.
+
+    A subclass has the buttons `start`, `stop`, `pending` and `back`.
+    """
+
+    opens_requests = True
+
+    def offer(self, *, start: bool) -> None:
+        """Enable what can be done now: start, or else stop."""
+        self.set_class(not start, "-running")
+        self.query_one("#start", Button).disabled = not start
+        self.query_one("#stop", Button).disabled = start
+
+    def offer_pending(self) -> None:
+        """Enable the way to requests that were put off, where there are any."""
+        self.query_one("#pending", Button).disabled = not self.app.studio.inbox.pending
+
+    async def action_pending(self) -> None:
+        """Answer what was put off; the main screen has the dialogs for that."""
+        await self.app.screen_stack[0].run_action("pending")
+
+    def action_back(self) -> None:
+        if self.has_class("-running"):
+            self.app.say("It still runs. The button Stop ends it.", "warning")
+        else:
+            self.dismiss(None)
+
+
+class Confirm(Dialog[bool]):
+    """True for yes; anything else is no. What destroys something has the focus on no."""
+
+    DEFAULT_CLASSES = "-small"
+
+    def __init__(self, title: str, text: str, yes: str, *, destroys: bool = False) -> None:
+        self.choices = (Choice("yes", yes, "error" if destroys else "primary"), Choice("back", "Cancel"))
+        super().__init__()
+        self.title = title
+        self._text = text
+        self._destroys = destroys
+
+    def body(self) -> Iterable[Widget]:
+        yield Static(Content(safe(self._text, 8_000, lines=True)))
+
+    def on_mount(self) -> None:
+        self.query_one("#back" if self._destroys else "#yes").focus()
+
+    def action_yes(self) -> None:
+        self.dismiss(True)
+
+
+def letters(choices: Iterable[Choice]) -> list[str]:
+    """For each choice a letter of its label that no other has and that moves no cursor; empty where none is left."""
+    found: list[str] = []
+    for choice in choices:
+        free = (char for char in choice.label.lower() if char.isalnum() and char not in (*found, *"ghjkl"))
+        found.append(next(free, ""))
+    return found
+
+
+def underlined(label: str, letter: str) -> Content:
+    """A label with its letter underlined."""
+    at = label.lower().find(letter) if letter else -1
+    return Content(label) if at < 0 else Content(label).stylize("underline", at, at + 1)

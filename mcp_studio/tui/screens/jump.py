@@ -1,41 +1,40 @@
-"""Jump mode: a letter over every pane and every tab; pressing it goes there."""
+"""Jump mode: a letter at the corner of every pane, and behind every tab; pressing it goes there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from textual.app import ComposeResult
-from textual.binding import Binding
-from textual.content import Content
-from textual.events import Click, Key
+from textual.events import Key
 from textual.geometry import Offset
 from textual.screen import ModalScreen
-from textual.widgets import Static
+from textual.widget import Widget
+from textual.widgets import Static, Tab
 
-from mcp_studio.tui.painter import Painted
-
-LETTERS = "asdfghjklqwertyuiopzxcvbnm"
+_LETTERS = "asdfghjklqwertyuiopzxcvbnm"
 
 
-class Jump(Painted[str], ModalScreen[str]):
-    """Answers the name of the target that was chosen."""
+class Jump(ModalScreen[Widget]):
+    """Answers a pane, or a tab of one."""
 
     DEFAULT_CSS = """
-    Jump { background: $background 40%; }
+    Jump { background: transparent; }
     Jump > Static {
-        position: absolute; width: 3; height: 1; background: $accent; color: $background; text-style: bold;
+        position: absolute; width: 1; height: 1; background: $accent; color: $background; text-style: bold;
     }
     """
-    BINDINGS = [Binding("escape", "leave", "Back", id="jump-back")]  # noqa: RUF012
 
-    def __init__(self, targets: Iterable[tuple[str, Offset]]) -> None:
+    def __init__(self, panes: Iterable[Widget]) -> None:
         super().__init__()
-        self._targets = dict(zip(LETTERS, targets, strict=False))
+        targets: list[tuple[Widget, Offset]] = []
+        for pane in panes:
+            targets.append((pane, pane.region.offset))  # in the corner of its frame
+            targets += [(tab, tab.region.top_right - Offset(1, 0)) for tab in pane.query(Tab)]  # behind its label
+        self._targets = dict(zip(_LETTERS, (target for target in targets if target[0].region), strict=False))
 
     def compose(self) -> ComposeResult:
-        """A label at the place of each target."""
         for letter, (_, place) in self._targets.items():
-            label = Static(Content(f" {letter} "))
+            label = Static(letter, markup=False)
             label.styles.offset = (place.x, place.y)
             yield label
 
@@ -45,10 +44,5 @@ class Jump(Painted[str], ModalScreen[str]):
         target = self._targets.get(event.character or "")
         self.dismiss(target[0] if target else None)
 
-    def on_click(self, event: Click) -> None:
-        """A click leaves."""
-        self.dismiss(None)
-
-    def action_leave(self) -> None:
-        """Go nowhere."""
+    def on_click(self) -> None:
         self.dismiss(None)

@@ -1,224 +1,251 @@
-"""A server wants a model to answer: the person reads what it would be sent, and writes or edits the reply."""
+"""A sampling request: the person reads what an LLM would be sent, and writes the reply, as text or as JSON.
+
+Specification, client/sampling. Whatever comes from the server passes `safe`; what is too long is cut and says so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from textual.containers import Vertical
+from textual import getters, on
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Button, Static, Tab, Tabs, TextArea
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, items_of, mapping, pretty
+from mcp_studio.present import blocks
 from mcp_studio.safetext import safe
-from mcp_studio.schema.form import build
 from mcp_studio.session.inbox import Answer, InputRequest
-from mcp_studio.tui import sampling_reply, sampling_text
-from mcp_studio.tui.form.block_editors import BlockEditor, TextBlock, ToolBlock
-from mcp_studio.tui.form.form_view import FormView
+from mcp_studio.session.rules import message_result
 from mcp_studio.tui.form.json_editor import JsonEditor
-from mcp_studio.tui.screens.asked import AskedDialog
-from mcp_studio.tui.screens.dialog import Box
-
-if TYPE_CHECKING:
-    from mcp_studio.tui.screens.asking import Asking
+from mcp_studio.tui.screens.dialog import Choice
+from mcp_studio.tui.screens.elicitation import DECLINE, LATER, RequestDialog
 
 _LISTS_SINCE = "2025-11-25"
+_NEEDS: Mapping[str, tuple[str, ...]] = {
+    "text": ("text",), "image": ("data", "mimeType"), "audio": ("data", "mimeType"), "tool_use": ("id", "name"),
+    "tool_result": (),
+}  # fmt: skip
+_TEXT, _MESSAGES, _TOOLS, _ALL = 10_000, 100, 50, 50_000
+"""Characters of one text, messages and tools that are shown, and characters in all."""
 
 
-class Sampling(AskedDialog, scope="sampling"):
-    """Answers the `CreateMessageResult`; decline and cancel both become the refusal (client/sampling)."""
+class Sampling(RequestDialog):
+    """Answers the `CreateMessageResult`; declined, the server gets the refusal of the specification."""
 
-    wants = "wants a reply of a model"
+    wants = "requests an LLM completion"
+    DEFAULT_CLASSES = "-large"
+    DEFAULT_CSS = """
+    Sampling {
+        & #asked { height: 1fr; min-height: 4; background: $panel; padding: 0 1; margin-bottom: 1; }
+        & TextArea, & JsonEditor { height: 8; margin-top: 1; }
+        & #text-reply, & #text-reply:focus { background: $foreground 9%; }
+        &.-short #text-reply { height: 4; margin-top: 0; }
+        &.-short JsonEditor { height: 6; margin-top: 0; }
+    }
+    """
+    choices = (Choice("accept", "Reply", "primary"), DECLINE, LATER)
+    area = getters.query_one("#text-reply", TextArea)
+    json = getters.query_one(JsonEditor)
 
-    def __init__(self, request: InputRequest, asking: Asking) -> None:
-        super().__init__(request, asking)
-        self._tools = sampling_text.offered(request.params)
-        draft = cast("dict[str, Json]", request.draft) if isinstance(request.draft, dict) else {}
-        self._reply: Json = draft.get("reply") or sampling_reply.start()
-        self._as_json = draft.get("json") is True
-        known = cast("dict[str, Json]", self._reply) if isinstance(self._reply, dict) else {}
-        value: Json = {key: known[key] for key in ("role", "model", "stopReason") if key in known}
-        self._head = FormView(build(sampling_reply.head_schema()), value, id="reply-head")
-        self._blocks = Vertical(*self._editors(), classes="blocks")
-        self._json = JsonEditor(self._reply, text=str(draft.get("text", "")))
-        self._hint = Static(classes="quiet")
+    def __init__(self, request: InputRequest, times: Callable[[InputRequest], str]) -> None:
+        super().__init__(request, times)
+        self._tools = offered(request.params)
+        draft = mapping(request.draft)
+        self._reply: Json = draft.get("reply") or message_result("")
+        self._as_json = draft.get("json") is True or not _is_text(self._reply)
+        self._text = str(draft.get("text", ""))
+        """Text of the JSON editor that is no JSON yet."""
 
-    def body(self) -> Iterable[Widget]:
-        """What would be sent to a model, above the reply."""
-        yield from self.above()
-        shown = Box(Static(Content.assemble(*sampling_text.parts_of(self.request.params))), classes="asked")
-        shown.can_focus = True
-        yield shown
-        yield self._hint
-        yield Vertical(self._head, self._blocks, self._json, classes="reply")
-        yield self.note
+    def question(self) -> Iterable[Widget]:
+        yield VerticalScroll(*self._asked(), id="asked")
+        yield Tabs(Tab("Reply as text", id="as-text"), Tab("Reply as JSON", id="as-json"))
+        yield TextArea(_text_of(self._reply), id="text-reply", compact=True)
+        yield JsonEditor(self._reply, text=self._text)
+        yield Button("Add the use of a tool", id="add-tool", compact=True)
+
+    def _asked(self) -> Iterable[Widget]:
+        size = 0
+        for title, text in sections_of(self.request.params):
+            yield Static(Content.styled(safe(title, 60), "bold $accent"))
+            if text:
+                yield self.foreign(text, _TEXT)
+            if (size := size + len(text)) > _ALL:
+                yield Static("The rest is longer than can be shown; the trace has it all.", classes="warn")
+                return
 
     def on_mount(self) -> None:
-        """The reply is there to be written."""
         super().on_mount()
-        self.query_one("#box").add_class("-tall", "-wide")
+        self.query_one(Tabs).active = "as-json" if self._as_json else "as-text"
         self._show_mode()
-        self._start()
 
-    def _start(self) -> None:
-        if self._as_json:
-            self._json.focus_problem()
-        else:
-            self.query(BlockEditor).last().start()
-
-    def _editors(self) -> list[BlockEditor]:
-        if self._as_json:
-            return []
-        blocks = cast("list[dict[str, Json]]", sampling_reply.blocks_of(self._reply))
-        # As JSON a reply may have no block; its fields begin with an empty text, as those of a new one do.
-        return [self._editor(block) for block in blocks or [{}]]
-
-    def _editor(self, block: dict[str, Json]) -> BlockEditor:
-        if block.get("type") == "tool_use":
-            return ToolBlock(lambda name: sampling_reply.tool_form(self._tools, name), block)
-        return TextBlock(str(block.get("text", "")))
+    @on(Tabs.TabActivated)
+    def turn(self, event: Tabs.TabActivated) -> None:
+        """The reply goes along; what only JSON can show stays JSON."""
+        event.stop()
+        as_json = event.tab.id == "as-json"
+        if not as_json and (self.json.unreadable or not _is_text(self._reply)):
+            self.query_one(Tabs).active = "as-json"
+            self.refuse("The reply has parts that only JSON can show.")
+            return
+        if as_json and not self._as_json:
+            self.json.show(self._reply)
+        elif self._as_json and not as_json:
+            self.area.text = _text_of(self._reply)
+        self._as_json = as_json
+        self._show_mode()
 
     def _show_mode(self) -> None:
-        self._head.display = self._blocks.display = not self._as_json
-        self._json.display = self._as_json
-        keys = {key: self.studio_app.spell(f"sampling-{key}") for key in ("text", "tool", "remove", "json")}
-        words = f"Your reply · {keys['text']} adds text"
-        if self._tools:
-            words += f" · {keys['tool']} uses a tool"
-        if self._as_json:
-            words = f"Your reply as JSON · {keys['json']} goes back to the fields"
-        elif len(self.query(BlockEditor)) > 1:
-            words += f" · {keys['remove']} removes a block"
-        self._hint.update(Content(words))
+        self.area.display = not self._as_json
+        self.json.display = self._as_json
+        self.query_one("#add-tool").display = self._as_json and bool(self._tools)
+        inside = self.json.walk_children(Widget, with_self=True)
+        self.set_focus(next(widget for widget in inside if widget.focusable) if self._as_json else self.area)
 
-    # What is typed
+    @on(TextArea.Changed, "#text-reply")
+    def collect(self) -> None:
+        if not self._as_json:
+            self._keep(message_result(self.area.text))
 
-    def on_text_area_changed(self) -> None:
-        """Text of a block."""
-        self._collect()
-
-    def on_form_view_changed(self, event: FormView.Changed) -> None:
-        """Role, model, stop reason, or the use of a tool."""
+    @on(JsonEditor.Changed)
+    def take_json(self, event: JsonEditor.Changed) -> None:
         event.stop()
-        self._collect()
-
-    def on_json_editor_changed(self, event: JsonEditor.Changed) -> None:
-        """The reply as JSON."""
-        event.stop()
-        self._reply = event.value
-        self._keep()
-
-    def on_json_editor_unread(self, event: JsonEditor.Unread) -> None:
-        """What stands there is no JSON yet."""
-        event.stop()
-        self._keep(event.text)
-
-    def _collect(self) -> None:
-        if not self._as_json and self.is_mounted:
-            blocks = [editor.block for editor in self.query(BlockEditor)]
-            self._reply = sampling_reply.assembled(self._head.value, blocks)
-            self._keep()
-
-    def _keep(self, text: str = "") -> None:
-        self.request.draft = {"reply": self._reply, "json": self._as_json, "text": text}
-        self.say("")
-
-    # Blocks
-
-    def action_add_text(self) -> None:
-        """Add a block of text."""
-        self._add({"type": "text", "text": ""})
-
-    def action_add_tool(self) -> None:
-        """Add a block that uses a tool."""
-        if not self._tools:
-            self.say("The server has offered no tools, so the reply can use none.")
-        else:
-            number = 1 + sum(isinstance(editor, ToolBlock) for editor in self.query(BlockEditor))
-            self._add({"type": "tool_use", "name": next(iter(self._tools)), "input": {}, "id": f"call_{number}"})
-
-    def _add(self, block: dict[str, Json]) -> None:
         if self._as_json:
-            self.say("In JSON, blocks are written by hand.")
-        else:
-            self.run_worker(self._mount(block), exclusive=True)
+            self._keep(self.json.value)
 
-    async def _mount(self, block: dict[str, Json]) -> None:
-        editors = list(self.query(BlockEditor))
-        # An empty text in front of the use of a tool would only be in the way.
-        if block["type"] == "tool_use" and len(editors) == 1 and editors[0].block == {"type": "text", "text": ""}:
-            await editors[0].remove()
-        editor = self._editor(block)
-        await self._blocks.mount(editor)
-        self._changed_blocks()
-        editor.start()
-        editor.scroll_visible(animate=False)
+    def _keep(self, reply: Json) -> None:
+        """What was typed is there again after Later."""
+        self._reply = reply
+        text = self.json.text if self._as_json and self.json.unreadable else ""
+        self.request.draft = {"reply": reply, "json": self._as_json, "text": text}
+        self.refuse("")
 
-    def action_remove_block(self) -> None:
-        """Take the block with the cursor out."""
-        editors = list(self.query(BlockEditor))
-        current = next((editor for editor in editors if editor.has_focus_within), None)
-        if current is None or len(editors) < 2:
-            self.say("The cursor is in no block." if current is None else "A reply has one block at least.")
-        else:
-            self.run_worker(self._remove(current), exclusive=True)
-
-    async def _remove(self, editor: BlockEditor) -> None:
-        await editor.remove()
-        self._changed_blocks()
-        self.query(BlockEditor).last().start()
-
-    def _changed_blocks(self) -> None:
-        head = cast("dict[str, Json]", self._head.value)
-        uses = any(isinstance(editor, ToolBlock) for editor in self.query(BlockEditor))
-        self._head.set_value({**head, "stopReason": sampling_reply.following_stop(head.get("stopReason"), uses)})
-        self._collect()
-        self._show_mode()
-
-    def action_turn(self) -> None:
-        """From the fields to JSON, and back."""
-        if self._as_json and self._json.unreadable:
-            self.say("This is no JSON yet.")
-        elif self._as_json and not sampling_reply.editable(self._reply):
-            self.say("The reply has parts that only JSON can show.")
-        else:
-            self.run_worker(self._turn(), exclusive=True)
-
-    async def _turn(self) -> None:
-        self._as_json = not self._as_json
-        await self._blocks.remove_children()
-        if self._as_json:
-            self._json.show(self._reply, fresh=True)
-        else:
-            known = cast("dict[str, Json]", self._reply)
-            self._head.set_value({key: known[key] for key in ("role", "model", "stopReason") if key in known})
-            await self._blocks.mount(*self._editors())
-        self._keep()
-        self._show_mode()
-        self._start()
-
-    # Answering
+    @on(Button.Pressed, "#add-tool")
+    def add_tool(self, event: Button.Pressed) -> None:
+        """Add the use of the first tool that the server offers, to be edited."""
+        event.stop()
+        found = [block for block in _blocks(self._reply) if not _is_blank(block)]
+        use: Json = {"type": "tool_use", "id": f"call_{len(found) + 1}", "name": next(iter(self._tools)), "input": {}}
+        content: Json = [*found, use] if found else use
+        self._keep({**mapping(self._reply), "content": content, "stopReason": "toolUse"})
+        self.json.show(self._reply)
 
     def action_accept(self) -> None:
         """Send the reply, once it is one."""
-        problem = self._problem()
-        if problem:
-            self.say(f"Not sent: {safe(problem, 300)}")
+        if problem := self._problem():
+            self.refuse(f"Not sent: {safe(problem, 300)}")
         else:
             self.dismiss(Answer("accept", self._reply))
 
     def _problem(self) -> str:
-        if self._as_json and self._json.unreadable:
-            return self._json.unreadable[0].message
-        if not self._as_json:
-            for editor in self.query(BlockEditor):
-                if unreadable := editor.unreadable:
-                    return unreadable
-        found = sampling_reply.problem_of(self._reply, self._tools)
-        status = self.asking.studio.manager.status(self.request.server)
-        content = cast("dict[str, Json]", self._reply).get("content") if isinstance(self._reply, dict) else None
-        if not found and isinstance(content, list) and status.version and status.version < _LISTS_SINCE:
-            return f"Several blocks came with {_LISTS_SINCE}; this server speaks {status.version}."
-        return found
+        if self._as_json and self.json.unreadable:
+            return self.json.unreadable[0].message
+        version = self.app.studio.manager.status(self.request.server).version
+        if isinstance(mapping(self._reply).get("content"), list) and version and version < _LISTS_SINCE:
+            return f"Several blocks came with {_LISTS_SINCE}; this server speaks {version}."
+        return problem_of(self._reply, self._tools)
+
+
+# The reply
+
+
+def problem_of(reply: Json, tools: Mapping[str, object]) -> str:
+    """The first thing that keeps a reply from being sent, in a sentence; empty where there is none."""
+    if not isinstance(reply, dict):
+        return "The reply must be a JSON object."
+    known, found = mapping(reply), _blocks(reply)
+    if known.get("role") not in ("assistant", "user"):
+        return "role must be assistant or user."
+    if not (known.get("model") and isinstance(known["model"], str)):
+        return "model is required: the name of the model that replies."
+    if not isinstance(known.get("stopReason", ""), str):
+        return "stopReason must be text."
+    for number, block in enumerate(found, 1):
+        if wrong := _block_problem(block, tools):
+            return f"Block {number}: {wrong}"
+    return "The reply is empty." if all(map(_is_blank, found)) else ""
+
+
+def _block_problem(block: Json, tools: Mapping[str, object]) -> str:
+    if not isinstance(block, dict):
+        return "content must be an object with a type."
+    known = mapping(block)
+    kind = str(known.get("type"))
+    if kind not in _NEEDS:
+        return "type must be text, image, audio or tool_use."
+    for key in _NEEDS[kind]:
+        if not isinstance(known.get(key), str) or (kind != "text" and not known[key]):
+            return f"{key} is required and must be text."
+    if kind == "tool_use" and known["name"] not in tools:
+        return "it uses a tool that the server did not offer."
+    return "input must be an object." if kind == "tool_use" and not isinstance(known.get("input"), dict) else ""
+
+
+def _blocks(reply: Json) -> list[Json]:
+    """The content as a list, whichever way it is written."""
+    content = mapping(reply).get("content")
+    return items_of(content) if isinstance(content, list) else [content]
+
+
+def _is_blank(block: Json) -> bool:
+    return mapping(block).get("type") == "text" and not _text_of({"content": block}).strip()
+
+
+def _is_text(reply: Json) -> bool:
+    """Whether the text view shows all of it."""
+    return reply == message_result(_text_of(reply))
+
+
+def _text_of(reply: Json) -> str:
+    return "".join(str(mapping(block).get("text", "")) for block in _blocks(reply)[:1])
+
+
+# The request
+
+
+def sections_of(params: dict[str, Json]) -> list[tuple[str, str]]:
+    """The whole request: who says it, or what it is, and the text of it. Foreign text."""
+    found = [("system", params["systemPrompt"])] if isinstance(params.get("systemPrompt"), str) else []
+    messages = items_of(params.get("messages"))
+    for message in messages[:_MESSAGES]:
+        said = "\n".join(text for block in _blocks(message) for text in _texts(block))
+        found.append((str(mapping(message).get("role", "no role")), said))
+    if len(messages) > _MESSAGES:
+        found.append((f"and {len(messages) - _MESSAGES} more messages", ""))
+    if tools := offered(params):
+        found.append((f"Tools that the completion may use  {len(tools)}", "\n".join(map(_tool, tools.values()))))
+    if wanted := {name: value for name, value in params.items() if name not in ("systemPrompt", "messages", "tools")}:
+        found.append(("Requested of the model", pretty(wanted)))
+    return found
+
+
+def offered(params: dict[str, Json]) -> dict[str, dict[str, Json]]:
+    """The tools that the reply may use, by name."""
+    tools = map(mapping, items_of(params.get("tools"))[:_TOOLS])
+    return {tool["name"]: tool for tool in tools if isinstance(tool.get("name"), str)}
+
+
+def _texts(item: Json) -> Iterator[str]:
+    """A block as text."""
+    known = mapping(item)
+    match known.get("type"):
+        case "text" if isinstance(known.get("text"), str):
+            yield known["text"]
+        case "tool_use":
+            yield f"uses {known.get('name')}  {known.get('id')}"
+            yield pretty(known.get("input"))
+        case "tool_result":
+            yield f"result{' failed' if known.get('isError') is True else ''} of {known.get('toolUseId')}"
+            for block in items_of(known.get("content")):
+                yield from _texts(block)
+            if "structuredContent" in known:
+                yield pretty(known["structuredContent"])
+        case _:  # images, sounds, resources: what they are and how large; anything else as JSON
+            yield from (blocks.plain(block) for block in blocks.blocks_of({"content": [item]}))
+
+
+def _tool(tool: dict[str, Json]) -> str:
+    arguments = ", ".join(mapping(mapping(tool.get("inputSchema")).get("properties")))
+    takes = f"\n  takes {arguments}" if arguments else ""
+    return f"{tool['name']}  {str(tool.get('description', ''))[:600]}{takes}"

@@ -1,237 +1,231 @@
-"""Everything about one server: state, why, steps, capabilities, what it does wrong, stderr."""
+"""Everything about one server: state, why, steps, capabilities, what it does wrong, its output."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
+import time
+from collections.abc import Iterable, Iterator, Mapping
 
 from textual.content import Content
+from textual.dom import DOMNode
 from textual.widget import Widget
+from textual.widgets import Button, Static
 
-from mcp_studio.catalog.listing import KINDS
+from mcp_studio.catalog.listing import KINDS, Listing
 from mcp_studio.config.model import KIND_NAMES, Kind, ServerConfig
-from mcp_studio.jsontext import Json, printable
-from mcp_studio.present import connections, http, units
+from mcp_studio.jsontext import mapping, printable
+from mcp_studio.present import connections, crashes, servers, units
 from mcp_studio.present.definition import icons
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
-from mcp_studio.tui import changed, findings, late_trace, watched
-from mcp_studio.tui.screens.dialog import Dialog
-from mcp_studio.tui.tracing import clock
+from mcp_studio.studio import Studio
+from mcp_studio.trace.lint.ledger import Ledger
+from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.hanging import Hanging
-
-if TYPE_CHECKING:
-    from mcp_studio.studio import Studio
-    from mcp_studio.tui.app import StudioApp
 
 Part = str | tuple[str, str]
-STDERR_LINES = 200
+_STDERR_LINES = 200
 """Newest lines shown."""
+_FINDINGS = 60
+_PAUSE = 0.5
+"""Seconds between two looks at it."""
+_COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "$state-failed", "off": "$quiet"}
+_SEVERITIES = {"error": ("bad", "$text-error"), "warning": ("warning", "$text-warning"), "hint": ("dot", "$quiet")}
+_SUBSCRIPTIONS = {
+    "active": "subscribed", "wanted": "to be subscribed", "refused": "refused", "lost": "subscribed no longer",
+}  # fmt: skip
 
 
-class ServerDetails(Dialog[None], scope="details"):
-    """Shown anew when the server's state changes."""
+class ServerDetails(Dialog[str]):
+    """Drawn anew when the server's state changes; answers the action that the person wants done with it."""
 
-    reads = True
+    DEFAULT_CLASSES = "-large"
+    choices = (
+        Choice("back", "Close"),
+        Choice("repeat", "Reconnect"),
+        Choice("edit", "Edit"),
+        Choice("sign_in", "Sign in"),
+        Choice("token", "Token"),
+        Choice("server_logs", "Logs"),
+        Choice("roots", "Roots"),
+        Choice("console", "Console"),
+        Choice("exit_report", "Exit report"),
+        Choice("unexpected_output", "Unexpected output"),
+        Choice("copy", "Copy all"),
+    )
+    DEFAULT_CSS = """
+    ServerDetails #buttons { layout: grid; grid-size: 6; grid-columns: auto; grid-gutter: 0 1; height: auto; }
+    ServerDetails #buttons Button { margin: 0; padding: 0; }
+    """
 
-    def __init__(self, studio: Studio, name: str) -> None:
+    def __init__(self, server: str) -> None:
         super().__init__()
-        self._studio = studio
-        self._name = name
-        self._text = Hanging()
-        self._content = Content("")
+        self._server = server
+        self._text = ""
 
-    def heading(self) -> Content:
-        """The server's name."""
-        manager = self._studio.manager
-        loud = self._name in manager.names() and manager.config(self._name).tls.insecure
-        mark = [(f"  {glyphs().warning} {connections.INSECURE}", "$text-error")] if loud else []
-        return Content.assemble(safe(self._name, 60), *mark)
+    def heading(self) -> str:
+        return self._server
 
     def body(self) -> Iterable[Widget]:
-        """One text."""
-        yield self._text
+        yield Static(id="facts", markup=False)
 
     def on_mount(self) -> None:
-        """Fill it, and look again now and then; lists that are fresh no longer are read again."""
+        studio = self.app.studio
         for kind in KINDS:
-            self._studio.manager.look(self._name, kind)
-        self._refresh()
-        self.set_interval(0.5, self._refresh)
-        self.run_worker(self._studio.trace.examine(self._name))
+            studio.manager.look(self._server, kind)
+        wants = studio.manager.status(self._server).state == "needs_auth"
+        self.query_one("#sign_in" if wants else "#back", Button).focus()
+        self._look()
+        self.set_interval(_PAUSE, self._look)
+        self.run_worker(studio.trace.examine(self._server))
+
+    async def run_action(self, action: str, namespaces: Mapping[str, DOMNode] | None = None) -> None:
+        """Most buttons stand for an action of the servers pane, which knows the server."""
+        if hasattr(self, f"action_{action}"):
+            await super().run_action(action, namespaces)
+        else:
+            self.dismiss(action)
 
     def action_copy(self) -> None:
-        """Copy it all."""
-        self.app.copy_to_clipboard(self._content.plain)
+        self.app.copy(self._text)
 
-    def action_close(self) -> None:
-        """Leave."""
-        self.dismiss(None)
-
-    def action_sign_in(self) -> None:
-        """Sign in to it."""
-        self.dismiss(None)
-        cast("StudioApp", self.app).main.serving.signing.open(self._name)
-
-    def action_token(self) -> None:
-        """Show its token."""
-        cast("StudioApp", self.app).main.serving.signing.token(self._name)
-
-    def _refresh(self) -> None:
-        if self._name not in self._studio.manager.names():
+    def _look(self) -> None:
+        studio = self.app.studio
+        if self._server not in studio.manager.names():
             self.dismiss(None)
             return
-        content = Content.assemble(*self._parts())
-        if content.plain != self._content.plain:
-            self._content = content
-            self._text.show(content)
-
-    def _parts(self) -> list[Part]:
-        manager = self._studio.manager
-        status, config = manager.status(self._name), manager.config(self._name)
-        ledger = self._studio.trace.ledger(self._name)
-        parts: list[Part] = [(connections.state_words(status), _LOOKS[connections.tone(status)]), "\n"]
-        if config.tls.insecure:
-            words = f"{glyphs().warning} {connections.INSECURE}: whoever is on the way can read and change everything\n"
-            parts.append((words, "b $text-error"))
-        if status.state == "needs_auth":
-            parts.append((f"{self._key('details-sign-in')}  signs in.\n", ""))
-        if status.error and status.error.hint and not getattr(status.error, "by_login", False):
-            parts += [safe(status.error.hint, 600), "\n"]
-        if status.error:
-            parts += http.parts(status.error)
-        return [
-            *parts,
-            *_problems(ledger.uncovered(status.warnings)),
-            *_config(config, status.spoken or config.kind),
-            *findings.parts(ledger),
-            *_facts(status),
-            *self._offers(),
-            *self._news(),
-            *self._output(),
-        ]
-
-    def _offers(self) -> list[Part]:
-        lines: list[Part] = []
-        for kind in KINDS:
-            listing = self._studio.catalog.listing(self._name, kind)
-            if listing.entries or listing.error:
-                extra = " ".join(filter(None, (listing.state, listing.capped, listing.error)))
-                lines.append(f"  {units.plural(len(listing.entries), kind)}, {safe(extra, 500)}\n")
-                skills = sum(bool(entry.skill) for entry in listing.entries)
-                count = f"of these {units.plural(skills, 'skill')}" if skills else ""
-                told = count, changed.summary(listing.changes, 80), changed.freshness(listing)
-                lines += [(f"    {safe(text, 300)}\n", "$quiet") for text in told if text]
-            # What the lint has seen on the wire it says itself; this is for lists of an earlier run.
-            problems = () if self._studio.trace.ledger(self._name).counts else listing.problems[:10]
-            lines += [(f"    {safe(problem, 300)}\n", "$text-error") for problem in problems]
-        return [("\nOffers\n", "b $accent"), *lines] if lines else []
-
-    def _news(self) -> list[Part]:
-        """What is watched, what the server agreed to tell, and the level of its log messages."""
-        studio, name = self._studio, self._name
-        lines = [f"  {watched.line(one)}\n" for one in studio.subscriptions.of(name)]
-        lines += [f"  listening for {watched.stream_line(one)}\n" for one in studio.subscriptions.streams(name)]
-        if (level := studio.manager.log_level(name)) or studio.logs.count(name):
-            asked = f"from {level} on is asked for" if level else "no level is asked for"
-            lines.append(f"  {units.plural(studio.logs.count(name), 'log message')}, {asked}\n")
-        return [("\nTells by itself\n", "b $accent"), *lines] if lines else []
-
-    def _key(self, action: str) -> str:
-        return cast("StudioApp", self.app).spell(action)
-
-    def _output(self) -> list[Part]:
-        stray, count = self._studio.manager.stray(self._name)
-        parts: list[Part] = []
-        if mortems := self._studio.manager.supervisor(self._name).mortems:
-            said, last = late_trace.mortem_words(), mortems[-1]
-            parts.append((f"\nHow it ended last, at {clock(last.time)}\n", "b $accent"))
-            parts.append(f"  {safe(said.first_line(last), 200)}. {said.meaning(last.ending)}".rstrip() + "\n")
-            parts += [f"  in flight: {safe(said.flight(last, one), 200)}\n" for one in last.flights[:5]]
-            parts.append((f"  {self._key('server-ending')} in the servers pane shows all of it\n", "$quiet"))
-        if count:
-            parts.append((f"\nPrinted to stdout besides the protocol: {units.plural(count, 'line')}\n", "b $accent"))
-            parts += [f"  {safe(line, 500)}\n" for line in stray]
-            key = self._key("server-stray")
-            parts.append((f"  {key} in the servers pane says of each where it comes from\n", "$quiet"))
-        lines = self._studio.manager.stderr(self._name)
-        if lines:
-            more = f", the newest {STDERR_LINES} of {len(lines):,} lines" if len(lines) > STDERR_LINES else ""
-            parts.append((f"\nstderr{more}\n", "b $accent"))
-            parts += [f"  {safe(line, 1_000)}\n" for line in lines[-STDERR_LINES:]]
-        return parts
+        config = studio.manager.config(self._server)
+        offered = {
+            "sign_in": config.signs_in,
+            "token": config.signs_in,
+            "exit_report": bool(studio.manager.supervisor(self._server).mortems),
+            "unexpected_output": bool(studio.manager.stray(self._server)[1]),
+        }
+        for id, there in offered.items():
+            self.query_one(f"#{id}").display = there
+        content = Content.assemble(*_parts(studio, self._server))
+        if content.plain != self._text:
+            self._text = content.plain
+            self.query_one("#facts", Static).update(content)
 
 
-_LOOKS = {"ok": "$text-success", "busy": "$text-warning", "bad": "$text-error", "off": "$quiet"}
+def _parts(studio: Studio, name: str) -> Iterator[Part]:
+    status, config, ledger = studio.manager.status(name), studio.manager.config(name), studio.trace.ledger(name)
+    yield f"{connections.state_words(status)}\n", _COLOURS[connections.tone(status)]
+    if config.tls.insecure:
+        words = f"{connections.INSECURE}: whoever is on the way can read and change everything"
+        yield f"{glyphs().warning} {words}\n", "bold $text-error"
+    if status.error:
+        if not getattr(status.error, "by_login", False):
+            yield safe(f"{status.error.hint}\n" if status.error.hint else "", 600, lines=True)
+        yield from connections.http_parts(status.error)
+    wrong = ledger.uncovered(status.warnings)
+    yield from _section("What it does wrong", [(safe(text, 600), "$text-warning") for text in wrong])
+    yield "\n"
+    yield from (f"  {name:<10}{text}\n" for name, text in _facts(config, status))
+    yield from _section("Offers", _offers(studio, name))
+    yield from _section("Notifications", _notifications(studio, name))
+    yield from _section(f"Findings: {servers.finding_counts(ledger)}", _findings(ledger))
+    endings = studio.manager.supervisor(name).mortems[-1:]
+    ended = [f"{safe(crashes.first_line(one), 200)}. {crashes.meaning(one.ending)}" for one in endings]
+    yield from _section("How it ended last", ended)
+    stray, count = studio.manager.stray(name)
+    output = f"Unexpected output on stdout: {units.plural(count, 'line')}"
+    yield from _section(output, [safe(line, 500) for line in stray])
+    yield from _section("stderr", [safe(line, 1_000) for line in studio.manager.stderr(name)[-_STDERR_LINES:]])
+    steps = [f"{one.name:<12} {units.duration(one.ms):>9}  {safe(one.detail, 300)}" for one in status.steps]
+    yield from _section("Steps of connecting", steps)
+    declared = status.declared if status.state == "ready" else None
+    for title, value in (("it declares", status.capabilities), ("the studio declared", declared)):
+        yield from _section(f"Capabilities that {title}", _lines(printable(value)) if value else ())
+    yield from _section("Instructions for models", _lines(status.instructions or ""))
 
 
-def _config(config: ServerConfig, spoken: Kind) -> list[Part]:
+def _section(title: str, lines: Iterable[Part]) -> Iterator[Part]:
+    """Lines under a title; nothing where there are none."""
+    for number, line in enumerate(lines):
+        if not number:
+            yield f"\n{title}\n", "bold $accent"
+        yield f"  {line}\n" if isinstance(line, str) else (f"  {line[0]}\n", line[1])
+
+
+def _facts(config: ServerConfig, status: Status) -> Iterator[tuple[str, str]]:
+    """Names and values of what is known of it, in short; foreign text is safe."""
+    spoken: Kind = status.spoken or config.kind
     if config.url:
-        parts: list[Part] = [f"\n  url      {safe(config.url, 1_000)}\n", f"  spoken   {KIND_NAMES[spoken]}\n"]
-        names = ", ".join(config.headers)
-        word = "headers"
+        yield "url", safe(config.url, 1_000)
+        yield "transport", KIND_NAMES[spoken]
     else:
-        parts = [f"\n  command  {safe(shlex.join((config.command, *config.args)), 4_000)}\n"]
-        if config.cwd:
-            parts.append(f"  folder   {safe(config.cwd)}\n")
-        names = ", ".join((*config.env, *config.inherit_env))
-        word = "env"
-    if names:
-        parts.append(f"  {word:<8} {safe(names)} (values are not shown)\n")
-    where = config.source.file or "the command line"
-    return [
-        *parts,
-        f"  from     {safe(where)}\n",
-        f"  trust    {'annotations are believed' if config.trust else 'no'}\n",
-    ]
-
-
-def _facts(status: Status) -> list[Part]:
-    parts: list[Part] = []
+        yield "command", safe(shlex.join((config.command, *config.args)), 4_000)
+    if config.cwd:
+        yield "folder", safe(config.cwd)
+    for word, names in (("headers", config.headers), ("env", (*config.env, *config.inherit_env))):
+        if names:
+            yield word, f"{safe(', '.join(names))} (values are not shown)"
+    yield "from", safe(config.source.file or "the command line")
+    yield "trust", "its annotations are trusted" if config.trust else "its annotations are hints only"
     if status.version:
-        era = "modern, without handshake" if status.modern else "with handshake"
-        parts.append(f"  protocol {safe(status.version)} ({era})\n")
-        if status.offered != status.version:
-            parts.append((f"           {safe(status.offered)} was offered\n", "$quiet"))
-        if status.hint is not None:
-            ttl = f"fresh for {units.seconds(status.hint.ttl)}" if status.hint.ttl else "not to be kept"
-            parts.append((f"           what it says of itself is {ttl}, {status.hint.scope}\n", "$quiet"))
-    info = status.server_info
-    if isinstance(info, dict):
-        parts.append(f"  server   {safe(info.get('title') or info.get('name'), 200)} {safe(info.get('version'), 80)}\n")
-        for key in ("description", "websiteUrl"):
-            if text := info.get(key):
-                parts.append((f"           {safe(text, 500)}\n", "$quiet"))
-        parts += [(f"           {line}\n", "$quiet") for line in icons(info.get("icons"))]
+        era = "modern, without handshake" if status.modern else "legacy, with handshake"
+        offered = f"; {safe(status.offered)} was offered" if status.offered != status.version else ""
+        yield "protocol", f"{safe(status.version)} ({era}{offered})"
+    info = mapping(status.server_info)
+    if info:
+        yield "server", f"{safe(info.get('title') or info.get('name'), 200)} {safe(info.get('version'), 80)}"
+    for text in (info.get("description"), info.get("websiteUrl")):
+        if text:
+            yield "", safe(text, 500)
+    for line in icons(info.get("icons")):
+        yield "", line
     if status.pid:
-        parts.append(f"  process  {status.pid}\n")
-    if status.steps:
-        parts.append(("\nSteps\n", "b $accent"))
-        parts += [f"  {s.name:<12} {units.duration(s.ms):>9}  {safe(s.detail, 300)}\n" for s in status.steps]
-    if status.capabilities:
-        parts.append(("\nCapabilities that it declares\n", "b $accent"))
-        parts.append(safe(printable(status.capabilities), 6_000, lines=True) + "\n")
-    if status.state == "ready":
-        parts.append(("\nCapabilities that we have declared to it\n", "b $accent"))
-        parts.append(safe(printable(status.declared), 6_000, lines=True) + "\n")
-        parts.append(f"  as {_who(status.client_info)}\n")
-    if status.instructions:
-        parts.append(("\nInstructions for models\n", "b $accent"))
-        parts.append(safe(status.instructions, 6_000, lines=True) + "\n")
-    return parts
+        yield "process", str(status.pid)
 
 
-def _who(info: Json) -> str:
-    if isinstance(info, dict) and isinstance(info.get("name"), str):
-        return f"{safe(info['name'], 80)} {safe(info.get('version', ''), 40)}".rstrip()
-    return safe(printable(info), 400)
+def _findings(ledger: Ledger) -> Iterator[Part]:
+    """What the lint found, grouped, worst first."""
+    groups = ledger.groups()
+    for group in groups[:_FINDINGS]:
+        what, where = servers.finding(group)
+        sign, look = _SEVERITIES[group.first.severity]
+        yield f"{getattr(glyphs(), sign)} {what}", look
+        yield f"  {where}", "$quiet"
+    if len(groups) > _FINDINGS:
+        yield f"and {len(groups) - _FINDINGS} more", "$quiet"
 
 
-def _problems(warnings: tuple[str, ...]) -> list[Part]:
-    """What the lint does not say already."""
-    if not warnings:
-        return []
-    head: list[Part] = [("\nWhat it does wrong\n", "b $accent")]
-    return [*head, *((f"  {safe(warning, 600)}\n", "$text-warning") for warning in warnings)]
+def _lines(text: str) -> list[str]:
+    return safe(text, 6_000, lines=True).splitlines()
+
+
+def _offers(studio: Studio, name: str) -> Iterator[Part]:
+    for kind in KINDS:
+        listing = studio.catalog.listing(name, kind)
+        if listing.entries or listing.error:
+            skills = sum(bool(entry.skill) for entry in listing.entries)
+            count = f"{units.plural(skills, 'skill')} among them" if skills else ""
+            told = count, listing.state, _freshness(listing), servers.changes(listing.changes), listing.capped
+            facts = (units.plural(len(listing.entries), kind), *told, listing.error)
+            yield safe(", ".join(filter(None, facts)), 800)
+        # What the lint has seen on the wire it says itself; this is for lists of an earlier run.
+        problems = () if studio.trace.ledger(name).counts else listing.problems[:10]
+        yield from ((f"  {safe(problem, 300)}", "$text-error") for problem in problems)
+
+
+def _freshness(listing: Listing) -> str:
+    """When a list was read, and for how long its server calls it fresh (2026-07-28): its time to live."""
+    if not listing.read_at:
+        return ""
+    words = [f"read {units.seconds(time.monotonic() - listing.read_at)} ago"]
+    if listing.hint is not None:
+        words += [f"ttl {units.seconds(listing.hint.ttl)}", listing.hint.scope, listing.hint.problem]
+    return ", ".join(filter(None, words))
+
+
+def _notifications(studio: Studio, name: str) -> Iterator[Part]:
+    """What is subscribed to, and the level of its log messages."""
+    for one in studio.subscriptions.of(name):
+        state = f"{_SUBSCRIPTIONS[one.state]} ({safe(one.detail, 200)})" if one.detail else _SUBSCRIPTIONS[one.state]
+        last = f", the last {units.seconds(max(0.0, time.time() - one.updated))} ago" if one.updates else ""
+        yield f"{safe(one.uri, 300)}  {state}, {units.plural(one.updates, 'update')}{last}"
+    if (level := studio.manager.log_level(name)) or studio.logs.count(name):
+        asked = f"asked for from {level} on" if level else "no level was asked for"
+        yield f"{units.plural(studio.logs.count(name), 'log message')}, {asked}"

@@ -1,4 +1,4 @@
-"""The sessions that were recorded: which there are, how each ended, and which of them to open."""
+"""The sessions that were recorded: which there are, how each ended, and which of them, or which file, to open."""
 
 from __future__ import annotations
 
@@ -7,211 +7,157 @@ import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import ClassVar
 
-from rich.cells import cell_len
+from textual import on
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from mcp_studio.errors import StudioError
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
+from mcp_studio.trace.disk.session import Bundle, Session
 from mcp_studio.trace.disk.sessions import SessionInfo, delete, sessions
-from mcp_studio.tui import late
-from mcp_studio.tui.screens.dialog import Dialog
-from mcp_studio.tui.screens.path_dialog import PathDialog
+from mcp_studio.trace.export.bundle import open_file
+from mcp_studio.tui.actions import bindings
+from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, Piece, cut, fit
+from mcp_studio.tui.views.line import Line
 from mcp_studio.tui.views.virtual_list import VirtualList
 
-if TYPE_CHECKING:
-    from mcp_studio.tui.app import StudioApp
-
-_ENDS = {
+_ABOUT = {
     "here": "It is being recorded here, now.",
     "running": "Another studio is recording it at this moment.",
     "ended": "It was ended properly.",
     "crashed": "The studio that recorded it was killed or crashed; at most its last quarter second is missing.",
     "unreadable": "It cannot be read.",
 }
+_HEADER = f"{'State':<12} {'Began':<17} {'Lasted':>7} {'Messages':>9} {'Size':>8}  Servers"
 
 
-class Chosen(NamedTuple):
-    """What is to be opened; `path` is None for what is being recorded here."""
-
-    path: Path | None
-    info: SessionInfo | None = None
+Opened = tuple[Session | None, str]
+"""A session, None for what is being recorded here, and what to call it."""
 
 
-class Head(Widget):
-    """What the columns are."""
-
-    DEFAULT_CSS = "Head { height: 1; color: $quiet; }"
-
-    def render(self) -> Content:
-        """As wide as those of the list below."""
-        width = self.size.width - 1  # the list keeps a place for its scrollbar
-        size = f" {'size':>8}" if width >= 64 else ""
-        state = 12 if width >= 76 else 2
-        return Content(f"  {'began':<17} {'lasted':>8}{'messages':>11}{size}{'':<{state}}servers")
-
-
-class SessionsDialog(Dialog[Chosen], scope="sessions"):
-    """Answers which session or file is to be opened.
+class Sessions(Dialog[Opened]):
+    """Opens a session or a file; stays while that fails.
 
     Args:
-        folder: where sessions are kept.
         shown: the file that the trace shows now.
     """
 
-    def __init__(self, folder: Path, shown: Path | None) -> None:
-        super().__init__()
-        self._folder = folder
-        self._shown = shown
-        self._list = VirtualList[SessionInfo](self._draw, key=lambda one: one.path, empty="Looking for sessions …")
-        self._head = Head()
-        self._head.display = False
-        self._note = Static(classes="note")
+    DEFAULT_CLASSES = "-large"
+    DEFAULT_CSS = """
+    Sessions {
+        & VirtualList { height: 1fr; }
+        & Static { height: auto; color: $quiet; }
+        & #about { min-height: 2; margin: 1 0; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings("sessions")
+    choices = (Choice("open", "Open", "primary"), Choice("delete", "Delete", "error"), Choice("back", "Close"))
 
-    def heading(self) -> Content:
-        """What it is."""
-        return Content("Sessions")
+    def __init__(self, shown: Path | None) -> None:
+        super().__init__()
+        self._shown = shown
+        self.rows = VirtualList[SessionInfo](_draw, key=lambda one: one.path, empty="Looking for sessions")
+
+    def heading(self) -> str:
+        size = units.size(sum(one.bytes for one in self.rows.rows))
+        return f"Sessions {len(self.rows.rows):,} · {size}" if self.rows.rows else "Sessions"
 
     def body(self) -> Iterable[Widget]:
-        """The list, and words on the one with the cursor."""
-        yield self._head
-        yield self._list
-        yield self._note
+        yield Static(_HEADER, markup=False)
+        yield self.rows
+        yield Static(id="about", markup=False)
+        yield Input(placeholder="Or a file: the path of a session or bundle", compact=True)
 
     def on_mount(self) -> None:
-        """Look for them."""
-        self._list.focus()
-        self.run_worker(self._look(), group="look", exclusive=True)
+        self.rows.focus()
+        self.run_worker(self._fill())
 
-    async def _look(self) -> None:
-        found = sorted(await asyncio.to_thread(sessions, self._folder), key=lambda one: one.began, reverse=True)
-        self._list.empty = f"No session is kept yet, in {self._folder}"
-        self._list.set_rows(found)
-        self._head.display = bool(found)
-        size = units.size(sum(one.bytes for one in found))
-        self.retitle(Content(f"Sessions {len(found):,} · {size}" if found else "Sessions"))
-        self._tell()
+    async def _fill(self) -> None:
+        folder = self.app.studio.paths.state / "trace"
+        found = await asyncio.to_thread(sessions, folder)
+        self.rows.empty = f"There is no session in {folder} yet."
+        self.rows.show(sorted(found, key=lambda one: one.began, reverse=True))
+        self.retitle(self.heading())
 
-    def on_virtual_list_highlighted(self, event: VirtualList.Highlighted) -> None:
-        """Tell more about the one with the cursor."""
-        event.stop()
-        self._tell()
-
-    def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
-        """A double click opens it."""
-        event.stop()
-        self.action_open()
-
+    @on(VirtualList.Highlighted)
     def _tell(self) -> None:
-        info = self._list.row
-        if info is None:
-            self._note.update("")
-            return
-        words = [_ENDS[_state(info)]]
-        if info.path == self._shown:
-            words.insert(0, "The trace shows it now.")
-        if info.first > 1:
-            words.append(f"The first {info.first - 1:,} messages had to go.")
-        by = " ".join(filter(None, (info.origin, info.version)))
-        lines = [" ".join(words), safe(info.problem, 300), safe(f"{info.path}{f', by {by}' if by else ''}", 300)]
-        if len(info.servers) > 1:
-            lines.insert(1, safe(", ".join(info.servers), 300))
-        self._note.update(Content("\n".join(filter(None, lines))))
+        """Tell more about the one under the cursor."""
+        if (info := self.rows.row) is not None:
+            shown = "The trace shows it now. " if info.path == self._shown else ""
+            gone = f" The first {info.first - 1:,} messages had to go." if info.first > 1 else ""
+            about = f"{shown}{info.problem or _ABOUT[_state(info)]}{gone}"
+            self._say(f"{about}\n{info.path} {info.origin} {info.version}")
 
-    def _draw(self, info: SessionInfo, width: int, selected: bool) -> Line:
-        signs = glyphs()
-        state = _state(info)
-        sign: Piece = {
-            "here": (signs.on, "ok"), "running": (signs.half, "ok"), "ended": (signs.ok, "dim"),
-            "crashed": (signs.bad, "bad"), "unreadable": (signs.bad, "bad"),
-        }[state]  # fmt: skip
-        words = {"here": "this one", "running": "running", "ended": "", "crashed": "crashed"}.get(state, state)
-        parts: list[Piece] = [sign, (f" {when(info.began):<17} ", "strong" if info.path == self._shown else "")]
-        parts.append((fit(_length(info), 8, right=True), "dim"))
-        parts.append((f"{info.entries:>11,}", ""))
-        if width >= 64:
-            parts.append((f" {units.size(info.bytes):>8}", "dim"))
-        parts.append((f"  {words:<10}" if width >= 76 else "  ", sign[1]))
-        used = sum(cell_len(text) for text, _ in parts)
-        names = f"{info.title}: {', '.join(info.servers)}" if info.title else ", ".join(info.servers)
-        return [*parts, (cut(safe(names, 200), max(0, width - used)), "")]
-
-    # What the person does
-
-    @property
-    def _app(self) -> StudioApp:
-        return cast("StudioApp", self.app)
-
+    @on(Input.Submitted)
+    @on(VirtualList.Chosen)
     def action_open(self) -> None:
-        """Open the one with the cursor."""
-        info = self._list.row
-        if info is None:
-            self._app.say(f"Nothing is kept yet; {self._app.spell('session-file')} opens a file.", "warning")
-        elif info.problem:
-            self._app.say(f"It cannot be opened: {safe(info.problem, 300)}", "warning")
+        """Open the file that is named, else the session under the cursor."""
+        info, name = self.rows.row, self.query_one(Input).value.strip()
+        if name and not self.rows.has_focus:
+            self.run_worker(self._open(Path(name).expanduser()), exclusive=True)
+        elif info is None or info.problem:
+            self.app.say("There is no session that can be opened.", "warning")
+        elif _state(info) == "here":
+            self.dismiss((None, "Trace"))
         else:
-            self.dismiss(Chosen(None if _state(info) == "here" else info.path, info))
+            self.run_worker(self._open(info.path), exclusive=True)
 
-    def action_file(self) -> None:
-        """Open a file."""
-        self.app.push_screen(PathDialog("Open a session or bundle"), self._file)
+    async def _open(self, path: Path) -> None:
+        """Read a session or bundle beside the event loop; secrets go out of comments that are added to it."""
+        try:
+            session = await asyncio.to_thread(open_file, path, self.app.studio.redactor.text)
+        except StudioError as error:
+            self._say(f"{error.message} {error.hint}", "$state-failed")
+            return
+        info = session.info
+        title = f"Session of {when(info.began)}, {info.state} · {', '.join(info.servers)}"
+        self.dismiss((session, f"File {path.name}" if isinstance(session, Bundle) else title))
 
-    def _file(self, path: Path | None) -> None:
-        if path is not None:
-            self.dismiss(Chosen(path))
+    def _say(self, text: str, look: str = "") -> None:
+        self.query_one("#about", Static).update(Content.styled(safe(text, 800, lines=True), look))
 
     def action_delete(self) -> None:
-        """Delete the one with the cursor, after asking."""
-        info = self._list.row
-        if info is None:
-            self._app.say("There is nothing to delete.", "warning")
-        elif info.path == self._shown:
-            self._app.say("The trace shows it; go back to what is being recorded first.", "warning")
-        elif info.state == "running":
-            self._app.say("It is still being recorded.", "warning")
+        """Delete the one under the cursor, after asking."""
+        info = self.rows.row
+        if info is None or info.path == self._shown or info.state == "running":
+            self.app.say("A session that is shown or being recorded cannot be deleted.", "warning")
         else:
-            self.run_worker(self._delete(info), group="delete", exclusive=True)
+            self.app.attempt(self, self._delete(info), group="delete")
 
     async def _delete(self, info: SessionInfo) -> None:
         text = f"{when(info.began)}, {units.plural(info.entries, 'message')}\n{info.path}"
-        if not await self.app.push_screen_wait(late.confirm("Delete this session?", text)):
-            return
-        try:
+        if await self.app.push_screen_wait(Confirm("Delete this session?", text, "Delete", destroys=True)):
             await asyncio.to_thread(delete, info.path)
-        except StudioError as error:
-            self._app.fail(error)
-        await self._look()
+            await self._fill()
 
     def action_copy(self) -> None:
         """Copy the path."""
-        if self._list.row is not None:
-            self._app.copy(str(self._list.row.path))
-
-    def action_close(self) -> None:
-        """Leave."""
-        self.dismiss(None)
-
-
-def when(moment: float) -> str:
-    """`Sat 21 Nov 12:01`, with the year where it is another one."""
-    if not moment:
-        return "—"
-    then = time.localtime(moment)
-    year = "" if then.tm_year == time.localtime().tm_year else f" {then.tm_year}"
-    return time.strftime(f"%a %d %b{year} %H:%M", then)
-
-
-def _length(info: SessionInfo) -> str:
-    if not info.began or info.ended is None:
-        return ""
-    return units.seconds(max(0.0, info.ended - info.began))
+        if self.rows.row is not None:
+            self.app.copy(str(self.rows.row.path))
 
 
 def _state(info: SessionInfo) -> str:
     return "here" if info.state == "running" and info.pid == os.getpid() else info.state
+
+
+def _draw(info: SessionInfo, width: int, selected: bool) -> Line:
+    signs, state = glyphs(), _state(info)
+    sign, look = {"here": (signs.on, "ok"), "running": (signs.half, "ok"), "ended": (signs.ok, "dim")}.get(
+        state, (signs.bad, "bad")
+    )
+    lasted = "" if not info.began or info.ended is None else units.seconds(max(0.0, info.ended - info.began))
+    names = ", ".join(info.servers)
+    figures = f" {when(info.began):<17} {lasted:>7} {info.entries:>9,} {units.size(info.bytes):>8}  "
+    name = safe(f"{info.title}: {names}" * bool(info.title) or names)
+    return [(f"{sign} {'this one' if state == 'here' else state:<10}", look), (f"{figures}{name}", "")]
+
+
+def when(moment: float) -> str:
+    """`21 Nov 2026 12:01`."""
+    return time.strftime("%d %b %Y %H:%M", time.localtime(moment)) if moment else glyphs().dash

@@ -1,201 +1,483 @@
-"""Signing in to a server: what the person does about it. Leaving the dialog leaves what has begun going on."""
+"""Signing in to a server: every step as it happens, and what the person does. Leaving lets it go on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+import os
+import time
+from collections.abc import Callable, Iterable
+from typing import ClassVar, cast
+from weakref import WeakKeyDictionary
 
-from textual.widgets import Input
+from textual import getters, on
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Button, Input, OptionList, Static
+from textual.widgets.option_list import Option
 
+from mcp_studio.auth.model import AuthStep, port_kept
 from mcp_studio.auth.signin import SignIn
+from mcp_studio.config.model import Keeping, ServerConfig
 from mcp_studio.errors import StudioError
+from mcp_studio.present import browser as browsers
+from mcp_studio.present import connections, questions, units
+from mcp_studio.present.accounts import span, validity
 from mcp_studio.safetext import safe
-from mcp_studio.session.inbox import Answer
-from mcp_studio.tui import late_auth
-from mcp_studio.tui.screens.sign_in_view import SignInView
-from mcp_studio.tui.sign_in_text import Row
+from mcp_studio.session.inbox import Answer, InputRequest
+from mcp_studio.session.state import Status
+from mcp_studio.tui import server_files
+from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.screens.choose import Choose
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
+from mcp_studio.tui.screens.token import Exchanges, TokenView
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import Line, spread
 from mcp_studio.tui.views.virtual_list import VirtualList
+from mcp_studio.urls import judge
 
-if TYPE_CHECKING:
-    from mcp_studio.tui.app import StudioApp
+_NO_TOKENS = {
+    "stdio": "It is a program on this machine: it takes credentials from its environment.",
+    "none": "Its entry says that nobody signs in: [auth] kind is none.",
+    "": "Its credentials are configured: headers, or a name in its address.",
+}
+_PLACES: tuple[tuple[Keeping, str], ...] = (
+    ("keyring", "The keyring of the system"),
+    ("memory", "Memory: forgotten when the studio ends"),
+    ("file", "An encrypted file from now on: requires a passphrase"),
+)
+_WARNINGS: dict[Keeping, str] = {
+    "memory": "Tokens are kept in memory only: after the next start you have to sign in anew.",
+    "file": "Tokens are kept in an encrypted file, not in the keyring of the system.",
+}
+_STEPS = {
+    "done": ("ok", "ok", ""), "running": ("half", "warn", "strong"), "asking": ("waiting", "accent", "strong"),
+    "failed": ("bad", "bad", "strong"), "waiting": ("off", "dim", "dim"), "skipped": ("dash", "dim", ""),
+}  # fmt: skip
+"""By state of a step: its glyph, the look of that, and the look of its title."""
+_TITLE = 25
+"""Cells of a step's title; what came out stands beside it."""
+_LONGEST, _BODY, _LINES = 10_000, 4_000, 12
+"""Characters of an address and of a request, and lines of the answer to which a step failed."""
 
-_LETTERS = frozenset("open_page copy paste step_by_step next run_through again keep token details stop decline".split())
+
+def signs_in(app: StudioApp, config: ServerConfig) -> bool:
+    """Whether there is something to sign in to at a server; where there is not, that is said."""
+    if config.signs_in:
+        return True
+    why = _NO_TOKENS[config.kind if config.kind == "stdio" else config.auth.kind]
+    app.say(f"There is nothing to sign in to at {safe(config.name, 60)}. {why}", "warning")
+    return False
 
 
-_NO_PAGE = "There is no page yet to be opened in a browser."
+def sign_in(app: StudioApp, server: str) -> None:
+    """Sign in to a server, or show the sign-in that goes on."""
+    if signs_in(app, config := app.studio.manager.config(server)):
+        app.push_screen(SignInDialog(config))
 
 
-class SignInDialog(SignInView, scope="sign in"):
-    """Commands one sign-in; answers the question of the inbox that waits for it, if one does."""
+def show_token(app: StudioApp, server: str) -> None:
+    """Show the token of a server, where it has any; from there the person can sign in."""
+    if signs_in(app, app.studio.manager.config(server)):
+        app.push_screen(TokenView(server), lambda wanted: sign_in(app, server) if wanted else None)
 
-    answers = _LETTERS
 
-    def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
-        """A double click is enter."""
-        event.stop()
-        self.action_open()
+class SignInDialog(Dialog[Answer]):
+    """Follows one sign-in; answers the request of the inbox that waits for it, if one does."""
 
-    def action_open(self) -> None:
-        """Begin; take the choice; or open the exchanges of a step."""
-        if self.run_now is None:
-            self._begin(step_by_step=False)
-        elif self._choices.display and self._choices.has_focus and self._choices.row is not None:
-            self._try(self.run_now.choose, self._choices.row)
-        elif (row := self._list.row) is not None:
-            self._open_step(row)
+    DEFAULT_CLASSES = "-large"
+    DEFAULT_CSS = """
+    SignInDialog {
+        & #steps { height: 6; margin-bottom: 1; }
+        & #card { height: auto; margin-bottom: 1; }
+        & Input { margin-bottom: 1; }
+    }
+    """
+    choices = (
+        Choice("begin", "Sign in", "primary"), Choice("step_by_step", "Step by step"),
+        Choice("send", "Send it", "primary"), Choice("send_all", "Send all"),
+        Choice("open_page", "Open page", "primary"), Choice("take", "Use it", "primary"), Choice("copy", "Copy"),
+        Choice("keep", "Keep tokens elsewhere"), Choice("token", "Token"), Choice("exchanges", "Exchanges"),
+        Choice("cancel", "Cancel"), Choice("decline", "Decline"), Choice("back", "Later"),
+    )  # fmt: skip
+    offered: ClassVar[dict[str, tuple[str, ...]]] = {
+        "before": ("begin", "step_by_step", "keep"),
+        "refused": ("keep",),
+        "running": ("exchanges", "cancel"),
+        "paused": ("send", "send_all", "exchanges", "cancel"),
+        "browser": ("open_page", "copy", "exchanges", "cancel"),
+        "choosing": ("take", "cancel"),
+        "client": ("take", "copy", "exchanges", "cancel"),
+        "failed": ("begin", "exchanges"),
+        "cancelled": ("begin", "exchanges"),
+        "done": ("back", "token", "exchanges"),
+    }
+    """Buttons by state, the first is the default; the way out is in all."""
+    drafts: ClassVar[WeakKeyDictionary[SignIn, dict[str | None, str]]] = WeakKeyDictionary()
+    """What stands in the fields of each sign-in: it is there again after Later, and never on disk."""
+    steps = getters.query_one("#steps", VirtualList)
+    issuers = getters.query_one(OptionList)
+    client_id = getters.query_one("#client-id", Input)
+    client_secret = getters.query_one("#client-secret", Input)
+    redirect = getters.query_one("#redirect", Input)
+    problem = getters.query_one("#problem", Static)
 
-    def _open_step(self, row: Row) -> None:
-        if row.step.exchanges or row.step.detail:
-            self.app.push_screen(late_auth.exchanges(row.step, cast("SignIn", self.run_now).changed))
-        else:
-            self.say(f"{safe(row.step.title, 60)}: nothing has been sent for it.")
-
-    def _begin(self, *, step_by_step: bool) -> None:
-        if self._matter.refusal:
-            self.say(f"Tokens could not be kept: {self._key('sign-in-keep')} chooses where they are.")
-            return
-        self.run_worker(self._began(step_by_step), group="begin", exclusive=True)
-
-    async def _began(self, step_by_step: bool) -> None:
-        try:
-            await self._signing.unlock(self._matter)
-            run = self._signing.begin(self.server, self.request, step_by_step)
-        except StudioError as error:
-            self.say(f"{error.message} {error.hint}")
-            return
+    def __init__(self, config: ServerConfig, request: InputRequest | None = None) -> None:
+        super().__init__()
+        self._config = config
+        self._server = config.name
+        self._request = request
+        self._run: SignIn | None = None
+        self._kept = ""
+        """Where the tokens will be kept, in words; empty while that is not known."""
+        self._refusal: StudioError | None = None
+        """Why they cannot be kept where they should be."""
         self._state = ""
-        self._follow(run)
+        self._disconnect: Callable[[], None] = lambda: None
+
+    def heading(self) -> str:
+        title = f"Sign in to {self._server}"
+        return f"{title} · {self._request.subject} is waiting" if self._request and self._request.subject else title
+
+    def body(self) -> Iterable[Widget]:
+        yield Static(id="about", classes="quiet gap", markup=False)
+        yield VirtualList(_draw, key=lambda step: step.name, id="steps")
+        yield Input(placeholder="where the browser ends up, if it cannot come back", id="redirect", compact=True)
+        yield Static(id="problem", classes="bad", markup=False)
+        yield Static(id="card")
+        yield OptionList()
+        yield Input(placeholder="client id", id="client-id", compact=True)
+        yield Input(placeholder="client secret, if it has one", id="client-secret", password=True, compact=True)
+
+    def on_mount(self) -> None:
+        if (running := self.app.studio.signing.running(self._server)) is not None:
+            self._follow(running)
+        else:
+            self.run_worker(self._look_up_place(), group="place", exclusive=True)
+        self._show()
+        self.set_interval(1, self._show)
+
+    def on_unmount(self) -> None:
+        self._disconnect()
+
+    def _follow(self, run: SignIn) -> None:
+        self._disconnect()
+        self._run = run
+        self._disconnect = run.changed.connect(self._changed)
+        for field in self.query(Input):
+            field.value = self.drafts.get(run, {}).get(field.id, "")
+        self._show()
+
+    def _changed(self, run: SignIn) -> None:
+        self.call_later(self._show)
+
+    @on(Input.Changed)
+    def keep_draft(self, event: Input.Changed) -> None:
+        if self._run is not None:
+            self.drafts.setdefault(self._run, {})[event.input.id] = event.value
+
+    # What is known around it
+
+    @property
+    def _status(self) -> Status | None:
+        """None where the server was removed meanwhile."""
+        manager = self.app.studio.manager
+        return manager.status(self._server) if self._server in manager.names() else None
+
+    @property
+    def _reason(self) -> str:
+        """What the server, or the call that waits, wants; foreign."""
+        if self._request is not None:
+            return " ".join(filter(None, (self._request.message, *self._request.reasons)))
+        status = self._status
+        if status is not None and status.state == "ready":
+            return "It is connected. This replaces a sign-in that is there already."
+        return status.error.message if status is not None and status.state == "needs_auth" and status.error else ""
+
+    @property
+    def _warning(self) -> str:
+        """That tokens are kept in another place than the keyring of the system."""
+        return "" if self._config.auth.alone else _WARNINGS.get(self.app.studio.signing.accounts.keeping, "")
+
+    @property
+    def _has_browser(self) -> bool:
+        return browsers.is_there(browser=self.app.studio.config.settings.browser)
+
+    async def _look_up_place(self) -> None:
+        """Whether tokens can be kept is said before anything is sent."""
+        try:
+            self._kept, self._refusal = await self.app.studio.signing.accounts.place(self._config), None
+        except StudioError as error:
+            self._kept, self._refusal = "", error
+        self._show()
+
+    # Showing
+
+    @property
+    def _at(self) -> str:
+        """The state, with what there is before one."""
+        if self._run is not None:
+            return self._run.state
+        return "before" if self._refusal is None else "refused"
+
+    def _show(self) -> None:
+        if not self.is_attached:
+            return
+        left = questions.left(self._request) if self._request is not None else ""
+        insecure = connections.INSECURE if self._config.tls.insecure else ""
+        about = " · ".join(filter(None, (safe(self._config.url, 1_000), left, insecure)))
+        self.query_one("#about", Static).update(Content(about))
+        self.steps.display = self._run is not None
+        self.steps.show(self._run.steps if self._run is not None else ())
+        self.query_one("#card", Static).update(Content.assemble(*self._card()))
+        if self._at != self._state:
+            self._enter(self._at)
+
+    def _enter(self, at: str) -> None:
+        """Another state: other buttons, other fields, another place for the focus."""
+        self._state = at
+        offered = (*self.offered[at], "back")
+        if self._request is not None and self._run is None:
+            offered = (*offered, "decline")
+        for choice in self.choices:
+            self.query_one(f"#{choice.action}", Button).display = choice.action in offered
+        self.query_one("#back", Button).label = "Close" if self._run is not None and self._run.over else "Later"
+        self.issuers.display = at == "choosing"
+        self.client_id.display = self.client_secret.display = at == "client"
+        self.redirect.display = at == "browser"
+        if at == "choosing" and self._run is not None:
+            self.issuers.set_options(Option(Content(safe(issuer, 600))) for issuer in self._run.choices)
+            self.issuers.highlighted = 0
+        self.problem.update("")
+        focus = {"choosing": self.issuers, "client": self.client_id}.get(at)
+        self.set_focus(focus or self.query_one(f"#{offered[0]}", Button))
+
+    def _card(self) -> Parts:
+        """What there is to know or do, below the steps."""
+        run = self._run
+        if run is None:
+            return self._before()
+        match run.state:
+            case "paused" if (following := run.next_request) is not None:
+                parts: Parts = [("Next  ", "$quiet"), (safe(following.purpose, 200), "bold"), "\n"]
+                parts += [(safe(following.method, 20), "bold $accent"), " ", safe(following.url, _LONGEST), "\n"]
+                return [*parts, (safe(following.request, _BODY, lines=True), "$quiet"), "\n"]
+            case "browser":
+                return _browser(run, has_browser=self._has_browser)
+            case "choosing":
+                count = units.plural(len(run.choices), "authorization server")
+                return [f"The server names {count}. Which one do you use?\n"]
+            case "client":
+                return _client(run)
+            case "failed" | "cancelled":
+                return _ended(run)
+            case "done":
+                return [*_done(run, self._status), *_warnings(self._warning)]
+            case _:
+                return []
+
+    def _before(self) -> Parts:
+        """Nothing has begun."""
+        parts: Parts = [f"{safe(reason, 1_000)}\n"] if (reason := self._reason) else []
+        parts += _row("scopes", " ".join(self._config.auth.scopes))
+        if self._refusal is not None:
+            parts.append((f"{glyphs().bad} {safe(self._refusal.message, 600)}\n", "$state-failed"))
+            return [*parts, f"{safe(self._refusal.hint, 800, lines=True)}\n"]
+        how = "Your browser opens." if self._has_browser else "You get an address to open in a browser elsewhere."
+        how = "No person is needed: the server's entry says how." if self._config.auth.alone else how
+        parts += [*_row("kept in", self._kept), *_warnings(self._warning)]
+        return [*parts, (f"Nothing has been sent yet. {how}\n", "$quiet")]
+
+    # What the person does
+
+    @on(VirtualList.Chosen, "#steps")
+    def action_exchanges(self) -> None:
+        """The HTTP exchanges of the step under the cursor."""
+        step = self.steps.row
+        if step is None or not step.exchanges:
+            self._say("Nothing was sent for this step.")
+        else:
+            self.app.push_screen(Exchanges(step))
+
+    def action_submit(self) -> None:
+        """Use what is typed, else take the first button of the state."""
+        button = self.query_one(f"#{self.offered[self._at][0]}", Button)
+        self.app.after_typing(self.action_take if isinstance(self.focused, Input) else button.press)
+
+    def action_begin(self, *, step_by_step: bool = False) -> None:
+        self.run_worker(self._begin(step_by_step=step_by_step), group="begin", exclusive=True)
 
     def action_step_by_step(self) -> None:
-        """Begin and stop before each request, or stop before the next one."""
-        run = self.run_now
-        if run is None:
-            self._begin(step_by_step=True)
-        elif run.over:
-            self._begin(step_by_step=True)
-        else:
-            run.step_by_step = True
-            self.say("It stops before the next request.")
+        """Begin, and stop before each request."""
+        self.action_begin(step_by_step=True)
 
-    def action_next(self) -> None:
+    async def _begin(self, *, step_by_step: bool) -> None:
+        signing = self.app.studio.signing
+        try:
+            if not self._config.auth.alone:  # the passphrase of an encrypted file comes before the browser
+                await signing.accounts.unlock()
+            self._follow(signing.sign_in(self._server, step_by_step=step_by_step))
+        except StudioError as error:
+            self._say(f"{error.message} {error.hint}")
+
+    def _say(self, text: str) -> None:
+        self.problem.update(Content(safe(text, 800)))
+        self.call_after_refresh(self.problem.scroll_visible, animate=False)
+
+    def action_send(self) -> None:
         """Send the request that is shown."""
-        if (run := self._in("paused", "No request is held: it stops before each one only step by step.")) is not None:
-            run.go_on()
+        if self._run is not None:
+            self._run.go_on()
 
-    def action_run_through(self) -> None:
-        """Send everything without stopping, also what comes after the page."""
-        run = self.run_now
-        if run is not None and not run.over and run.step_by_step:
-            run.run_through()
-            self.say("It does not stop before requests any more.")
-        else:
-            self.say("No request is held: it stops before each one only step by step.")
+    def action_send_all(self) -> None:
+        if self._run is not None:
+            self._run.run_through()
 
     def action_open_page(self) -> None:
-        """Hand the page to the browser."""
-        if (run := self._in("browser", _NO_PAGE)) is not None:
-            self.run_worker(self._open(run), group="page", exclusive=True)
+        if self._run is not None:
+            self.run_worker(self._open(self._run), group="page", exclusive=True)
 
     async def _open(self, run: SignIn) -> None:
-        if await run.open_page():
-            self.say("")
-            self._show()
-        elif run.refusal:
-            self.say(f"Not opened: {run.refusal}")
-        else:
-            self.say(f"There is no browser here. {self._key('sign-in-copy')} copies the address, to open it elsewhere.")
+        if not await run.open_page():
+            why = f"Not opened: {run.refusal}" if run.refusal else "There is no browser here. Copy the address."
+            self._say(why)
 
     def action_copy(self) -> None:
         """Copy the page's address; the redirect, where a client has to be registered with it."""
-        if self.run_now is not None and self.run_now.state == "client":
-            cast("StudioApp", self.app).copy(self.run_now.redirect_uri)
+        if self._run is not None:
+            self.app.copy(self._run.redirect_uri if self._run.state == "client" else self._run.authorization_url)
+
+    @on(Input.Submitted)
+    @on(OptionList.OptionSelected)
+    def action_take(self) -> None:
+        """Use what was entered or chosen."""
+        if (run := self._run) is None:
             return
-        if (run := self._in("browser", _NO_PAGE)) is not None:
-            cast("StudioApp", self.app).copy(run.authorization_url)
-
-    def action_paste(self) -> None:
-        """A line for the address that the browser was sent to."""
-        if self._in("browser", _NO_PAGE) is not None:
-            self._paste.display = True
-            self.set_focus(self._paste)
-            self.say("")
-
-    def entered(self, line: Input) -> None:
-        """Enter in a field: the redirect, or the client."""
-        run = self.run_now
-        if run is None or (not line.value.strip() and line is not self._secret):
-            return
-        if line is self._paste:
-            # What is wrong stays to be put right.
-            self._try(run.paste, line.value.strip())
-        elif line is self._id and not self._secret.value:
-            self.set_focus(self._secret)
-        elif self._id.value.strip():
-            self._try(run.give_client, self._id.value.strip(), self._secret.value)
-
-    def _try(self, act: Callable[..., None], *values: str) -> None:
-        """Do what may be refused; why is told."""
         try:
-            act(*values)
-        except StudioError as error:
-            self.say(f"{error.message} {error.hint}")
+            if run.state == "browser" and (address := self.redirect.value.strip()):
+                run.paste(address)
+            elif run.state == "client" and (client := self.client_id.value.strip()):
+                run.give_client(client, self.client_secret.value)
+            elif run.state == "choosing" and self.issuers.highlighted is not None:
+                run.choose(run.choices[self.issuers.highlighted])
+        except StudioError as error:  # what is wrong stays to be put right
+            self._say(f"{error.message} {error.hint}")
         else:
-            self.say("")
-
-    def action_again(self) -> None:
-        """Begin anew."""
-        if self.run_now is not None and not self.run_now.over:
-            self.say(f"It is still going on; {self._key('sign-in-stop')} stops it.")
-        else:
-            self._begin(step_by_step=False)
+            self.problem.update("")
+            for field in self.query(Input):
+                field.value = ""
 
     def action_keep(self) -> None:
         """Choose where tokens are kept."""
-        if self.run_now is not None and not self.run_now.over:
-            self.say("That is chosen before it begins.")
-        else:
-            self._signing.choose_place(self.look_again, refused=bool(self._matter.refusal))
+        self.app.attempt(self, self._keep(), "keep")
+
+    async def _keep(self) -> None:
+        studio = self.app.studio
+        now = "memory" if self._refusal is not None else studio.signing.accounts.keeping
+        place = await self.app.push_screen_wait(Choose("Where tokens are kept", _PLACES, now))
+        if not place:
+            return
+        if place == "file" and studio.config.settings.secrets != "file":
+            file = await server_files.keep_secrets_in_file(studio)
+            self.app.say(f'{file} says so now: [secrets] store = "file".')
+        studio.signing.accounts.keep_in(cast("Keeping", place))
+        await self._look_up_place()
 
     def action_token(self) -> None:
-        """The token's details."""
-        self._signing.token(self.server)
+        show_token(self.app, self._server)
 
-    def action_details(self) -> None:
-        """The server's details."""
-        self._signing.details(self.server)
-
-    def action_stop(self) -> None:
+    def action_cancel(self) -> None:
         """Stop it; nothing is kept."""
-        if self.run_now is None or self.run_now.over:
-            self.action_later()
-        else:
-            self.run_now.cancel()
+        if self._run is not None:
+            self._run.cancel()
 
     def action_decline(self) -> None:
         """Do not sign in for what is waiting."""
-        if self.request is None:
-            self.say("Nothing waits for it that could be declined.")
-            return
-        if self.run_now is not None:
-            self.run_now.cancel()
         self.dismiss(Answer("decline"))
 
-    def action_later(self) -> None:
-        """One step back: out of a field, else out of the dialog; what has begun goes on."""
+    def action_back(self) -> None:
+        """Out of a field, else leave; what has begun goes on."""
         if isinstance(self.focused, Input):
-            if self.focused is self._paste:
-                self._paste.display = False
-            self.set_focus(self._list)
+            self.query_one("#back").focus()
             return
-        app, run = cast("StudioApp", self.app), self.run_now
-        if run is not None and not run.over:
-            app.say(f"Signing in to {safe(self.server, 60)} goes on; {app.spell('server-sign-in')} on it shows it.")
-        elif self.request is not None and not self.request.reply.done():
-            app.say(f"It waits; {app.spell('questions')} opens it again.")
+        if self._run is not None and not self._run.over:
+            self.app.say(f"Signing in to {safe(self._server, 60)} goes on; its action Sign in shows it.")
+        elif self._request is not None and not self._request.reply.done():
+            self.app.say(f"It stays pending; {self.app.key_of('pending')} opens it again.")
         self.dismiss(None)
 
-    def _in(self, state: str, otherwise: str) -> SignIn | None:
-        if self.run_now is not None and self.run_now.state == state:
-            return self.run_now
-        self.say(otherwise)
-        return None
+
+# What is said in each state
+
+
+def _draw(step: AuthStep, width: int, selected: bool) -> Line:
+    name, look, title = _STEPS[step.state]
+    # Why a step failed stands below, with what should have been sent.
+    said = "" if step.state == "failed" else safe(f"{step.detail} {step.hint}".strip(), 900)
+    right = f" {len(step.exchanges)} {glyphs().folded}" if step.exchanges else ""
+    left = [(f"{getattr(glyphs(), name)} ", look), (f"{step.title:<{_TITLE}}", title), (said, "dim")]
+    return spread(left, [(right, "dim")], width)
+
+
+def _row(label: str, text: str, look: str = "") -> Parts:
+    return [(f"{label:<10}", "$quiet"), (safe(text, 600), look), "\n"] if text else []
+
+
+def _warnings(*texts: str) -> Parts:
+    return [(f"{glyphs().warning} {safe(text, 400)}\n", "$state-busy") for text in dict.fromkeys(texts) if text]
+
+
+def _browser(run: SignIn, *, has_browser: bool) -> Parts:
+    """Where the page leads, and how the browser comes back."""
+    page = judge(run.authorization_url)
+    left = f"  {span(run.until - time.monotonic())} left" if run.until else ""
+    where = "Your browser has the page" if run.opened else "The page waits for you"
+    parts: Parts = [(where, "bold"), (f"{left}\n", "$quiet"), *_row("host", page.host or "none", "bold $accent")]
+    parts += _row("network", page.ascii_host if page.ascii_host != page.host else "", "bold $accent")
+    parts += _warnings(*page.warnings, *run.warnings)
+    if refusal := page.refusal or run.refusal:
+        parts.append((f"{glyphs().bad} Not opened: {safe(refusal, 400)}\n", "$state-failed"))
+    parts += _row("redirect", run.redirect_uri)
+    far = not (has_browser or run.opened)  # another machine's browser: what to copy, and the two ways back
+    if far:
+        parts += _warnings("No browser can be opened here: copy the address, and open it on your own machine.")
+    if far and run.started_callback and (tunnel := browsers.ssh_line(run.redirect_uri, os.environ)):
+        parts += [("To let it come back by itself, run this there first:\n  ", "$quiet"), (tunnel, "bold"), "\n"]
+    if far or not run.started_callback:
+        paste = "Paste above the address that the browser ends up at. It cannot connect there, and need not.\n"
+        parts.append((paste, "$quiet"))
+    return [*parts, ("address\n", "$quiet"), safe(page.url, _LONGEST), "\n"]
+
+
+def _client(run: SignIn) -> Parts:
+    """Why a client is needed, and with which redirect to register one."""
+    reason = safe(run.client_reason, 600) or "A client is needed there, and none is configured."
+    if not run.redirect_uri:
+        return [reason, "\n"]
+    keeps = f"{kept}.\n" if (kept := port_kept(run.redirect_uri)) else ""
+    how = f"Register one there with this redirect, and enter its id here: {safe(run.redirect_uri, 400)}\n{keeps}"
+    return [reason, "\n", (how, "$quiet")]
+
+
+def _ended(run: SignIn) -> Parts:
+    """Why it failed, what should have been sent, and what was."""
+    mark, look = (glyphs().bad, "$state-failed") if run.state == "failed" else (glyphs().dot, "$quiet")
+    message, hint = (run.error.message, run.error.hint) if run.error is not None else ("It was cancelled.", "")
+    parts: Parts = [(f"{mark} {safe(message, 1_500, lines=True)}\n", look)]
+    failed = [step for step in run.steps if step.state == "failed"]
+    hints = dict.fromkeys((hint, *(step.hint for step in failed)))
+    parts += [f"{safe(hint, 1_000, lines=True)}\n" for hint in hints if hint]
+    for newest in failed[0].exchanges[-1:] if failed else ():
+        sent = f"{safe(newest.method, 20)} {safe(newest.url, 600)} {glyphs().sent} {newest.status or 'no answer'}"
+        beginning = "\n".join(safe(newest.response, 1_200, lines=True).split("\n")[:_LINES])
+        parts += [f"\n{sent}\n", (f"{beginning}\n", "$quiet")]
+    return [*parts, "Nothing is kept of it.\n"]
+
+
+def _done(run: SignIn, status: Status | None) -> Parts:
+    parts: Parts = [(f"{glyphs().ok} Signed in to {safe(run.server, 60)}.\n", "bold $state-ready")]
+    if status is not None and status.state != "ready":  # a token may be right and still not be enough for the server
+        look = "$state-failed" if connections.tone(status) == "bad" else "$quiet"
+        parts.append((f"{connections.state_words(status)}\n", look))
+    if (account := run.account) is not None:
+        parts += [*_row("scopes", " ".join(account.scopes) or "none are named"), *_row("token", validity(account))]
+        parts += _row("kept in", account.kept)
+    return parts

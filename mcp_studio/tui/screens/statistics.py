@@ -2,292 +2,273 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterable
+from functools import partial
+from typing import NamedTuple
 
+from rich.text import Text
+from textual import getters, on
+from textual.containers import Horizontal
 from textual.content import Content
-from textual.events import Click, Resize
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import DataTable, Static, Tab, Tabs
 
 from mcp_studio.present import units
-from mcp_studio.present.error_groups import ErrorGroup, Errors
+from mcp_studio.present.error_groups import Errors
 from mcp_studio.safetext import safe
-from mcp_studio.trace.message import Recording
-from mcp_studio.trace.statistics import Numbers
-from mcp_studio.tui.screens import statistics_rows as stat_rows
-from mcp_studio.tui.screens.dialog import Dialog
-from mcp_studio.tui.screens.statistics_detail import DetailRoom, content, detail
-from mcp_studio.tui.screens.statistics_rows import TABS, StatRow, View
+from mcp_studio.trace.message import OTHER, Recording
+from mcp_studio.trace.statistics import NAMED, Durations, Numbers, Tally
+from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.histogram import count_text
-from mcp_studio.tui.views.line import Line, Piece, cut, fit, width_of
-from mcp_studio.tui.views.virtual_list import VirtualList
+from mcp_studio.tui.views.query_line import quoted
+from mcp_studio.tui.views.trace_row import took_text
 
-if TYPE_CHECKING:
-    from mcp_studio.tui.app import StudioApp
-
-_PAUSE = 0.5
-"""Seconds between two looks at what is new."""
-_SOON = 0.02
-"""The same while there is much that was not looked at yet."""
-_REST = 10
-"""Times as long as filling it took, it is not filled again because something came."""
-_GROUPED = 2_000
-"""Newest errors that are read for what they say."""
-_FIRST = {"servers": "server", "methods": "method", "calls": "tool, prompt, resource"}
-_EMPTY = {
-    "servers": "Nothing has been asked of a server yet.", "methods": "No message has crossed the wire yet.",
-    "calls": "No tool was called, no prompt got and no resource read yet.", "errors": "No errors.",
-}  # fmt: skip
-Row = StatRow | ErrorGroup
+_PAUSE, _SOON = 1.0, 0.02
+"""Seconds between two looks at what is new, and while there is much that was not looked at yet."""
+_MOST = 500
+"""Rows that are shown; sorting says which."""
+_BAD = 0.05
+"""The share of errors from which on it is told in the colour of errors, below it in that of warnings."""
+TITLES = ("Name", "Count", "Errors", "p50", "p95", "Max")
+_WIDTH, _LABEL = 7, 16
+"""Cells of a column with figures, and of the bounds in front of a bar."""
 
 
-class Head(Static):
-    """The names of the columns; a click on one sorts by it."""
+class StatRow(NamedTuple):
+    """One row with figures."""
 
-    async def on_click(self, event: Click) -> None:
-        """Sort by the column."""
-        event.stop()
-        name = stat_rows.column_at(event.x, self.size.width - 1, cast("Statistics", self.screen).sort)
-        if name:
-            await self.run_action(f"screen.sort('{name}')")
+    name: str
+    """Safe to draw."""
+    tally: Tally
+    query: str
+    """The query with which the trace shows what it counts."""
 
 
-class Statistics(Dialog[str], scope="statistics"):
-    """Answers the filter with which the trace shows the chosen row.
+# Figures
 
-    Args:
-        numbers: the figures of the recording, as far as they are known.
-        live: it grows still: rates are those of the newest seconds.
+
+def figures_of(tally: Tally) -> dict[str, tuple[float, str]]:
+    """What stands in the columns behind the name: what they sort by, and its text."""
+    return {
+        "Count": (tally.count, f"{tally.count:,}"),
+        "Errors": (tally.errors, f"{tally.error_rate * 100:.3g}%" if tally.errors else ""),
+        "p50": (tally.p50 or 0.0, took_text(tally.p50)),
+        "p95": (tally.p95 or 0.0, took_text(tally.p95)),
+        "Max": (tally.most or 0.0, took_text(tally.most)),
+    }
+
+
+def rows_of(numbers: Numbers, tab: str) -> list[StatRow]:
+    """The rows of a tab."""
+    signs = glyphs()
+
+    def row(server: str, text: str, tally: Tally, query: str) -> StatRow:
+        name = f"{safe(server, 40)}  " * (len(numbers.servers) > 1 and bool(text))
+        return StatRow(name + safe(text or server, 120), tally, query)
+
+    if tab == "servers":
+        return [row(server, "", tally, query(server=server)) for server, tally in numbers.servers.items()]
+    if tab == "calls":
+        return [row(one.server, one.target, tally, query_of(*one)) for one, tally in numbers.targets.items()]
+    return [
+        row(one.server, sign + one.method, tally, query(server=one.server, method=one.method))
+        for one, tally in numbers.methods.items()
+        for sign in (f"{signs.received} " if one.theirs else f"{signs.dot} " if one.notice else "",)
+    ]
+
+
+def query_of(server: str, method: str, target: str) -> str:
+    """The query for the calls of one tool, prompt or resource, or of one method where no target is named."""
+    kind = NAMED.get(method)
+    if kind is None or target in ("", OTHER):
+        return query(server=server, method=method, target=target or OTHER)
+    return query(server=server, **{kind: target})
+
+
+def query(**wanted: str) -> str:
+    """A query of the trace; `OTHER` is no name."""
+    return " ".join(f"{key}:{quoted(text)}" for key, text in wanted.items() if text != OTHER)
+
+
+def ordered(rows: Iterable[StatRow], sort: str, backward: bool) -> list[StatRow]:
+    """Rows sorted: names from a to z, figures from the largest on; `backward` the other way."""
+    named = sorted(rows, key=lambda row: row.name.casefold())
+    if sort == "Name":
+        return named[::-1] if backward else named
+    return sorted(named, key=lambda row: figures_of(row.tally)[sort][0], reverse=not backward)
+
+
+def facts(row: StatRow, start: int) -> Content:
+    """The figures of a row in three lines; `start` is that of the trace."""
+    tally = row.tally
+    named = ((tally.failed, "failed"), (tally.refused, "refused"), (tally.lost, "lost"), (tally.cancelled, "cancelled"))
+    ended = [units.plural(tally.count, "time"), *(f"{count:,} {word}" for count, word in named if count)]
+    more = [f"{tally.rate(start):,.3g}/s", f"{units.size(tally.bytes_in)} in", f"{units.size(tally.bytes_out)} out"]
+    more += [units.plural(tally.notices, "notification")] if tally.notices else []
+    more += [f"{units.plural(tally.questions, 'request')} of the server"] if tally.questions else []
+    times = times_line(tally.durations) + ("" if tally.durations.exact else " · percentiles of a sample")
+    look = "$state-failed" if tally.errors else ""
+    return Content.assemble(
+        (row.name, "bold"), ("  " + " · ".join(ended), look), f"\n{times}", ("\n" + " · ".join(more), "$quiet")
+    )
+
+
+def times_line(times: Durations) -> str:
+    """`min 1.2 ms · p50 2.0 ms · p95 9.1 ms · p99 12 ms · max 14 ms`; empty without any."""
+    if not times.count:
+        return ""
+    p50, p95, p99 = (times.percentile(share) for share in (0.5, 0.95, 0.99))
+    named = (("min", times.least), ("p50", p50), ("p95", p95), ("p99", p99), ("max", times.most))
+    return " · ".join(f"{name} {took_text(ms)}" for name, ms in named)
+
+
+def histogram(durations: Durations, width: int, height: int) -> Content:
+    """A line for each bar: its bounds, the bar, how many; at most so many lines, so wide."""
+    bars = durations.histogram(height)[-height:]
+    most = max((bar.height for bar in bars), default=0)
+    room = max(1, width - _LABEL - 3 - len(f"{most:,}"))
+    lines = (
+        Content.assemble(
+            (f"{f'{_edge(bar.begin)} - {_edge(bar.end)}':>{_LABEL}} ", "$quiet"),
+            (glyphs().full * -(-bar.height * room // most), "$primary"),
+            f" {bar.height:,}",
+        )
+        for bar in bars
+    )
+    return Content("\n").join(lines)
+
+
+def _edge(ms: float) -> str:
+    return f"{ms:.3g}ms" if ms < 1_000 else f"{ms / 1000:.3g}s" if ms < 60_000 else took_text(ms)
+
+
+# The dialog
+
+
+class Statistics(Dialog[str]):
+    """Answers the query with which the trace shows the chosen row."""
+
+    DEFAULT_CLASSES = "-large"
+    DEFAULT_CSS = """
+    Statistics {
+        & DataTable { height: 1fr; overflow-x: hidden; background: $surface; }
+        & #facts { height: auto; min-height: 3; margin: 1 0; }
+        & Horizontal#detail { height: 35%; min-height: 4; }
+        & #times, & #said { width: 1fr; height: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }
+    }
     """
+    choices = (
+        Choice("open", "Show messages", "primary"), Choice("sort", "Sort: next column"), Choice("copy", "Copy"),
+        Choice("back", "Close"),
+    )  # fmt: skip
+    table = getters.query_one(DataTable)
 
-    sort = "count"
-
-    def __init__(self, recording: Recording, numbers: Numbers, *, live: bool) -> None:
+    def __init__(self, recording: Recording) -> None:
         super().__init__()
-        self._numbers = numbers
-        self._live = live
+        self._numbers = Numbers(recording)
         self._errors = Errors(recording)
-        self._groups: Sequence[ErrorGroup] = ()
-        self._said: Sequence[ErrorGroup] = ()
-        self._asked: object = None
-        self._reading = False
-        self._tab = "calls"
-        self._backward = False
-        self._stamp: object = None
-        self._rest_until = 0.0
-        self._head = Head(classes="head")
-        self.list: VirtualList[Row] = VirtualList(self._draw, key=_key_of)
-        self._detail = DetailRoom(classes="detail")
+        self._rows: list[StatRow] = []
+        self._sort, self._backward = "Count", False
+        self._stamp = -1
 
-    def heading(self) -> Content:
-        """The tabs, and how much was not looked at yet."""
-        parts: list[str | tuple[str, str]] = []
-        for tab in TABS:
-            title = f"{tab.capitalize()} {self._count(tab)}".rstrip()
-            parts += [" │ " if parts else "", (title, "b $accent" if tab == self._tab else "not b $quiet")]
+    def heading(self) -> str:
         behind = self._numbers.behind
-        return Content.assemble(*parts, (f"  {behind:,} more to count" if behind else "", "not b $quiet"))
+        return f"Statistics · {behind:,} more messages to count" if behind else "Statistics"
 
     def body(self) -> Iterable[Widget]:
-        """Names of the columns, rows, and everything about the one under the cursor."""
-        return self._head, self.list, self._detail
+        yield Tabs(*(Tab(name.capitalize(), id=name) for name in ("calls", "methods", "servers")))
+        yield DataTable(cursor_type="row")
+        yield Static(id="facts", markup=False)
+        yield Horizontal(Static(id="times", markup=False), Static(id="said", markup=False), id="detail")
 
     def on_mount(self) -> None:
-        """Fill it, and go on looking."""
-        if not self._numbers.targets and self._numbers.methods:
-            self._tab = "methods"
-        self.list.focus()
+        self.table.focus()
         self._look()
 
-    @property
-    def _view(self) -> View:
-        now = time.time()
-        numbers = self._numbers
-        return View(numbers.start, now if self._live else numbers.until)
-
-    def _count(self, tab: str) -> str:
-        numbers = self._numbers
-        counts = {"servers": numbers.servers, "methods": numbers.methods, "calls": numbers.targets}
-        count = len(counts[tab]) if tab in counts else sum(tally.errors for tally in numbers.methods.values())
-        return f"{count:,}" if count else ""
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._fill)
 
     # Filling
 
     def _look(self) -> None:
+        """Count what is new, and draw it."""
         caught_up = self._numbers.look()
-        now = time.monotonic()
-        if now >= self._rest_until and (self._stamp != self._now_stamp() or self._live):
+        if caught_up and self._stamp != self._numbers.revision:
+            self._stamp = self._numbers.revision
             self._fill()
-            self._rest_until = now + max(_PAUSE * 0.9, (time.monotonic() - now) * _REST)
+        self.retitle(self.heading())
         self.set_timer(_PAUSE if caught_up else _SOON, self._look)
 
-    def _now_stamp(self) -> object:
-        return self._numbers.revision, self._tab
-
-    def _fill(self, *, keep: bool = True) -> None:
-        self._stamp = self._now_stamp()
-        view = self._view
-        rows: Sequence[Row] = self._groups
-        if self._tab != "errors":
-            rows = stat_rows.ordered(stat_rows.rows_of(self._numbers, self._tab), self.sort, self._backward, view)
-        self.list.empty = _EMPTY[self._tab] if not self._numbers.behind else ""
-        self.list.set_rows(rows, keep=keep)
-        self.list.redraw()
-        self._draw_head()
-        self._read()
+    @on(Tabs.TabActivated)
+    def _fill(self) -> None:
+        """Show the rows of the tab; the cursor stays on its row. Figures have their widths, the name has the rest."""
+        table, before = self.table, self._row and self._row.query
+        tab = self.query_one(Tabs).active or "calls"
+        self._rows = ordered(rows_of(self._numbers, tab), self._sort, self._backward)[:_MOST]
+        table.clear(columns=True)
+        sign = glyphs().up if self._backward != (self._sort == "Name") else glyphs().down
+        rest = table.size.width - (len(TITLES) - 1) * (_WIDTH + 2) - 3
+        for title in TITLES:
+            label = f"{title}{sign * (self._sort == title)}"
+            width = max(12, rest) if title == "Name" else _WIDTH
+            table.add_column(label if title == "Name" else label.rjust(width), width=width, key=title)
+        for row in self._rows:
+            table.add_row(*self._cells(row))
+        place = next((at for at, row in enumerate(self._rows) if row.query == before), 0)
+        table.move_cursor(row=place, animate=False)
         self._tell()
-        self.retitle(self.heading())
 
-    def _draw_head(self) -> None:
-        if self._tab == "errors":
-            self._head.update(Content.styled(f"{'times':>7}  what it says", "$quiet"))
-            return
-        width = self.list.row_width or self.size.width
-        names = stat_rows.header(width, self.sort, self._backward, _FIRST[self._tab])
-        self._head.update(Content.assemble(*((text, "b" if here else "$quiet") for text, here in names)))
+    def _cells(self, row: StatRow) -> list[Text]:
+        """A name, and figures; the table takes no styles by the names of the theme."""
+        wrong = self.app.theme_variables["text-error" if row.tally.error_rate >= _BAD else "text-warning"]
+        figures = figures_of(row.tally).items()
+        texts = (Text(f"{text:>{_WIDTH}}", wrong * (title == "Errors")) for title, (_, text) in figures)
+        return [Text(row.name), *texts]
 
-    def _read(self) -> None:
-        """Have the errors read that are to be shown, where there are others than before."""
-        numbers, row = self._numbers, self.list.row
-        if self._tab == "errors":
-            newest = sorted({number for tally in numbers.methods.values() for number in tally.wrong})[-_GROUPED:]
-            asked: object = ("errors", len(newest), newest[-1:])
-        elif isinstance(row, StatRow):
-            newest = list(row.tally.wrong)
-            asked = (row.key, row.tally.errors)
-        else:
-            return
-        if asked != self._asked and not self._reading:
-            self._asked, self._reading = asked, True
-            self.run_worker(self._read_errors(newest, self._tab), group="errors")
+    @property
+    def _row(self) -> StatRow | None:
+        """The row under the cursor."""
+        place = self.table.cursor_row
+        return self._rows[place] if place < len(self._rows) else None
 
-    async def _read_errors(self, numbers: Sequence[int], tab: str) -> None:
-        try:
-            found = await self._errors.top(numbers)
-        finally:
-            self._reading = False
-        if tab == "errors":
-            self._groups = found
-        else:
-            self._said = found
-        if tab == self._tab == "errors":
-            self.list.set_rows(found)
-            self.list.redraw()
-        self._tell()
-        self._read()  # the cursor may be on another row by now
-
-    # What is shown
-
-    def _draw(self, row: Row, width: int, selected: bool) -> Line:
-        if isinstance(row, StatRow):
-            return stat_rows.draw(row, width, self.sort, self._view)
-        where = f"{safe(row.server, 40)} {safe(row.target or row.method, 80)}  "
-        head: list[Piece] = [(f"{count_text(row.times):>7}  ", "bad"), (cut(where, max(8, width // 3)), "dim")]
-        return [*head, (cut(safe(row.text, 300), max(4, width - width_of(head)), more=glyphs().more), "")]
-
+    @on(DataTable.RowHighlighted)
     def _tell(self) -> None:
-        row, width, height = self.list.row, self._detail.size.width, self._detail.size.height
-        self._detail.set_class(row is None, "-none")
-        if isinstance(row, StatRow):
-            said = self._said if self._asked is not None and self._asked == (row.key, row.tally.errors) else ()
-            self._detail.update(detail(row, self._view, said, width, height))
-        elif row is not None:
-            when = time.strftime("%d %b %H:%M:%S", time.localtime(row.at))
-            about = f"{safe(row.server, 60)} {safe(row.method, 80)} {safe(row.target, 120)}"
-            newest = f"{units.plural(row.times, 'time')}, the newest {when}, number {row.newest:,} of the trace"
-            lines: list[list[Piece]] = [
-                [(cut(about, max(8, width)), "strong")],
-                [(fit(newest, width), "dim")],
-                [],
-                [(safe(row.text, 1_000), "")],
-            ]
-            self._detail.update(content(lines))
+        """Show the times, and what the errors say, of the row under the cursor."""
+        row, facts_line, times = self._row, self.query_one("#facts", Static), self.query_one("#times", Static)
+        if row is None:
+            facts_line.update("Nothing has been asked yet.")
+        else:
+            facts_line.update(facts(row, self._numbers.start))
+            times.update(histogram(row.tally.durations, times.size.width - 2, max(1, times.size.height)))
+            self.run_worker(partial(self._read_errors, row.tally.wrong), group="errors", exclusive=True)
 
-    def on_resize(self, event: Resize) -> None:
-        """There is another width for columns."""
-        self.call_after_refresh(self._fill)
+    async def _read_errors(self, numbers: Iterable[int]) -> None:
+        said = self.query_one("#said", Static)
+        groups = await self._errors.top(numbers)
+        lines = (Content.assemble((f"{one.times:,}x ", "$state-failed"), one.text) for one in groups)
+        said.update(Content("\n").join(lines))
 
-    def on_detail_room_changed(self, event: DetailRoom.Changed) -> None:
-        """It was hidden, or has another size: what is told depends on that."""
-        event.stop()
-        self._tell()
+    # What the person does
 
-    def on_virtual_list_highlighted(self, event: VirtualList.Highlighted) -> None:
-        """Another row is under the cursor."""
-        event.stop()
-        self._read()
-        self._tell()
-
-    def on_virtual_list_chosen(self, event: VirtualList.Chosen) -> None:
-        """A double click shows it in the trace."""
-        event.stop()
-        self.action_open()
-
-    async def on_click(self, event: Click) -> None:
-        """A click on a tab in the border turns it."""
-        place = self.query_one("#box").region
-        x = place.x + 3
-        for tab in TABS:
-            cells = len(f"{tab} {self._count(tab)}".rstrip())
-            if event.screen_y == place.y and x <= event.screen_x < x + cells:
-                self._turn(tab)
-            x += cells + 3
-        await super().on_click(event)
-
-    # Actions
-
-    def _turn(self, tab: str) -> None:
-        self._tab = tab
-        self._fill(keep=False)
-
-    def action_turn(self, step: int) -> None:
-        """Another tab."""
-        self._turn(TABS[(TABS.index(self._tab) + step) % len(TABS)])
-
-    def action_sort(self, name: str) -> None:
-        """Sort by a column; by the same again, the other way round."""
-        self._backward = not self._backward if name == self.sort else False
-        self.sort = name
-        self._fill(keep=False)
-
-    def action_sort_next(self, step: int) -> None:
-        """Sort by the next column."""
-        names = stat_rows.SORTS
-        self._backward = False
-        self.sort = names[(names.index(self.sort) + step) % len(names)]
-        self._fill(keep=False)
-
-    def action_reverse(self) -> None:
-        """The other way round."""
-        self._backward = not self._backward
-        self._fill(keep=False)
-
+    @on(DataTable.RowSelected)
     def action_open(self) -> None:
         """Show its messages in the trace."""
-        row = self.list.row
-        if isinstance(row, StatRow):
-            self.dismiss(row.query)
-        elif row is not None:
-            self.dismiss(f"{stat_rows.query_of(row.server, row.method, row.target)} status:error")
+        if self._row is not None:
+            self.dismiss(self._row.query)
+
+    @on(DataTable.HeaderSelected)
+    def _sort_by(self, event: DataTable.HeaderSelected) -> None:
+        """Sort by a column; by the same again, the other way round."""
+        title = str(event.column_key.value)
+        self._backward = title == self._sort and not self._backward
+        self._sort = title
+        self._fill()
+
+    def action_sort(self) -> None:
+        self._sort, self._backward = TITLES[(TITLES.index(self._sort) + 1) % len(TITLES)], False
+        self._fill()
 
     def action_copy(self) -> None:
-        """Copy the table, or the errors."""
-        rows = self.list.rows
-        figures = [row for row in rows if isinstance(row, StatRow)]
-        said = [
-            f"{row.times}\t{row.server}\t{row.method}\t{row.target}\t{row.text}"
-            for row in rows
-            if isinstance(row, ErrorGroup)
-        ]
-        cast("StudioApp", self.app).copy(stat_rows.table(figures, self._view) if figures else "\n".join(said))
-
-    def action_close(self) -> None:
-        """Leave."""
-        self.dismiss(None)
-
-
-def _key_of(row: Row) -> object:
-    return row.key if isinstance(row, StatRow) else (row.server, row.method, row.target, row.text)
+        """Copy the table, divided by tabs."""
+        rows = (TITLES, *((row.name, *(text for _, text in figures_of(row.tally).values())) for row in self._rows))
+        self.app.copy("\n".join(map("\t".join, rows)))

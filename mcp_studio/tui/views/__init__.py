@@ -1,4 +1,1 @@
-"""Virtual lists and viewers: rows exist only while they are on screen.
-
-Widgets of this folder know neither studio nor screens: they are given data and post messages.
-"""
+"""Lists and viewers of any size: rows exist only while they are on screen."""

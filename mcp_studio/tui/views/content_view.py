@@ -1,208 +1,220 @@
-"""Content blocks of every kind, one below the other: text wrapped, pictures drawn, links and files to be chosen."""
+"""The content of a result: text of any size, or blocks of every kind below one another."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Hashable, Sequence
-from typing import NamedTuple
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
 
-from rich.cells import cell_len
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
 from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Markdown, Static
 
+from mcp_studio.present import blocks
+from mcp_studio.present.blocks import Block
+from mcp_studio.protocol.views import reach_lines, reach_of
 from mcp_studio.safetext import safe
-from mcp_studio.tui.views.glyphs import ASCII, glyphs
-from mcp_studio.tui.views.line import Line, Piece
-from mcp_studio.tui.views.messages import Copied
-from mcp_studio.tui.views.picture import NoPicture, draw
-from mcp_studio.tui.views.virtual import VirtualView
-from mcp_studio.tui.views.wrapped import WrappedText
+from mcp_studio.tui.actions import bindings
+from mcp_studio.tui.views.find import Findable
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.image import ImageView
+from mcp_studio.tui.views.text_view import TextView
 
-TEXT_MOST = 256 * 1024
-"""Bytes of one text that are wrapped here; the rest is in the raw result."""
-ROWS_MOST = 20_000
-PICTURE_ROWS = 18
-"""Rows that a picture takes at most; chosen, it is drawn larger."""
-PICTURE_MOST = 16 * 1024 * 1024
-PICTURES_MOST = 20
-"""Pictures drawn by themselves; the others are drawn when they are chosen."""
-
-
-class Item(NamedTuple):
-    """One block as this view needs it; all text is foreign."""
-
-    head: str = ""
-    """One line on what it is, made safe."""
-    hint: str = ""
-    """What can be done with it."""
-    text: str = ""
-    picture: Callable[[], bytes] | None = None
-    """Gives the bytes of a picture; may raise ValueError."""
-    copies: str = ""
-    """What copying it gives."""
+CARDS_MOST = 100
+IMAGES_MOST = 20
+"""Images that are drawn; of further ones it is said what they are."""
+_IMAGE_ROWS = 18
+_TEXT_MOST = 8_000
+"""Characters of a text that is shown whole in its card; a longer one scrolls within it."""
+_CARDS_TEXT = 64_000
+"""Characters of several texts with headings; more are one text."""
+_SIGNS = (
+    re.compile(r"^#{1,6} \S.*\n\s*(\n|\Z)", re.MULTILINE),
+    re.compile(r"\*\*\w[^*\n]*\*\*"),
+    re.compile(r"\[[^]\n]+\]\([^)\s]+\)"),
+    re.compile(r"^(```|~~~)", re.MULTILINE),
+    re.compile(r"^\|?[ :]*-{3,}[ :]*\|", re.MULTILINE),
+    re.compile(r"^ {0,3}([-*+]|\d+\.) \S.*\n {0,3}([-*+]|\d+\.) \S", re.MULTILINE),
+)
+"""A heading with an empty line below it, bold, a link, a fence, a table, a list: two of them make Markdown."""
 
 
-class _Row(NamedTuple):
-    item: int
-    pieces: Sequence[Piece]
-
-
-class ContentView(VirtualView):
-    """A list of rows that belong to blocks; enter on one of them chooses its block.
+def content_view(found: Sequence[Block], markdown: bool | None = None) -> Widget:
+    """The view of some blocks: text alone is a text viewer that can be searched, everything else has a card each.
 
     Args:
-        picture_rows: rows that a picture may take; 0 is as many as the view has.
+        found: what came.
+        markdown: render all text as Markdown, or none; by default what the server calls so, and what looks so.
+    """
+    has_cards = any(block.kind not in ("text", "unknown") or is_markdown(block, markdown) for block in found)
+    if not has_cards and any(map(blocks.headline, found)):
+        has_cards = sum(len(block.text) for block in found) <= _CARDS_TEXT
+    if has_cards:
+        return Cards(found, markdown)
+    return Findable(TextView("\n\n".join(map(_plain, found)), empty="The result is empty."))
+
+
+def is_markdown(block: Block, wanted: bool | None) -> bool:
+    """Whether a block is rendered; never long text."""
+    if block.kind != "text" or len(block.text) > blocks.MARKDOWN_MOST:
+        return False
+    if wanted is not None:
+        return wanted
+    # What has another type than plain text is source, with comments that look like headings.
+    looks_so = block.mime in ("", "text/plain") and sum(bool(sign.search(block.text)) for sign in _SIGNS) > 1
+    return looks_so or block.mime == blocks.MARKDOWN
+
+
+def _plain(block: Block) -> str:
+    head = blocks.headline(block)
+    return f"{glyphs().mark} {head}\n{block.text}" if head else block.text
+
+
+class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
+    """A card for each block; one of them is the present one, which keys act on."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("list", "viewer")
+    DEFAULT_CSS = """
+    Cards { height: 1fr; scrollbar-size-vertical: 1; }
+    Cards > Card.-present { border-left: outer $foreground 30%; }
+    Cards:focus > Card.-present { border-left: outer $accent; }
     """
 
+    @dataclass
     class Chosen(Message):
-        """Enter, space or a double click on a row of this block."""
+        """Enter, or a double click on a block."""
 
-        def __init__(self, view: ContentView, index: int) -> None:
-            super().__init__()
-            self.view = view
-            self.index = index
+        block: Block
 
-    def __init__(self, *, picture_rows: int = PICTURE_ROWS, empty: str = "", classes: str | None = None) -> None:
-        super().__init__(empty=empty, classes=classes)
-        self._items: Sequence[Item] = ()
-        self._rows: list[_Row] = []
-        self._drawn: dict[int, list[list[Piece]]] = {}
-        self._trouble: dict[int, str] = {}
-        self._wrapped: dict[int, list[Sequence[Piece]]] = {}
-        """Texts as they are wrapped at this width: each picture that is drawn has all rows built again."""
-        self._picture_rows = picture_rows
-        self._built = 0
-        self._version = 0
+    def __init__(self, found: Sequence[Block], markdown: bool | None) -> None:
+        super().__init__()
+        images = [place for place, block in enumerate(found) if block.kind == "image"][:IMAGES_MOST]
+        self._cards = [Card(block, markdown, n in images) for n, block in enumerate(found[:CARDS_MOST])]
+        self._more = len(found) - len(self._cards)
+        self._place = 0
 
-    def show(self, items: Sequence[Item]) -> None:
-        """Show other blocks, from the first one on."""
-        self._items = items
-        self._drawn, self._trouble, self._wrapped = {}, {}, {}
-        self._built = 0
-        if self.is_attached and self.row_width:
-            self._build(keep=False)
-            self._draw_soon()
+    def compose(self) -> ComposeResult:
+        yield from self._cards
+        if self._more:
+            yield Static(f"{self._more} more: Raw has all of them.")
+        self._go_to(0)
 
     @property
-    def index(self) -> int:
-        """The block under the cursor; 0 when there is none."""
-        return self._rows[self.cursor].item if self._rows else 0
+    def block(self) -> Block:
+        """The present one."""
+        return self._cards[self._place].block
 
-    @property
-    def row_count(self) -> int:
-        """Rows of all blocks."""
-        return len(self._rows)
+    def _go_to(self, place: int) -> None:
+        if 0 <= place < len(self._cards):
+            self._place = place
+            for number, card in enumerate(self._cards):
+                card.set_class(number == place and len(self._cards) > 1, "-present")
+            self._cards[place].scroll_visible(animate=False)
 
-    def row_version(self, index: int) -> Hashable:
-        """Number and what is shown."""
-        return index, self._version
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action not in ("find", "next_match", "previous_match", "back")
 
-    def render_row(self, index: int, width: int, selected: bool) -> Line:
-        """One row as it was built."""
-        return self._rows[index].pieces
+    def action_cursor_down(self) -> None:
+        """Go to the next card once the end of this one has been seen."""
+        if self._cards[self._place].region.bottom > self.region.bottom:
+            self.scroll_down(animate=False)
+        else:
+            self._go_to(self._place + 1)
 
-    def row_chosen(self, index: int) -> None:
-        """Tell which block it belongs to."""
-        self.post_message(self.Chosen(self, self._rows[index].item))
+    def action_cursor_up(self) -> None:
+        if self._cards[self._place].region.y < self.region.y:
+            self.scroll_up(animate=False)
+        else:
+            self._go_to(self._place - 1)
 
-    def resized(self) -> None:
-        """Wrap and draw anew at another width."""
-        super().resized()
-        if self.row_width and self._built != self.row_width:
-            self._drawn, self._wrapped = {}, {}
-            self._build(keep=True)
-            self._draw_soon()
+    def action_first(self) -> None:
+        self._go_to(0)
+        self.scroll_home(animate=False)
 
-    def shown(self) -> None:
-        """Take over what was set while nobody could see it."""
-        self.resized()
-
-    def turn_block(self, step: int) -> None:
-        """Put the cursor on the first row of the next block, or of the one before."""
-        wanted = self.index + step
-        for place, row in enumerate(self._rows):
-            if row.item == wanted and row.pieces:
-                self.move_to(place, center=True)
-                return
+    def action_last(self) -> None:
+        self._go_to(len(self._cards) - 1)
+        self.scroll_end(animate=False)
 
     def action_copy(self) -> None:
-        """Copy the block under the cursor: its text, or its address."""
-        if self._items:
-            item = self._items[self.index]
-            self.post_message(Copied(item.copies or item.text or item.head, "block"))
+        """Copy the text of the present block, or its address."""
+        self.app.copy_to_clipboard(self.block.uri or self.block.text or blocks.headline(self.block))
 
-    # Rows
+    def key_enter(self, event: events.Key) -> None:
+        event.stop()
+        self.post_message(self.Chosen(self.block))
 
-    def _build(self, *, keep: bool) -> None:
-        """Make all rows; with `keep` the cursor stays on its block."""
-        here = self.index if keep else 0
-        self._built = self.row_width
-        self._version += 1
-        rows: list[_Row] = []
-        for index, item in enumerate(self._items):
-            if rows:
-                rows.append(_Row(index, ()))
-            rows += [_Row(index, pieces) for pieces in self._lines(index, item)]
-            if len(rows) > ROWS_MOST:
-                rows = [*rows[:ROWS_MOST], _Row(index, [("There is more; the raw result has all of it.", "warn")])]
-                break
-        self._rows = rows
-        cursor = next((place for place, row in enumerate(rows) if row.item == here and row.pieces), 0)
-        self.rows_changed(None if keep else 0, cursor=cursor)
+    def on_click(self, event: events.Click) -> None:
+        for number, card in enumerate(self._cards):
+            if card.region.contains(*event.screen_offset):
+                self._go_to(number)
+                if event.chain == 2:
+                    self.post_message(self.Chosen(card.block))
 
-    def _draw_soon(self) -> None:
-        if any(item.picture for item in self._items):
-            self.run_worker(self._draw_pictures(), group="pictures", exclusive=True)
-
-    def _lines(self, index: int, item: Item) -> list[Sequence[Piece]]:
-        lines: list[Sequence[Piece]] = []
-        if item.head:
-            hint: list[Piece] = [(f"  {item.hint}", "dim")] if item.hint else []
-            beside = cell_len(item.head) + cell_len(item.hint) + 4 <= self.row_width
-            lines.append([(f"{glyphs().mark} ", "accent"), (item.head, "strong"), *(hint if beside else [])])
-            if hint and not beside:
-                lines.append(hint)
-        if item.picture is not None:
-            lines += self._drawn.get(index, ())
-            if trouble := self._trouble.get(index):
-                lines.append([(f"  {safe(trouble, 300)}", "dim")])
-        if item.text:
-            if index not in self._wrapped:
-                self._wrapped[index] = self._text_lines(item.text)
-            lines += self._wrapped[index]
-        return lines
-
-    def _text_lines(self, text: str) -> list[Sequence[Piece]]:
-        data = text[: TEXT_MOST + 1].encode("utf-8", "backslashreplace")
-        wrapped = WrappedText(data[:TEXT_MOST], self.row_width)
-        while not wrapped.advance(1.0):
-            pass
-        lines: list[Sequence[Piece]] = [[(wrapped.row(number), "")] for number in range(wrapped.rows)]
-        if len(data) > TEXT_MOST:
-            lines.append([("There is more of this text; the raw result has all of it.", "warn")])
-        return lines
-
-    async def _draw_pictures(self) -> None:
-        """Decode in a thread, one after the other, so that the text is there at once."""
-        items, width = self._items, self.row_width
-        height = self._picture_rows or max(1, self.size.height - 1)
-        plain = glyphs() is ASCII
-        waiting = [(index, item.picture) for index, item in enumerate(items) if item.picture is not None]
-        for index, picture in waiting[:PICTURES_MOST]:
-            if index in self._drawn:
-                continue
-            try:
-                rows = await asyncio.to_thread(_draw, picture, width, height, plain)
-            except (NoPicture, ValueError) as problem:
-                self._drawn[index], self._trouble[index] = [], str(problem)
-            else:
-                self._drawn[index] = rows
-            if items is not self._items or width != self.row_width:
-                return  # something else is shown by now
-            self._build(keep=True)
+    @on(Markdown.LinkClicked)
+    def _copy_link(self, event: Markdown.LinkClicked) -> None:
+        """A link of a server is never opened by a click."""
+        event.stop()
+        self.app.copy_to_clipboard(event.href)
 
 
-def _draw(picture: Callable[[], bytes], width: int, height: int, ascii: bool) -> list[list[Piece]]:
-    data = picture()
-    if len(data) > PICTURE_MOST:
-        raise NoPicture("it is too large to be drawn here")
-    return draw(data, width, height, ascii=ascii)
+class Card(Vertical):
+    """One block: a line on what it is, and its content."""
+
+    DEFAULT_CSS = """
+    Card {
+        height: auto; margin-bottom: 1; padding: 0 1; border-left: outer transparent;
+        & > .card--head { color: $text-primary; text-style: bold; height: auto; }
+        & > .card--hint { color: $foreground 60%; height: auto; }
+        & > TextView { height: 20; background: $boost; }
+        & > Markdown { padding: 0; }
+        & MarkdownBlock:first-child { margin-top: 0; }
+        & MarkdownH1 { content-align: left top; margin: 0 0 1 0; }
+    }
+    """
+
+    def __init__(self, block: Block, markdown: bool | None, with_image: bool) -> None:
+        super().__init__()
+        self.block = block
+        self._as_markdown = is_markdown(block, markdown)
+        self._with_image = with_image
+
+    def compose(self) -> ComposeResult:
+        block = self.block
+        if head := blocks.headline(block):
+            yield Static(Content(head), classes="card--head")
+        if hint := blocks.how(block):
+            yield Static(Content(hint), classes="card--hint")
+        if self._with_image:
+            yield ImageView(partial(blocks.decode, block), rows_most=_IMAGE_ROWS)
+        text = block.text
+        if block.kind == "app" and isinstance(block.raw, dict):
+            text = "\n".join((*reach_lines(reach_of(block.raw)), "", text))
+        if self._as_markdown:
+            yield Markdown(safe(text, blocks.MARKDOWN_MOST, lines=True), open_links=False, parser_factory=_parser)
+        elif len(text) > _TEXT_MOST:
+            yield TextView(text)
+        elif text:
+            yield Static(Content(safe(text, _TEXT_MOST, lines=True)))
+
+
+def _parser() -> MarkdownIt:
+    """Textual's parser, with the line breaks of the text: no line is joined to the one before."""
+    parser = MarkdownIt("gfm-like")
+    parser.core.ruler.push("line_breaks", _keep_breaks)
+    return parser
+
+
+def _keep_breaks(state: StateCore) -> None:
+    for token in state.tokens:
+        for child in token.children or ():
+            if child.type == "softbreak":
+                child.type = "hardbreak"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from mcp_studio.record import record
+from typing import NamedTuple
 
 
-@record(frozen=True)
-class Glyphs:
+class Glyphs(NamedTuple):
     """One set of signs."""
 
     folded: str = "▸"
@@ -28,7 +27,6 @@ class Glyphs:
     line: str = "─"
     bar: str = "│"
     full: str = "▓"
-    void: str = "░"
     new: str = "+"
     changed: str = "±"
     gone: str = "-"
@@ -41,40 +39,13 @@ class Glyphs:
     begin: str = "├"
     end: str = "┤"
     stray: str = "≠"
+    up: str = "↑"
+    down: str = "↓"
 
 
+_PLAIN = str.maketrans("▸▾→←»✓✗●◐○⚑▌…·—─│▓±◉↳└◆◇◈├┤≠↑↓", '+-><=vx*~o?>~.--|#~@\\\\#"&||#^v')
 UNICODE = Glyphs()
-ASCII = Glyphs(
-    folded="+",
-    unfolded="-",
-    sent=">",
-    received="<",
-    by_hand="=",
-    ok="v",
-    bad="x",
-    on="*",
-    half="~",
-    off="o",
-    waiting="?",
-    mark=">",
-    more="~",
-    dot=".",
-    dash="-",
-    line="-",
-    bar="|",
-    full="#",
-    void=".",
-    changed="~",
-    watched="@",
-    follows="\\",
-    under="\\",
-    marked="#",
-    said='"',
-    marked_said="&",
-    begin="|",
-    end="|",
-    stray="#",
-)
+ASCII = Glyphs(*(sign.translate(_PLAIN) for sign in UNICODE))
 
 _chosen = UNICODE
 

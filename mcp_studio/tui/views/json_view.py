@@ -1,293 +1,582 @@
-"""JSON of any size as a tree that folds: at once on screen, parsed only where it is opened."""
+"""JSON of any size as a tree that folds: only what has been opened costs anything.
+
+Nothing is parsed: the children of a container are found on the bytes as they came, so that what is almost JSON is
+shown too. All visible rows stand in two flat arrays: the byte at which each begins, and its level. Both are in the
+order of the text, so a row is found by its byte with a bisection, and its parent, siblings and closing row with a
+search in bytes.
+"""
 
 from __future__ import annotations
 
 import json
-import time
-from bisect import bisect_right
-from collections import deque
-from collections.abc import Hashable, Mapping
-from typing import ClassVar
+import re
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import ClassVar, NamedTuple, cast
 
 from rich.cells import cell_len
-from textual.binding import Binding, BindingType
+from textual import events
+from textual.binding import BindingType
 
+from mcp_studio.jsontext import Json
+from mcp_studio.present.units import plural, size
 from mcp_studio.safetext import safe
+from mcp_studio.schema.field import SchemaProblem
+from mcp_studio.tui.actions import bindings
+from mcp_studio.tui.views.find import SearchView
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.json_draw import can_open, draw_row, indent_of
-from mcp_studio.tui.views.json_folding import FoldingView, Job
-from mcp_studio.tui.views.json_scan import Children, scalar_end
-from mcp_studio.tui.views.json_text import Decoding, StringText, decode
-from mcp_studio.tui.views.json_tree import Branch, JsonTree, Place
-from mcp_studio.tui.views.line import Line, mark_pieces
-from mcp_studio.tui.views.messages import Copied
+from mcp_studio.tui.views.line import Line, Piece, break_rows, cut, fit, make_safe, mark_pieces, width_of
+from mcp_studio.tui.views.rows import CursorView
 
-_MOST_UNFOLDED = 2_000
+KEY, STRING, NUMBER, CONSTANT, MARK = "json--key", "json--string", "json--number", "json--constant", "json--mark"
+_BREAKS = re.compile(r"\s*[\r\n]\s*")
+_KINDS = re.compile(
+    r'(?P<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<string>"(?:[^"\\]|\\.)*"?)|(?P<number>-?\d[\d.eE+-]*)'
+    r"|(?P<constant>true|false|null)|(?P<mark>[^\"\w-]+|.)",
+)
+_SMALL = 64 * 1024
+_ROWS_SMALL, _ROWS_LARGE = 400, 80
+_CHILDREN = 200
+"""What is opened unasked: so many rows of a small text, of a large one; containers with no more children than this."""
+_BYTES = 1 << 20
+"""Bytes of a container that is opened unasked: its children are counted before."""
+_CLOSING = 128
+"""The level of a closing row is this and the level of its container."""
+_LINE = 255
+"""The level of a line of an open string."""
+_DEEPEST = 120
+"""Containers below this level do not open."""
+_STRING_MOST = 1 << 18
+"""Bytes of a string that are shown in lines."""
+_KEY_MOST = 1 << 16
+"""Bytes of a key; what is longer counts as a value."""
+_TOKENS_MOST = 2_000_000
+"""Strings, brackets and commas of a container that are looked at, for two seconds at most."""
+_SPACE = rb"[ \t\r\n]*+"
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
 
-class JsonView(FoldingView):
-    """Shows JSON text as it came: numbers as typed, double keys, and what is broken too."""
+def _container(levels: int) -> bytes:
+    inner = b"|" + _container(levels - 1) if levels else b""
+    return rb'[\[{](?:[^"\[\]{}]++|' + _STRING + inner + rb")*+[\]}]"
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("right,l", "unfold", "Open, or go inside", show=False, id="json-open"),
-        Binding("left,h", "fold", "Close, or go outside", show=False, id="json-close"),
-        Binding("z", "fold_all", "Close all", show=False, id="json-close-all"),
-        Binding("Z", "unfold_all", "Open one level more", show=False, id="json-open-all"),
-        Binding("Y", "copy_path", "Copy the path", show=False, id="json-copy-path"),
-    ]
 
-    def __init__(
-        self,
-        data: bytes | str = b"",
-        *,
-        empty: str = "",
-        name: str | None = None,
-        id: str | None = None,
-        classes: str | None = None,
-    ) -> None:
-        super().__init__(empty=empty, name=name, id=id, classes=classes)
-        self.set_json(data)
+# Four levels in one match are many times as fast as bracket by bracket.
+_TOKENS = re.compile(_STRING + b"|" + _container(3) + rb'|["\[\]{},]', re.DOTALL)
+_KEY = re.compile(b"(" + _STRING + b")" + _SPACE + b":" + _SPACE, re.DOTALL)
+_BLANK = re.compile(_SPACE)
+_UNITS = re.compile(rb'(?:[^"\\]++|\\u[0-9a-fA-F]{4}|\\[^u])*+', re.DOTALL)
+_DECODER = json.JSONDecoder(strict=False)
 
-    def set_json(self, data: bytes | str, begin: int = 0, end: int | None = None) -> None:
-        """Show other JSON; a search and marks end. Text that is no JSON is shown as far as it looks like it.
 
-        Args:
-            begin: where in the bytes it begins; they are not copied.
-            end: behind its end.
-        """
-        if self.is_attached:
-            self.workers.cancel_group(self, "inner")
-        raw = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
-        self._show_json(JsonTree(raw, begin, end))
+def _blank_end(data: bytes, at: int) -> int:
+    """The first byte from `at` on that is no white space."""
+    found = _BLANK.match(data, at)
+    return found.end() if found else at
 
-    def _show_json(self, tree: JsonTree) -> None:
-        self._marks: Mapping[str, str] = {}
-        self.show_tree(tree)
 
-    def set_inner(self, data: bytes, begin: int, end: int) -> None:
-        """Show the JSON that a JSON string holds, which is decoded in slices first."""
-        self.set_json(b"")
-        reading = Decoding(data, begin, end)
+class Children(NamedTuple):
+    """Where the children of a container begin (in an object their keys), and its closing bracket."""
 
-        def step(budget: float) -> bool:
-            if (text := reading.advance(budget)) is not None:
-                self._show_json(JsonTree(text))
-            return text is not None
+    starts: array[int]
+    closing: int
+    """Behind the data where the end is missing, or too far away."""
 
-        self.in_slices("inner", step)
 
-    def set_marks(self, marks: Mapping[str, str]) -> None:
-        """Say behind values what is wrong with them, by their JSON pointers; the words need not be safe."""
-        self._marks = marks
-        self.redraw()
+def children_of(data: bytes, start: int) -> Children:
+    """The children of the container that begins at `start`."""
+    starts = array("Q")
+    depth, position = 0, start + 1
+    for token in islice(_TOKENS.finditer(data, position), _TOKENS_MOST):
+        sign = token[0] if token.end() - token.start() == 1 else b""
+        if sign == b'"':  # a string without an end
+            break
+        if sign in (b"[", b"{"):
+            depth += 1
+        elif sign in (b"]", b"}"):
+            depth -= 1
+        if depth < 0 or (sign == b"," and not depth):
+            if (begin := _blank_end(data, position)) < token.start():
+                starts.append(begin)
+            position = token.end()
+        if depth < 0:
+            return Children(starts, token.start())
+    if (begin := _blank_end(data, position)) < len(data):
+        starts.append(begin)
+    return Children(starts, len(data))
+
+
+def _key_at(data: bytes, at: int) -> tuple[int, int] | None:
+    """Of an object's member at `at`: the end of its key and the begin of its value; None when it is no member."""
+    found = _KEY.match(data, at, at + _KEY_MOST)
+    return (found.end(1), found.end()) if found else None
+
+
+class _Lines(NamedTuple):
+    """The text of an open string, and where its rows begin."""
+
+    text: str
+    starts: array[int]
+
+
+class JsonTree:
+    """All rows of a JSON text. An open container ends with a closing row; an open string has its lines below itself."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.starts, self.levels = array("Q"), bytearray()
+        self._lines: dict[int, _Lines] = {}
+        """Of open strings, by the bytes at which their rows begin."""
+        begin = _blank_end(data, 0)
+        if begin < len(data):
+            self._replace(0, 0, [begin], bytes(1))
 
     @property
-    def data(self) -> bytes:
-        """What is shown, as it came."""
-        tree = self._tree
-        return tree.data if tree.end == len(tree.data) and not tree.begin else tree.data[tree.begin : tree.end]
+    def rows(self) -> int:
+        """How many rows there are now."""
+        return len(self.levels)
 
-    def row_version(self, index: int) -> Hashable:
-        """Number and search; whatever opens or closes draws all anew."""
-        return index, self._needle
+    def _replace(self, at: int, removed: int, starts: list[int], levels: bytes) -> None:
+        self.starts[at : at + removed] = array("Q", starts)
+        self.levels[at : at + removed] = levels
 
-    def render_row(self, index: int, width: int, selected: bool) -> Line:
-        """One row, with what is searched for marked."""
-        where = self._tree.at(index)
-        said = self._said(where, width) if self._marks else ""
-        pieces = draw_row(self._tree, where, width - cell_len(said))
-        if said:
-            pieces.append((said, "bad"))
-        return mark_pieces(pieces, [self._needle]) if self._needle else pieces
+    # What a row is
 
-    # What is under the cursor
+    def is_line(self, row: int) -> bool:
+        """Whether it is a line of an open string."""
+        return self.levels[row] == _LINE
 
-    @property
-    def _here(self) -> Place | None:
-        """The child that the cursor's row belongs to; of a closing row, the container that it closes."""
-        if not self._tree.rows:
-            return None
-        where = self._tree.at(self.cursor)
-        if where.place >= len(where.branch.children) and where.branch.parent is not None:
-            return Place(where.branch.parent, where.branch.place)
-        return Place(where.branch, where.place)
+    def is_closing(self, row: int) -> bool:
+        """Whether it ends an open container."""
+        return _CLOSING <= self.levels[row] < _LINE
 
-    @property
-    def pointer(self) -> str:
-        """The JSON pointer of the value under the cursor, empty for the outermost one."""
-        return self._pointer(self._here)
+    def owner(self, row: int) -> int:
+        """The row of the value that a row belongs to: itself, or of a line or closing row the string or container."""
+        if self.is_line(row):
+            return self.row_of(self.starts[row])
+        if self.is_closing(row):
+            return self.levels.rfind(self.levels[row] - _CLOSING, 0, row)
+        return row
 
-    def _said(self, where: Place, width: int) -> str:
-        """What is wrong with the value that a row begins with."""
-        if where.line or where.place >= len(where.branch.children):
-            return ""
-        text = self._marks.get(self._pointer(where))
-        return f"  {glyphs().bad} {safe(text, max(10, width // 2))}" if text else ""
+    def row_of(self, start: int) -> int:
+        """The row that begins at a byte."""
+        return bisect_left(self.starts, start)
 
-    def _pointer(self, here: Place | None) -> str:
+    def row_around(self, offset: int) -> int:
+        """The last row that begins at a byte or in front of it."""
+        return max(0, bisect_right(self.starts, offset) - 1)
+
+    def parent(self, row: int) -> int | None:
+        """The row of the container around a value."""
+        level = self.levels[row]
+        return self.levels.rfind(level - 1, 0, row) if level else None
+
+    def _closing(self, row: int) -> int:
+        return self.levels.find(_CLOSING + self.levels[row], row + 1)
+
+    def count(self, row: int) -> int:
+        """Children of an open container."""
+        return self.levels.count(self.levels[row] + 1, row, self._closing(row))
+
+    def line(self, row: int) -> str:
+        """A line of an open string, safe to draw."""
+        text, starts = self._lines[self.starts[row]]
+        place = row - self.owner(row) - 1
+        end = starts[place + 1] if place + 1 < len(starts) else len(text)
+        return text[starts[place] : end].removesuffix("\n")
+
+    def line_of(self, row: int, offset: int) -> int:
+        """The row of an open string that shows a byte of it."""
+        inside = self.value_start(row) + 1
+        before = len(make_safe(decode(self.data[inside : _parted(self.data, inside, offset)])))
+        return row + bisect_right(self._lines[self.starts[row]].starts, before)
+
+    # Values
+
+    def value_start(self, row: int) -> int:
+        """Where a value begins; of what is no member of an object, where it itself begins."""
+        found = _key_at(self.data, self.starts[row])
+        return found[1] if found else self.starts[row]
+
+    def key(self, row: int, most: int | None = None) -> bytes | None:
+        """The key of a value with its quotes, at most so many bytes of it; None in an array."""
+        start = self.starts[row]
+        found = _key_at(self.data, start)
+        return None if found is None else self.data[start : found[0] if most is None else min(found[0], start + most)]
+
+    def value_end(self, row: int) -> int:
+        """Behind a value."""
+        start, level = self.value_start(row), self.levels[row]
+        behind = len(self.data)
+        if level:
+            closing = self.levels.find(_CLOSING + level - 1, row + 1)
+            sibling = self.levels.find(level, row + 1, closing)
+            behind = self.starts[closing if sibling < 0 else sibling]
+        while behind > start and self.data[behind - 1] in b" \t\r\n,":
+            behind -= 1
+        return behind
+
+    def text(self, row: int) -> str:
+        """What a string says, and of everything else the JSON as it came."""
+        start = self.value_start(row)
+        if self.is_string(row):
+            return decode(self.data[start + 1 : _parted(self.data, start + 1, len(self.data))])
+        return self.data[start : self.value_end(row)].decode("utf-8", "backslashreplace")
+
+    def is_container(self, row: int) -> bool:
+        """Whether a value is an object or an array with something in it."""
+        start = self.value_start(row)
+        inside = _blank_end(self.data, start + 1)
+        return self.data[start : start + 1] in (b"[", b"{") and self.data[inside : inside + 1] not in (b"", b"]", b"}")
+
+    def is_string(self, row: int) -> bool:
+        """Whether a value is a string."""
+        start = self.value_start(row)
+        return self.data[start : start + 1] == b'"'
+
+    def pointer(self, row: int) -> str:
+        """The JSON pointer of a value, empty for the outermost one."""
         parts: list[str] = []
-        while here is not None and here.branch.parent is not None:
-            key = self._tree.key(here.branch, here.place)
-            part = str(here.place) if key is None else decode(key[1:-1])
+        while (parent := self.parent(row)) is not None:
+            key = self.key(row)
+            part = str(self.levels.count(self.levels[row], parent + 1, row)) if key is None else decode(key[1:-1])
             parts.append(part.replace("~", "~0").replace("/", "~1"))
-            here = Place(here.branch.parent, here.branch.place)
+            row = parent
         return "".join(f"/{part}" for part in reversed(parts))
 
+    # Opening and closing
+
+    def is_open(self, row: int) -> bool:
+        """Whether a value shows what is inside it."""
+        level, following = self.levels[row], self.levels[row + 1] if row + 1 < self.rows else 0
+        return level < _CLOSING and following in (_LINE, level + 1, _CLOSING + level)
+
+    def open(self, row: int, width: int, children: Children | None = None) -> bool:
+        """Show what is inside a value, if it can be; `children` where they are known. A string wraps at `width`."""
+        start, level = self.starts[row], self.levels[row]
+        if self.is_container(row) and level < _DEEPEST:
+            inner, closing = children or children_of(self.data, self.value_start(row))
+            self._replace(row + 1, 0, [*inner, closing], bytes([level + 1]) * len(inner) + bytes([_CLOSING + level]))
+        elif self.is_string(row):
+            lines = self._lines[start] = self._wrap(row, width)
+            self._replace(row + 1, 0, [start] * len(lines.starts), bytes([_LINE]) * len(lines.starts))
+        return self.is_open(row)
+
+    def _wrap(self, row: int, width: int) -> _Lines:
+        inside, end = self.value_start(row) + 1, self.value_end(row)
+        shown = _parted(self.data, inside, inside + _STRING_MOST)
+        text = make_safe(decode(self.data[inside:shown]))
+        if shown < end - 1:
+            text += "…\nThere is more; it can be copied."
+        return _Lines(text, break_rows(text, width))
+
+    def close(self, row: int) -> None:
+        """Hide what is inside a value."""
+        start = self.starts[row]
+        if lines := self._lines.pop(start, None):
+            self._replace(row + 1, len(lines.starts), [], b"")
+            return
+        closing = self._closing(row)
+        for inner in self.open_strings:
+            if start <= inner < self.starts[closing]:
+                del self._lines[inner]
+        self._replace(row + 1, closing - row, [], b"")
+
     @property
-    def value_text(self) -> str:
-        """The value under the cursor: a string's own text, of everything else the JSON as it came."""
-        here = self._here
-        if here is None:
-            return ""
-        data, start = self._tree.data, self._tree.value_start(here.branch, here.place)
-        end = self._tree.value_end(here.branch, here.place)
-        if end is None and self._tree.is_container(here.branch, here.place):
-            rest = Children(data, start)
-            while not rest.advance(1):
-                pass
-            end = rest.end
-        raw = data[start : scalar_end(data, start) if end is None else end]
-        if self._tree.is_string(here.branch, here.place):
-            return decode(raw[1:].removesuffix(b'"'))
-        return raw.decode("utf-8", "backslashreplace")
+    def open_strings(self) -> list[int]:
+        """Where the open strings begin."""
+        return list(self._lines)
 
-    def action_copy(self) -> None:
-        """Copy the value under the cursor."""
-        if self._tree.rows:
-            self.post_message(Copied(self.value_text, "value"))
 
-    def action_copy_path(self) -> None:
-        """Copy the JSON pointer of the value under the cursor."""
-        if self._tree.rows:
-            self.post_message(Copied(self.pointer, "path"))
+def _parted(data: bytes, start: int, stop: int) -> int:
+    """The last place up to `stop` where a string from `start` on may be parted: in no escape and in no character."""
+    found = _UNITS.match(data, start, stop)
+    end = found.end() if found else start
+    while start < end < len(data) and data[end] & 0xC0 == 0x80:
+        end -= 1
+    return end
 
-    # Folding
 
-    def key_is_taken(self, key: str) -> bool:
-        """Opening and closing is the tree's own, whatever the pane around does with these keys elsewhere."""
-        return key not in ("enter", "space") and super().key_is_taken(key)
+def decode(raw: bytes) -> str:
+    """What the inside of a JSON string says; text that is no such thing stays as it is."""
+    text = raw.decode("utf-8", "replace")
+    if b"\\" not in raw:
+        return text
+    try:
+        value = _DECODER.decode(f'"{text}"')
+    except ValueError:
+        return text
+    return value if isinstance(value, str) else text
+
+
+def paint(text: str) -> list[Piece]:
+    """JSON text (a part of it, made safe) in its colours."""
+    looks = {"key": KEY, "string": STRING, "number": NUMBER, "constant": CONSTANT}
+    return [(found[0], looks.get(found.lastgroup or "", MARK)) for found in _KINDS.finditer(text)]
+
+
+def marks_of(problems: Iterable[SchemaProblem], value: Json) -> dict[str, str]:
+    """What is wrong with a value, by the JSON pointers of parts of it that are there, as `JsonView.show` takes it."""
+    found: dict[str, str] = {}
+    for problem in problems:
+        pointer = _existing(value, problem.pointer)
+        missing = problem.pointer[len(pointer) :].lstrip("/")
+        text = f"{missing} {problem.message}".strip()
+        text = text if pointer in found else f"{glyphs().bad} {text}"
+        found[pointer] = f"{found[pointer]}; {text}" if pointer in found else text
+    return found
+
+
+def _existing(value: Json, pointer: str) -> str:
+    """The longest part of a pointer that leads to something."""
+    way = ""
+    for part in pointer.split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict) and key in value:
+            value = value[key]
+        elif isinstance(value, list) and key.isdigit() and int(key) < len(cast("list[Json]", value)):
+            value = value[int(key)]
+        else:
+            break
+        way += f"/{part}"
+    return way
+
+
+class JsonView(SearchView, CursorView):
+    """Shows JSON text as it came: numbers as typed, double keys, and what is broken too."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("json")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {KEY, STRING, NUMBER, CONSTANT, MARK}
+    DEFAULT_CSS = """
+    JsonView {
+        & > .json--key { color: $text-primary; }
+        & > .json--string { color: $text-success; }
+        & > .json--number { color: $text-accent; }
+        & > .json--constant { color: $text-warning; }
+        & > .json--mark { color: $foreground 50%; }
+    }
+    """
+
+    def __init__(self, data: bytes | str = b"", marks: Mapping[str, str] | None = None) -> None:
+        super().__init__()
+        self.show(data, marks)
+
+    def show(self, data: bytes | str, marks: Mapping[str, str] | None = None) -> None:
+        """Show other JSON; a search ends. Text that is no JSON is shown as far as it looks like it.
+
+        Args:
+            marks: what is wrong with values, each with its sign, by their JSON pointers; need not be safe.
+        """
+        self._json = JsonTree(data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data)
+        self._marks = marks or {}
+        self._fresh = True
+        if self.row_width:
+            self._begin()
+
+    def _begin(self) -> None:
+        self._fresh = False
+        self.rows_changed(0, cursor=0)
+        self.find("")
+        if self._json.rows and self._opens(0):
+            self._open(0)
+            self._unfold()
+
+    def on_resize(self) -> None:
+        """Open strings are wrapped at the new width."""
+        tree = self._json
+        if self._fresh and self.row_width:
+            self._begin()
+        if strings := tree.open_strings:
+            at = tree.starts[tree.owner(self.cursor)]
+            for start in strings:
+                tree.close(tree.row_of(start))
+                self._open(tree.row_of(start))
+            self.rows_changed(cursor=tree.row_of(at))
+
+    @property
+    def row_count(self) -> int:
+        return self._json.rows
+
+    # Opening and closing
+
+    def _opens(self, row: int) -> bool:
+        """Whether there is more to see inside than the row has room for: a container, or a string that is cut."""
+        tree = self._json
+        return tree.is_container(row) or (tree.is_string(row) and not self._fits(row))
+
+    def _open(self, row: int, children: Children | None = None) -> bool:
+        is_open = self._json.open(row, max(8, self.row_width - self._indent(row) - 4), children)
+        self.rows_changed()
+        return is_open
+
+    def _close(self, row: int) -> None:
+        self._json.close(row)
+        self.rows_changed(cursor=row)
+        self.show_cursor()
+
+    def _unfold(self) -> None:
+        """Open what is near the top and has few children, until there is enough to see."""
+        tree = self._json
+        most = _ROWS_SMALL if len(tree.data) <= _SMALL else _ROWS_LARGE
+        for level in range(1, 30):
+            rows = [row for row in range(min(most, tree.rows)) if tree.levels[row] == level and tree.is_container(row)]
+            if not rows or tree.rows > most:
+                return
+            for row in reversed(rows):
+                if tree.is_open(row) or (self._fits(row) and not self._is_marked_inside(row)):
+                    continue
+                if tree.value_end(row) - tree.value_start(row) > _BYTES:
+                    continue
+                inner = children_of(tree.data, tree.value_start(row))
+                if len(inner.starts) <= min(_CHILDREN, most - tree.rows):
+                    self._open(row, inner)
+
+    def _is_marked_inside(self, row: int) -> bool:
+        inside = f"{self._json.pointer(row)}/" if self._marks else ""
+        return any(pointer.startswith(inside) for pointer in self._marks)
 
     def row_chosen(self, index: int) -> None:
         """Open or close."""
-        here = self._here
-        if here is None:
-            return
-        if self._tree.is_open(here.branch, here.place):
-            self._close([(here.branch, here.place)])
-        elif can_open(self._tree, here.branch, here.place, self.row_width):
-            self._open(here.branch, here.place)
+        row = self._json.owner(index)
+        if self._json.is_open(row):
+            self._close(row)
+        elif self._opens(row):
+            self._open(row)
 
     def row_clicked(self, index: int, x: int, chain: int) -> None:
         """A click on the sign in front opens or closes, too."""
         super().row_clicked(index, x, chain)
-        here = self._here
-        if here is not None and chain == 1 and x <= indent_of(here.branch.depth, self.row_width) + 1:
+        if chain == 1 and x <= self._indent(self._json.owner(index)) + 1:
             self.row_chosen(index)
+
+    def key_enter(self, event: events.Key) -> None:
+        event.stop()
+        self.action_toggle_item()
+
+    def action_toggle_item(self) -> None:
+        if self._json.rows:
+            self.row_chosen(self.cursor)
 
     def action_unfold(self) -> None:
         """Open what the cursor is on; when it is open, go inside."""
-        here = self._here
-        if here is None:
-            return
-        if self._tree.is_open(here.branch, here.place):
-            self.move_to(self._tree.row_of(here) + 1)
+        if self._json.rows and self._json.is_open(row := self._json.owner(self.cursor)):
+            self.move_to(row + 1)
         else:
-            self.row_chosen(self.cursor)
+            self.action_toggle_item()
 
     def action_fold(self) -> None:
         """Close what the cursor is on; when it is closed, go to the container around it."""
-        here = self._here
-        if here is None:
+        if not self._json.rows:
             return
-        if self._tree.is_open(here.branch, here.place):
-            self._close([(here.branch, here.place)])
-        elif here.branch.parent is not None:
-            self.move_to(self._tree.row_of(Place(here.branch.parent, here.branch.place)))
+        row = self._json.owner(self.cursor)
+        if self._json.is_open(row):
+            self._close(row)
+        elif (parent := self._json.parent(row)) is not None:
+            self.move_to(parent)
 
-    def action_fold_all(self) -> None:
-        """Close everything but the outermost container."""
-        self._jobs.clear()
-        branches = self._open_branches()
-        self._close(
-            (branch, place)
-            for branch in reversed(branches)
-            if branch is not self._tree.document
-            for place in list(branch.open_children)
-        )
-        for branch in branches[:2]:  # its children are learned on, unasked opening has ended
-            if branch.parent is not None and not branch.children.done:
-                self._queue(self._learning(branch.parent, branch.place, branch))
+    def copy(self) -> None:
+        """Copy the value under the cursor: a string's own text, of everything else the JSON as it came."""
+        if self._json.rows:
+            self.app.copy_to_clipboard(self._json.text(self._json.owner(self.cursor)))
 
-    def action_unfold_all(self) -> None:
-        """Open one level more of everything from the first row on screen on, up to a bound."""
-        tree = self._tree
-        rows = range(self.top, min(tree.rows, self.top + _MOST_UNFOLDED))
-        places = deque(where for where in map(tree.at, rows) if where.place < len(where.branch.children))
-
-        def job(budget: float) -> bool:
-            stop = time.perf_counter() + budget
-            while places and time.perf_counter() < stop:
-                branch, place, _ = places.popleft()
-                if tree.is_container(branch, place) and not tree.is_open(branch, place):
-                    self._open(branch, place)
-            return not places
-
-        self._queue(job)
+    def action_copy_path(self) -> None:
+        """Copy the JSON pointer of the value under the cursor."""
+        if self._json.rows:
+            self.app.copy_to_clipboard(self._json.pointer(self._json.owner(self.cursor)))
 
     # Search
 
-    def searched_data(self) -> bytes:
-        """The bytes shown, and what they stand in."""
-        return self._tree.data
-
-    def searched_part(self) -> tuple[int, int]:
-        """Where they begin and end."""
-        return self._tree.begin, self._tree.end
-
     def search_origin(self) -> int:
-        """Where the row under the cursor begins."""
-        here = self._here
-        return here.branch.children.starts[here.place] if here else 0
+        return self._json.starts[self.cursor] if self._json.rows else 0
 
-    def search_variants(self, text: str) -> tuple[str, ...]:
-        """The text as JSON strings spell it, with and without escapes for what is not ASCII."""
-        return json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]
+    def search(self, text: str, flags: int) -> Iterable[re.Match[bytes]]:
+        """The text itself, and as JSON strings spell it, with and without escapes for what is not ASCII."""
+        # Without regard to case is for bytes: of ASCII.
+        words = {text} if not flags or text.isascii() else {text, text.upper(), text.title()}
+        spelled = words | {json.dumps(word, ensure_ascii=ascii)[1:-1] for word in words for ascii in (True, False)}
+        pattern = b"|".join({re.escape(word.encode("utf-8", "backslashreplace")) for word in spelled})
+        return re.finditer(pattern, self._json.data, flags)
 
     def show_hit(self, offset: int) -> None:
-        """Open what is around a byte, learn as much as that needs, and put the cursor there."""
-        self._queue(self._revealing(offset))
+        """Open what is around a byte, and put the cursor there."""
+        tree = self._json
+        row = tree.owner(tree.row_around(offset))
+        while offset > tree.value_start(row) and not tree.is_open(row) and self._opens(row) and self._open(row):
+            row = tree.owner(tree.row_around(offset))
+        if tree.is_string(row) and tree.is_open(row) and offset > tree.value_start(row):
+            row = tree.line_of(row, offset)
+        self.move_to(row, center=True)
 
-    def _revealing(self, offset: int) -> Job:
-        tree = self._tree
-        way = [tree.document]
+    # Drawing
 
-        def job(budget: float) -> bool:
-            while self.hit_offset == offset:  # else the person has gone on
-                at = way[-1]
-                starts = at.children.starts
-                if not at.children.done and (not starts or starts[-1] <= offset):
-                    self._keeping(lambda: tree.index(way[-1], budget))
-                    return False
-                place = max(0, bisect_right(starts, offset) - 1)
-                if place >= len(starts) or not tree.is_container(at, place) or offset < tree.value_start(at, place):
-                    return self._reveal_child(at, place, offset)
-                self._open(at, place)
-                way.append(tree.inside(at, place))
-            return True
+    def _indent(self, row: int) -> int:
+        """Cells in front of a row: two a level, but never more than half of the width."""
+        return min(2 * self._json.levels[row], self.row_width // 2)
 
-        return job
+    def render_row(self, index: int, width: int, selected: bool) -> Line:
+        note = ""
+        if self._marks and self._json.owner(index) == index and (wrong := self._marks.get(self._json.pointer(index))):
+            note = f"  {safe(wrong, 200)}"
+        pieces = self._row(index, max(width - cell_len(note), width * 3 // 5))
+        return mark_pieces([*pieces, (cut(note, width - width_of(pieces)), "bad")], [self.needle])
 
-    def _reveal_child(self, branch: Branch, place: int, offset: int) -> bool:
-        tree = self._tree
-        line = 0
-        if place < len(branch.children) and tree.value_start(branch, place) < offset:
-            if can_open(tree, branch, place, self.row_width) and not tree.is_open(branch, place):
-                self._open(branch, place)
-            inner = branch.opened.get(place)
-            if isinstance(inner, StringText) and inner.open:
-                row = inner.row_of(offset)
-                if row is None:
-                    return False  # it is still being read
-                line = row + 1
-        self.move_to(tree.row_of(Place(branch, place, line)), center=True)
-        return True
+    def _row(self, row: int, width: int) -> list[Piece]:
+        tree, signs, owner = self._json, glyphs(), self._json.owner(row)
+        margin = " " * self._indent(owner)
+        if tree.is_line(row):
+            return [(f"{margin}  {signs.bar} ", MARK), (tree.line(row), STRING)]
+        if tree.is_closing(row):
+            if (end := tree.starts[row]) == len(tree.data):
+                return [(f"{margin}  {signs.bar} its end is missing, or too far away to be shown", "bad")]
+            return [(f"{margin}  {safe(tree.data[end : end + 1])}", MARK)]
+        is_open = tree.is_open(row)
+        sign = signs.unfolded if is_open else signs.folded if self._opens(row) else " "
+        pieces = [(f"{margin}{sign} ", MARK), *self._key(row, width)]
+        room = max(4, width - width_of(pieces))
+        return pieces + (self._opened(row) if is_open else self._folded(row, room))
+
+    def _key(self, row: int, width: int) -> list[Piece]:
+        """The key of a row: it may always take half of the row, and more where the value still has some."""
+        key = self._json.key(row, 4 * width)
+        room = max(width // 2, width - self._indent(row) - 28)
+        return [] if key is None else [(cut(_text(key, width), room), KEY), (": ", MARK)]
+
+    def _opened(self, row: int) -> list[Piece]:
+        tree, size = self._json, self._size_words(row)
+        if tree.is_string(row):
+            return [(f"string, {size}", "dim")]
+        start = tree.value_start(row)
+        bracket = safe(tree.data[start : start + 1])
+        count = plural(tree.count(row), "key" if bracket == "{" else "item")
+        return [(bracket, MARK), (f"  {count}, {size}", "dim")]
+
+    def _folded(self, row: int, room: int) -> list[Piece]:
+        text, is_whole = self._value(row, room)
+        if is_whole:
+            return paint(text)
+        size = self._size_words(row)
+        if room > 16:
+            return [*paint(fit(text, room - len(size) - 2, more=glyphs().more)), (f" {size} ", "dim")]
+        return paint(cut(text, room, more=glyphs().more))
+
+    def _fits(self, row: int) -> bool:
+        """Whether a whole value has room in its row."""
+        width = self.row_width
+        return self._value(row, width - self._indent(row) - 2 - width_of(self._key(row, width)))[1]
+
+    def _value(self, row: int, room: int) -> tuple[str, bool]:
+        """As much of a value as a row could ever show, on one line; and whether that is all, and has room."""
+        start, end = self._json.value_start(row), self._json.value_end(row)
+        most = start + 6 * max(room, 0) + 200
+        text = _text(self._json.data[start : min(end, most)], room)
+        return text, end <= most and cell_len(text) <= room
+
+    def _size_words(self, row: int) -> str:
+        return size(self._json.value_end(row) - self._json.value_start(row))
+
+
+def _text(raw: bytes, room: int) -> str:
+    text = raw.decode("utf-8", "replace")
+    return safe(_BREAKS.sub(" ", text), 2 * max(room, 0) + 40)

@@ -13,7 +13,7 @@ from mcp_studio.schema.field import Choice, Flag, List, Map, Union
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import NoPlace
 from mcp_studio.tui.form.model import FormModel
-from mcp_studio.tui.form.outline import Row
+from mcp_studio.tui.form.rows import Row
 from tests.schema.proof.strategies import SCHEMAS, TEXTS, VALUES
 from tests.schema.proof.support import fitting, same
 
@@ -33,7 +33,7 @@ def opened(model: FormModel) -> FormModel:
         folded = [row.path for row in model.rows if row.fold is False]
         if not folded or len(model.rows) > MOST_ROWS:
             break
-        model.fold_many(folded, True)
+        model.fold(folded, True)
     return model
 
 
@@ -57,7 +57,7 @@ def edit(model: FormModel, row: Row, what: int, text: str, value: Any) -> None:
     elif what == 1:
         model.put(row.path, value)
     elif what == 2:
-        model.next_nothing(row)
+        model.clear(row)
     elif what == 3 and isinstance(row.field, Flag):
         model.toggle(row)
     elif what == 3 and isinstance(row.field, (Choice, Union)):
@@ -109,7 +109,7 @@ def test_edits_change_only_their_place_and_can_all_be_undone_and_redone(schema: 
             kept = {key: item for key, item in before.items() if key != row.path[0]}
             assert same({key: item for key, item in model.value.items() if key != row.path[0]}, kept)
         assert same(loads(dumps(model.value), exact=True), model.value)
-        assert isinstance(model.problems(), tuple) and model.told is not None
+        assert isinstance(model.problems(), tuple) and model.row_problems is not None
         if not isinstance(model.value, dict):
             break
     end = model.value

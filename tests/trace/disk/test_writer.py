@@ -121,7 +121,7 @@ def test_a_full_disk_is_told_and_what_was_written_stays(tmp_path: Path, monkeypa
         first += 100
         assert wait(writer, first - 1) or writer.failed
     assert not writer.close(20) and writer.written > 100
-    assert writer.failed == "The trace is not kept on disk any more: the disk is full."
+    assert writer.failed == "The trace is no longer recorded: the disk is full."
     writer.put(batch(first, bodies(first, 100)))
     assert writer.path
     session = Session(writer.path)
@@ -140,7 +140,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     writer = Writer(tmp_path / "trace")
     writer.put(batch(1, [b"x"]))
     assert not wait(writer, 1) and writer.path is None
-    assert writer.failed.startswith("The trace is not kept on disk any more: ") and "File exists" in writer.failed
+    assert writer.failed.startswith("The trace is no longer recorded: ") and "File exists" in writer.failed
     assert not writer.close()
 
 

@@ -1,1 +1,0 @@
-"""Help for single fields: dates, files, the person's editor, pasting. What is decided here knows no widget."""

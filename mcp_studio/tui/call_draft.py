@@ -1,0 +1,225 @@
+"""A call that is being prepared: an entry of the catalog, its form, and the value that the form edits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mcp_studio.call.call import Call
+from mcp_studio.call.copying.subject import Subject, subject_of
+from mcp_studio.call.replay.plan import number_of
+from mcp_studio.call.secrets import may_hold_secrets, secret_places
+from mcp_studio.catalog.listing import Change, Entry
+from mcp_studio.jsontext import Json, mapping
+from mcp_studio.present import connections, units
+from mcp_studio.protocol.tasks import Support, support_of
+from mcp_studio.protocol.views import PromptView, ResourceView, TemplateView, ToolView
+from mcp_studio.record import record
+from mcp_studio.safetext import safe
+from mcp_studio.schema.check import quick
+from mcp_studio.schema.field import Form, SchemaProblem, Text, defaults
+from mcp_studio.schema.form import build, prompt_fields, template_fields
+from mcp_studio.schema.text import to_text
+from mcp_studio.schema.uritemplate import TemplateError, expand
+
+if TYPE_CHECKING:
+    from mcp_studio.studio import Studio
+    from mcp_studio.trace.message import Recording
+
+_DESCRIPTION = 700
+
+
+@record()
+class CallDraft:
+    """One entry and the arguments for it. `value` is the truth; form and JSON editor are views on it."""
+
+    entry: Entry
+    form: Form
+    value: Json
+    texts: dict[str, Json]
+    """By JSON pointer, text that is no JSON yet and so cannot be in the value."""
+    change: Change | None = None
+    """How the entry differs from what it was when the person looked at it before."""
+    mirrors: bool = False
+    """Arguments that are marked so go into HTTP headers on this connection."""
+    support: Support = ""
+    """Whether it can be called as a task."""
+    as_task: bool = False
+    """It is to be called so, where that is left to us."""
+    hides: bool | None = None
+    """Whether anything secret can be in it; None before that is known."""
+
+    @property
+    def key(self) -> str:
+        """Under which it is kept."""
+        ref = self.entry.ref
+        return f"{ref.kind}:{ref.server}:{ref.name}"
+
+    @property
+    def schema(self) -> Json:
+        """The schema that the whole value is checked against, None where there is none."""
+        view = self.entry.view
+        return view.input_schema if isinstance(view, ToolView) else None
+
+    @property
+    def verb(self) -> str:
+        """What running it means."""
+        return {"tool": "call", "resource": "read", "template": "read", "prompt": "get"}[self.entry.ref.kind]
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """The places, as JSON pointers, whose values are shown to nobody and written nowhere."""
+        if self.hides is None:
+            self.hides = may_hold_secrets(self.form)
+        return secret_places(self.form, self.value) if self.hides else frozenset()
+
+    @property
+    def sent(self) -> Json:
+        """The value as the history keeps it: a resource has none."""
+        return None if isinstance(self.entry.view, ResourceView) else self.value
+
+    def look(self, studio: Studio) -> None:
+        """The person sees the entry as it is now: it is marked no more."""
+        ref, manager = self.entry.ref, studio.manager
+        if ref.server in manager.names():
+            self.mirrors = manager.status(ref.server).modern and manager.config(ref.server).kind == "http"
+            manager.look(ref.server, ref.kind)
+        studio.catalog.acknowledge(ref)
+
+    def negotiate(self, studio: Studio, *, wants_task: bool) -> None:
+        """Learn from the connection whether the entry can be called as a task."""
+        name, view = self.entry.ref.server, self.entry.view
+        status = studio.manager.status(name) if name in studio.manager.names() else None
+        if status is not None and status.version and isinstance(view, ToolView):
+            self.support = support_of(view.raw, status.version, status.capabilities)
+            self.as_task = self.support == "required" or wants_task
+
+    def problems(self) -> tuple[SchemaProblem, ...]:
+        """What the fields alone know to be wrong."""
+        found = quick(self.form, self.value)
+        if self.entry.ref.kind == "template" and not found:
+            try:
+                self.uri()
+            except TemplateError as problem:
+                return (SchemaProblem("", f"The URI cannot be made: {problem}."),)
+        return found
+
+    async def check(self, studio: Studio) -> tuple[SchemaProblem, ...]:
+        """What the fields know to be wrong with the value, and what only its whole schema knows."""
+        known = self.problems()
+        whole = await studio.checker.check(self.schema, self.value) if self.schema is not None else ()
+        places = {one.pointer for one in known}
+        return (*known, *(problem for problem in whole if problem.pointer not in places))
+
+    def notices(self, studio: Studio, *, listed: bool) -> list[str]:
+        """What keeps the entry from being called, or should be known about it."""
+        entry, manager, lines = self.entry, studio.manager, list[str]()
+        if entry.ref.server not in manager.names():
+            lines.append("Its server is not configured any more.")
+        elif (status := manager.status(entry.ref.server)).state != "ready":
+            lines.append(connections.state_words(status))
+        elif not listed:
+            lines.append("The server does not list it any more.")
+        elif entry.remembered:
+            lines.append("It is remembered from an earlier run; the server has not confirmed it yet.")
+        if self.change is not None:
+            how = ": the tab About shows how" if self.change.kind == "changed" else ""
+            lines.append(f"Since you last looked it is {self.change.words}{how}.")
+        if entry.problem:
+            lines.append(f"Malformed: {entry.problem}")
+        return [*lines, *self.form.problems[:3]]
+
+    def subject(self, studio: Studio, call: Call | None) -> tuple[Subject, tuple[Recording, int] | None]:
+        """What copies of it are made of, and where the trace has `call`, if that was made with this value.
+
+        Raises:
+            TemplateError: the template cannot be expanded.
+        """
+        ref = self.entry.ref
+        uri = self.uri() if ref.kind in ("resource", "template") else ""
+        value: Json = dict(self.strings()) if ref.kind == "prompt" else self.value
+        subject = subject_of(studio.manager, studio.catalog, ref, value, uri=uri, task=self.as_task)
+        wanted = {key: part for key, part in subject.params.items() if key != "task"}
+        if call is None or any((call.params.get(key) or {}) != part for key, part in wanted.items()):
+            return subject, None
+        return subject, (studio.trace, number_of(studio.trace, call.ref.server, call.request))
+
+    def uri(self) -> str:
+        """The URI of a resource, or of a template filled with the value.
+
+        Raises:
+            TemplateError: the template cannot be expanded.
+        """
+        if isinstance(self.entry.view, TemplateView):
+            return expand(self.entry.view.uri_template, mapping(self.value))
+        return self.entry.ref.name
+
+    def strings(self) -> dict[str, str]:
+        """The value as prompt arguments: strings all of them (server/prompts)."""
+        fields = {field.name: field for field in self.form.fields}
+        return {key: to_text(fields.get(key) or Text(key), item) for key, item in mapping(self.value).items()}
+
+    async def complete(self, studio: Studio, argument: str, text: str) -> tuple[Sequence[str], str]:
+        """Values for an argument that begins with `text`, given the others, and `20 of 120` where there are more.
+
+        Raises:
+            StudioError: the server has none.
+        """
+        known = {name: value for name, value in self.strings().items() if name != argument and value}
+        found = await studio.caller.complete(self.entry.ref, argument, text, known)
+        return found.values, found.count
+
+    def switch_subscription(self, studio: Studio) -> str:
+        """Subscribe to the resource, or no longer; gives a sentence on what came of it."""
+        ref = self.entry.ref
+        if ref.kind not in ("resource", "template"):
+            return "Only resources can be subscribed to."
+        if problems := self.problems():
+            return f"Its URI is not complete: {problems[0].message}"
+        uri, template = self.uri(), ref.name if ref.kind == "template" else ""
+        on = studio.subscriptions.switch(ref.server, uri, template=template)
+        return f"{'Subscribing to' if on else 'Unsubscribed from'} {safe(uri, 200)}."
+
+    def begin(self, studio: Studio, *, fresh: bool = False, approved: bool = False) -> Call:
+        """Start a call of it; nothing is kept of it."""
+        ref = self.entry.ref
+        match ref.kind:
+            case "tool":
+                return studio.call_tool(ref, mapping(self.value), approved=approved, task=self.as_task)
+            case "prompt":
+                return studio.get_prompt(ref, self.strings())
+            case _:
+                return studio.read_resource(ref.server, self.uri(), fresh=fresh)
+
+    def description(self) -> list[str | tuple[str, str]]:
+        """Title, description and address."""
+        view, ref = self.entry.view, self.entry.ref
+        parts: list[str | tuple[str, str]] = []
+        if view.title and view.title != ref.name and not isinstance(view, ResourceView):
+            parts += [(safe(view.title, 200), "bold"), "\n"]
+        parts.append(safe(view.description, _DESCRIPTION, lines=True).strip() or ("No description.", "$quiet"))
+        if ref.kind in ("resource", "template"):
+            parts += ["\n", (safe(ref.name, 500), "$primary")]
+        if isinstance(view, ResourceView):
+            size = "" if view.size is None else units.size(view.size)
+            parts.append(("  " + " · ".join(filter(None, (safe(view.mime_type, 100), size))), "$quiet"))
+        return parts
+
+
+def draft_of(entry: Entry) -> CallDraft:
+    """A draft with the defaults that the schema of an entry names."""
+    form = form_of(entry)
+    return CallDraft(entry, form, defaults(form), {}, entry.change)
+
+
+def form_of(entry: Entry) -> Form:
+    """The form of an entry; empty for a resource."""
+    match entry.view:
+        case ToolView() as tool:
+            return build(tool.input_schema)
+        case TemplateView() as template:
+            return template_fields(template.uri_template)
+        case PromptView() as prompt:
+            return prompt_fields(prompt.raw.get("arguments"))
+        case _:
+            return Form()

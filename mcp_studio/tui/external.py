@@ -1,0 +1,235 @@
+"""The person's own editor, which gets the terminal while servers and the trace go on; and their clipboard: that of the
+desktop, else through the terminal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.app import SuspendNotSupported
+
+from mcp_studio.errors import StudioError
+from mcp_studio.paths import file_stem
+from mcp_studio.safetext import hidden_in, safe
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.app import StudioApp
+
+AT_ONCE = 0.5
+"""Seconds in which nobody has edited anything."""
+GROUP = "external editor"
+_FALLBACKS = ("nano", "vi", "vim", "notepad")
+_HINT = "Set `editor` in config.toml, $VISUAL or $EDITOR, such as `nano` or `code --wait`."
+OSC52_LIMIT = 74_000
+"""Bytes of text that terminals commonly take in one OSC 52 sequence."""
+_HIDDEN = r"[\x00-\x1f\x7f-\x9f]{0,8}"
+"""What some terminals drop of a paste: it may stand inside the sequence."""
+_END_OF_PASTE = re.compile(rf"(?:\x1b{_HIDDEN}\[|\x9b){_HIDDEN}2{_HIDDEN}0{_HIDDEN}1{_HIDDEN}~")
+"""Ends a bracketed paste: what stands behind it would be typed, and a line end would run it."""
+_PASSES = 8
+
+
+class NoEditor(StudioError):
+    """There is no editor, or it could not be used; says what to do."""
+
+
+def find_editor(setting: str) -> tuple[str, ...]:
+    """The command of the setting, `$VISUAL`, `$EDITOR`, or a usual one that is there; a file is its last argument.
+
+    Raises:
+        NoEditor: there is none, or what is set cannot be used.
+    """
+    commands = {"editor": setting, **{f"${name}": os.environ.get(name, "") for name in ("VISUAL", "EDITOR")}}
+    source, command = next(((source, command) for source, command in commands.items() if command.strip()), ("", ""))
+    if not source:
+        command = next((name for name in _FALLBACKS if shutil.which(name)), "")
+    try:
+        program, *rest = shlex.split(command, posix=os.name != "nt") or [""]
+    except ValueError as problem:
+        raise NoEditor(f"{source} is `{safe(command, 80)}`: {problem}.", hint=_HINT) from None
+    program = os.path.expanduser(program)
+    if not program:
+        raise NoEditor("There is no editor.", hint=_HINT)
+    if shutil.which(program) is None:
+        raise NoEditor(f"{source} names `{safe(program, 80)}`, which is not there.", hint=_HINT)
+    return (program, *rest)
+
+
+async def edit_outside(app: StudioApp, name: str, media_type: str, text: str) -> str | None:
+    """Have a text edited; None where nothing is to be taken, which is told.
+
+    Run it in a worker of the app: one of a screen would end with it. The file is gone afterwards, unless it holds what
+    was written and cannot be taken: then its place is told.
+    """
+    file: Path | None = None
+    keep = False
+    try:
+        editor = find_editor(app.studio.config.settings.editor)
+        file = await asyncio.to_thread(write_private, name, media_type, text)
+        began = time.monotonic()
+        code = await _run_away(app, (*editor, str(file)))
+        after = await asyncio.to_thread(read_back, file, text, app.studio.limits.field_file)
+        keep = code != 0 and after != text
+        if code != 0:
+            kept = f" What was written is kept in {file}." if keep else ""
+            app.say(f"{Path(editor[0]).stem} ended with code {code}: the field is as it was.{kept}", "warning")
+        elif after == text and time.monotonic() - began < AT_ONCE:
+            app.say(f"{Path(editor[0]).stem} ended at once. One that opens a window has to wait. {_HINT}", "warning")
+        return after if code == 0 and after != text else None
+    except NoEditor as problem:
+        keep = file is not None and file.exists()
+        app.fail(NoEditor(problem.message, hint=f"It is kept in {file}." if keep else problem.hint))
+    except OSError as problem:
+        app.say(f"The editor cannot be started: {problem.strerror or problem}.", "error")
+    finally:
+        if file is not None and not keep:
+            shutil.rmtree(file.parent, ignore_errors=True)
+    return None
+
+
+def write_private(name: str, media_type: str, text: str) -> Path:
+    """Write text into a new file that only the person can read, in a folder of its own."""
+    kind = media_type.split(";")[0].strip().casefold()
+    ending = ".json" if kind.endswith("json") else mimetypes.guess_extension(kind) or ".txt"
+    folder = Path(tempfile.mkdtemp(prefix="mcp-studio-"))  # made 0700
+    file = folder / f"{file_stem(name, 'value')}{ending}"
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(text.encode("utf-8", "surrogatepass"))
+    return file
+
+
+def read_back(file: Path, before: str, most: int) -> str:
+    """What the editor left, without the line break that editors put at the end of a file.
+
+    Raises:
+        NoEditor: it is gone, too large, or no UTF-8 text.
+    """
+    try:
+        with file.open("rb") as stream:  # editors may have put another file in its place
+            data = stream.read(most + 1)
+        if len(data) > most:
+            raise NoEditor(f"What was written is larger than {most:,} bytes (limit field_file).")
+        after = data.decode("utf-8", "surrogatepass").removeprefix("\ufeff")
+    except OSError as problem:
+        raise NoEditor(f"The file that was edited cannot be read: {problem.strerror or problem}.") from None
+    except UnicodeDecodeError:
+        raise NoEditor("What was written is no UTF-8 text.") from None
+    bare = after.removesuffix("\n").removesuffix("\r")
+    return after if before.endswith("\n") or bare.endswith("\n") or not after.endswith("\n") else bare
+
+
+async def edit_file(app: StudioApp, file: str) -> None:
+    """Open a file of the person in their editor; where it cannot be, its place is told."""
+    try:
+        await _run_away(app, (*find_editor(app.studio.config.settings.editor), file))
+    except NoEditor as problem:
+        app.say(f"{problem.message} {problem.hint} The file is {file}.", "warning")
+    except OSError as problem:
+        app.say(f"{problem.strerror or problem}. The file is {file}.", "error")
+
+
+async def _run_away(app: StudioApp, argv: Sequence[str]) -> int:
+    """Run a program on the terminal, or without one where that cannot be given away; gives its exit code."""
+    with _ignored_interrupts(), _suspended(app) as stream:
+        try:
+            process = await asyncio.create_subprocess_exec(*argv, stdin=stream, stdout=stream, stderr=stream)
+        except OSError as problem:
+            failure = problem  # raised in here, it would leave the app suspended
+        else:
+            try:
+                return await process.wait()
+            finally:
+                if process.returncode is None:  # the app ends, and so does what has its terminal
+                    process.kill()
+                    await process.wait()
+    raise failure
+
+
+@contextmanager
+def _suspended(app: StudioApp) -> Generator[int | None]:
+    """The app is off the terminal, and draws nothing; gives a program's streams: None for the terminal."""
+    try:
+        with app.suspend(), app.batch_update():
+            yield None
+    except SuspendNotSupported:
+        yield subprocess.DEVNULL
+
+
+@contextmanager
+def _ignored_interrupts() -> Generator[None]:
+    """Ctrl+C in the editor is not ours. A handler of ours is not handed on to programs, unlike ignoring it."""
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGQUIT") if hasattr(signal, name)]
+    before = {number: signal.signal(number, lambda *_: None) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+
+
+# The clipboard
+
+
+def copied(text: str, through_terminal: Callable[[str], None], told: str = "") -> str:
+    """Copy text; returns in a few words what happened, for the person, with `told` in the place of how much it is.
+
+    A desktop's clipboard is not the person's when the session came over SSH, so then only the terminal is asked.
+    """
+    # Half a character, as a server may send or a file's name have, is in no encoding that anybody takes.
+    whole = text.encode("utf-8", "replace").decode()
+    text = pasteable(whole)
+    note = ", without what would end a paste and type the rest" * (text != whole)
+    hidden = " It holds control or invisible characters, which are copied as they are." * hidden_in(text)
+    if _has_desktop() and _by_desktop(text):
+        return f"Copied {told or _amount(text)}{note}.{hidden}"
+    if len(text.encode()) > OSC52_LIMIT:
+        return f"Not copied: {_amount(text)} is more than terminals take. Save it instead."
+    through_terminal(text)
+    return f"Copied {told or _amount(text)} through the terminal{note}.{hidden}"
+
+
+def pasteable(text: str) -> str:
+    """The text without the sequence that ends a bracketed paste, also where taking it out makes another one."""
+    for _ in range(_PASSES):
+        text, found = _END_OF_PASTE.subn("", text)
+        if not found:
+            return text
+    return re.sub("[\x1b\x9b]", "", text)
+
+
+def _amount(text: str) -> str:
+    lines = text.count("\n") + 1
+    return f"{len(text):,} characters" if lines == 1 else f"{lines:,} lines"
+
+
+def _has_desktop() -> bool:
+    if os.environ.get("SSH_CONNECTION"):
+        return False
+    return sys.platform in ("darwin", "win32") or bool(
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or "microsoft" in os.uname().release.lower()
+    )
+
+
+def _by_desktop(text: str) -> bool:
+    import pyperclip
+
+    try:
+        pyperclip.copy(text)
+    except (pyperclip.PyperclipException, OSError):
+        return False
+    return True

@@ -1,0 +1,403 @@
+"""What keys and clicks do to a row beside typing: options and what a server offers, in a list that opens below the
+value; flags, variants and folds; items and entries. No widget: the form draws what comes of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence, Set
+from dataclasses import field
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from mcp_studio.record import record
+from mcp_studio.safetext import safe
+from mcp_studio.schema.field import Choice, Choices, Const, Flag, List, Map, Object, Text, Union
+from mcp_studio.schema.place import Path
+from mcp_studio.tui.form.editors import Overlay
+from mcp_studio.tui.form.model import FormModel
+from mcp_studio.tui.form.row_text import options
+from mcp_studio.tui.form.rows import Row
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.form.view import FormView
+
+PAUSE = 0.15
+"""Seconds without a key after which a server is asked for completions."""
+NOTHING = -1
+"""The option that means not sent."""
+
+
+Target = int | Literal["value", "fold", "add", "remove", "up", "down", "menu"]
+"""What a click means: an option by its number; the value as a whole; what folds; a button of the row."""
+_STEPS = {"space": 1, "enter": 1, "right": 1, "left": -1}
+
+
+@record(frozen=True)
+class Offer:
+    """One answer of a server (server/utilities/completion)."""
+
+    values: Sequence[str] = field(default=())
+    """Foreign text as it came."""
+    count: str = ""
+    """`20 of 120`, where these are not all."""
+
+
+Complete = Callable[[str, str], Awaitable[Offer]]
+"""Given a field's name and what is typed, what the server offers for it; it never raises."""
+
+
+class DropDown:
+    """An open list of labels, with a cursor.
+
+    Args:
+        labels: what can be chosen, as the server names it.
+        marked: the numbers of what is chosen now, `NOTHING` among them; empty where nothing is chosen for good.
+        many: any number can be chosen.
+        optional: nothing can be chosen, too.
+        note: said below the list.
+    """
+
+    HEIGHT = 8
+    """Labels on screen at a time."""
+
+    def __init__(
+        self, labels: Sequence[str], marked: Set[int] = frozenset(), many: bool = False, optional: bool = False,
+        note: str = "",
+    ) -> None:  # fmt: skip
+        self.labels = labels
+        self.marked = marked
+        self.many = many
+        self.note = note
+        self.words = ""
+        """What was typed to narrow the list."""
+        self._all = [*([NOTHING] if optional else []), *range(len(labels))]
+        self.options = self._all
+        """The numbers of the labels that are listed."""
+        self._lowest = 0 if marked else -1
+        """While the cursor is at -1, it is still in the text above the list."""
+        self.at = next((index for index, option in enumerate(self._all) if option in marked), self._lowest)
+        self._top = 0
+
+    def label(self, option: int) -> str:
+        """How an option is named."""
+        return "not sent" if option == NOTHING else self.labels[option]
+
+    @property
+    def option(self) -> int | None:
+        """The option under the cursor; None when there is none."""
+        return self.options[self.at] if 0 <= self.at < len(self.options) else None
+
+    def move(self, key: str) -> bool:
+        """Move the cursor by a key, not beyond the ends; False when the key is for no list."""
+        by = {"up": -1, "down": 1, "pageup": 1 - self.HEIGHT, "pagedown": self.HEIGHT - 1}.get(key, 0)
+        if not by or (self.at < 0 and key != "down"):
+            return False
+        self.at = max(self._lowest, min(self.at + by, len(self.options) - 1))
+        return True
+
+    def narrow(self, words: str) -> None:
+        """List only the options with these words in their names."""
+        self.words, wanted = words, words.casefold()
+        fitting = [option for option in self._all if option >= 0 and wanted in self.label(option).casefold()]
+        self.options = fitting if words else self._all
+        self.at = self._top = 0
+
+    def window(self) -> range:
+        """The part of the list that is on screen; it follows the cursor."""
+        self._top = max(self.at - self.HEIGHT + 1, min(self._top, self.at), 0)
+        return range(self._top, min(self._top + self.HEIGHT, len(self.options)))
+
+
+def offered(offer: Offer, text: str) -> DropDown | None:
+    """The list of what a server offers for a text; None where it offers nothing else that can be shown as it is."""
+    usable = [value for value in offer.values if safe(value) == value]
+    left_out = len(offer.values) - len(usable)
+    labels = [value for value in usable if value != text]
+    if not labels:
+        return None
+    parts = [offer.count, f"{left_out} unsafe left out" if left_out else "", "↓ and enter take one"]
+    return DropDown(labels, note=" · ".join(filter(None, parts)))
+
+
+class Chooser:
+    """Acts on one row at a time; `drop_down` is its open list, of options or of what a server offers."""
+
+    def __init__(self, model: FormModel) -> None:
+        self._model = model
+        self.drop_down: DropDown | None = None
+
+    def chooses(self, row: Row) -> bool:
+        """Whether the arrows mean something on a row, or in its list."""
+        return self.drop_down is not None or isinstance(row.field, (Choice, Choices, Flag, Union))
+
+    def press(self, row: Row, key: str, character: str | None, *, inline: bool) -> bool:
+        """A key, `inline` when the options of the choice stand side by side; False when it means nothing here."""
+        if self.drop_down is not None:
+            return self._press_list(self.drop_down, row, key, character)
+        field, model = row.field, self._model
+        if row.kind in ("add", "rest"):
+            return False
+        if not isinstance(field, (Flag, Choice, Choices, Const, Union)):
+            return self._fold(row, key)
+        if key in ("backspace", "delete") and model.has(row.path) and not row.stays:
+            model.clear(row)
+        elif isinstance(field, Flag) and key in _STEPS:
+            model.toggle(row)
+        elif isinstance(field, Const) and key == "space":
+            model.choose(row, 0) if model.chosen(row) < 0 else model.clear(row)
+        else:
+            return not isinstance(field, (Flag, Const)) and self._choose(row, key, character, inline)
+        return True
+
+    def _choose(self, row: Row, key: str, character: str | None, inline: bool) -> bool:
+        """Keys on a choice or on the chooser of a union: the arrows go through what stands side by side."""
+        union = isinstance(row.field, Union)
+        folds = union and row.fold is not None and key in ("space", "left", "right")
+        if folds and (key == "space" or not inline or row.fold is False):
+            return self._fold(row, key)
+        if inline and not isinstance(row.field, Choices) and key in _STEPS and not (union and key == "enter"):
+            self._model.step(row, _STEPS[key])
+        elif key in ("space", "enter"):
+            self.drop_down = self._opened(row)
+        elif _is_letter(character):
+            self.drop_down = self._opened(row)
+            self.drop_down.narrow(character or "")
+        else:
+            return False
+        return True
+
+    def _fold(self, row: Row, key: str) -> bool:
+        if row.fold is None or key not in ("space", "enter", "left", "right"):
+            return False
+        wanted = not row.fold if key in ("space", "enter") else key == "right"
+        self._model.fold([row.path], wanted)
+        return wanted != row.fold
+
+    def click(self, row: Row, target: Target, *, inline: bool) -> bool:
+        """A click on an option, on what folds, or on the value."""
+        if target == "fold":
+            return self._fold(row, "space")
+        field, listed = row.field, self.drop_down
+        if listed is not None and isinstance(target, int):
+            listed.at = target
+            return self._press_list(listed, row, "space" if listed.many else "enter", None)
+        if isinstance(field, Flag):
+            self._model.toggle(row)
+        elif isinstance(field, (Choice, Union)) and inline and isinstance(target, int):
+            self._model.choose(row, target)
+        elif isinstance(field, (Choice, Choices, Union)):
+            self.drop_down = self._opened(row) if listed is None else None
+        else:
+            return False
+        return True
+
+    def _opened(self, row: Row) -> DropDown:
+        many, optional = isinstance(row.field, Choices), not row.given.required and not row.stays
+        return DropDown(options(row.field), self._marked(row), many, optional)
+
+    def _marked(self, row: Row) -> set[int]:
+        if not self._model.has(row.path):
+            return {NOTHING}
+        return self._model.picked(row) if isinstance(row.field, Choices) else {self._model.chosen(row)}
+
+    def _press_list(self, listed: DropDown, row: Row, key: str, character: str | None) -> bool:
+        if listed.move(key):
+            return True
+        if key == "escape" or (key == "enter" and listed.many):
+            self.drop_down = None
+        elif key == "enter" or (key == "space" and not listed.words):
+            self._take(listed, row)
+        elif key == "backspace":
+            listed.narrow(listed.words[:-1])
+        elif _is_letter(character) or key == "space":
+            listed.narrow(listed.words + (character or " "))
+        else:
+            return False
+        return True
+
+    def _take(self, listed: DropDown, row: Row) -> None:
+        option, model = listed.option, self._model
+        if option is None:
+            return
+        if option == NOTHING:
+            model.clear(row)
+        elif listed.many:
+            model.pick(row, option)
+        else:
+            model.choose(row, option)
+        listed.marked = self._marked(row)
+        self.drop_down = listed if listed.many else None
+
+
+class Completions:
+    """What a server offers for the text of the current field, which is asked while it is typed into."""
+
+    def __init__(self, form: FormView, overlay: Overlay) -> None:
+        self._form = form
+        self._overlay = overlay
+        self.source: Complete | None = None
+
+    @property
+    def possible(self) -> bool:
+        """Whether the server may offer something for the current field."""
+        row = self._form.row
+        plain = row is not None and len(row.path) == 1 and isinstance(row.field, Text)
+        return self.source is not None and plain and self._overlay.editor is self._overlay.line
+
+    def ask(self, pause: float = 0) -> None:
+        """Ask the server what it offers for the current field, where it completes that."""
+        form = self._form
+        form.chooser.drop_down = None
+        if self.source is not None and form.row is not None and self.possible:
+            work = self._ask(self.source, form.row, self._overlay.text, pause)
+            form.run_worker(work, group="completions", exclusive=True)
+
+    async def _ask(self, source: Complete, row: Row, text: str, pause: float) -> None:
+        await asyncio.sleep(pause)
+        offer, form = await source(row.field.name, text), self._form
+        if form.row is not None and form.row.key == row.key and self._overlay.text == text and form.has_focus_within:
+            form.chooser.drop_down = offered(offer, text)
+            if not pause and form.chooser.drop_down is None:
+                form.refuse("The server offers nothing here.")
+            form.show_current()
+
+    def take(self, value: str) -> None:
+        """Take a value that is offered into the field."""
+        form, row = self._form, self._form.row
+        if row is not None:
+            form.leave()
+            form.model.type(row, value)
+            form.tell()
+            form.reopen()
+
+
+class Items:
+    """Acts on the item or entry that the cursor of a form is in."""
+
+    def __init__(self, form: FormView, overlay: Overlay) -> None:
+        self._form = form
+        self._overlay = overlay
+        self.buttons: dict[Target, Callable[[], None]] = {
+            "add": self.add, "remove": self.remove, "up": partial(self.move, -1), "down": partial(self.move, 1),
+        }  # fmt: skip
+
+    def _rows(self) -> Iterator[Row]:
+        """The current row, and those that it lies in, from the inside out."""
+        model, row = self._form.model, self._form.row
+        while row is not None:
+            yield row
+            index = model.row_at(row.path[:-1]) if row.path else None
+            row = model.rows[index] if index is not None else None
+
+    @property
+    def row(self) -> Row | None:
+        """The row of the item or entry that the cursor is in."""
+        return next((row for row in self._rows() if row.removable), None)
+
+    @property
+    def holder(self) -> tuple[Path, List | Map] | None:
+        """The list or map that the current row is, adds to or lies in."""
+        for row in self._rows():
+            field = self._form.model.settle(row.path, row.given, self._form.model.get(row.path))
+            if isinstance(field, (List, Map)) and (row.fold is not None or row.kind == "add"):
+                return row.path, field
+            if row.kind == "add" and isinstance(field, Object) and field.rest is not None:
+                return row.path, field.rest
+            if row.kind in ("item", "entry") and isinstance(row.parent, (List, Map)):
+                return row.path[:-1], row.parent
+        return None
+
+    def add(self) -> None:
+        """Add an item behind the current one, or at the end of the list; or begin an entry of the map."""
+        form, row, found = self._form, self._form.row, self.holder
+        if row is None or found is None:
+            return
+        form.typed()
+        holder, field = found
+        if isinstance(field, Map):
+            self._begin_entry(holder)
+            return
+        items = len(form.model.items(holder))
+        if (field.max_items is not None and items >= field.max_items) or field.item(items) is None:
+            form.refuse(f"There are {items} items: more are not allowed.")
+            return
+        behind = row.kind == "item" and row.path[:-1] == holder
+        self._go_into(form.model.add(holder, field, int(row.path[-1]) + 1 if behind else items))
+
+    def _go_into(self, path: Path) -> None:
+        """Go to the first row of what is new; what it begins with gives way to what is typed."""
+        self._form.go_to(path, inside=True)
+        self._overlay.line.select_all()
+
+    def remove(self) -> None:
+        """Remove the item or entry."""
+        form, row = self._form, self.row
+        if row is None:
+            return
+        holder, last = row.path[:-1], row.path[-1]
+        form.leave()
+        self._overlay.close()
+        form.model.remove(row.path)
+        left = len(form.model.items(holder)) if isinstance(last, int) else 0
+        form.go_to((*holder, min(int(last), left - 1)) if left else holder)
+
+    def move(self, by: int) -> None:
+        """Move the item in its list; the cursor goes along."""
+        form, item, row = self._form, self.row, self._form.row
+        if item is not None and row is not None and item.kind == "item":
+            form.typed()
+            form.follow((*form.model.move(item.path, by), *row.path[len(item.path) :]), row.kind)
+
+    def duplicate(self) -> None:
+        """Put a copy of the item behind it."""
+        form, item = self._form, self.row
+        if item is not None and item.kind == "item":
+            form.typed()
+            form.go_to(form.model.duplicate(item.path))
+
+    # Keys of entries
+
+    def rename(self) -> None:
+        """Change the key of the current entry."""
+        row = self._form.row
+        if row is not None and row.kind in ("entry", "other"):
+            self._overlay.name(str(row.path[-1]), "the key of the entry")
+            self._form.show_current()
+
+    def _begin_entry(self, holder: Path) -> None:
+        form = self._form
+        form.model.fold([holder], True)
+        rows = enumerate(form.model.rows)
+        at = next((at for at, row in rows if row.kind == "add" and row.path == holder), None)
+        if at is None:
+            form.refuse("There are as many entries as are allowed.")
+            return
+        form.go(at)
+        self._overlay.name("", "the key of the new entry")
+        form.show_current()
+
+    def press(self, key: str) -> bool:
+        """A key while a key is typed: enter and tab take it, escape leaves it as it was."""
+        if key not in ("enter", "tab", "shift+tab", "up", "down", "escape"):
+            return False
+        form, row, now, text = self._form, self._form.row, self._overlay.naming, self._overlay.line.value
+        if row is None or key == "escape" or (not text and not now) or text == now:
+            form.reopen()
+            if key not in ("escape", "enter"):
+                form.walk(1 if key in ("tab", "down") else -1)
+            return True
+        holder = row.path if row.kind == "add" else row.path[:-1]
+        if problem := form.model.key_problem(holder, text, now or None):
+            form.refuse(problem)
+            return True
+        self._overlay.close()
+        if row.kind == "add" and isinstance(row.field, Map):
+            self._go_into(form.model.enter(holder, row.field, text))
+        else:
+            form.go_to(form.model.rename(row.path, text))
+        return True
+
+
+def _is_letter(character: str | None) -> bool:
+    return character is not None and character.isprintable() and character != " "

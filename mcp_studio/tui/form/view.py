@@ -1,0 +1,581 @@
+"""The form of a call, a prompt, a template or an elicitation: a view on one JSON value."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Self
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.geometry import Region
+from textual.message import Message
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Input, TextArea
+
+from mcp_studio.jsontext import Json
+from mcp_studio.schema.field import AS_JSON, Form, SchemaProblem, Text
+from mcp_studio.schema.place import Path, path_of, pointer
+from mcp_studio.tui.actions import bindings
+from mcp_studio.tui.form.choices import PAUSE, Chooser, Complete, Completions, Items
+from mcp_studio.tui.form.editors import AreaEditor, Overlay
+from mcp_studio.tui.form.model import FormModel
+from mcp_studio.tui.form.painter import Drawn, FormCanvas, Here, Painter
+from mcp_studio.tui.form.rows import Kind, Row
+from mcp_studio.tui.views.line import Piece
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.screens.field_menu import FieldHelp
+
+_LEAVING = ("tab", "shift+tab", "up", "down", "enter")
+"""Keys in a line that end typing into its field."""
+_PRESS = 0.4
+"""Seconds after which a mouse button is up again."""
+
+
+class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
+    """Rows that edit one value, which stays the truth: `show` a form, `Changed` tells of every edit.
+
+    One widget draws all rows, and one editor lies over the field of the current one, so that a thousand rows cost no
+    more than three. It is as high as its rows, and what it stands in scrolls, unless it is given a height. Tab and the
+    arrows walk the rows, enter goes on or opens, space toggles, opens and folds, escape closes. What else can be done
+    with a field is in its menu.
+    """
+
+    BINDINGS = bindings("form")
+    DEFAULT_CSS = "FormView { layers: rows editor; height: auto; scrollbar-size: 0 1; }"
+
+    @dataclass
+    class Changed(Message):
+        """The person edited the value: it is another object now."""
+
+        value: Json
+
+    def __init__(self, form: Form | None = None, value: Json = None, *, empty: str = "No arguments.") -> None:
+        """`empty` is said while there are no rows."""
+        super().__init__()
+        self.model = FormModel(form or Form(), value)
+        """Read it; edits go through the form, which draws them."""
+        self._empty = empty
+        self._canvas = FormCanvas(self)
+        self._overlay = Overlay(self._leaves, self._lines_pasted)
+        self.chooser = Chooser(self.model)
+        self.items = Items(self, self._overlay)
+        """What is done with items of lists and entries of maps."""
+        self.completions = Completions(self, self._overlay)
+        self._at = 0
+        self._entered = False
+        """Whether all is told below the current row: from the first focus on, so that losing it moves nothing."""
+        self._key: tuple[Path, Kind] | None = None
+        self._painter = Painter(self.model, 80)
+        self._above: list[list[Piece]] = []
+        self._starts: Sequence[int] = (0,)
+        self._room = self.size
+        self._refusal = ""
+
+    def compose(self) -> ComposeResult:
+        yield self._canvas
+        yield self._overlay.line
+        yield self._overlay.area
+
+    # The value
+
+    def show(
+        self,
+        form: Form,
+        value: Json,
+        pending: Mapping[str, str] | None = None,
+        complete: Complete | None = None,
+        *,
+        again: bool = False,
+    ) -> None:
+        """Show another form.
+
+        Args:
+            pending: text by JSON pointer that was no JSON when this form was left.
+            again: it is this form, and only described in another way: row and cursor stay.
+        """
+        self.completions.source = complete
+        if not again:
+            self._at, self._key, self._entered = 0, None, self.has_focus_within
+            self._holder.scroll_home(animate=False)
+        self._take(FormModel(form, value, pending))
+
+    def set_value(self, value: Json) -> None:
+        """Show another value in the same form, as after editing it as JSON; it can be undone."""
+        if value is not self.model.value:
+            self.model.replace(value)
+            self._take(self.model)
+
+    def _take(self, model: FormModel) -> None:
+        self.model = model
+        self.chooser = Chooser(model)
+        self._overlay.close()
+        if self.is_attached and self.has_focus_within:
+            self.open_editor()
+            self._hand_over()
+        self.redraw()
+
+    @property
+    def value(self) -> Json:
+        """The value as it is now."""
+        return self.model.value
+
+    @property
+    def pending(self) -> Mapping[str, str]:
+        """Text by JSON pointer that is no JSON, and so cannot be in the value."""
+        return {pointer(*path): text for path, text in self.model.pending.items()}
+
+    @property
+    def unreadable(self) -> tuple[SchemaProblem, ...]:
+        """What is wrong with the text in `pending`."""
+        return self.model.unreadable()
+
+    @property
+    def problems(self) -> tuple[SchemaProblem, ...]:
+        """Everything that the fields alone know to be wrong."""
+        return self.model.problems()
+
+    def show_problems(self, problems: Iterable[SchemaProblem]) -> None:
+        """Tell problems of a whole check at the rows that they are about, the others above."""
+        self.model.tell(problems)
+        self.redraw()
+
+    def put(self, path: Path, value: Json = None, text: str | None = None) -> None:
+        """Give a place a value, or text as if it had been typed there, in one step that can be undone; and go there.
+
+        Raises:
+            NoPlace: the value has no such place any more.
+        """
+        self.model.history.pause()
+        self.model.put(path, value) if text is None else self.model.type(self.model.row_of(path), text)
+        self.go_to(path)
+
+    # Drawing
+
+    @property
+    def row(self) -> Row | None:
+        """The row that the keys go to."""
+        rows = self.model.rows
+        return rows[self._at] if self._at < len(rows) else None
+
+    def redraw(self) -> None:
+        """Show the value, the folds and the problems as they are now."""
+        if self.lay_out(self._canvas.size.width or self._painter.width) != self._canvas.size.height:
+            self._canvas.refresh(layout=True)
+        else:
+            self._canvas.refresh()
+        self._place_editor()
+
+    def lay_out(self, width: int) -> int:
+        """Find the line of every row; gives the number of lines."""
+        rows, problems, known = self.model.rows, self.model.row_problems, self._painter.made_for
+        if known[0] is not rows or known[1] is not problems or known[2] != width:
+            self._painter = Painter(self.model, width)
+            self._find()
+        heights = list(self._painter.heights)
+        self._above = [*self._painter.notices(self._empty)]
+        if rows and self._entered:
+            heights[self._at] = len(self._draw(self._at).lines)
+        self._starts = list(accumulate(heights, initial=len(self._above)))
+        return max(1, self._starts[-1])
+
+    def _find(self) -> None:
+        """Rows have come or gone: the current one is still the same, or the nearest one that is left."""
+        rows = self.model.rows
+        found = self.model.row_at(self._key[0]) if self._key is not None else None
+        if found is not None:
+            same = (at for at in (self._at, found, found + 1) if at < len(rows) and rows[at].key == self._key)
+            self._at = next(same, found)
+        self._at = max(0, min(self._at, len(rows) - 1))
+        self._key = rows[self._at].key if rows else None
+
+    def _draw(self, index: int) -> Drawn:
+        here = Here(self.has_focus_within, self.chooser.drop_down, self._overlay.height)
+        current = index == self._at and self._entered
+        return self._painter.draw(index, self.model.rows[index], here if current else None)
+
+    def on_mount(self) -> None:
+        self.screen.screen_layout_refresh_signal.subscribe(self, self._laid_out)
+
+    def _laid_out(self, _: Screen[object]) -> None:
+        """Where what it stands in has another size, the current row may be out of view."""
+        before, self._room = self._room, self._holder.size
+        if before != self._room and self.has_focus_within:
+            self._place_editor()
+            self.call_after_refresh(self._reveal)
+
+    @property
+    def _holder(self) -> Widget:
+        """What scrolls: the form itself, or what it stands in."""
+        return self.parent if isinstance(self.parent, Widget) and not self.max_scroll_y else self
+
+    def _row_at(self, line: int) -> int | None:
+        """The number of the row that has a line."""
+        return bisect_right(self._starts, line) - 1 if self._starts[0] <= line < self._starts[-1] else None
+
+    def line(self, line: int) -> Sequence[Piece]:
+        """Draw a line."""
+        if self._canvas.size.width != self._painter.made_for[2]:  # the layout asked for another width last
+            self.lay_out(self._canvas.size.width)
+            self.call_later(self._place_editor)
+        row = self._row_at(line)
+        if row is None:
+            return self._above[line] if line < len(self._above) else []
+        lines, at = self._draw(row).lines, line - self._starts[row]
+        return lines[at] if at < len(lines) else []
+
+    def _place_editor(self) -> None:
+        row = self.row
+        if row is None or self._overlay.editor is None:
+            self._overlay.place(0, 0, 1)
+            return
+        indent, naming = self._painter.indent(row), self._overlay.naming is not None
+        at, width = (indent, self._painter.width - indent) if naming else self._painter.editor_place(row)
+        self._overlay.place(at, self._starts[self._at], width)
+
+    def _reveal(self) -> None:
+        """Scroll this and whatever it lies in so far that the current row is in view."""
+        if not self.is_attached or self._at + 1 >= len(self._starts):
+            return
+        first, last = self._starts[self._at], self._starts[self._at + 1]
+        region = Region(0, first, self._canvas.size.width, last - first)
+        node: Widget = self._canvas
+        while isinstance(node.parent, Widget):
+            node = node.parent
+            if node.styles.overflow_y != "hidden":
+                region -= node.scroll_to_region(region, animate=False, force=True, immediate=True)
+            region = region.translate(node.virtual_region.offset + node.gutter.top_left)
+
+    # Walking
+
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Give the focus to the current row."""
+        self._canvas.can_focus = self._canvas.can_focus or self._overlay.editor is None
+        (self._overlay.editor or self._canvas).focus(scroll_visible)
+        return self
+
+    def begin(self) -> None:
+        """Take the focus, on the first row that is no heading of others."""
+        if self.model.rows:
+            self.go(next((at for at, row in enumerate(self.model.rows) if row.fold is not True), 0))
+
+    def focus_first_problem(self) -> bool:
+        """Go to the first row with an error, and tell what is missing everywhere; False when there is none."""
+        return self._go_to_problem(-1)
+
+    def focus_field(self, pointer: str) -> bool:
+        """Go to the row of this JSON pointer, or of what it lies in, unfolding what is around it.
+
+        False when no row shows it.
+        """
+        path = path_of(pointer, self.model.value)
+        self.model.open_to(path)
+        if (index := self.model.nearest(path)) is not None:
+            self.go(self.model.inner_at(path, index))
+        return index is not None
+
+    def on_descendant_focus(self) -> None:
+        self._entered = True
+        if self._overlay.editor is None or not self._overlay.editor.has_focus:
+            self.open_editor()
+            self._hand_over()
+        self.redraw()
+
+    def on_descendant_blur(self) -> None:
+        self.call_later(self.redraw)
+        self.set_timer(_PRESS, self._blurred)
+
+    def _blurred(self) -> None:
+        """An open list below the field goes once the button is up that was pressed on something below it."""
+        if not self.has_focus_within:
+            self.leave()
+            if self._overlay.revealed is not None:
+                self._overlay.revealed = None
+                self.open_editor()
+            self.redraw()
+
+    def go(self, index: int) -> None:
+        """Make a row the current one, and take the focus."""
+        rows, before = self.model.rows, self.row
+        index = max(0, min(index, len(rows) - 1))
+        wanted = rows[index].key if rows else None
+        if wanted != self._key:
+            self.leave()
+            if before is not None:
+                self.model.leave_json(before.path)
+        self._at, self._key = index, wanted
+        self.open_editor()
+        if not self.has_focus_within:
+            self._canvas.can_focus = True
+            self.screen.set_focus(self._canvas, scroll_visible=False)
+        self.show_current()
+
+    def go_to(self, path: Path, *, edited: bool = True, inside: bool = False) -> None:
+        """An edit was done: tell of it, and go to its place, or with `inside` to the first row in it."""
+        self.model.open_to(path)
+        index = self.model.nearest(path)
+        if edited:
+            self.tell()
+        index, rows = self._at if index is None else self.model.inner_at(path, index), self.model.rows
+        below = rows[index + 1] if index + 1 < len(rows) else None
+        deeper = below is not None and rows[index].fold and below.path[: len(path)] == path and below.kind != "add"
+        self.go(index + 1 if inside and deeper else index)
+
+    def follow(self, path: Path, kind: Kind) -> None:
+        """An edit took the current row to another place."""
+        self._key = path, kind
+        self.tell()
+        self.reopen()
+
+    def leave(self) -> None:
+        """What belongs to the row that is left ends."""
+        self._refusal = ""
+        self.chooser.drop_down = None
+        self.workers.cancel_group(self, "completions")
+        self.model.history.pause()
+
+    def open_editor(self) -> None:
+        self._find()
+        self._overlay.open(self.model, self.row)
+
+    def reopen(self) -> None:
+        """Show the current row with the editor that suits it now."""
+        self.open_editor()
+        self.show_current()
+
+    def _hand_over(self) -> None:
+        """Give the focus to the editor of the current row, else to the rows."""
+        wanted = self._overlay.editor or self._canvas
+        self._canvas.can_focus = wanted is self._canvas
+        wanted.display = True
+        if self.has_focus_within and not wanted.has_focus:
+            self.screen.set_focus(wanted, scroll_visible=False)
+
+    def show_current(self) -> None:
+        self._hand_over()
+        self.redraw()
+        self.call_after_refresh(self._reveal)
+
+    def walk(self, by: int) -> bool:
+        """Go to the next or previous row; False at the end."""
+        if not 0 <= self._at + by < len(self.model.rows):
+            return False
+        self.go(self._at + by)
+        return True
+
+    def refuse(self, why: str) -> None:
+        """Say why something cannot be done here; once, however many letters are typed."""
+        if why != self._refusal:
+            self.notify(why, severity="warning", markup=False)
+        self._refusal = why
+
+    # Keys and clicks
+
+    def on_key(self, event: events.Key) -> None:
+        """Keys that editors leave to the form."""
+        if self.press(event.key, event.character):
+            event.stop()
+            event.prevent_default()
+
+    def _leaves(self, key: str) -> bool:
+        """A key in the line that leaves it: the text so far is taken over first, its own message is still under way."""
+        if self._overlay.naming is not None:
+            return self.items.press(key)
+        listed = self.chooser.drop_down
+        if listed is not None:
+            if key == "escape" or listed.move(key):
+                self.chooser.drop_down = listed if key != "escape" else None
+                self.show_current()
+                return True
+            if key in ("enter", "tab") and listed.option is not None:
+                self.completions.take(listed.labels[listed.option])
+                if key == "enter":
+                    return True
+        if key not in _LEAVING:
+            return False
+        self.typed()
+        return self.press(key, None)
+
+    def press(self, key: str, character: str | None) -> bool:
+        """Take a key, before the keys typed after it are looked at; says whether it did."""
+        row, editor = self.row, self._overlay.editor
+        if key in ("tab", "shift+tab"):
+            if not self.walk(1 if key == "tab" else -1):
+                (self.screen.focus_next if key == "tab" else self.screen.focus_previous)()
+            return True
+        if row is None:
+            return False
+        if editor is self._overlay.area:
+            if key == "escape":  # back to the line, unless the text needs the area
+                self.reopen()
+            return self._overlay.editor is not editor
+        if editor is None and self._press_row(row, key, character):
+            return True
+        if key in ("up", "down"):
+            self.walk(-1 if key == "up" else 1)
+        elif key in ("home", "end") and editor is None:
+            self.go(0 if key == "home" else len(self.model.rows) - 1)
+        elif key == "enter" and editor is not None and isinstance(row.field, AS_JSON):
+            self._overlay.grow(self.model, row)
+            self.show_current()
+        elif key == "enter":
+            if not self.walk(1):
+                self.screen.focus_next()
+        elif editor is None and character and character.isalnum():
+            # Left to others, words meant for a field would open panes and dialogs.
+            self.refuse("Nothing is typed here: enter or space opens, tab goes on.")
+        else:
+            return False
+        return True
+
+    def _press_row(self, row: Row, key: str, character: str | None) -> bool:
+        """A key on a row without an editor."""
+        if row.kind == "add" and key in ("enter", "space"):
+            self.items.add()
+        elif row.fold is True and key == "right" and not self.chooser.chooses(row):
+            self.walk(1)
+        elif key == "left" and row.path and row.fold is not True and not self.chooser.chooses(row):
+            above = self.model.nearest(row.path if row.kind in ("add", "inner") else row.path[:-1])
+            if above is not None and above != self._at:
+                self.go(above)
+        else:
+            value = self.model.value
+            return self._did(value, self.chooser.press(row, key, character, inline=self._painter.inline(row)))
+        return True
+
+    def _did(self, before: Json, done: bool) -> bool:
+        if self.model.value is not before:
+            self.tell()
+        if done:
+            self.reopen()
+        return done
+
+    def click(self, line: int, x: int) -> None:
+        """Go to the row; a click on an option takes it, one on a button does what it says."""
+        index = self._row_at(line)
+        if index is None:
+            return
+        target = self._draw(index).target(line - self._starts[index], x)
+        if index != self._at or not self.has_focus_within:
+            self.go(index)
+        row, listed = self.row, self.chooser.drop_down
+        if row is None or target is None:
+            return
+        if listed is not None and self._overlay.editor is not None and isinstance(target, int):
+            self.completions.take(listed.labels[listed.options[target]])
+        elif target == "menu":
+            self.action_field_menu()
+        elif target in self.items.buttons:
+            self.items.buttons[target]()
+        elif self._overlay.editor is None:
+            value = self.model.value
+            self._did(value, self.chooser.click(row, target, inline=self._painter.inline(row)))
+
+    # Typing
+
+    def on_input_changed(self, event: Input.Changed | TextArea.Changed) -> None:
+        """Text was typed; when the editor has another one by now, that is what counts."""
+        event.stop()
+        if event.control is self._overlay.editor:
+            self.typed()
+
+    on_text_area_changed = on_input_changed
+
+    def _lines_pasted(self, text: str) -> None:
+        """Text of several lines goes on in the area."""
+        row = self.row
+        if row is not None and isinstance(row.field, (Text, *AS_JSON)) and self._overlay.naming is None:
+            self._overlay.grow(self.model, row, text)
+            self.show_current()
+            self.typed()
+
+    def on_area_editor_too_long(self, event: AreaEditor.TooLong) -> None:
+        event.stop()
+        self.refuse(f"{len(event.text):,} characters are too much to be edited here. Insert a file instead.")
+
+    def typed(self) -> None:
+        """Take over what the editor of the current row holds."""
+        row = self.row
+        if row is None or self._overlay.naming is not None or self._overlay.editor is None:
+            return
+        text = self._overlay.text
+        if text != self.model.text(row):
+            self.model.type(row, text)
+            self._overlay.watch(row)
+            self.completions.ask(PAUSE)
+            self.tell()
+            self.redraw()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """What is pasted on a row without an editor is seen first."""
+        if self.row is not None and self._overlay.editor is None:
+            event.stop()
+            self._help().paste(event.text)
+
+    def tell(self) -> None:
+        self.post_message(self.Changed(self.model.value))
+
+    # Actions
+
+    def action_undo(self) -> None:
+        self.typed()
+        self._turned(self.model.undo(), "Nothing to undo.")
+
+    def action_redo(self) -> None:
+        self._turned(self.model.redo(), "Nothing to redo.")
+
+    def _turned(self, at: Path | None, why: str) -> None:
+        if at is None:
+            self.refuse(why)
+            return
+        self.leave()
+        self._overlay.close()
+        index = self.model.row_at(at)
+        self.tell()
+        self.go(self._at if index is None else index)
+
+    def action_next_problem(self) -> None:
+        """Go to the next problem, also into what is folded."""
+        if not self._go_to_problem(self._at):
+            self.refuse("The fields have no problem.")
+
+    def _go_to_problem(self, after: int) -> bool:
+        self.model.ask()
+        rows = self.model.rows
+        folded = 0 <= after < len(rows) and rows[after].fold is False
+        place = self.model.row_problems.next_error(after, inside=folded)
+        if place is None:
+            self.redraw()
+            return False
+        self.go_to(place, edited=False)
+        return True
+
+    def _help(self) -> FieldHelp:
+        """What helps with the current field; it opens dialogs."""
+        from mcp_studio.tui.screens.field_menu import FieldHelp
+
+        self.typed()
+        return FieldHelp(self)
+
+    def action_field_menu(self) -> None:
+        self._help().open_menu()
+
+    def action_editor(self) -> None:
+        self._help().edit()
+
+    @property
+    def revealed(self) -> bool:
+        """Whether the secret of the current field is shown in clear."""
+        return self.row is not None and self._overlay.revealed == self.row.path
+
+    def toggle_revealed(self) -> None:
+        """Show the secret of the current field, or hide it again; it is hidden once the cursor leaves the field."""
+        if self.row is not None:
+            self.typed()
+            self._overlay.revealed = None if self.revealed else self.row.path
+            self.reopen()

@@ -1,0 +1,95 @@
+"""Where Textual is held: what leaves for the terminal, and the one use of a private part of Textual with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual.app import App
+from textual.color import Color
+from textual.filter import LineFilter
+
+from mcp_studio.safetext import is_live
+
+
+class TerminalWall(LineFilter):
+    """The second wall: whatever a widget draws, nothing live leaves for the terminal.
+
+    `safetext.safe` makes foreign text visible and harmless before a widget takes it. This filter stands behind it, for
+    all widgets (borders, titles and toasts too), for the day somebody forgets.
+
+    Removes C0, C1, bidi, zero-width, tag and similar characters and terminal links from every line that is drawn.
+
+    What is removed leaves as many cells as it took, so the layout stays whole. Lines without any of it (nearly all)
+    pass as they are.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The segments without anything live in them; the same list when nothing was."""
+        for text, style, _ in segments:
+            if (style is not None and style.link) or _clean(text) != text:
+                return [Segment(_clean(text), _unlinked(style)) for text, style, _ in segments]
+        return segments
+
+
+class Colourless(LineFilter):
+    """Takes out all colours (no-color.org); what has a bright background, as the cursor, is reversed instead."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        return [Segment(text, _colourless(style)) for text, style, _ in segments]
+
+
+COLOURLESS = Colourless()
+WALL = TerminalWall()
+"""The one instance: lines are cached per filter object."""
+
+
+def _clean(text: str) -> str:
+    return text if text.isascii() and text.isprintable() else _without_live(text)
+
+
+@lru_cache(4096)
+def _without_live(text: str) -> str:
+    live = {char for char in set(text) if is_live(char)}
+    if not live:
+        return text
+    kept = "".join(char for char in text if char not in live)
+    return set_cell_size(kept, cell_len(text))
+
+
+@lru_cache(512)
+def _colourless(style: Style | None) -> Style | None:
+    if style is None:
+        return None
+    bright = style.bgcolor is not None and Color.from_rich_color(style.bgcolor).brightness > 0.5
+    return style.without_color + Style(reverse=True) if bright else style.without_color
+
+
+@lru_cache(512)
+def _unlinked(style: Style | None) -> Style | None:
+    return style.update_link(None) if style is not None and style.link else style
+
+
+class GuardedApp(App[int]):
+    """An app behind the wall; a mistake of its own ends it without a report of local variables, which may hold tokens.
+
+    Textual prints a traceback with locals, and has no setting or hook for another report (`App._fatal_error`).
+    `run.py` writes a redacted report of `failure`.
+    """
+
+    failure: Exception | None = None
+    """The mistake that ended the app."""
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return [*super().get_line_filters(), WALL, *([COLOURLESS] if self.no_color else [])]
+
+    def _handle_exception(self, error: Exception) -> None:
+        self.failure = self.failure or error
+        self._return_code = 1
+        if self._exception is None:  # `run_test` raises it
+            self._exception = error
+            self._exception_event.set()
+        self._close_messages_no_wait()

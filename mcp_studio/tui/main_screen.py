@@ -1,0 +1,391 @@
+"""The main screen: five panes, and what their messages mean to one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import getters
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.dom import DOMNode
+from textual.events import DescendantFocus, MouseDown, MouseMove
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Footer, Static
+
+from mcp_studio.catalog.listing import Entry, Ref
+from mcp_studio.present import units
+from mcp_studio.safetext import safe
+from mcp_studio.tui.actions import ACTIONS, PANES, Action, bindings, scoped
+from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.bridge import Bridge, StudioChanged
+from mcp_studio.tui.layout import Layout
+from mcp_studio.tui.panes.call import CallPane
+from mcp_studio.tui.panes.catalog import CatalogPane
+from mcp_studio.tui.panes.header import StudioHeader
+from mcp_studio.tui.panes.history import HistoryList
+from mcp_studio.tui.panes.inbox import InboxController
+from mcp_studio.tui.panes.pane import Pane
+from mcp_studio.tui.panes.result import ResultPane
+from mcp_studio.tui.panes.servers import ServersPane
+from mcp_studio.tui.panes.tasks import TaskList
+from mcp_studio.tui.panes.trace import TracePane
+
+if TYPE_CHECKING:
+    from mcp_studio.vault.base import AskPassphrase
+
+
+class MainScreen(Screen[None]):
+    """Connects the panes: each knows its own part of the studio, and none knows another."""
+
+    app = getters.app(StudioApp)
+    BINDINGS: ClassVar[list[BindingType]] = bindings("main")
+    header = getters.query_one(StudioHeader)
+    servers = getters.query_one(ServersPane)
+    catalog = getters.query_one(CatalogPane)
+    call = getters.query_one(CallPane)
+    result = getters.query_one(ResultPane)
+    trace = getters.query_one(TracePane)
+
+    def __init__(self, answer_passphrases: Callable[[AskPassphrase | None], None] = lambda ask: None) -> None:
+        super().__init__()
+        self._answer_passphrases = answer_passphrases
+        self._awaited: CatalogPane.Highlighted | None = None
+        """The newest step of the cursor, as long as it is not previewed."""
+
+    def compose(self) -> ComposeResult:
+        yield StudioHeader()
+        with Horizontal(id="work"):
+            with Vertical(id="side"):
+                yield ServersPane()
+                yield CatalogPane()
+            with Vertical(id="desk"):
+                yield CallPane()
+                yield ResultPane()
+        yield TracePane()
+        yield Footer(show_command_palette=False)
+        yield Static("The terminal is too small (needs 40x10).", id="too-small")
+
+    def on_mount(self) -> None:
+        self.bridge = Bridge(self.app.studio, self)
+        self.bridge.open()
+        self.inbox = InboxController(self.app, self, lambda call: self.open_ref(call.ref))
+        self.arrangement = Layout(self)
+        self.arrangement.restore()
+        self.set_interval(1, self._second)
+        self.set_focus((self.catalog if self.app.studio.manager.names() else self.servers).entry_point())
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        from mcp_studio.tui.screens.vault import PassphraseAsker
+
+        self._answer_passphrases(PassphraseAsker(self.app).ask)
+        self.app.studio.tasks.pick_up()
+        self.servers.begin()
+
+    def on_unmount(self) -> None:
+        self._answer_passphrases(None)
+        self.bridge.close()
+
+    # What changed
+
+    def on_studio_changed(self, event: StudioChanged) -> None:
+        """Pull what changed out of the stores."""
+        if "servers" in event.stores:
+            self.servers.refresh_servers()
+            self.catalog.refresh_lists()
+            self.call.refresh_entry()
+        if "inbox" in event.stores:
+            self.inbox.refresh_requests()
+        if "resources" in event.stores:
+            self.call.tell_result()
+            self.catalog.entries.refresh()
+        if "tasks" in event.stores:
+            self.catalog.refresh_tasks()
+        if "calls" in event.stores:
+            for history in self.query(HistoryList):
+                history.reload()
+        if event.stores & {"servers", "inbox"}:
+            self.header.show()
+
+    def _second(self) -> None:
+        if self.is_current:  # under a dialog each change would paint all of the screen
+            self.header.show()
+            self.servers.tick()
+            self.catalog.tick()
+        self.arrangement.save()
+
+    # What panes say to one another
+
+    def on_catalog_pane_highlighted(self, event: CatalogPane.Highlighted) -> None:
+        """Show the entry once the cursor is drawn: forms take their time, and the cursor may go on meanwhile.
+
+        Who works in a form keeps it, though the cursor moves because its server is gone.
+        """
+        if self.focused_pane is not self.call:
+            self._awaited = event
+            self.call_after_refresh(self._preview)
+
+    def _preview(self) -> None:
+        if self._awaited is not None:
+            event, self._awaited = self._awaited, None
+            self.call.preview(event.entry)
+
+    def on_catalog_pane_opened(self, event: CatalogPane.Opened) -> None:
+        self.call.open(event.entry)
+
+    def on_catalog_pane_scope_lifted(self) -> None:
+        self.servers.show_all()
+
+    def on_servers_pane_selected(self, event: ServersPane.Selected) -> None:
+        self.catalog.show_server(event.server)
+
+    def on_servers_pane_trace_requested(self, event: ServersPane.TraceRequested) -> None:
+        self.show_message(event.number)
+
+    def on_call_pane_shown(self, event: CallPane.Shown) -> None:
+        """Show the newest call; where the person waited for its end, the result takes the focus."""
+        if self.result.place.is_attached:  # it is not, when the studio is left while servers begin
+            self.result.show(event.draft, event.call)
+        if event.elsewhere:
+            self.catalog.show_entry(event.draft.entry.ref)
+        if event.awaited and self.focused_pane is self.call and self.app.screen is self:
+            self.go_to(self.result)
+
+    def on_result_pane_rerun_requested(self) -> None:
+        self.call.rerun()
+
+    def on_result_pane_cancel_requested(self) -> None:
+        self.call.action_cancel()
+
+    def on_result_pane_read_requested(self, event: ResultPane.ReadRequested) -> None:
+        self.call.read_link(event.server, event.uri, event.title)
+
+    def on_result_pane_copy_as_requested(self) -> None:
+        self.call.action_copy_as()
+
+    def on_result_pane_exit_report_requested(self, event: ResultPane.ExitReportRequested) -> None:
+        self.servers.go_to(event.server)
+        self.servers.action_exit_report()
+
+    def on_trace_pane_entry_requested(self, event: TracePane.EntryRequested) -> None:
+        if self.show_entry(event.ref) is not None:
+            self.go_to(self.catalog)
+
+    def on_trace_pane_fill_requested(self, event: TracePane.FillRequested) -> None:
+        if (entry := self.show_entry(event.ref)) is not None:
+            self.call.fill(event.value, entry)
+            self.go_to(self.call)
+
+    def on_task_list_result_requested(self, event: TaskList.ResultRequested) -> None:
+        self.call.show_task(event.task)
+        self.go_to(self.result)
+
+    def show_entry(self, ref: Ref) -> Entry | None:
+        """Show an entry in catalog and call pane alike; None where no server lists it."""
+        found = self.app.studio.catalog.find(ref)
+        if not found:
+            self.app.say(f"{safe(ref)} is not listed by its server.", "warning")
+            return None
+        self.catalog.show_entry(ref)
+        self.call.preview(found[0])
+        return found[0]
+
+    # Panes
+
+    @property
+    def panes(self) -> tuple[Pane, ...]:
+        """The five, in the order of their numbers."""
+        return self.servers, self.catalog, self.call, self.result, self.trace
+
+    @property
+    def focused_pane(self) -> Pane | None:
+        """The pane that has the focus."""
+        return next((pane for pane in self.panes if pane.has_focus_within), None)
+
+    def go_to(self, pane: Pane) -> None:
+        """Show a pane, and give it the focus."""
+        if self.maximized not in (None, pane):
+            self.minimize()
+        self.set_class(pane is self.trace, "-trace")
+        pane.entry_point().focus()
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """The trace, where it lies over the other panes, goes when another pane has the focus."""
+        if (pane := self.focused_pane) is not None:
+            self.set_class(pane is self.trace and self.has_class("-trace"), "-trace")
+            self.set_class(pane in (self.call, self.result), "-desk")
+            if pane is self.catalog:
+                pane.preview()
+
+    def on_mouse_down(self, event: MouseDown) -> None:
+        """A border between panes can be dragged."""
+        if self.maximized is None and self.arrangement.grab(event.screen_x, event.screen_y):
+            self.capture_mouse()
+
+    def on_mouse_move(self, event: MouseMove) -> None:
+        self.arrangement.drag(event)
+
+    def on_mouse_up(self) -> None:
+        self.arrangement.dragged = None
+        self.release_mouse()
+
+    # Actions
+
+    def action_reset_layout(self) -> None:
+        self.arrangement.reset()
+
+    def action_pane_servers(self) -> None:
+        self.go_to(self.servers)
+
+    def action_pane_catalog(self) -> None:
+        self.go_to(self.catalog)
+
+    def action_pane_call(self) -> None:
+        self.go_to(self.call)
+
+    def action_pane_result(self) -> None:
+        self.go_to(self.result)
+
+    def action_pane_trace(self) -> None:
+        self.go_to(self.catalog if self.focused_pane is self.trace else self.trace)
+
+    def action_next_pane(self, step: int = 1) -> None:
+        shown = [pane for pane in self.panes if pane.display and pane.region]
+        at = shown.index(self.focused_pane) if self.focused_pane in shown else 0
+        self.go_to(shown[(at + step) % len(shown)])
+
+    def action_previous_pane(self) -> None:
+        self.action_next_pane(-1)
+
+    def action_next_tab(self, step: int = 1) -> None:
+        if self.focused_pane is None or not self.focused_pane.turn_tab(step):
+            self.app.say("This pane has no tabs.")
+
+    def action_previous_tab(self) -> None:
+        self.action_next_tab(-1)
+
+    def action_zoom(self) -> None:
+        if self.maximized is not None:
+            self.minimize()
+        elif self.focused_pane is not None:
+            self.maximize(self.focused_pane, container=False)
+
+    def action_back(self) -> None:
+        """One step back: out of the zoom, a filter, a scope, the trace, the form."""
+        if self.maximized is not None:
+            self.minimize()
+        elif self.focused_pane is None or not self.focused_pane.step_back():
+            self.go_to(self.catalog)
+
+    def action_submit(self) -> None:
+        self._preview()
+        self.app.after_typing(self.call.action_submit)
+
+    def action_save_call(self) -> None:
+        self._preview()
+        self.call.action_save_call()
+
+    def action_statistics(self) -> None:
+        self.trace.action_details()
+
+    def action_logs(self) -> None:
+        from mcp_studio.tui.screens.logs import Logs
+
+        self.app.push_screen(Logs(""), self.show_message)
+
+    def show_message(self, number: int | None) -> None:
+        """Show a message of the trace."""
+        if number is not None:
+            self.go_to(self.trace)
+            self.trace.show_message(number)
+
+    def action_new_server(self) -> None:
+        self.servers.action_add()
+
+    def action_pending(self) -> None:
+        self.inbox.open()
+
+    def action_answer_rule(self) -> None:
+        self.inbox.make_rule()
+
+    def action_activity(self) -> None:
+        self.inbox.open_activity()
+
+    def action_search(self) -> None:
+        from mcp_studio.tui.screens.search import Search
+
+        self.app.push_screen(Search(), lambda found: self.open_ref(*found) if found else None)
+
+    def action_jump(self) -> None:
+        from mcp_studio.tui.screens.jump import Jump
+
+        self.app.push_screen(Jump(self.panes), self._jumped)
+
+    def _jumped(self, target: Widget | None) -> None:
+        for pane in self.panes:
+            if target is not None and pane in target.ancestors_with_self:
+                self.go_to(pane)
+                if target is not pane and pane.tabs is not None:
+                    pane.tabs.active = target.id or ""
+
+    def action_help(self) -> None:
+        """What can be done here, also in a dialog: in the pane, with what has the focus, everywhere."""
+        from mcp_studio.tui.screens.help import Help
+
+        screen, pane = self.app.screen, self.focused_pane if self.app.screen is self else None
+        known = {(action.id, action.title): action for action in reversed(ACTIONS)}
+        bound = [known.get((bound.binding.id or "", bound.tooltip)) for bound in screen.active_bindings.values()]
+        here = [action for action in ACTIONS if action in bound and action.scope not in (*PANES, "main", "app", "list")]
+        sections = [("Here", here), ("In lists", scoped("list"))]
+        if pane is not None:
+            sections.insert(0, (f"In the pane {pane.scope}", scoped(pane.scope)))
+            sections.insert(2, ("Everywhere", scoped("main")))
+        self.app.push_screen(Help(pane.scope if pane is not None else "this dialog", sections), self.do)
+
+    async def do(self, action: Action | None) -> None:
+        """Do what was chosen in help or palette: in its pane, or in what has the focus and what that stands in."""
+        if action is None:
+            return
+        nodes: Sequence[DOMNode] = (self.app.screen.focused or self.app.screen).ancestors_with_self
+        if action.scope in PANES:
+            nodes = [pane for pane in self.panes if pane.scope == action.scope]
+            self.go_to(nodes[0])
+        elif action.scope == "main":
+            nodes = [self]
+        able = (node for node in nodes if isinstance(node, Widget) and hasattr(node, f"action_{action.id}"))
+        if (node := next(able, None)) is not None:
+            await node.run_action(action.id)
+
+    def open_ref(self, ref: Ref, submit: bool = False) -> None:
+        """Work with an entry: go to its form, and with `submit` call it."""
+        if (entry := self.show_entry(ref)) is not None:
+            self.call.open(entry, submit=submit)
+
+    def action_palette(self) -> None:
+        from mcp_studio.tui.screens.palette import open_palette
+
+        open_palette(self)
+
+    def action_change_theme(self) -> None:
+        from mcp_studio.tui.screens.theme import ThemePicker
+
+        self.app.push_screen(ThemePicker())
+
+    def action_about(self) -> None:
+        from mcp_studio.tui.screens.about import About
+
+        self.app.push_screen(About())
+
+    def action_quit(self) -> None:
+        """Leave; where calls run, ask before."""
+        running = self.app.studio.caller.running
+        if not running:
+            self.call_after_refresh(self.app.exit, 0)  # the key may come before all is mounted
+            return
+        from mcp_studio.tui.screens.dialog import Confirm
+
+        what = f"{units.plural(len(running), 'call')} still run{'s' if len(running) == 1 else ''}."
+        self.app.push_screen(Confirm("Quit mcp-studio?", what, "Quit"), lambda yes: self.app.exit(0) if yes else None)

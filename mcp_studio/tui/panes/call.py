@@ -1,0 +1,524 @@
+"""Pane 3: one entry of the catalog, its form, and its calls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.events import Key
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Button, Checkbox, Static, Tab, Tabs
+
+from mcp_studio.call.call import Call
+from mcp_studio.call.sending import outcome_of_task
+from mcp_studio.catalog.listing import Change, Entry, Ref
+from mcp_studio.errors import StudioError, Unreachable
+from mcp_studio.jsontext import Json, dumps, mapping
+from mcp_studio.present import definition, outcomes, units
+from mcp_studio.protocol.views import ResourceView, ToolView
+from mcp_studio.safetext import safe
+from mcp_studio.schema.field import SchemaProblem, defaults, errors
+from mcp_studio.schema.place import named, pointer
+from mcp_studio.session.tasks import Task
+from mcp_studio.tui.call_draft import CallDraft, draft_of
+from mcp_studio.tui.form.choices import Offer
+from mcp_studio.tui.form.json_editor import JsonEditor
+from mcp_studio.tui.form.view import FormView
+from mcp_studio.tui.panes.history import HistoryList, SavedCalls
+from mcp_studio.tui.panes.pane import Pane
+from mcp_studio.tui.views.find import Findable
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.json_view import JsonView
+from mcp_studio.tui.views.text_view import TextView
+
+RISKS = {"read": ("r reads", "$risk-read"), "write": ("w writes", "$risk-write"),
+         "destructive": ("! destructive", "$risk-destructive")}  # fmt: skip
+EMPTY = "No tool selected.\n\nMove the cursor in the catalog (2): what it is on is shown here."
+_WHOLE = ""
+"""Under this pointer the text of the JSON tab is kept while it is no JSON."""
+_PAUSE = 0.15
+"""Seconds without a key after which the value is checked against its whole schema."""
+_RESULTS = 64 << 20
+"""Bytes of the results that stay at hand; each counts for at least a twentieth."""
+
+
+class CallPane(Pane, scope="call"):
+    """What the catalog's cursor is on: what it is, its form, its value as JSON, its schema, its history."""
+
+    DEFAULT_CLASSES = "-empty"
+    number = 3
+    button = getters.query_one("#submit", Button)
+    task_switch = getters.query_one("#as-task", Checkbox)
+    tabs_line = getters.query_one(Tabs)
+    place = getters.query_one("#call-view", Vertical)
+
+    @dataclass
+    class Shown(Message):
+        """Another entry is shown, or its newest call has changed."""
+
+        draft: CallDraft
+        call: Call | None
+        elsewhere: bool = False
+        """The catalog's cursor is on another one."""
+        awaited: bool = False
+        """The call has ended, and nothing was typed meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.form = FormView(empty="No arguments.")
+        self.draft: CallDraft | None = None
+        self.calls: dict[str, Call] = {}
+        """The newest call of each draft, by its key: those that run, and finished ones whose results have room."""
+        self.saved = SavedCalls(self)
+        self.json: JsonEditor | None = None
+        self._changes: dict[str, Change] = {}
+        """What has changed since the last look, by draft key."""
+        self._as_tasks: dict[str, bool] = {}
+        """What the person chose, by draft key."""
+        self._refused: tuple[Json, ...] = ()
+        """The value that was not sent: submitting it again sends it all the same."""
+        self._awaited: Call | None = None
+        """The call that was started last, as long as nothing was edited meanwhile and its end is not told."""
+        self._failed_completion = ""
+
+    def compose(self) -> ComposeResult:
+        with Horizontal(id="call-head"):
+            yield Tabs(*(Tab(name, id=name.lower()) for name in ("Form", "JSON", "Schema", "History", "About")))
+            yield Static(id="call-badge", markup=False)
+        with VerticalScroll(id="call-form", can_focus=False):
+            yield Static(Content(EMPTY), id="description")
+            yield Static(id="notice", markup=False)
+            yield self.form
+        yield Vertical(id="call-view")
+        with Horizontal(id="call-actions"):
+            yield Checkbox("Run as a task", id="as-task", compact=True)
+            yield Button("Call", id="submit", variant="primary", compact=True, action="screen.submit")
+
+    def on_mount(self) -> None:
+        self.show_title("Call")
+
+    def entry_point(self) -> Widget:
+        if self.tab != "form":
+            return next((widget for widget in self.place.walk_children(Widget) if widget.focusable), self.tabs_line)
+        return self.form if self.draft is not None and self.draft.form.fields else self.button
+
+    @property
+    def tab(self) -> str:
+        """The tab that is shown."""
+        return self.tabs_line.active or "form"
+
+    @property
+    def call(self) -> Call | None:
+        """The newest call of the shown entry."""
+        return self.calls.get(self.draft.key) if self.draft else None
+
+    def on_key(self, event: Key) -> None:
+        """Tab goes over the switch and the button before it leaves the pane."""
+        stops: list[Widget] = [self.form] if self.tab == "form" and self.draft and self.draft.form.fields else []
+        stops += [widget for widget in (self.task_switch, self.button) if widget.focusable]
+        at = next((at for at, widget in enumerate(stops) if widget.has_focus_within), None)
+        step = {"tab": 1, "shift+tab": -1}.get(event.key)
+        if step is not None and at is not None and 0 <= at + step < len(stops):
+            event.stop()
+            stops[at + step].focus()
+
+    # Showing an entry
+
+    def preview(self, entry: Entry | None, *, elsewhere: bool = False) -> None:
+        """Show an entry with what was typed into its form before; the focus stays where it is.
+
+        Args:
+            elsewhere: the catalog's cursor is on another one, and to be moved.
+        """
+        if entry is not None and (self.draft is None or self.draft.entry is not entry):
+            self._show(entry, elsewhere=elsewhere)
+
+    def open(self, entry: Entry, *, submit: bool = False) -> None:
+        """Work with an entry: go to its first field, or to the button; with `submit`, call it, too."""
+        self.preview(entry)
+        self.go_to_tab("form")
+        if self.draft is not None and self.draft.form.fields:
+            self.form.begin()
+        else:
+            self.button.focus()
+            submit = submit or entry.ref.kind in ("resource", "prompt")
+        if submit:
+            self.action_submit()
+
+    def fill(self, value: Json, entry: Entry | None = None) -> None:
+        """Take another value, as if it had been typed, for the entry that is shown or another one."""
+        self.preview(entry, elsewhere=True)
+        if self.draft is not None:
+            self.go_to_tab("form")
+            self.form.set_value(value)
+            self._edited(value)
+
+    def read_link(self, server: str, uri: str, title: str) -> None:
+        """Read a resource that a result links to, listed or not."""
+        ref = Ref("resource", server, uri)
+        found = self.app.studio.catalog.find(ref)
+        entry = found[0] if found else Entry(ref, ResourceView({"uri": uri, "name": title or uri}))
+        self.preview(entry, elsewhere=bool(found))
+        self.action_submit()
+
+    def _show(self, entry: Entry, *, again: bool = False, elsewhere: bool = False) -> None:
+        """Show an entry; `again`: the same one has another definition, and what is typed now stays."""
+        before, drafts = self.draft, self.app.studio.memory.drafts
+        draft = self.draft = draft_of(entry)
+        draft.change = entry.change or self._changes.get(draft.key)
+        if draft.change is not None and draft.change.kind == "changed":  # it is still told after it was looked at
+            self._changes[draft.key] = draft.change
+        if again and before is not None:
+            draft.value, draft.texts = before.value, before.texts
+        else:
+            draft.texts = dict(mapping(drafts.get(f"text:{draft.key}")))
+            draft.value = draft.value if (typed := drafts.get(draft.key)) is None else typed
+        self._refused = ()
+        draft.look(self.app.studio)
+        complete = partial(self._complete, draft) if entry.ref.kind in ("prompt", "template") else None
+        pending = {pointer: str(text) for pointer, text in draft.texts.items() if pointer != _WHOLE}
+        self.form.show(draft.form, draft.value, pending, complete, again=again)
+        if not again:
+            self.query_one("#call-form").scroll_home(animate=False)
+        self._draw(draft)
+        self.refresh_entry()
+        if not (again and self.json is not None):
+            self._show_tab()
+        self.tell_result(elsewhere=elsewhere)
+
+    async def _complete(self, draft: CallDraft, argument: str, value: str) -> Offer:
+        """Ask the server for completions; why it has none is told once."""
+        try:
+            return Offer(*await draft.complete(self.app.studio, argument, value))
+        except StudioError as error:
+            if not isinstance(error, Unreachable) and self._failed_completion != error.message:
+                self._failed_completion = error.message
+                self.app.say(f"No completions from {safe(draft.entry.ref.server, 60)}: {error.message}")
+            return Offer()
+
+    def _draw(self, draft: CallDraft) -> None:
+        """Title, badge, description and button of the shown entry."""
+        ref, view = draft.entry.ref, draft.entry.view
+        name = view.title or view.name or ref.name if isinstance(view, ResourceView) else ref.name
+        self.show_title(f"{ref.server} › {name}")
+        text, colour = RISKS[view.risk] if isinstance(view, ToolView) else (ref.kind, "$quiet")
+        self.query_one("#call-badge", Static).update(Content.styled(text, colour))
+        self.query_one("#description", Static).update(Content.assemble(*draft.description()))
+        risky = isinstance(view, ToolView) and view.risk == "destructive"
+        verb = draft.verb.capitalize() + " (destructive)" * risky
+        self.button.label = Content(f"{verb}  {self.app.key_of('submit')}")
+        self.button.variant = "error" if risky else "primary"
+        self.button.refresh(layout=True)
+        (self.tabs_line.hide if isinstance(view, ResourceView) else self.tabs_line.show)("json")
+        self.remove_class("-empty")
+
+    def tell_result(self, *, elsewhere: bool = False, awaited: bool = False) -> None:
+        """Let the result pane show the newest call; the form leaves it more room then."""
+        if self.draft is not None:
+            self.set_class(self.call is not None, "-called")
+            self.post_message(self.Shown(self.draft, self.call, elsewhere, awaited))
+
+    # What changed in the stores
+
+    def refresh_entry(self) -> None:
+        """The server of the shown entry may be in another state, or define the entry in another way."""
+        draft, studio = self.draft, self.app.studio
+        if draft is None:
+            return
+        found = studio.catalog.find(draft.entry.ref)
+        same = next((entry for entry in found if entry.view.raw == draft.entry.view.raw), None)
+        if same is None and found:
+            self._show(found[0], again=True)
+            self.app.say(f"{safe(found[0].ref)} has another definition now.", "warning")
+            return
+        draft.entry = same or draft.entry
+        draft.negotiate(studio, wants_task=self._as_tasks.get(draft.key, False))
+        self.task_switch.display = draft.support in ("optional", "required")
+        self.task_switch.disabled = draft.support == "required"
+        with self.prevent(Checkbox.Changed):
+            self.task_switch.value = draft.as_task
+        lines = [f"{glyphs().warning} {safe(line, 300)}" for line in draft.notices(studio, listed=bool(found))]
+        notice = self.query_one("#notice", Static)
+        notice.display = bool(lines)
+        notice.update(Content("\n".join(lines)))
+
+    # Tabs
+
+    @on(Tabs.TabActivated)
+    def tab_activated(self, event: Tabs.TabActivated) -> None:
+        event.stop()
+        self._show_tab()
+
+    def go_to_tab(self, tab: str) -> None:
+        """Show a tab now."""
+        if tab != self.tab:
+            with self.prevent(Tabs.TabActivated):
+                self.tabs_line.active = tab
+            self._show_tab()
+
+    def _show_tab(self) -> None:
+        """Show the form, or put the view of another tab into its place; the focus stays in the pane."""
+        draft, tab, views = self.draft, self.tab, list[Widget]()
+        self.set_class(tab != "form", "-view")
+        self.json = None
+        self.show_note("")
+        if draft is None:
+            return
+        match tab:
+            case "json":
+                self.json = JsonEditor(draft.value, text=str(draft.texts.get(_WHOLE, "")))
+                views.append(self.json)
+            case "history":
+                views.append(HistoryList(draft.entry.ref, self.saved))
+            case "schema":
+                schema = JsonView()
+                schema.show(dumps(draft.entry.view.raw))
+                views.append(Findable(schema))
+            case "about":
+                about, changes = TextView(), definition.changes(draft.change, draft.entry)
+                about.show(definition.about(draft.entry, draft.value, draft.mirrors) + changes)
+                views.append(Findable(about))
+            case _:
+                self.form.set_value(draft.value)
+        self.run_worker(partial(self._put, views, self.has_focus_within), group="tab", exclusive=True)
+
+    async def _put(self, views: list[Widget], focus: bool) -> None:
+        await self.place.remove_children()
+        await self.place.mount_all(views)
+        if focus:
+            self.entry_point().focus()
+
+    def step_back(self) -> bool:
+        """From another tab to the form."""
+        elsewhere = self.tab != "form"
+        self.go_to_tab("form")
+        return elsewhere
+
+    # Editing
+
+    @on(FormView.Changed)
+    @on(JsonEditor.Changed)
+    def value_changed(self, event: FormView.Changed | JsonEditor.Changed) -> None:
+        """What stands in the JSON tab and is no JSON yet is kept beside the value."""
+        event.stop()
+        self._edited(event.value)
+
+    def _edited(self, value: Json) -> None:
+        """Keep the value, and text that is no JSON yet, at once; check it after a pause."""
+        draft, drafts = self.draft, self.app.studio.memory.drafts
+        if draft is None:
+            return
+        draft.value, draft.texts, self._refused, self._awaited = value, dict(self.form.pending), (), None
+        if self.json is not None and self.json.unreadable:
+            draft.texts[_WHOLE] = self.json.text
+        drafts.put(draft.key, value, hidden=draft.secrets)
+        unread = frozenset(draft.texts) if draft.hides else frozenset[str]()
+        drafts.put(f"text:{draft.key}", draft.texts or None, hidden=unread)
+        self.run_worker(partial(self._check_soon, draft, value), group="check", exclusive=True)
+
+    async def _check_soon(self, draft: CallDraft, value: Json) -> None:
+        """Tell at the fields what only the whole schema knows."""
+        await asyncio.sleep(_PAUSE)
+        problems = await draft.check(self.app.studio)
+        if self.draft is draft and draft.value is value and not self.unreadable and self.form.is_attached:
+            self._show_problems(problems)
+
+    @property
+    def unreadable(self) -> tuple[SchemaProblem, ...]:
+        """What is typed, but no JSON: it cannot be sent."""
+        return (self.json.unreadable if self.json is not None else ()) or self.form.unreadable
+
+    def _show_problems(self, problems: tuple[SchemaProblem, ...]) -> None:
+        if self.json is None:
+            self.form.show_problems(problems)
+        elif not self.json.unreadable:  # that it shows itself
+            self.json.show_problems(problems)
+        count = len(errors(problems))
+        self.show_note(Content.styled(units.plural(count, "problem"), "$state-failed") if count else "")
+
+    # Calling
+
+    def action_submit(self) -> None:
+        """Call, read or get what is shown, once it has been checked."""
+        self._submit(partial(self.start, fresh=False))
+
+    def rerun(self) -> None:
+        """The same again; the server is asked even if an earlier answer would do."""
+        self._submit(partial(self.start, fresh=True))
+
+    def action_load_test(self) -> None:
+        from mcp_studio.tui.screens.load_test import LoadTest
+
+        self._submit(lambda draft: self.app.push_screen(LoadTest(draft)), again="")
+
+    def _submit(self, then: Callable[[CallDraft], object], again: str = "send it anyway") -> None:
+        """Do something with the draft once it has been checked and its server is connected."""
+        draft = self.draft
+        if draft is None:
+            self.app.say("No tool selected. Move the cursor in the catalog (2).", "warning")
+        elif self.call is not None and self.call.outcome is None:
+            self.app.say("It is still running; the result pane (4) shows its progress and cancels it.", "warning")
+        elif draft.entry.excluded:
+            self.app.say(f"It must not be called: {draft.entry.problem}", "warning")
+        else:
+            self.run_worker(partial(self._check_then, draft, then, again), group="call", exclusive=True)
+
+    async def _check_then(self, draft: CallDraft, then: Callable[[CallDraft], object], again: str) -> None:
+        studio, name = self.app.studio, draft.entry.ref.server
+        problems = self.unreadable or await draft.check(studio)
+        if draft is not self.draft:  # the person has gone on to another entry
+            return
+        self._show_problems(problems)
+        wrong = errors(problems)
+        if wrong and (self._refused != (draft.value,) or self.unreadable or not again):
+            self._refuse(draft, wrong, again)
+            return
+        if name in studio.manager.names() and studio.manager.status(name).state in ("idle", "connecting"):
+            self.app.say(f"It is sent as soon as {safe(name, 60)} is connected.")
+            await studio.manager.settle(name)
+        if draft is self.draft:
+            then(draft)
+
+    def _refuse(self, draft: CallDraft, wrong: list[SchemaProblem], again: str) -> None:
+        """Say why it is not sent, and go there."""
+        if self.json is not None:
+            self.json.focus_problem()
+        elif not self.form.focus_first_problem():
+            self.form.focus_field(wrong[0].pointer)
+        here = pointer(*self.form.row.path) if self.form.row is not None and self.json is None else ""
+        first = next((one for one in wrong if one.pointer == here), wrong[0])
+        what = f"{named(first.pointer, draft.value)[:80]} {first.message[:300]}".strip().rstrip(".")
+        more = f" and {units.plural(len(wrong) - 1, 'more problem')}" if len(wrong) > 1 else ""
+        hint = f" Press {self.app.key_of('submit')} again to {again}." if again and not self.unreadable else ""
+        self.app.say(f"Not sent: {what}{more}.{hint}", "warning")
+        self._refused = (draft.value,)
+
+    def start(self, draft: CallDraft, *, fresh: bool = False, hidden: frozenset[str] = frozenset()) -> None:
+        """Start a call of an entry as it is, keep it in the history, and show it.
+
+        Args:
+            hidden: places with secrets that the form does not know: such a value becomes no draft.
+        """
+        studio, ref = self.app.studio, draft.entry.ref
+        call = draft.begin(studio, fresh=fresh)
+        if not hidden:
+            studio.memory.drafts.put(draft.key, draft.value, hidden=draft.secrets)
+        studio.memory.history.follow(call, ref, draft.sent, origin="studio", hidden=draft.secrets | hidden)
+        if ref.kind == "template":  # the studio knows of the URI that came of it only
+            studio.usage.ran(ref)
+        self._awaited = call
+        self._follow(draft, call)
+
+    def _follow(self, draft: CallDraft, call: Call) -> None:
+        def changed(one: Call) -> None:
+            self.call_later(self._call_changed, draft.key, one, ended=one.checked)
+
+        self.calls = {draft.key: call} | {key: one for key, one in self.calls.items() if key != draft.key}
+        room = _RESULTS
+        for key, one in tuple(self.calls.items()):  # the newest first
+            room -= max(one.outcome.size, _RESULTS // 20) if one.outcome is not None else 0
+            if one.outcome is not None and room < 0:
+                del self.calls[key]
+        call.changed.connect(changed)
+        self.tell_result()
+
+    def show_task(self, task: Task) -> None:
+        """Show what came of a task, as if its call had just ended."""
+        found = self.app.studio.catalog.find(task.ref) if task.ref else ()
+        if task.ref is None or not found:
+            self.app.say(f"{task.subject} is not listed, so it cannot be shown.", "warning")
+            return
+        params: dict[str, Json] = {"name": task.ref.name, "arguments": task.arguments or {}}
+        call = Call(task.ref, "tools/call", params, as_task=task, outcome=outcome_of_task(task))
+        self.preview(found[0], elsewhere=True)
+        if self.draft is not None:
+            self._follow(self.draft, call)
+
+    def _call_changed(self, key: str, call: Call, *, ended: bool) -> None:
+        if call is self.call:
+            awaited = call is self._awaited and call.outcome is not None
+            self._awaited = None if awaited else self._awaited
+            self.tell_result(awaited=awaited)
+        elif ended and call.outcome is not None and call is self.calls.get(key):
+            self.app.say(f"{call.subject}: {outcomes.outcome_line(call.outcome)[1]}")
+
+    # Other actions
+
+    def action_cancel(self) -> None:
+        if self.call is not None and self.call.outcome is None:
+            self.call.cancel()
+        else:
+            self.app.say("Nothing is running here.")
+
+    def action_edit(self) -> None:
+        if self.draft is not None and not isinstance(self.draft.entry.view, ResourceView):
+            self.go_to_tab("json")
+
+    def action_delete(self) -> None:
+        """Clear what was typed; that can be undone."""
+        if self.draft is not None:
+            self.fill(defaults(self.draft.form))
+
+    def action_follow(self) -> None:
+        """Subscribe to the resource, or no longer."""
+        if self.draft is not None:
+            self.app.say(self.draft.switch_subscription(self.app.studio))
+
+    @on(Checkbox.Changed, "#as-task")
+    def task_switched(self, event: Checkbox.Changed) -> None:
+        event.stop()
+        if self.draft is not None:
+            self.draft.as_task = self._as_tasks[self.draft.key] = event.value
+
+    def action_background(self) -> None:
+        """Let the task that runs here go on without anybody who waits for it."""
+        if self.call is None or not self.call.leave():
+            self.app.say("No task is running here.", "warning")
+
+    def action_saved_calls(self) -> None:
+        self.app.attempt(self, self.saved.choose(), "saved")
+
+    def action_save_call(self) -> None:
+        if self.draft is None:
+            self.app.say("No tool selected, so there is no call to save.", "warning")
+        elif self.unreadable:
+            self.app.say("Not saved: what is typed is invalid JSON.", "warning")
+        else:
+            self.app.attempt(self, self.saved.save(self.draft), "saved")
+
+    def action_copy_as(self) -> None:
+        """Copy the call as a command line, curl, Python, JSON …"""
+        if self.draft is None:
+            return
+        from mcp_studio.tui.screens.copy_as import CopyAs
+
+        try:
+            self.app.push_screen(CopyAs(*self.draft.subject(self.app.studio, self.call)))
+        except ValueError as problem:
+            self.app.say(f"The URI cannot be made: {problem}.", "warning")
+
+    def action_paste_call(self) -> None:
+        """Fill the form from a pasted call."""
+        from mcp_studio.tui.screens.paste_call import PasteCall
+
+        def fill(found: tuple[Entry, Json] | None) -> None:
+            if found is not None:
+                self.fill(found[1], found[0])
+
+        self.app.push_screen(PasteCall(self.draft.entry if self.draft else None), fill)
+
+    def action_example(self) -> None:
+        """Fill the form with an example made from the schema."""
+        if self.draft is None or not self.draft.form.fields:
+            self.app.say("It has no arguments that could be filled in.", "warning")
+            return
+        from mcp_studio.tui.screens.field_menu import choose_example
+
+        choose_example(self.app, self.draft.form, self.fill)

@@ -1,0 +1,444 @@
+"""Pane 2: tools, resources, templates and prompts of all servers; the cursor previews, enter opens."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+from rich.cells import cell_len
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input, Static, Tab, Tabs
+
+from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref
+from mcp_studio.present import servers, units
+from mcp_studio.protocol.views import PromptView, ResourceView, ToolView
+from mcp_studio.safetext import safe
+from mcp_studio.search import names
+from mcp_studio.trace.statistics import Numbers
+from mcp_studio.tui.call_draft import draft_of
+from mcp_studio.tui.panes.pane import Pane
+from mcp_studio.tui.panes.tasks import TaskList
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import Line, Piece, cut, cut_inside, mark_matches, spread, width_of
+from mcp_studio.tui.views.virtual_list import VirtualList
+
+TASKS = "tasks"
+TITLES: Mapping[str, tuple[str, str]] = {
+    "tool": ("Tools", "Tools"), "resource": ("Resources", "Res"), "template": ("Templates", "Tpl"),
+    "prompt": ("Prompts", "Pr"), TASKS: ("Tasks", "Tasks"),
+}  # fmt: skip
+"""The word of each tab, and a shorter one."""
+RISKS = {"read": "r", "write": "w", "destructive": "!"}
+"""Risk of a tool, which is the look of its glyph."""
+_LEGENDS: Mapping[EntryKind, str] = {
+    "tool": "r reads w writes ! destroys", "resource": "enter reads it", "template": "enter fills in the URI",
+    "prompt": "enter gets it",
+}  # fmt: skip
+"""The last line."""
+_DESCRIBED = 44
+"""Cells of a row from which on a description stands behind the name."""
+
+
+class Heading(NamedTuple):
+    """Stands above the entries of one server."""
+
+    server: str
+    entries: int
+    folded: bool
+
+
+class Item(NamedTuple):
+    """One entry as a row."""
+
+    entry: Entry
+    twin: int = 0
+    """1, 2 … where a server lists the same name more than once."""
+    pieces: tuple[str, ...] = ()
+    """What of its name the filter matches."""
+
+
+Row = Heading | Item
+
+
+def row_key(row: Row) -> Hashable:
+    """What makes a row the same after the list was read again."""
+    return row.server if isinstance(row, Heading) else (row.entry.ref, row.twin)
+
+
+class NameFilter:
+    """Narrows a list that is shown, at once, whatever an index knows by then; duplicates are rows as well."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries = entries
+        self._rows: list[names.Row] = []
+
+    def find(self, text: str) -> names.Matches:
+        """The places of the entries that have what is typed. The first time reads their names, which takes a while."""
+        self._rows = self._rows or [_words_of(entry) for entry in self._entries]
+        return names.Matcher(text).ranked(self._rows)
+
+
+def _words_of(entry: Entry) -> names.Row:
+    view, server = entry.view, entry.ref.server
+    address = f"{server[: names.LONGEST_NAME]}.{entry.ref.name[: names.LONGEST_NAME]}"
+    rest = f"{address} {view.name} {view.description[: names.LONGEST_TEXT]}"
+    return names.row(name_of(entry), rest, title=view.title, server=server)
+
+
+def name_of(entry: Entry) -> str:
+    """What an entry is called in a list; foreign, unsanitized."""
+    if entry.ref.kind in ("tool", "prompt"):
+        return entry.ref.name
+    return entry.view.title or entry.view.name or entry.ref.name
+
+
+class CatalogPane(Pane, scope="catalog"):
+    """Tabs with counts, a filter, one list, and a legend."""
+
+    number = 2
+    filter = getters.query_one("#filter", Input)
+    entries = getters.query_one("#entries", VirtualList)
+    tasks = getters.query_one(TaskList)
+    legend = getters.query_one("#legend", Static)
+
+    @dataclass
+    class Highlighted(Message):
+        """The cursor came to another entry; None where there is none."""
+
+        entry: Entry | None
+
+    @dataclass
+    class Opened(Message):
+        """The person wants to work with an entry."""
+
+        entry: Entry
+
+    @dataclass
+    class ScopeLifted(Message):
+        """All servers are shown again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kind: EntryKind = "tool"
+        self.server = ""
+        """The one server that is shown; empty for all."""
+        self._counts: dict[str, str] = {}
+        """What stands behind the word of each tab."""
+        self._folded: set[str] = set()
+        self._filtered: tuple[tuple[Entry, ...], NameFilter] = ((), NameFilter(()))
+        """The entries that were filtered last, and their filter."""
+
+    def compose(self) -> ComposeResult:
+        yield Tabs(*(Tab(words[0], id=tab) for tab, words in TITLES.items()))
+        yield Input(placeholder="filter: words of a name or description", id="filter", compact=True)
+        yield VirtualList(self._draw, key=row_key, id="entries")
+        yield TaskList()
+        yield Static(id="legend", markup=False)
+
+    def on_mount(self) -> None:
+        self.show_title("Catalog")
+        self._numbers = Numbers(self.app.studio.trace)
+        self.filter.display = self.tasks.display = False
+        self.refresh_lists()
+
+    def entry_point(self) -> Widget:
+        return self.tasks if self.on_tasks else self.entries
+
+    @property
+    def on_tasks(self) -> bool:
+        """Whether the tab with tasks is shown."""
+        return self.query_one(Tabs).active == TASKS
+
+    @property
+    def current(self) -> Entry | None:
+        """The entry under the cursor."""
+        row = self.entries.row
+        return row.entry if isinstance(row, Item) else None
+
+    # Showing
+
+    def refresh_lists(self) -> None:
+        """Show what servers offer now."""
+        for kind in KINDS:
+            entries = self._all(kind)
+            count = sum(entry.change is None or entry.change.kind != "gone" for entry in entries)
+            changed = glyphs().changed if any(entry.change for entry in entries) else ""
+            self._counts[kind] = f"{count:,}{changed}" if entries else ""
+        self._fill()
+        self._label_tabs()
+
+    def refresh_tasks(self) -> None:
+        """Show the tasks as they are now."""
+        count = self.tasks.reload()
+        self._counts[TASKS] = f"{count:,}" if count else ""
+        self._label_tabs()
+
+    def show_server(self, server: str) -> None:
+        """Show one server alone, or all of them again."""
+        if server != self.server:
+            self.server = server
+            self._fill(keep=False)
+            self.refresh_lists()
+
+    def show_entry(self, ref: Ref) -> None:
+        """Put the cursor on an entry, whatever hid it."""
+        self.query_one(Tabs).active = self.kind = ref.kind
+        self._folded.discard(ref.server)
+        self.server = ref.server if self.server == ref.server else ""
+        self._end_filter()
+        self._fill()
+        if not self.entries.go_to((ref, 0)):
+            self.entries.go_to((ref, 1))
+
+    def tick(self) -> None:
+        """Show how often and how fast tools were called; called once a second."""
+        before = self._numbers.revision
+        self._numbers.look()
+        if self._numbers.revision != before:
+            self.entries.refresh()
+
+    def _label_tabs(self) -> None:
+        """Whole words where they fit, else short ones; where there are no tasks, their tab gives way first."""
+        tabs, width = self.query_one(Tabs), self.content_size.width
+        has_tasks, labels = self.on_tasks or bool(self._counts.get(TASKS)), dict[str, str]()
+        for short, tasks in ((0, True), (0, has_tasks), (1, has_tasks)):
+            shown = [tab for tab in TITLES if tasks or tab != TASKS]
+            labels = {tab: f"{TITLES[tab][short]} {self._counts.get(tab, '')}".strip() for tab in shown}
+            if sum(map(len, labels.values())) + len(labels) - 1 <= width:
+                break
+        for tab in tabs.query(Tab):
+            tab.display = tab.id in labels
+            if (label := labels.get(tab.id or "", "")) != tab.label_text:
+                tab.label = Content(label)
+
+    def on_resize(self) -> None:
+        self._label_tabs()
+
+    def _show_legend(self) -> None:
+        self.legend.update(_LEGENDS[self.kind])
+        self.legend.display = bool(self.entries.rows) and not self.on_tasks
+
+    def _all(self, kind: EntryKind) -> tuple[Entry, ...]:
+        known = self.app.studio.manager.names()
+        shown = [self.server] if self.server in known else known
+        listings = [self.app.studio.catalog.listing(name, kind) for name in shown]
+        return tuple(entry for listing in listings for entry in (*listing.entries, *listing.gone))
+
+    def _fill(self, keep: bool = True) -> None:
+        text, entries = self.filter.value.strip(), self._all(self.kind)
+        rows = self._matching(entries, text) if text else self._grouped(entries)
+        self.entries.empty = self._empty(text)
+        self.entries.show(rows, keep=keep)
+        self.show_title(f"Catalog of {self.server}" if self.server else "Catalog")
+        self._note(text, len(entries), rows)
+
+    def _grouped(self, entries: Sequence[Entry]) -> list[Row]:
+        """Under a heading for each server, as soon as there are two of them."""
+        items, rows = _items(entries), list[Row]()
+        for server, group in groupby(items, lambda item: item.entry.ref.server):
+            own = list(group)
+            if len(own) == len(items):
+                return [*items]
+            rows += [Heading(server, len(own), server in self._folded), *([] if server in self._folded else own)]
+        return rows
+
+    def _matching(self, entries: tuple[Entry, ...], text: str) -> list[Row]:
+        """What has all words of the filter."""
+        if self._filtered[0] != entries:
+            self._filtered = entries, NameFilter(entries)
+        pieces = names.Matcher(text).pieces
+        found = [entries[at] for at in self._filtered[1].find(text).places]
+        return [Item(entry, 0, pieces(name_of(entry))) for entry in found]
+
+    def _empty(self, text: str) -> str:
+        if text:
+            return f"Nothing matches. Esc ends the filter; {self.app.key_of('search')} searches everything."
+        return servers.nothing(self.app.studio, self.kind, self.app.key_of("new_server"), self.server)
+
+    def _note(self, text: str, count: int, rows: Sequence[Row]) -> None:
+        entries = [row.entry for row in rows if isinstance(row, Item)]
+        if text:
+            self.show_note(f"{len(entries):,} of {count:,}")
+        elif changes := servers.changes([entry.change for entry in entries if entry.change]):
+            self.show_note(changes)
+        else:
+            self.show_note("remembered" if any(entry.remembered for entry in entries) else "")
+        self._show_legend()
+
+    # Rows
+
+    def _draw(self, row: Row, width: int, selected: bool) -> Line:
+        if isinstance(row, Heading):
+            fold = glyphs().folded if row.folded else glyphs().unfolded
+            return spread([(f"{fold} {safe(row.server, 60)}", "strong")], [(f"{row.entries:,}", "dim")], width)
+        entry = row.entry
+        mark, name = self._sign_of(entry), safe(name_of(entry), 300) or "(no name)"
+        name += f" #{row.twin}" if row.twin else ""
+        tail = self._tail(entry, width - cell_len(name) - 4)
+        room = width - width_of([mark, *tail])
+        left: list[Piece] = [mark, *mark_matches(cut_inside(name, room, more=glyphs().more), row.pieces, _look(entry))]
+        description = safe(entry.view.description, 200).strip()
+        left_room = room - cell_len(name) - 2
+        if width >= _DESCRIBED and left_room > 12 and description and isinstance(entry.view, (ToolView, PromptView)):
+            left.append((f"  {cut(description, left_room, more=glyphs().more)}", "dim"))
+        return spread(left, tail, width)
+
+    def _sign_of(self, entry: Entry) -> Piece:
+        if entry.problem:
+            return f"{glyphs().bad} ", "bad"
+        if entry.ref.kind == "resource" and self.app.studio.subscriptions.get(entry.ref.server, entry.ref.name):
+            return f"{glyphs().watched} ", "accent"
+        if isinstance(entry.view, ToolView):
+            return f"{RISKS[entry.view.risk]} ", entry.view.risk
+        return f"{glyphs().dot} ", "dim"
+
+    def _tail(self, entry: Entry, room: int) -> list[Piece]:
+        """What stands at the right: what is wrong, what has changed, what a resource is, how a tool was called."""
+        pieces: list[Piece] = []
+        if entry.problem:
+            return [(f" {cut(safe(entry.problem, 200), max(0, room), more=glyphs().more)}", "bad")]
+        if entry.change is not None:
+            pieces.append((f" {entry.change.kind}", {"new": "ok", "changed": "warn", "gone": "dim"}[entry.change.kind]))
+        if entry.skill:
+            pieces.append((" skill", "accent"))
+        facts: list[str] = []
+        if isinstance(entry.view, ResourceView):
+            facts = [entry.view.mime_type, units.size(entry.view.size) if entry.view.size else "", entry.ref.name]
+        elif isinstance(entry.view, PromptView) and entry.view.arguments:
+            facts = [units.plural(len(entry.view.arguments), "argument")]
+        elif (tally := self._numbers.of(entry.ref.server, "tools/call", entry.ref.name)) and tally.p50 is not None:
+            facts = [f"{tally.count:,}x {units.duration(tally.p50)}"]
+        for fact in filter(None, facts):
+            text = f"  {cut(safe(fact, 200), 48, more=glyphs().more)}"
+            if cell_len(text) + width_of(pieces) <= room:
+                pieces.append((text, "dim"))
+        return pieces
+
+    # What the person does
+
+    @on(Tabs.TabActivated)
+    def show_tab(self, event: Tabs.TabActivated) -> None:
+        event.stop()
+        on_tasks = event.tab.id == TASKS
+        had_focus = self.has_focus_within
+        self.tasks.display, self.entries.display = on_tasks, not on_tasks
+        self._label_tabs()
+        self._show_legend()
+        for kind in KINDS:
+            if kind == event.tab.id and kind != self.kind:
+                self.kind = kind
+                for server in self.app.studio.manager.names():
+                    self.app.studio.manager.look(server, kind)
+                self._fill(keep=False)
+        if had_focus and not self.query_one(Tabs).has_focus:
+            self.screen.set_focus(self.entry_point())
+
+    @on(VirtualList.Highlighted, "#entries")
+    def preview(self) -> None:
+        self.post_message(self.Highlighted(self.current))
+
+    @on(Input.Changed, "#filter")
+    def filter_changed(self) -> None:
+        self._fill(keep=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Tasks have actions of their own."""
+        return not self.on_tasks or action in ("repeat", "pages")
+
+    @on(VirtualList.Chosen, "#entries")
+    @on(Input.Submitted, "#filter")
+    def action_open(self) -> None:
+        self.entries.focus()
+        row = self.entries.row
+        if isinstance(row, Heading):
+            self.action_toggle_item()
+        elif row is not None:
+            self.post_message(self.Opened(row.entry))
+
+    def action_toggle_item(self) -> None:
+        """Fold or unfold the server of the row."""
+        row = self.entries.row
+        server = row.server if isinstance(row, Heading) else row.entry.ref.server if row else ""
+        if server and not self.filter.value:
+            self._folded ^= {server}
+            self._fill()
+            self.entries.go_to(server)
+
+    def action_find(self) -> None:
+        self.filter.display = True
+        self.screen.set_focus(self.filter)  # at once: what is typed next belongs to it
+
+    def step_back(self) -> bool:
+        """End the filter, else show all servers again; False where there is nothing to step back from."""
+        if self.filter.value or self.filter.has_focus:
+            self._end_filter()
+            self.entries.focus()
+        elif self.server:
+            self.show_server("")
+            self.post_message(self.ScopeLifted())
+        else:
+            return False
+        return True
+
+    def _end_filter(self) -> None:
+        self.filter.value = ""
+        self.filter.display = False
+
+    def action_repeat(self) -> None:
+        """Refresh the lists."""
+        manager = self.app.studio.manager
+        shown = [self.server] if self.server else manager.names()
+        ready = [name for name in shown if manager.status(name).state == "ready"]
+        for name in ready:
+            manager.refresh(name)
+        if ready:
+            self.app.say(f"Refreshing the lists of {units.plural(len(ready), 'server')}.")
+        else:
+            self.app.say("No server is connected, so there is nothing to refresh.", "warning")
+
+    def action_copy(self) -> None:
+        if (entry := self.current) is not None:
+            self.app.copy(entry.ref.name, entry.ref.name)
+
+    def action_follow(self) -> None:
+        """Subscribe to the resource, or no longer."""
+        if (entry := self.current) is not None:
+            self.app.say(draft_of(entry).switch_subscription(self.app.studio))
+            self.entries.refresh()
+
+    def action_mark_seen(self) -> None:
+        """Nothing of this kind is new, changed or gone any more."""
+        count = self.app.studio.catalog.acknowledge_all(self.kind)
+        self.app.say(f"{units.plural(count, 'change')} marked as seen." if count else "Nothing has changed.")
+
+    def action_pages(self) -> None:
+        """Read the list of a server page by page."""
+        row = self.entries.row
+        server = row.server if isinstance(row, Heading) else row.entry.ref.server if row else self.server
+        if not server:
+            self.app.say("No server is connected, so there is no list to read.", "warning")
+            return
+        from mcp_studio.tui.screens.pages import Pages
+
+        self.app.push_screen(Pages(server, self.kind))
+
+
+def _items(entries: Sequence[Entry]) -> list[Item]:
+    """Rows of entries, duplicates numbered."""
+    count, seen, rows = Counter(entry.ref for entry in entries), Counter[Ref](), list[Item]()
+    for entry in entries:
+        seen[entry.ref] += 1
+        rows.append(Item(entry, seen[entry.ref] if count[entry.ref] > 1 else 0))
+    return rows
+
+
+def _look(entry: Entry) -> str:
+    gone = entry.change is not None and entry.change.kind == "gone"
+    return "dim" if entry.remembered or entry.problem or gone else ""

@@ -1,0 +1,262 @@
+"""The tab History of pane 3: saved and earlier calls of the shown entry; and what is done with saved calls."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual import getters
+
+from mcp_studio.call.history import Past
+from mcp_studio.call.saved import Folders, SavedCall, folders, schema_of
+from mcp_studio.call.saved_arguments import fill
+from mcp_studio.catalog.listing import Entry, Ref
+from mcp_studio.jsontext import Json, printable
+from mcp_studio.present import units
+from mcp_studio.safetext import safe
+from mcp_studio.schema.field import errors
+from mcp_studio.tui.actions import bindings
+from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.call_draft import CallDraft, draft_of
+from mcp_studio.tui.external import edit_file
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import Line, Piece, cut, spread
+from mcp_studio.tui.views.virtual_list import VirtualList
+from mcp_studio.vault.base import beside
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.panes.call import CallPane
+
+_LOOKS = {"ok": ("ok", "ok"), "task": ("half", "warn"), "stopped": ("off", "dim"), "not sent": ("off", "dim")}
+_SUMMARY = 2_000
+
+
+class HistoryList(VirtualList[SavedCall | Past]):
+    """Enter fills the form with the row under the cursor."""
+
+    app = getters.app(StudioApp)
+    BINDINGS = bindings("history")
+
+    def __init__(self, ref: Ref, saved: SavedCalls) -> None:
+        key = saved.app.key_of("save_call")
+        empty = f"No calls yet. All are listed here, also those of the command line; {key} saves one under a name."
+        super().__init__(_line, key=lambda row: row.file if isinstance(row, SavedCall) else row.id, empty=empty)
+        self._ref = ref
+        self._saved = saved
+
+    def on_mount(self) -> None:
+        self.reload()
+
+    def reload(self) -> None:
+        """Read it again."""
+        self.run_worker(self._load(), group="history", exclusive=True)
+
+    async def _load(self) -> None:
+        past = await self.app.studio.memory.history.of(self._ref)
+        calls = (await asyncio.to_thread(self._saved.places.load)).calls
+        self.show([*(one for one in calls if one.ref == self._ref), *past])
+
+    def row_chosen(self, index: int) -> None:
+        self.action_open()
+
+    def action_open(self) -> None:
+        if self.row is not None:
+            self._saved.take(self.row, run=False)
+
+    def action_repeat(self) -> None:
+        if self.row is not None:
+            self._saved.take(self.row, run=True)
+
+    def action_copy(self) -> None:
+        if self.row is not None:
+            self.app.copy(printable(self.row.arguments), "its arguments")
+
+    def action_edit(self) -> None:
+        """Rename the saved call."""
+        self._change(self._saved.rename)
+
+    def action_open_outside(self) -> None:
+        """Open the file of the saved call in the editor."""
+        self._change(lambda saved: edit_file(self.app, str(saved.file)))
+
+    def action_delete(self) -> None:
+        """Delete it, after asking where it is a saved call."""
+        if isinstance(self.row, Past):
+            self.app.attempt(self, self._then_reload(self.app.studio.memory.history.forget(self.row)), "saved")
+        else:
+            self._change(self._saved.delete)
+
+    def _change(self, work: Callable[[SavedCall], Coroutine[Any, Any, None]]) -> None:
+        if isinstance(self.row, SavedCall):
+            self.app.attempt(self, self._then_reload(work(self.row)), "saved")
+        else:
+            self.app.say("This is not a saved call.", "warning")
+
+    async def _then_reload(self, work: Coroutine[Any, Any, None]) -> None:
+        await work
+        self.reload()
+
+
+class SavedCalls:
+    """What the call pane does with saved calls. Coroutines run in workers, as they may ask."""
+
+    def __init__(self, pane: CallPane) -> None:
+        self.pane = pane
+        self.app = pane.app
+        self._filled: dict[Ref, SavedCall] = {}
+        """The saved call with which the form of an entry was filled."""
+
+    @property
+    def places(self) -> Folders:
+        """The folders where they are; reading and writing belongs into a thread."""
+        studio = self.app.studio
+        return folders(studio.paths, Path.cwd(), studio.config.settings.calls)
+
+    async def commands(self) -> list[tuple[str, Callable[[], object]]]:
+        """For the palette: names of saved calls, and what fills the form with each."""
+        loaded = await asyncio.to_thread(self.places.load)
+        return [(one.name, partial(self.take, one, run=False)) for one in loaded.calls]
+
+    async def choose(self) -> None:
+        """Choose one of all that are saved, and fill the form with it."""
+        from mcp_studio.tui.screens.choose import Choose
+
+        rows, failed = await asyncio.to_thread(self.places.load)
+        options = [(str(at), one.name, f"{one.ref}   {one.description or one.where}") for at, one in enumerate(rows)]
+        options += [(one.file, Path(one.file).name, one.message) for one in failed]
+        if not options:
+            self.app.say(f"No saved calls yet. {self.app.key_of('save_call')} saves the call that is shown.")
+        elif chosen := await self.app.push_screen_wait(Choose("Saved calls", options)):
+            await (self._use(rows[int(chosen)], run=False) if chosen.isdecimal() else edit_file(self.app, chosen))
+
+    def take(self, row: SavedCall | Past, *, run: bool) -> None:
+        """Fill the form with a saved or an earlier call, or run that."""
+        if isinstance(row, SavedCall):
+            self.app.attempt(self.pane, self._use(row, run=run), "saved")
+            return
+        if not row.large:
+            self.pane.fill({} if row.arguments is None else row.arguments)
+            self.pane.entry_point().focus()
+        if row.loss:
+            self.app.say(row.loss, "warning")
+        elif run:
+            self.pane.action_submit()
+
+    async def _use(self, saved: SavedCall, *, run: bool) -> None:
+        """Fill the form with a saved call, or run it with its secrets, which the form never shows."""
+        from mcp_studio.tui.screens.save_call import FillIn
+
+        manager, ref = self.app.studio.manager, saved.ref
+        if ref.server in manager.names():
+            await manager.settle(ref.server)
+            await manager.listed(ref.server)
+        found = self.app.studio.catalog.find(ref)
+        if not found:
+            self.app.say(f"{saved.name} is for {ref}, which no server lists.", "warning")
+            return
+        if run and not await self._may_use_secrets(saved):
+            return
+        values: dict[str, Json] | None = {}
+        if asked := tuple(one for one in saved.variables if run or not one.secret):
+            start = {one.name: one.schema["default"] for one in asked if one.has_default}
+            about = saved.description or str(saved.ref)
+            values = await self.app.push_screen_wait(FillIn(saved.name, about, schema_of(asked), start))
+        if values is None:
+            return
+        shown = fill(saved, values, secrets=False)
+        self.pane.fill(shown.arguments, found[0])
+        self.pane.entry_point().focus()
+        self._filled[ref] = saved
+        if run:
+            await self._run(saved, found[0], values)
+        elif shown.hidden:
+            names = ", ".join(place.lstrip("/") for place in sorted(shown.hidden))
+            self.app.say(f"{names}: is secret, and not in the form. Running the saved call sends it.", "warning")
+
+    async def _run(self, saved: SavedCall, entry: Entry, values: dict[str, Json]) -> None:
+        filled = await beside(fill, saved, values)
+        for secret in filled.secrets:
+            self.app.studio.manager.learn(secret)
+        if not filled.hidden:
+            self.pane.action_submit()
+            return
+        whole = draft_of(entry)
+        whole.value = filled.arguments
+        if wrong := errors(await whole.check(self.app.studio)):
+            self.app.say(f"Not sent: {wrong[0].sentence}", "warning")
+        else:
+            self.pane.start(whole, hidden=filled.hidden)
+
+    async def _may_use_secrets(self, saved: SavedCall) -> bool:
+        """Whether it may send secrets of this computer; a file of the project is asked about once."""
+        from mcp_studio.tui.screens.dialog import Confirm
+
+        places = self.places
+        if places.agreed(saved):
+            return True
+        names, what = ", ".join(saved.references), printable(saved.arguments)
+        text = f"{saved.file}\nis of the project, and sends to {saved.ref}:\n  {names}\n\n{what}"
+        dialog = Confirm("A saved call uses your secrets", text, "Allow it as it is now")
+        if agreed := bool(await self.app.push_screen_wait(dialog)):
+            await asyncio.to_thread(places.agree, saved)
+        return agreed
+
+    async def save(self, draft: CallDraft) -> None:
+        """Save the call that is shown."""
+        from mcp_studio.tui.screens.save_call import SaveCall
+
+        earlier = self._filled.get(draft.entry.ref)
+        # What nobody agreed to does not become theirs by being saved under another name.
+        if earlier is not None and not await self._may_use_secrets(earlier):
+            earlier = None
+        dialog = SaveCall(draft, earlier, self.places)
+        await self.app.push_screen_wait(dialog)
+        if dialog.written is not None:
+            self._filled[draft.entry.ref] = dialog.written
+            self.app.say(f"Saved as {dialog.written.file}.")
+
+    async def rename(self, saved: SavedCall) -> None:
+        """Ask for another name, and take it."""
+        from mcp_studio.tui.screens.save_call import FillIn
+
+        schema: Json = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+        form = FillIn(f"Rename {saved.name}", str(saved.file), schema, {"name": saved.name})
+        if value := await self.app.push_screen_wait(form):
+            await asyncio.to_thread(self.places.rename, saved, str(value["name"]).strip())
+
+    async def delete(self, saved: SavedCall) -> None:
+        """Delete the file, after asking."""
+        from mcp_studio.tui.screens.dialog import Confirm
+
+        title, text = f"Delete the saved call {saved.name}?", f"The file is deleted:\n{saved.file}"
+        if await self.app.push_screen_wait(Confirm(title, text, "Delete", destroys=True)):
+            await asyncio.to_thread(self.places.delete, saved)
+
+
+def _line(row: SavedCall | Past, width: int, selected: bool) -> Line:
+    signs = glyphs()
+    what = safe(printable(row.arguments, indent=None)[:_SUMMARY], _SUMMARY) if row.arguments else "no arguments"
+    if isinstance(row, SavedCall):
+        name = cut(safe(row.name, 80), max(8, width // 2), more=signs.more)
+        head: list[Piece] = [(f"{signs.mark} ", "accent"), (name, "")]
+        end, look = f" {row.where}", "dim"
+        what = safe(row.description, 200) or what
+    else:
+        sign, look = _LOOKS.get(row.kind, ("bad", "bad"))
+        head = [(f"{getattr(signs, sign)} ", look), (moment(row.at), "dim")]
+        head += [(f"  {row.kind}", look)] if row.kind != "ok" else []
+        end, look = f" {units.duration(row.ms)}" if row.ms else "", ""
+        what = f"{safe(row.said, 200)}  {'too large to be kept' if row.large else what}".lstrip()
+        what += "  (a secret is left out)" if row.left_out else ""
+    head.append((f"  {what}", look))
+    return spread(head, [(end, "dim")], width)
+
+
+def moment(at: float) -> str:
+    """A moment in the past: the time of today, else the day."""
+    then = time.localtime(at)
+    return time.strftime("%H:%M:%S" if then[:3] == time.localtime()[:3] else "%Y-%m-%d", then)

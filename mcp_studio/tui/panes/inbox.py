@@ -1,0 +1,201 @@
+"""Requests of servers and of the studio itself: one dialog at a time, opened only where it does not interrupt."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.screen import Screen
+from textual.widgets import Input, TextArea
+
+from mcp_studio.call.call import Call
+from mcp_studio.present import questions, units
+from mcp_studio.safetext import safe
+from mcp_studio.session.inbox import OURS, Answer, InputRequest
+from mcp_studio.tui.app import StudioApp
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.screens.dialog import Dialog
+
+_WORDS = {"accept": "Accepted", "decline": "Declined", "cancel": "Cancelled"}
+_PAUSE = 0.4
+"""Seconds without a change after which nobody types into the field that has the focus."""
+_DEAF = 0.5
+"""Seconds for which a dialog that came by itself takes no answer: keys may be on their way to what was there."""
+
+
+class InboxController:
+    """Opens pending requests, oldest first.
+
+    A request opens by itself where a call waits for it, over the main screen or a dialog whose calls may be asked
+    about, and while nobody types. Any other is announced, and opens when the person asks for it.
+
+    Args:
+        show_call: goes to the form of a call.
+    """
+
+    def __init__(self, app: StudioApp, screen: Screen[None], show_call: Callable[[Call], None]) -> None:
+        self._app = app
+        self._screen = screen
+        self._show_call = show_call
+        self._inbox = app.studio.inbox
+        self._dialog: Dialog[Answer] | None = None
+        self._request: InputRequest | None = None
+        self._seen: set[int] = set()
+        """Requests that were put off, or that a toast told of: they open only when asked for."""
+        self._rate_limited: set[str] = set()
+        """Servers of which the person was told that they ask too often."""
+        self._newest: tuple[InputRequest, Answer] | None = None
+        """The newest answer of the person, of which a rule can be made."""
+
+    # What changed
+
+    def refresh_requests(self) -> None:
+        """A request came, changed, was answered, or was withdrawn."""
+        pending = self._inbox.pending
+        self._seen &= {request.number for request in pending}
+        self._rate_limited &= {request.server for request in pending}
+        if self._dialog is not None and self._request not in pending:
+            self._withdraw()
+        self._offer()
+
+    def times(self, request: InputRequest) -> str:
+        """How many of its server are pending, its age, and the time that is left."""
+        count = self._inbox.waiting(request.server)
+        which = f"1 of {count} pending requests" if count > 1 else ""
+        old = f"{units.seconds(time.monotonic() - request.asked)} ago"
+        return " · ".join(filter(None, (which, old, questions.left(request))))
+
+    # Opening
+
+    def open(self) -> None:
+        """Open the pending request where there is exactly one, else all that is pending."""
+        pending = self._inbox.pending
+        if self._dialog is None and len(pending) == 1 and not self._inbox.held:
+            self.open_request(pending[0])
+        elif self._dialog is None:
+            self.open_activity()
+
+    def open_request(self, request: InputRequest, deaf: float = 0) -> None:
+        """Open one request; for `deaf` seconds nothing answers it."""
+        if self._dialog is None and not request.reply.done():
+            self._request, self._dialog = request, self._dialog_for(request)
+            self._dialog.deaf_until = time.monotonic() + deaf
+            self._app.push_screen(self._dialog, self._take)
+
+    def _dialog_for(self, request: InputRequest) -> Dialog[Answer]:
+        match request.kind:
+            case "sampling":
+                from mcp_studio.tui.screens.sampling import Sampling
+
+                return Sampling(request, self.times)
+            case "approval":
+                from mcp_studio.tui.screens.approval import Approval
+
+                call = next((one for one in self._app.studio.caller.running if one.subject == request.subject), None)
+                return Approval(request, self.times, partial(self._show_call, call) if call is not None else None)
+            case "sign_in":
+                from mcp_studio.tui.screens.sign_in import SignInDialog
+
+                return SignInDialog(self._app.studio.manager.config(request.server), request)
+            case _:
+                from mcp_studio.tui.screens.elicitation import Elicitation, UrlElicitation
+
+                return (UrlElicitation if request.kind == "url" else Elicitation)(request, self.times)
+
+    def _offer(self, before: str | None = None) -> None:
+        """Open the oldest new request where that does not interrupt; else tell of what is new.
+
+        Args:
+            before: what stood in the field that has the focus a moment ago.
+        """
+        if self._dialog is not None:
+            return
+        new = [one for one in self._inbox.pending if one.number not in self._seen and not one.reply.done()]
+        loud = [request for request in new if not request.quiet]
+        focused = self._app.focused
+        typed = focused.value if isinstance(focused, Input) else focused.text if isinstance(focused, TextArea) else None
+        if loud and loud[0].subject and getattr(self._app.screen, "opens_requests", self._app.screen is self._screen):
+            if typed == before:
+                self.open_request(loud[0], _DEAF)
+                return
+            if before is None:
+                self._screen.set_timer(_PAUSE, partial(self._offer, typed))
+                return
+        self._seen |= {request.number for request in new}
+        self._tell(loud)
+        for request in new:
+            if request.quiet and not request.note and request.server not in self._rate_limited:
+                self._rate_limited.add(request.server)
+                key = self._app.key_of("pending")
+                self._app.say(f"{safe(request.server)} sends many requests: they open no dialogs now; {key} shows all.")
+
+    def _tell(self, requests: list[InputRequest]) -> None:
+        key = self._app.key_of("pending")
+        if len(requests) == 1:
+            said = f": {safe(requests[0].message, 120)}" if requests[0].kind not in OURS else "."
+            self._app.say(f"{questions.request_words(requests[0])}{said} {key} opens it.")
+        elif requests:
+            servers = sorted({safe(request.server, 40) for request in requests})
+            text = f"{', '.join(servers[:5])}: {units.plural(len(requests), 'pending request')}. {key} shows them."
+            self._app.say(text)
+
+    # Answering
+
+    def _take(self, answer: Answer | None) -> None:
+        request, self._request, self._dialog = self._request, None, None
+        if request is None:
+            return
+        if answer is None:
+            # Later is meant for all that this server requests now, not for one after another.
+            self._seen |= {one.number for one in self._inbox.pending if one.server == request.server}
+            self._offer()
+        else:
+            self.answer(request, answer)
+
+    def answer(self, request: InputRequest, answer: Answer) -> None:
+        """Give the person's answer to a request."""
+        if request.reply.done():
+            return
+        request.answer(answer.action, answer.content)
+        if request.kind not in ("approval", "sign_in"):
+            self._newest = request, answer
+            self._app.say(f"{_WORDS[answer.action]}. The palette makes a rule of this answer: Answer rule.")
+
+    def _withdraw(self) -> None:
+        """The request is gone while its dialog is open."""
+        dialog, request = self._dialog, self._request
+        self._dialog = self._request = None
+        if dialog is None or request is None:
+            return
+        if dialog.is_attached and self._app.screen is dialog:  # one under another goes when it is seen again
+            dialog.dismiss(None)
+        if not request.reply.done() or request.reply.cancelled():
+            self._app.say(f"The request of {safe(request.server)} was withdrawn.")
+        elif by := request.reply.result().by:
+            self._app.say(f"The request of {safe(request.server)} was answered by {safe(by)}.", "warning")
+
+    def make_rule(self) -> None:
+        """Make a rule of the newest answer."""
+        if self._newest is None:
+            self._app.say("Answer a request first: then a rule can be made of the answer.", "warning")
+            return
+        from mcp_studio.tui.screens.answer_rule import AnswerRuleDialog
+
+        self._app.push_screen(AnswerRuleDialog(*self._newest))
+
+    def open_activity(self) -> None:
+        """Show what runs and what is pending."""
+        from mcp_studio.tui.screens.activity import Activity
+
+        self._app.push_screen(Activity(self.answer), self._chosen)
+
+    def _chosen(self, chosen: InputRequest | Call | None) -> None:
+        if isinstance(chosen, InputRequest):
+            self.open_request(chosen)
+        elif isinstance(chosen, Call):
+            self._show_call(chosen)
+        else:
+            self._offer()

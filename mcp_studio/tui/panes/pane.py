@@ -1,0 +1,63 @@
+"""The base of the five panes: a numbered, titled frame, with tabs on top where it has several views."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import getters
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Tabs
+
+from mcp_studio.safetext import safe
+from mcp_studio.tui.actions import Scope, bindings
+from mcp_studio.tui.app import StudioApp
+
+
+class Pane(Vertical):
+    """A pane owns its calls to the studio and its dialogs; what other panes have to know it posts as a message.
+
+    A subclass names its `scope`, which is also its id, in the class statement.
+    """
+
+    app = getters.app(StudioApp)
+    number: ClassVar[int] = 0
+    scope: ClassVar[Scope]
+    ALLOW_MAXIMIZE = True
+
+    def __init_subclass__(cls, scope: Scope) -> None:
+        cls.scope = scope
+        cls.BINDINGS = bindings(scope)  # pyright: ignore[reportConstantRedefinition]
+        super().__init_subclass__()
+
+    def __init__(self) -> None:
+        super().__init__(id=self.scope)
+
+    def show_title(self, title: str) -> None:
+        """Put a title after the number; foreign text is made safe here."""
+        self.border_title = Content(f"{self.number} {safe(title, 200)}")
+
+    def show_note(self, note: str | Content) -> None:
+        """Put a few words into the bottom border, at the right."""
+        self.border_subtitle = note if isinstance(note, Content) else Content(safe(note, 200))
+
+    @property
+    def tabs(self) -> Tabs | None:
+        """The tabs of the pane, where it has any."""
+        return next(iter(self.query(Tabs)), None)
+
+    def turn_tab(self, step: int) -> bool:
+        """Go to the next or previous tab; False where there are none."""
+        tabs = self.tabs
+        if tabs is not None:
+            (tabs.action_next_tab if step > 0 else tabs.action_previous_tab)()
+        return tabs is not None
+
+    def step_back(self) -> bool:
+        """One step back inside the pane; False where there is nothing to step back from."""
+        return False
+
+    def entry_point(self) -> Widget:
+        """The widget that gets the focus when the pane is gone to."""
+        return next((widget for widget in self.walk_children(Widget) if widget.focusable), self)

@@ -1,0 +1,427 @@
+"""Pane 4: what came back, in as many views as it has, and how the call ended in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Button, ProgressBar, Static, Tab, Tabs
+
+from mcp_studio.call.call import Call, CallOutcome, Lost, Rejected, Succeeded, ToolFailed, wants_handshake
+from mcp_studio.jsontext import Json, dumps, printable
+from mcp_studio.present import blocks, connections, outcomes, units
+from mcp_studio.protocol.views import ToolView, app_of
+from mcp_studio.safetext import safe
+from mcp_studio.tui import server_files
+from mcp_studio.tui.panes.pane import Pane
+from mcp_studio.tui.views.content_view import Cards, content_view, is_markdown
+from mcp_studio.tui.views.diff_view import DiffView
+from mcp_studio.tui.views.find import Findable
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.json_view import JsonView, marks_of
+from mcp_studio.tui.views.table_view import TableView, table_in
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.call_draft import CallDraft
+
+_TABS = {"text": "Text", "structured": "Structured", "table": "Table", "raw": "Raw", "diff": "Diff"}
+_PROBLEMS = 3
+_COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "bold $state-failed", "off": "$quiet"}
+_GLYPHS = {"ok": "ok", "busy": "half", "bad": "bad", "off": "off"}
+_BEFORE = 20
+"""Entries whose last two results are kept, to be compared."""
+
+
+class ResultPane(Pane, scope="result"):
+    """The newest result of the shown entry."""
+
+    number = 4
+    tabs_line = getters.query_one(Tabs)
+    place = getters.query_one("#result-view", Vertical)
+
+    class RerunRequested(Message):
+        """The same call is to be made again."""
+
+    class CancelRequested(Message):
+        """The running call is to be cancelled."""
+
+    @dataclass
+    class ReadRequested(Message):
+        """A resource that the result links to is to be read."""
+
+        server: str
+        uri: str
+        title: str
+
+    class CopyAsRequested(Message):
+        """The call is to be copied as something else."""
+
+    @dataclass
+    class ExitReportRequested(Message):
+        """How the server of a lost call ended is to be shown."""
+
+        server: str
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._opened: CallDraft | None = None
+        self.call: Call | None = None
+        """The call whose result is shown."""
+        self._drawn: object = None
+        """What the view shows: the call, what its answer violates, the tab, and whether text is rendered."""
+        self._last: dict[str, tuple[Json, Json]] = {}
+        """By draft key the newest result and the one before it."""
+        self._tabs: dict[str, str] = {}
+        """By draft key the tab that was shown."""
+
+    def compose(self) -> ComposeResult:
+        with Horizontal(id="result-head"):
+            yield Tabs(*(Tab(label, id=name) for name, label in _TABS.items()))
+            yield Static(id="result-status", markup=False)
+        with Horizontal(id="result-running"):
+            yield ProgressBar(show_eta=False, id="progress")
+            yield Static(id="progress-text", markup=False)
+            yield Button("Answer", id="answer", variant="primary", compact=True, action="screen.pending")
+            yield Button("Cancel", id="cancel", compact=True)
+        yield Static(id="result-notes", markup=False)
+        yield Vertical(id="result-view")
+
+    def on_mount(self) -> None:
+        self.show_title("Result")
+        self._clock = self.set_interval(0.1, self._draw_progress, pause=True)
+        self.show(None, None)
+
+    def on_resize(self) -> None:
+        self._draw_status()
+
+    def entry_point(self) -> Widget:
+        newest = self.place.children[-1:]  # the one before it may still be going
+        inside = (widget for one in newest for widget in one.walk_children(Widget, with_self=True) if widget.focusable)
+        running = self.query_one("#result-running")
+        return next(inside, self.query_one("#cancel") if running.display else self.tabs_line)
+
+    # Showing
+
+    def show(self, opened: CallDraft | None, call: Call | None) -> None:
+        """Show the newest call of an entry: none yet, running, or ended."""
+        self._opened, self.call = opened, call
+        outcome, result = self._outcome, raw_of(self._outcome)
+        if isinstance(outcome, (Succeeded, ToolFailed)):
+            self._keep(result)
+        shown = isinstance(outcome, (Succeeded, ToolFailed, Rejected))
+        self.tabs_line.display = shown
+        if shown:
+            self._offer_tabs(result)
+        running = call is not None and outcome is None
+        self.query_one("#result-head").display = call is not None
+        self.query_one("#result-running").display = running
+        if running:
+            self._draw_progress()
+            self._clock.resume()
+        else:
+            self._clock.pause()
+        self._draw_notes()
+        self._draw_view()
+        self.call_after_refresh(self._draw_status)
+        self.set_class(shown, "-shown")
+
+    @property
+    def _outcome(self) -> CallOutcome | None:
+        return self.call.outcome if self.call is not None else None
+
+    def _keep(self, result: Json) -> None:
+        newest, before = self._last.pop(self._key, (None, None))
+        if newest is not result:
+            newest, before = result, newest
+        self._last[self._key] = newest, before
+        if len(self._last) > _BEFORE:
+            del self._last[next(iter(self._last))]
+
+    @property
+    def _before(self) -> Json:
+        """The result before the one that is shown; None where there is none."""
+        return self._last.get(self._key, (None, None))[1]
+
+    def _offer_tabs(self, result: Json) -> None:
+        """Show the tabs that this result has, and the one that was shown before of this entry, if it has that."""
+        has, value = blocks.structured(result)
+        offered = {
+            "text": True, "structured": has, "raw": True, "diff": self._before is not None,
+            "table": table_in(value) is not None,
+        }  # fmt: skip
+        for tab in self.tabs_line.query(Tab):
+            tab.display = offered[tab.id or ""]
+        found = blocks.blocks_of(result)
+        # What says nothing as text is a tree first.
+        is_data = has and (not found or found[0].text.lstrip()[:1] in ("{", "["))
+        wanted = self._tabs.get(self._key, "structured" if is_data else "text")
+        self.tabs_line.active = wanted if offered[wanted] else "text"
+
+    @property
+    def _key(self) -> str:
+        """Of the draft of what is shown."""
+        return self._opened.key if self._opened is not None else ""
+
+    @property
+    def tab(self) -> str:
+        """The tab that is shown."""
+        return self.tabs_line.active or "text"
+
+    def _draw_view(self) -> None:
+        """Put the view of the tab into the pane, unless it is there already."""
+        outcome = self._outcome
+        shown = isinstance(outcome, (Succeeded, ToolFailed, Rejected))
+        drawn = (self.call, outcome.violations, self.tab, self._markdown) if shown else None
+        if shown and drawn == self._drawn:
+            return
+        if shown:
+            self._tabs[self._key] = self.tab
+        self._drawn = drawn
+        had_focus = self.has_focus_within
+        self.place.remove_children()
+        view = self._view(outcome) if shown else None
+        keys = f" · {self.app.key_of('toggle_item')} sorts · {self.app.key_of('copy_as')} copies as CSV"
+        self.show_note(view.summary + keys if isinstance(view, TableView) else "")
+        if view is not None:
+            self.place.mount(view)
+            if had_focus:
+                self.call_after_refresh(lambda: self.screen.set_focus(self.entry_point()))
+        elif isinstance(outcome, Lost):
+            card = Static(Content.assemble(*connections.http_parts(outcome.error, why="")))
+            self.place.mount(card, Button("Exit report", classes="exit-report", compact=True))
+        elif self.call is None:
+            verb = "" if self._opened is None else "reads" if self._opened.verb == "read" else "calls"
+            hint = f" {self.app.key_of('submit')} {verb} it." if verb else ""
+            self.place.mount(Static(f"No result yet.{hint}", classes="quiet", markup=False))
+
+    def _view(self, outcome: CallOutcome) -> Widget:
+        result = raw_of(outcome)
+        _, value = blocks.structured(result)
+        match self.tab:
+            case "structured":
+                return Findable(JsonView(dumps(value), marks_of(outcome.violations, value)))
+            case "raw":
+                return Findable(JsonView(dumps(result)))
+            case "table" if (rows := table_in(value)) is not None:
+                return TableView(rows)
+            case "diff":
+                comparison = DiffView()
+                self.call_after_refresh(comparison.show, self._before, result)
+                return comparison
+            case _:
+                return content_view(self._blocks(outcome), self._markdown)
+
+    def _blocks(self, outcome: CallOutcome) -> list[blocks.Block]:
+        """The blocks of a result, and the page of its tool (MCP Apps); the words of a refusal."""
+        if isinstance(outcome, Rejected):
+            data = "" if outcome.data is None else f"\n\n{printable(outcome.data)}"
+            return [blocks.Block("text", f"The server refused the request: {outcome.message}{data}")]
+        view = self._opened.entry.view if self._opened is not None else None
+        page = app_of(view.raw) if isinstance(view, ToolView) and isinstance(outcome, Succeeded) else ""
+        return [*blocks.blocks_of(raw_of(outcome)), *([blocks.app_block(page)] if page else [])]
+
+    @property
+    def _markdown(self) -> bool | None:
+        """Whether the person wants the text of this entry rendered, or as it is; None without a wish."""
+        wish = self.app.studio.memory.drafts.get(f"markdown:{self._key}")
+        return wish if isinstance(wish, bool) else None
+
+    # How it ended, or goes on
+
+    def _draw_status(self) -> None:
+        """How it ended, and as much about it as the tabs leave room for."""
+        tone, line = "busy", ""
+        if self.call is not None and self.call.outcome is not None:
+            tone, line = outcomes.outcome_short(self.call.outcome)
+        elif self.call is not None:
+            word = "waiting for your answer" if self.call.asking else "running"
+            line = f"{word} · {self.call.seconds:.1f} s"
+        room = self.size.width - 3
+        if self.tabs_line.display:
+            room -= sum(tab.outer_size.width for tab in self.tabs_line.query(Tab) if tab.display)
+        shorter = [line, line.rpartition(" · ")[0], line.partition(" round trip")[0], line.partition(" · ")[0]]
+        line = next((words for words in shorter if cell_len(words) <= room), shorter[-1])
+        text = Content.styled(f"{getattr(glyphs(), _GLYPHS[tone])} {line}", _COLOURS[tone]) if line else Content("")
+        self.query_one("#result-status", Static).update(text)
+
+    def _draw_progress(self) -> None:
+        """Elapsed time and progress move on while it runs."""
+        call = self.call
+        if call is None or not self.screen.is_current:  # under a dialog each change would paint all of the screen
+            return
+        self._draw_status()
+        self.query_one("#answer").display = call.asking
+        progress, bar = call.progress, self.query_one("#progress", ProgressBar)
+        bar.display = progress is not None and progress.total is not None
+        if progress is not None and progress.total is not None:
+            bar.update(total=progress.total, progress=progress.done)
+        text = "" if progress is None else progress.message or ("" if progress.total else f"{progress.done:g}")
+        if call.as_task is not None:
+            text = f"task {call.as_task.status} {text}"
+        self.query_one("#progress-text", Static).update(Content(safe(text, 200)))
+
+    def _draw_notes(self) -> None:
+        """Why it failed, what is wrong with the answer, and what mends it."""
+        call, outcome = self.call, self._outcome
+        lines = [] if call is None or outcome is None else list(self._notes(call, outcome))
+        notes = self.query_one("#result-notes", Static)
+        notes.display = bool(lines)
+        notes.update(Content("\n").join(Content.styled(text, style) for text, style in lines))
+
+    def _notes(self, call: Call, outcome: CallOutcome) -> Iterator[tuple[str, str]]:
+        if not isinstance(outcome, (Succeeded, ToolFailed, Rejected)):  # which have a view of their own
+            tone, line = outcomes.outcome_line(outcome)
+            yield line, _COLOURS[tone]
+        problems = list(outcome.problems[:_PROBLEMS])
+        if more := len(outcome.problems) - len(problems):
+            problems.append(f"{units.plural(more, 'more problem')}: see the trace (5)")
+        yield from ((f"{glyphs().warning} {safe(problem, 300)}", "$state-busy") for problem in problems)
+        yield from ((safe(note, 300), "$quiet") for note in outcome.notes[:_PROBLEMS])
+        if kept := outcomes.kept(outcome):
+            yield kept, "$quiet"
+        manager, name = self.app.studio.manager, call.ref.server
+        if name in manager.names() and wants_handshake(outcome, manager.status(name)):
+            what = 'The server still sends requests of its own: era = "legacy" makes it work (palette: legacy era).'
+            yield what, "$accent"
+        if self._outdated():
+            yield (
+                f"{glyphs().watched} updated since it was read; {self.app.key_of('repeat')} reads it again.",
+                "$accent",
+            )
+
+    def _outdated(self) -> bool:
+        """Whether the resource that is shown has changed since it was read."""
+        opened = self._opened
+        if opened is None or opened.entry.ref.kind not in ("resource", "template"):
+            return False
+        try:
+            one = self.app.studio.subscriptions.get(opened.entry.ref.server, opened.uri())
+        except ValueError:  # the template is not filled in yet
+            return False
+        return one is not None and bool(one.unread)
+
+    # What the person does
+
+    @on(Tabs.TabActivated)
+    def show_tab(self, event: Tabs.TabActivated) -> None:
+        event.stop()
+        self._draw_view()
+
+    @on(Button.Pressed, "#cancel")
+    def cancel_pressed(self, event: Button.Pressed) -> None:
+        event.stop()
+        self.action_cancel()
+
+    @on(Button.Pressed, ".exit-report")
+    def report_pressed(self, event: Button.Pressed) -> None:
+        event.stop()
+        if self.call is not None:
+            self.post_message(self.ExitReportRequested(self.call.ref.server))
+
+    @on(Cards.Chosen)
+    def choose_block(self, event: Cards.Chosen) -> None:
+        """Read what a link names, enlarge an image."""
+        event.stop()
+        block = event.block
+        if block.kind == "link" and self.call is not None:
+            self.post_message(self.ReadRequested(self.call.ref.server, block.uri, block.title))
+        elif block.kind == "image":
+            from mcp_studio.tui.screens.result_parts import Picture
+
+            self.app.push_screen(Picture(block))
+
+    def action_repeat(self) -> None:
+        self.post_message(self.RerunRequested())
+
+    def action_cancel(self) -> None:
+        self.post_message(self.CancelRequested())
+
+    def action_copy_as(self) -> None:
+        self.post_message(self.CopyAsRequested())
+
+    def action_compare(self) -> None:
+        if self._before is None:
+            self.app.say("There is no result before this one to compare it with.", "warning")
+        else:
+            self.tabs_line.active = "diff"
+
+    def action_find(self) -> None:
+        """What shows cards, a table or differences cannot be searched: go to Raw, which can."""
+        if not self.tabs_line.display:
+            self.app.say("There is no result to search.", "warning")
+            return
+        self.tabs_line.active = "raw"
+        self._draw_view()
+        self.call_after_refresh(lambda: self.query(Findable).last().action_find())
+
+    def action_copy(self) -> None:
+        """What no viewer copied itself: how the call ended."""
+        if self._outcome is not None:
+            self.app.copy(outcomes.outcome_line(self._outcome)[1])
+
+    def action_markdown(self) -> None:
+        """Render the text as Markdown, or show it as it is; remembered for this entry."""
+        outcome = self._outcome
+        if not isinstance(outcome, (Succeeded, ToolFailed)):
+            self.app.say("There is no text here.", "warning")
+            return
+        rendered = any(is_markdown(block, self._markdown) for block in self._blocks(outcome))
+        self.app.studio.memory.drafts.put(f"markdown:{self._key}", not rendered)
+        self.tabs_line.active = "text"
+        self._draw_view()
+
+    def action_save(self) -> None:
+        outcome = self._outcome
+        if self.call is None or not isinstance(outcome, (Succeeded, ToolFailed)):
+            self.app.say("There is no result to save.", "warning")
+            return
+        from mcp_studio.tui.screens.result_parts import SaveResult
+
+        self.app.push_screen(SaveResult(self.call.ref, outcome.result))
+
+    def action_open_outside(self) -> None:
+        """Open the file, page or link under the cursor in its program."""
+        block = next((cards.block for cards in self.query(Cards)), None)
+        if block is None:
+            self.app.say("Only links, pages, images and audio can be opened in a program.", "warning")
+            return
+        from mcp_studio.tui.screens.result_parts import open_outside
+
+        self.app.attempt(self, open_outside(self.app, block), "open")
+
+    def action_legacy(self) -> None:
+        """Reconnect the server of this call in the legacy era."""
+        call, manager = self.call, self.app.studio.manager
+        if call is None or call.ref.server not in manager.names() or not manager.status(call.ref.server).modern:
+            self.app.say("There is no result here of a server that speaks the modern era.", "warning")
+            return
+        self.app.attempt(self, self._speak_legacy(call.ref.server), "legacy")
+
+    async def _speak_legacy(self, name: str) -> None:
+        from mcp_studio.tui.screens.choose import Choose
+
+        options = [("now", "until the studio ends")]
+        if server_files.ours(source := self.app.studio.manager.config(name).source):
+            options.append(("file", f"from now on: saved in {source.file}"))
+        title = f'Reconnect {name} with era = "legacy"'
+        if where := await self.app.push_screen_wait(Choose(title, options)):
+            await server_files.keep_legacy(self.app.studio, name, save=where == "file")
+            again = self.app.key_of("repeat")
+            self.app.say(f"{safe(name, 60)} is reconnected in the legacy era. {again} re-runs the call.")
+
+
+def raw_of(outcome: CallOutcome | None) -> Json:
+    """What the server sent as the result, or as the error."""
+    if isinstance(outcome, (Succeeded, ToolFailed)):
+        return outcome.result
+    if isinstance(outcome, Rejected):
+        return {"code": outcome.code, "message": outcome.message, "data": outcome.data}
+    return None

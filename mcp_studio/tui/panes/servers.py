@@ -1,0 +1,419 @@
+"""Pane 1: every server in one row, its state as glyph and colour, and what is done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.events import MouseUp
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input
+
+from mcp_studio.catalog.listing import KINDS
+from mcp_studio.config.model import ServerConfig, Untrusted
+from mcp_studio.errors import ConfigError, ConnectionLost, StudioError, Unreachable
+from mcp_studio.present import connections, crashes, units
+from mcp_studio.safetext import safe
+from mcp_studio.session.state import Status
+from mcp_studio.tui import server_files
+from mcp_studio.tui.panes.pane import Pane
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_matches, spread, width_of
+from mcp_studio.tui.views.virtual_list import VirtualList
+
+if TYPE_CHECKING:
+    from mcp_studio.trace.postmortem import Ending, How, Mortem
+    from mcp_studio.tui.screens.server_form import Draft
+
+_TONES = {"ok": ("on", "ok"), "busy": ("half", "warn"), "bad": ("bad", "bad"), "off": ("off", "dim")}
+"""Glyph and look of a row."""
+_ENDS: Mapping[How, str] = {
+    "exit": "exit code {}", "signal": "", "status": "HTTP {}", "refused": "refused", "dropped": "dropped",
+    "timeout": "no reply", "session": "session lost", "stalled": "stalled", "stdout": "closed stdout",
+    "stdin": "closed stdin",
+}  # fmt: skip
+"""How a server ended, in a few words; a signal is told by its name."""
+_LONGEST = 24
+"""Cells of a name at most, where there are others to be told beside it."""
+
+
+class ServerRow(NamedTuple):
+    """What is shown of one server."""
+
+    status: Status
+    transport: str
+    address: str
+    """Its URL, or the command that starts it."""
+    offers: str
+    """How much it offers: `19`, or `5 prompts` where it has no tools."""
+    why: str
+    """Why it is not connected, or how it ended by itself until somebody has looked at that, in a few words."""
+    warned: bool
+    """It does something wrong, which its details say."""
+    signing_in: bool
+
+    @property
+    def matters(self) -> tuple[str, ...]:
+        """What it offers, or what is the matter; the longest first, for rows of any width."""
+        if self.signing_in:
+            return ("signing in",)
+        now = self.offers if self.status.state == "ready" else connections.state_short(self.status)
+        if self.why and self.status.state == "failed":
+            return (self.why,)
+        return (f"{self.why}, {now}", now) if self.why else (now, now.split()[0])
+
+    @property
+    def text(self) -> str:
+        """What a filter looks at."""
+        return f"{self.status.server} {self.transport} {self.address} {self.status.state} {self.matters[0]}".casefold()
+
+
+def _end_in_short(ending: Ending) -> str:
+    words = _ENDS.get(ending.how, "ended")
+    return words.format(ending.code) if words else crashes.headline(ending).split()[-1]
+
+
+def _error_in_short(error: StudioError) -> str:
+    if error.http is not None and error.http.status >= 300:
+        return f"HTTP {error.http.status}"
+    kinds = (ConnectionLost, "connection lost"), (Unreachable, "not started"), (ConfigError, "bad entry")
+    return next((words for kind, words in kinds if isinstance(error, kind)), "protocol error")
+
+
+class ServersPane(Pane, scope="servers"):
+    """The list of servers; moving over it narrows the catalog to the server under the cursor."""
+
+    DEFAULT_CSS = "ServersPane #server-list { max-height: 100%; }"
+    number = 1
+    list = getters.query_one("#server-list", VirtualList)
+    filter = getters.query_one("#server-filter", Input)
+
+    @dataclass
+    class Selected(Message):
+        """The catalog is to show this server alone; all of them where it is empty."""
+
+        server: str
+
+    @dataclass
+    class TraceRequested(Message):
+        """A message of the trace is to be shown."""
+
+        number: int
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: dict[str, ServerRow] = {}
+        self._ends: dict[str, Mortem] = {}
+        """The newest end of each server that was told."""
+        self._unseen: set[str] = set()
+        """Servers that ended by themselves, until somebody has looked at that."""
+        self._scope = ""
+        """The server that the catalog shows alone."""
+        self._drafts: dict[str, Draft] = {}
+        """Entries that were left unsaved, by the name of their server; a new one has none."""
+
+    def compose(self) -> ComposeResult:
+        yield Input(placeholder="filter: name, address or state", id="server-filter", compact=True)
+        yield VirtualList(self._draw, key=lambda row: row.status.server, id="server-list")
+
+    def on_mount(self) -> None:
+        self.filter.display = False
+        self.refresh_servers()
+
+    def entry_point(self) -> Widget:
+        return self.list
+
+    def begin(self) -> None:
+        """Once the screen is there: ask about project files, and offer servers where there are none."""
+        studio = self.app.studio
+        if studio.config.untrusted:
+            self.run_worker(self._ask_trust(tuple(studio.config.untrusted)), group="begin")
+        elif not studio.manager.names():
+            from mcp_studio.tui.screens.import_servers import FirstStart
+
+            self.app.push_screen(FirstStart())
+
+    @property
+    def current(self) -> str:
+        """The name of the server under the cursor, or an empty string."""
+        return self.list.row.status.server if self.list.row else ""
+
+    # Showing
+
+    def refresh_servers(self) -> None:
+        """Show all servers as they are now."""
+        before, self._rows = self._rows, {name: self._row(name) for name in self.app.studio.manager.names()}
+        for name, row in self._rows.items():
+            state = row.status.state
+            if state == "needs_auth" and not (name in before and before[name].status.state == state):
+                self.app.say(f"{safe(name, 60)} wants a sign-in: enter on it in the servers (1).", "warning")
+        if self._scope not in self._rows:
+            self._scope_to("")
+        self._fill()
+
+    def _row(self, name: str) -> ServerRow:
+        studio = self.app.studio
+        config, status = studio.manager.config(name), studio.manager.status(name)
+        counts = {kind: len(studio.catalog.listing(name, kind).entries) for kind in KINDS}
+        kind = next((kind for kind in KINDS if counts[kind]), "tool")
+        offers = f"{counts[kind]:,}" if kind == "tool" else units.plural(counts[kind], kind)
+        spoken = status.spoken or config.kind
+        return ServerRow(
+            status,
+            "ws" if spoken == "websocket" else spoken,
+            config.url or " ".join((config.command, *config.args)),
+            offers,
+            self._why(status),
+            bool(status.warnings) or studio.trace.ledger(name).wrong or config.tls.insecure,
+            studio.signing.running(name) is not None,
+        )
+
+    def _why(self, status: Status) -> str:
+        """Why a server is not connected, or has ended by itself; what is new is told."""
+        name, mortems = status.server, self.app.studio.manager.supervisor(status.server).mortems
+        newest = mortems[-1] if mortems and mortems[-1].ending.how != "closed" else None
+        if newest is not None and self._ends.get(name) is not newest:
+            self._ends[name] = newest
+            self._unseen.add(name)
+            if newest.ready:
+                lost = f", {units.plural(len(newest.flights), 'request')} lost" if newest.flights else ""
+                self.app.say(f"{crashes.first_line(newest)}{lost}. Enter on the server (1) shows how.", "warning")
+        if newest is not None and (status.state in ("failed", "retrying") or name in self._unseen):
+            return _end_in_short(newest.ending)
+        return _error_in_short(status.error) if status.error and status.state in ("failed", "retrying") else ""
+
+    def tick(self) -> None:
+        """Time has passed: servers that are tried again count down."""
+        if any(row.status.state == "retrying" for row in self._rows.values()):
+            self.refresh_servers()
+
+    @on(Input.Changed, "#server-filter")
+    def _fill(self) -> None:
+        words = self.filter.value.casefold().split()
+        rows = [row for row in self._rows.values() if all(word in row.text for word in words)]
+        add = self.app.key_of("new_server")
+        none = f"No servers yet. {add} adds one: paste a command, a URL or a piece of an mcp.json."
+        self.list.empty = "No server matches. Esc ends the filter." if self._rows else none
+        self.list.show(rows)
+        self.show_title("Servers")
+        self.show_note(f"{len(rows):,} of {len(self._rows):,}" if words else "")
+        # Its own rows and the border; `auto` would ask a list that draws only what is seen.
+        self.list.styles.height = max(2, len(rows))
+
+    def _draw(self, row: ServerRow, width: int, selected: bool) -> Line:
+        tone = connections.tone(row.status)
+        sign, look = _TONES[tone]
+        longest = max((len(name) for name in self._rows), default=0)
+        names = min(longest, _LONGEST, max(8, width - 15))
+        name = fit(safe(row.status.server), names, more=glyphs().more)
+        words = self.filter.value.split()
+        left: Line = [(f"{getattr(glyphs(), sign)} ", look), *mark_matches(name, words, "" if tone == "ok" else look)]
+        warned: list[Piece] = [(f" {glyphs().warning}", "warn")] if row.warned else []
+        room = max(0, width - width_of(left) - width_of(warned) - 2)
+        matter = next((one for one in row.matters if len(one) <= room), row.matters[-1])
+        if room >= len(matter) + 7:
+            left.append((f"  {row.transport:<5}", "dim"))
+            room -= 7
+        if tone == "ok":
+            look = "warn" if row.why else "dim"
+        return spread(left, [(f"  {cut(matter, room, more=glyphs().more)}", look), *warned], width)
+
+    # Choosing
+
+    @on(VirtualList.Highlighted, "#server-list")
+    def scope_catalog(self) -> None:
+        """Whoever moves over the servers sees what each offers."""
+        if self.list.has_focus:
+            self._scope_to(self.current)
+
+    def on_mouse_up(self, event: MouseUp) -> None:
+        """A click on the row that has the cursor already chooses it, too."""
+        if event.widget is self.list:
+            self.call_after_refresh(lambda: self._scope_to(self.current))
+
+    def _scope_to(self, name: str) -> None:
+        if name != self._scope and (not name or len(self._rows) > 1):
+            self._scope = name
+            self.post_message(self.Selected(name))
+
+    def show_all(self) -> None:
+        """The catalog shows all servers again."""
+        self._scope = ""
+
+    def go_to(self, name: str) -> None:
+        """Put the cursor on a server."""
+        self.filter.value = ""
+        self._fill()
+        self.list.go_to(name)
+
+    @on(Input.Submitted, "#server-filter")
+    def filter_taken(self) -> None:
+        self.list.focus()
+
+    def action_find(self) -> None:
+        self.filter.display = True
+        self.screen.set_focus(self.filter)  # at once: what is typed next belongs to it
+
+    def step_back(self) -> bool:
+        if self.filter.display:
+            self.filter.value = ""
+            self.filter.display = False
+            self.list.focus()
+        elif self._scope:
+            self._scope_to("")
+        else:
+            return False
+        return True
+
+    # Actions on the server under the cursor
+
+    def _chosen(self) -> str:
+        """Its name; where there is none, that is said."""
+        if not self.current:
+            self.app.say(f"There is no server here; {self.app.key_of('new_server')} adds one.", "warning")
+        return self.current
+
+    def _mark_seen(self, name: str) -> None:
+        """The person looks at how it ended."""
+        self._unseen.discard(name)
+        self.refresh_servers()
+
+    @on(VirtualList.Chosen, "#server-list")
+    def action_open(self) -> None:
+        if name := self._chosen():
+            from mcp_studio.tui.screens.server_details import ServerDetails
+
+            self._mark_seen(name)
+            self.app.push_screen(ServerDetails(name), self._leave_details)
+
+    async def _leave_details(self, action: str | None) -> None:
+        """A button of the details stands for an action here."""
+        if action:
+            await self.run_action(action)
+
+    def action_toggle_item(self) -> None:
+        """Connect what is off or failed, disconnect everything else."""
+        manager = self.app.studio.manager
+        if not (name := self._chosen()):
+            return
+        if manager.status(name).state in ("disabled", "failed", "needs_auth"):
+            manager.start(name)
+        else:
+            self.run_worker(manager.stop(name), group="servers")
+
+    def action_repeat(self) -> None:
+        """Connect it again now."""
+        if name := self._chosen():
+            self.app.studio.manager.restart(name)
+
+    def action_copy(self) -> None:
+        if name := self._chosen():
+            self.app.copy(name, name)
+
+    def action_add(self) -> None:
+        self._edit(None)
+
+    def action_edit(self) -> None:
+        if name := self._chosen():
+            config = self.app.studio.manager.config(name)
+            if config.source.origin in ("file", "project") and not server_files.ours(config.source):
+                self.app.say(f"{name} comes from {config.source.file}; change it there.", "warning")
+            else:
+                self._edit(config)
+
+    def _edit(self, config: ServerConfig | None) -> None:
+        from mcp_studio.tui.screens.server_form import ServerForm
+
+        self.app.push_screen(ServerForm(config, self._drafts), self._saved)
+
+    def _saved(self, config: ServerConfig | None) -> None:
+        if config is not None:
+            self.refresh_servers()
+            self.go_to(config.name)
+            place = server_files.place_of(self.app.studio, config.name).file
+            self.app.say(f"{config.name} is saved in {place}.")
+
+    def action_delete(self) -> None:
+        if name := self._chosen():
+            self.app.attempt(self, self._remove(name), "servers")
+
+    async def _remove(self, name: str) -> None:
+        from mcp_studio.tui.screens.dialog import Confirm
+
+        source = self.app.studio.manager.config(name).source
+        text = f"{safe(name, 60)} is closed and leaves the list."
+        if source.origin in ("file", "project") and not server_files.ours(source):
+            text += f" Its entry stays in {source.file}, so it is back at the next start."
+        elif source.file:
+            text += f" Its entry is taken out of {source.file}."
+        if await self.app.push_screen_wait(Confirm("Remove the server?", text, "Remove", destroys=True)):
+            await server_files.forget(self.app.studio, name)
+            self.refresh_servers()
+            self.app.say(f"{name} is removed.")
+
+    def action_sign_in(self) -> None:
+        if name := self._chosen():
+            from mcp_studio.tui.screens.sign_in import sign_in
+
+            sign_in(self.app, name)
+
+    def action_token(self) -> None:
+        """Show its token: what it allows, and for how long."""
+        if name := self._chosen():
+            from mcp_studio.tui.screens.sign_in import show_token
+
+            show_token(self.app, name)
+
+    def action_roots(self) -> None:
+        if name := self._chosen():
+            from mcp_studio.tui.screens.roots import Roots
+
+            self.app.push_screen(Roots(name))
+
+    def action_console(self) -> None:
+        """Send any message to it by hand."""
+        if name := self._chosen():
+            from mcp_studio.tui.screens.console import Console
+
+            self.app.push_screen(Console(name))
+
+    def action_server_logs(self) -> None:
+        if name := self._chosen():
+            from mcp_studio.tui.screens.logs import Logs
+
+            self.app.push_screen(Logs(name), self._show_message)
+
+    def action_exit_report(self) -> None:
+        """How it ended, what was in flight, its last words."""
+        name = self._chosen()
+        if name and not self.app.studio.manager.supervisor(name).mortems:
+            self.app.say(f"{safe(name, 60)} has not ended by itself since the studio runs.")
+        elif name:
+            from mcp_studio.tui.screens.exit_report import ExitReport
+
+            self._mark_seen(name)
+            self.app.push_screen(ExitReport(name), self._show_message)
+
+    def action_unexpected_output(self) -> None:
+        """What it printed to its standard output besides the protocol."""
+        if name := self._chosen():
+            from mcp_studio.tui.screens.exit_report import UnexpectedOutput
+
+            self.app.push_screen(UnexpectedOutput(name), self._show_message)
+
+    def _show_message(self, number: int | None) -> None:
+        if number is not None:
+            self.post_message(self.TraceRequested(number))
+
+    # Project files that nobody has agreed to yet
+
+    async def _ask_trust(self, files: tuple[Untrusted, ...]) -> None:
+        from mcp_studio.tui.screens.approval import ProjectTrust
+
+        for file in files:
+            if await self.app.push_screen_wait(ProjectTrust(file)):
+                await self.app.attempt(self, server_files.agree(self.app.studio, file)).wait()

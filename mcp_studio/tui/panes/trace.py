@@ -1,0 +1,434 @@
+"""Pane 5: everything that crossed the wire, now or in an earlier session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from mcp_studio.call.replay.plan import CALLS, Step, load, step_of
+from mcp_studio.catalog.listing import EntryKind, Ref
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json
+from mcp_studio.safetext import safe
+from mcp_studio.schema.place import remove
+from mcp_studio.trace.diff import path_text
+from mcp_studio.trace.message import COMMENTED, MARKED, UNTIMED, Recording, WireMessage
+from mcp_studio.trace.postmortem import endings
+from mcp_studio.tui.panes.pane import Pane
+from mcp_studio.tui.views.exchange import ExchangeView
+from mcp_studio.tui.views.query_line import QueryLine
+from mcp_studio.tui.views.trace_row import rows_with
+from mcp_studio.tui.views.trace_table import TraceTable
+
+if TYPE_CHECKING:
+    from mcp_studio.trace.disk.session import Session
+    from mcp_studio.tui.screens.compare import Side
+    from mcp_studio.tui.screens.exchange import Wish
+    from mcp_studio.tui.screens.sessions import Opened
+
+_EMPTY = "Nothing has crossed the wire yet. Connect a server, and every message appears here."
+_EMPTY_PAST = "Nothing was recorded in this session."
+_NONE, _SEARCHING = "No message matches the query; esc ends it.", "Nothing found yet."
+_NO_CALL = "It belongs to no call of a tool, prompt or resource."
+_EVERY = 0.25
+"""Seconds between two looks at what the border and the exchange beside the table say."""
+_DONE = 0.99
+"""The part that a query has searched before that is no longer said: of a live trace there is always more."""
+_NOTED = bytes(flags for flags in range(256) if flags & (MARKED | COMMENTED))
+_KINDS: dict[str, EntryKind] = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
+
+
+class TracePane(Pane, scope="trace"):
+    """A table of messages, a query above it, and on huge screens the exchange under the cursor beside it."""
+
+    number = 5
+    SCOPED_CSS = False  # a rule begins with a class of the screen
+    DEFAULT_CSS = """
+    TracePane {
+        & > Horizontal { height: 1fr; }
+        & Vertical#messages { width: 1fr; }
+        & #columns { height: 1; color: $quiet; text-style: bold; }
+        & ExchangeView { display: none; width: 45%; border-left: tall $panel; padding-left: 1; }
+        &.-past { border-title-color: $state-busy; }
+    }
+    .-huge TracePane ExchangeView { display: block; }
+    """
+    query_line = getters.query_one(QueryLine)
+    table = getters.query_one(TraceTable)
+    beside = getters.query_one(ExchangeView)
+
+    @dataclass
+    class FillRequested(Message):
+        """A call of the trace is to stand in the form, to be edited and sent again."""
+
+        ref: Ref
+        value: Json
+
+    @dataclass
+    class EntryRequested(Message):
+        """The tool, prompt or resource of a call of the trace is to be shown."""
+
+        ref: Ref
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._session: Session | None = None
+        """An earlier session, while it is shown."""
+        self._base: Side | None = None
+        """The exchange that the next one is compared with."""
+
+    @property
+    def recording(self) -> Recording:
+        """What is shown: what is being recorded now, or an earlier session."""
+        return self.app.studio.trace if self._session is None else self._session
+
+    @property
+    def _grows(self) -> bool:
+        return self._session is None or self._session.info.state == "running"
+
+    def compose(self) -> ComposeResult:
+        header = Static(id="columns", markup=False)
+        yield QueryLine(self._use_query, lambda: self.recording)
+        with Horizontal():
+            yield Vertical(header, TraceTable(self.recording, header, empty=_EMPTY), id="messages")
+            yield ExchangeView()
+
+    def on_mount(self) -> None:
+        self.show_title("Trace")
+        self.set_interval(_EVERY, self._tick)
+
+    def on_unmount(self) -> None:
+        if self._session is not None:
+            self._session.close()
+
+    def entry_point(self) -> Widget:
+        return self.table
+
+    # What is shown
+
+    def _show(self, opened: Opened | None) -> None:
+        """Show an earlier session, or what is being recorded now, which goes on meanwhile."""
+        if opened is None:
+            return
+        before, (self._session, title) = self._session, opened
+        self.query_line.put("")
+        self.beside.clear()
+        self.set_class(self._session is not None, "-past")
+        self.show_title(title)
+        self.table.show(self.recording)
+        if self._session is not None and self._session.problem:
+            self.app.say(self._session.problem, "warning")
+        if before is not None:
+            before.close()
+        self._tick()
+
+    def show_query(self, text: str | None) -> None:
+        """Show only what a query wants."""
+        if text:
+            self.query_line.put(text)
+            self.table.focus()
+
+    def show_message(self, number: int) -> None:
+        """Put the cursor on a message of what is being recorded now."""
+        if self._session is not None:
+            self.action_go_live()
+        self._go_to(number)
+
+    def _go_to(self, number: int | None) -> None:
+        """Put the cursor on a message; one that a query hides is shown alone."""
+        if number and not self.table.go_to(number) and (entry := self.recording.entry(number)) is not None:
+            self._open(entry)
+
+    @on(TraceTable.Highlighted)
+    def _tick(self) -> None:
+        """Take over what another studio writes to the session; say how much is shown, and what belongs to it."""
+        if self._session is not None and self._grows:
+            try:
+                self._session.refresh()
+            except StudioError as error:
+                self.app.fail(error)
+                self.action_go_live()
+        if not self.region:
+            return
+        self._show_notes()
+        entry, shown = self.table.message, self.beside.entry
+        if entry and not (shown and entry.number == shown.number) and not self.beside.has_focus_within:
+            self._show_beside(entry)
+
+    def _show_beside(self, entry: WireMessage) -> None:
+        if self.beside.display:
+            self.beside.show(self.recording, entry)
+
+    def _show_notes(self) -> None:
+        table, query, key = self.table, self.table.search, self.app.key_of
+        kept, dropped = len(self.recording), self.recording.first_number - 1
+        shown, table.empty = f"{kept:,}", _EMPTY if self._session is None else _EMPTY_PAST
+        parts: list[str] = []
+        if query is not None:
+            behind = query.done < _DONE
+            parts += [query.error or f"{int(100 * query.done)}% searched"] if query.error or behind else []
+            shown, table.empty = f"{table.row_count:,} of {kept:,}", _SEARCHING if behind else _NONE
+        parts += [shown, f"{dropped:,} dropped"] if dropped else [shown]
+        if self._grows:
+            parts.append("following" if table.following else f"{key('follow')} follows")
+        parts += [f"{key('compare')} compares with {self._base.name}"] if self._base is not None else []
+        self.show_note(" · ".join(parts))
+
+    @on(ExchangeView.Went)
+    def _went(self, event: ExchangeView.Went) -> None:
+        """Another entry that belongs to it: the cursor goes there, where it is shown."""
+        event.stop()
+        self.table.go_to(event.number)
+        if (entry := self.recording.entry(event.number)) is not None:
+            self._show_beside(entry)
+
+    # The query
+
+    def _use_query(self, text: str) -> None:
+        columns = self.recording.columns
+        now = columns.time[-1] if self._session is not None and len(columns) else None
+        self.table.set_query(text, now)
+
+    @on(Input.Submitted)
+    def _leave_query(self) -> None:
+        self.query_line.display = self.table.search is not None
+        self.table.focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Enter is the table's; in the exchange beside it goes into a value or a row."""
+        return action != "open" or not self.beside.has_focus_within
+
+    def action_find(self) -> None:
+        self.query_line.open()
+
+    def step_back(self) -> bool:
+        """End the query, else leave an earlier session."""
+        if self.query_line.display:
+            self.query_line.put("")
+            self.table.focus()
+        elif self._session is not None:
+            self.action_go_live()
+        else:
+            return False
+        return True
+
+    @property
+    def _filtered(self) -> Sequence[int] | None:
+        """The numbers of what the query shows; None without one."""
+        return None if self.table.search is None else self.table.search.found[:]
+
+    # The message under the cursor
+
+    def _chosen(self) -> WireMessage | None:
+        entry = self.beside.entry if self.beside.has_focus_within else self.table.message
+        if entry is None:
+            self.app.say("No message is selected.", "warning")
+        return entry
+
+    def _try(self, work: Callable[[WireMessage], Coroutine[Any, Any, None]], entry: WireMessage | None = None) -> None:
+        """Do something with a message, else with the one under the cursor; a failure is told."""
+        if entry := entry or self._chosen():
+            self.app.attempt(self, work(entry))
+
+    @on(TraceTable.Opened)
+    def action_open(self) -> None:
+        if entry := self._chosen():
+            self._open(entry)
+
+    def _open(self, entry: WireMessage) -> None:
+        from mcp_studio.tui.screens.exchange import ExchangeDialog
+
+        self.app.push_screen(ExchangeDialog(self.recording, entry), self._wished)
+
+    def _wished(self, answer: tuple[Wish, WireMessage] | None) -> None:
+        """What the person wants to do with a message that was open."""
+        if answer is not None:
+            ways = {"repeat": self._repeat, "copy_as": self._copy_as, "compare": self._compare}
+            self._try(ways[answer[0]], answer[1])
+
+    def action_follow(self) -> None:
+        self.table.action_follow()
+        self._show_notes()
+
+    def action_mark(self) -> None:
+        from mcp_studio.tui.screens.exchange import toggle_mark
+
+        if entry := self._chosen():
+            toggle_mark(self.app, self.recording, entry)
+
+    def action_edit(self) -> None:
+        """Comment on the message."""
+        from mcp_studio.tui.screens.exchange import Comment
+
+        if entry := self._chosen():
+            self.app.push_screen(Comment(self.recording, entry), lambda _: self.beside.refill())
+
+    def action_next_match(self) -> None:
+        self._go_to_noted(below=True)
+
+    def action_previous_match(self) -> None:
+        self._go_to_noted(below=False)
+
+    def _go_to_noted(self, *, below: bool) -> None:
+        """Go to the nearest message with a mark or a comment."""
+        columns, entry = self.recording.columns, self.table.message
+        here = entry.number - columns.first if entry is not None else 0
+        rows = list(rows_with(columns.flags, _NOTED, *((here + 1, len(columns)) if below else (0, here))))
+        if not any(self.table.go_to(columns.first + row) for row in (rows if below else reversed(rows))):
+            self.app.say(f"No message {'below' if below else 'above'} has a mark or a comment.")
+
+    def action_copy(self) -> None:
+        if self.beside.has_focus_within:
+            self.beside.copy()
+        else:
+            self._try(self._copy)
+
+    async def _copy(self, entry: WireMessage) -> None:
+        self.app.copy((await self.recording.body(entry)).decode("utf-8", "replace"))
+
+    def action_compare(self) -> None:
+        """Begin to compare the message, or compare with it."""
+        self._try(self._compare)
+
+    async def _compare(self, entry: WireMessage) -> None:
+        from mcp_studio.tui.screens.compare import Compare, side_of
+
+        side, base = await side_of(self.recording, entry), self._base
+        self._base = side if base is None else None
+        if base is None:
+            self.app.say(f"Now select another message: {self.app.key_of('compare')} compares it with {side.name}.")
+        elif base == side:
+            self.app.say("Both are of one exchange: not compared.")
+        else:
+            self.app.push_screen(Compare(base, side))
+        self._show_notes()
+
+    # Calls of the trace
+
+    def _call_of(self, entry: WireMessage) -> Step | None:
+        """The call that a message belongs to, with all of its rounds; None where it is of none."""
+        step = step_of(self.recording.columns, entry.number)
+        return step if step is not None and step.method in CALLS else None
+
+    def _ref(self, step: Step) -> Ref:
+        """What was called, of the same server, else of any other that lists it."""
+        ref = Ref(_KINDS[step.method], step.server, step.target)
+        listed = [one.ref for one in self.app.studio.catalog.entries(ref.kind) if one.ref.name == ref.name]
+        return ref if ref in listed or not listed else listed[0]
+
+    def action_copy_as(self) -> None:
+        self._try(self._copy_as)
+
+    async def _copy_as(self, entry: WireMessage) -> None:
+        from mcp_studio.call.copying.subject import subject_of, with_outcome
+        from mcp_studio.tui.screens.copy_as import CopyAs
+
+        studio, step = self.app.studio, self._call_of(entry)
+        if step is None:
+            self.app.say(_NO_CALL, "warning")
+            return
+        recorded = await load(self.recording, step)
+        resource, ref = step.method == "resources/read", self._ref(step)
+        value = None if resource else recorded.params.get("arguments", {})
+        uri = step.target if resource else ""
+        subject = subject_of(studio.manager, studio.catalog, ref, value, uri=uri, task=recorded.task)
+        self.app.push_screen(CopyAs(await with_outcome(subject, self.recording, entry.number)))
+
+    def action_show_entry(self) -> None:
+        """Show the tool, prompt or resource of the call."""
+        if entry := self._chosen():
+            if step := self._call_of(entry):
+                self.post_message(self.EntryRequested(self._ref(step)))
+            else:
+                self.app.say(_NO_CALL, "warning")
+
+    def action_repeat(self) -> None:
+        """Edit the call in its form; what is no such call goes to the console."""
+        self._try(self._repeat)
+
+    async def _repeat(self, entry: WireMessage) -> None:
+        step = self._call_of(entry)
+        if step is None:
+            from mcp_studio.tui.screens.console import Console
+
+            body = await self.recording.body(entry)
+            self.app.push_screen(Console(entry.server, body.decode("utf-8", "replace")))
+            return
+        recorded = await load(self.recording, step)
+        value: Json = recorded.params.get("arguments", {}) if step.method != "resources/read" else None
+        hidden = [place[1:] for place in recorded.hidden if place[:1] == ("arguments",)]
+        for place in reversed(hidden):
+            value = remove(value, place) if place else {}
+        self.post_message(self.FillRequested(self._ref(step), value))
+        if hidden:
+            names = ", ".join(safe(path_text(place), 60) for place in hidden[:3])
+            self.app.say(f"Not in the recording, being secret: {names}.")
+
+    def action_resend_now(self) -> None:
+        """Send the same once more, and compare the responses."""
+        from mcp_studio.tui.screens.resend import Resend
+
+        if entry := self._chosen():
+            step = step_of(self.recording.columns, entry.number)
+            if step is not None and step.method not in UNTIMED:
+                self.app.push_screen(Resend(self.recording, step))
+            else:
+                self.app.say("It belongs to no request of ours that could be sent again.", "warning")
+
+    def action_resend_many(self) -> None:
+        """Send what is marked, what the query shows, or everything once more."""
+        from mcp_studio.tui.screens.export import parts_of
+        from mcp_studio.tui.screens.resend import Resend
+
+        if parts := parts_of(self.recording, None, self._filtered):
+            self.app.push_screen(Resend(self.recording, parts[0].numbers, parts[0].about))
+
+    # The whole trace
+
+    def action_details(self) -> None:
+        """Statistics: how often, how fast, what failed."""
+        from mcp_studio.tui.screens.statistics import Statistics
+
+        self.app.push_screen(Statistics(self.recording), self.show_query)
+
+    def action_save(self) -> None:
+        """Export the exchange, what is marked or filtered, or everything."""
+        from mcp_studio.tui.screens.export import Export, parts_of
+
+        if parts := parts_of(self.recording, self.table.message, self._filtered):
+            self.app.push_screen(Export(self.recording, parts))
+        else:
+            self.app.say("There is nothing to export yet.", "warning")
+
+    def action_open_outside(self) -> None:
+        """Choose a session or a file to be shown."""
+        from mcp_studio.tui.screens.sessions import Sessions
+
+        shown = self._session.path if self._session is not None else None
+        self.app.push_screen(Sessions(shown), self._show)
+
+    def action_go_live(self) -> None:
+        """Back to what is being recorded now."""
+        if self._session is None:
+            self.app.say("This is what is being recorded now.")
+        else:
+            self._show((None, "Trace"))
+
+    def action_exit_report(self) -> None:
+        """How servers ended, the newest first; of the server under the cursor where it ended."""
+        from mcp_studio.tui.screens.exit_report import ExitReport
+
+        entry = self.table.message
+        found = (endings(self.recording, entry.server) if entry else []) or endings(self.recording)
+        if not found:
+            self.app.say("No server ended by itself in this trace.")
+        else:
+            self.app.push_screen(ExitReport(found[0].server, found[::-1]), self._go_to)

@@ -1,0 +1,197 @@
+"""Activity: what runs and what is pending, of all servers in one place."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from textual import getters, on
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from mcp_studio.call.call import Call, Progress
+from mcp_studio.present import questions, units
+from mcp_studio.present.units import seconds as age
+from mcp_studio.protocol.core import progress_text
+from mcp_studio.safetext import safe
+from mcp_studio.session.inbox import Answer, InputRequest
+from mcp_studio.studio import Studio
+from mcp_studio.trace.message import LISTEN
+from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
+from mcp_studio.tui.screens.task import sign, words
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import Line, cut, spread
+from mcp_studio.tui.views.virtual_list import VirtualList
+
+_PAUSE = 0.5
+"""Seconds between two looks at what runs."""
+
+
+class Row(NamedTuple):
+    """One line: a heading, or something that runs, is pending, or holds; foreign text in it does no harm."""
+
+    key: Hashable
+    title: str
+    text: str = ""
+    right: str = ""
+    sign: tuple[str, str] = ("", "")
+    """A glyph and its look; a heading has no glyph."""
+    thing: InputRequest | Call | None = None
+    """What opens on enter."""
+    cancel: Callable[[], object] | None = None
+
+
+class Activity(Dialog[InputRequest | Call]):
+    """Answers the request or call that was chosen.
+
+    Args:
+        answer: gives an answer to a request.
+    """
+
+    DEFAULT_CLASSES = "-large"
+    DEFAULT_CSS = """
+    Activity {
+        & VirtualList { height: 1fr; }
+        & #detail { height: auto; max-height: 6; color: $quiet; border-top: solid $panel; }
+    }
+    """
+    choices = (
+        Choice("submit", "Open", "primary"), Choice("cancel", "Cancel it"), Choice("decline", "Decline"),
+        Choice("decline_all", "Decline all"), Choice("back", "Close"),
+    )  # fmt: skip
+    rows = getters.query_one("#activity", VirtualList)
+
+    def __init__(self, answer: Callable[[InputRequest, Answer], None]) -> None:
+        super().__init__()
+        self._answer = answer
+
+    def heading(self) -> str:
+        return "Activity"
+
+    def body(self) -> Iterable[Widget]:
+        empty = (
+            "Nothing runs, and nothing is pending.\n\n"
+            f"Calls are listed here while they run: {self.app.key_of('submit')} starts the one that is shown. What "
+            "servers request is listed until it is answered: forms to fill in, pages to open, LLM completions."
+        )
+        yield VirtualList(_draw, key=lambda row: row.key, id="activity", empty=empty)
+        yield Static(id="detail", markup=False)
+
+    def on_mount(self) -> None:
+        self.rows.focus()
+        self._look()
+        self.rows.go_to(next((row.key for row in self.rows.rows if row.thing is not None), None))
+        self.set_interval(_PAUSE, self._look)
+
+    def _look(self) -> None:
+        self.rows.show(list(_rows(self.app.studio, self.app.key_of("pending"))))
+        self.show_detail()
+
+    @on(VirtualList.Highlighted)
+    def show_detail(self) -> None:
+        """The whole of what the row has no room for."""
+        row = self.rows.row
+        text = f"{safe(row.title)}\n{safe(row.text)}" if row is not None and row.text else ""
+        self.query_one("#detail", Static).update(Content(text))
+
+    @on(VirtualList.Chosen)
+    def action_submit(self) -> None:
+        if (row := self.rows.row) is not None and row.thing is not None:
+            self.dismiss(row.thing)
+        else:
+            self.app.say("Only requests and calls can be opened.", "warning")
+
+    def _request(self) -> InputRequest | None:
+        if (row := self.rows.row) is not None and isinstance(row.thing, InputRequest):
+            return row.thing
+        self.app.say("The cursor is on no request.", "warning")
+        return None
+
+    def action_decline(self) -> None:
+        if (request := self._request()) is not None:
+            self._answer(request, Answer("decline"))
+            self._look()
+
+    def action_decline_all(self) -> None:
+        if (request := self._request()) is not None:
+            inbox, server = self.app.studio.inbox, request.server
+            text = f"{units.plural(inbox.waiting(server), 'request')} of {safe(server, 60)} are answered with decline."
+            confirm = Confirm("Decline all?", text, "Decline all")
+            self.app.push_screen(confirm, lambda yes: inbox.decline_all(server) if yes else None)
+
+    def action_cancel(self) -> None:
+        if (row := self.rows.row) is None or row.cancel is None:
+            self.app.say("Nothing runs here that could be cancelled.", "warning")
+        else:
+            row.cancel()
+            self.app.say(f"Cancelled {row.title}.")
+
+
+def _rows(studio: Studio, key: str) -> Iterator[Row]:
+    """Everything, in sections that are not there while they are empty."""
+    held = f", and {studio.inbox.held:,} more after them" if studio.inbox.held else ""
+    for title, rows, more in (
+        ("Pending requests", _requests(studio), held), ("Running", _running(studio, key), ""),
+        ("Pages opened", _pages(studio), ""), ("Answer rules", _rules(studio), ""),
+    ):  # fmt: skip
+        if found := list(rows):
+            yield Row(title, f"{title}  {len(found):,}{more}", sign=("", "strong"))
+            yield from found
+
+
+def _requests(studio: Studio) -> Iterator[Row]:
+    for request in studio.inbox.pending:
+        right = " · ".join(filter(None, (age(time.monotonic() - request.asked), questions.left(request))))
+        text = f"{request.subject or request.server}  {questions.asks(request)}  {request.note}"
+        title = f"{questions.KINDS[request.kind]}{', opened' if request.opened else ''}"
+        yield Row(("request", request.number), title, text, right, (glyphs().waiting, "accent"), request)
+
+
+def _running(studio: Studio, key: str) -> Iterator[Row]:
+    now, busy = time.monotonic(), (glyphs().half, "warn")
+    for call in studio.caller.running:
+        text = "waiting for your answer" if call.asking else _progress(call.progress)
+        yield Row(("call", id(call)), call.subject, text, age(now - call.started), busy, call, call.cancel)
+    followed = {call.as_task.key for call in studio.caller.running if call.as_task is not None}
+    for task in studio.tasks.all():
+        if task.followed and not task.done and task.key not in followed:
+            title, old = f"{task.subject} in the background", age(time.time() - task.started)
+            cancel = partial(studio.tasks.cancel_soon, *task.key)
+            yield Row(("task", *task.key), title, words(task, key), old, sign(task), None, cancel)
+    for one in studio.manager.running:
+        title, old = f"{one.server} {one.method} {one.target}".strip(), age(now - one.started)
+        if one.method == LISTEN:
+            yield Row(("running", id(one)), title, "listens for changes", old, (glyphs().dot, "dim"))
+        elif not one.on_progress:  # else it is of a call above
+            yield Row(("running", id(one)), title, _progress(one.progress), old, busy, None, one.cancel)
+
+
+def _progress(progress: Progress | None) -> str:
+    if progress is None:
+        return ""
+    part = f"{progress.done / progress.total:.0%} " if progress.total else ""
+    return f"{part}{progress_text(progress.done, progress.total)} {progress.message}"
+
+
+def _pages(studio: Studio) -> Iterator[Row]:
+    for page in studio.inbox.pages:
+        old = age(time.monotonic() - page.asked)
+        yield Row(("page", page.number), page.server, questions.asks(page), old, (glyphs().off, "dim"))
+
+
+def _rules(studio: Studio) -> Iterator[Row]:
+    for number, rule in enumerate(studio.rules):
+        where = rule.source or str(studio.paths.answers_file)
+        yield Row(("rule", number), questions.rule_line(rule), f"to change it, edit {where}", sign=(glyphs().dot, ""))
+
+
+def _draw(row: Row, width: int, selected: bool) -> Line:
+    glyph, look = row.sign
+    if not glyph:
+        return [(cut(row.title, width), look)]
+    right = [(f"  {row.right}", "dim")] if width > 40 else []
+    title = cut(safe(row.title, 200), max(8, (width - len(row.right)) // 2) if row.text else width)
+    return spread([(f"  {glyph} ", look), (title, ""), (f"  {safe(row.text, 400)}", "dim")], right, width)

@@ -1,0 +1,240 @@
+"""What a server requests: the base of its dialogs; a form to fill in, or a page to open, never without consent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import cast
+
+from textual import getters, on
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Button, Static
+
+from mcp_studio.call.secrets import may_hold_secrets, secret_places
+from mcp_studio.jsontext import Json, items_of
+from mcp_studio.present import questions
+from mcp_studio.present.browser import open_page
+from mcp_studio.safetext import safe
+from mcp_studio.schema.field import defaults, errors, is_secret
+from mcp_studio.schema.form import build
+from mcp_studio.schema.place import path_of, remove
+from mcp_studio.session.inbox import Answer, InputRequest
+from mcp_studio.tui.form.view import FormView
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.urls import judge
+
+DECLINE, CANCEL, LATER = Choice("decline", "Decline"), Choice("cancel", "Cancel"), Choice("back", "Later")
+_ADDRESS = 10_000
+"""Characters of an address that are shown."""
+
+
+class RequestDialog(Dialog[Answer]):
+    """Answers what the person chose; None is later.
+
+    Args:
+        times: says how many are pending, how old it is, and how much time is left.
+    """
+
+    DEFAULT_CSS = """
+    RequestDialog {
+        & .foreign { border-left: outer $quiet; padding-left: 1; margin-bottom: 1; }
+    }
+    """
+    wants = ""
+    """What follows the server's name in the title."""
+    problem = getters.query_one("#problem", Static)
+
+    def __init__(self, request: InputRequest, times: Callable[[InputRequest], str]) -> None:
+        super().__init__()
+        self.request = request
+        self._times_of = times
+
+    def heading(self) -> str:
+        subject = f" · {self.request.subject} is waiting" if self.request.subject else ""
+        return f"{safe(self.request.server, 40)} {self.wants}{safe(subject, 80)}"
+
+    def body(self) -> Iterable[Widget]:
+        yield Static(id="times", classes="quiet gap", markup=False)
+        if self.request.note:  # why a rule did not answer it
+            yield Static(Content(f"{glyphs().warning} {safe(self.request.note, 500)}"), classes="bad gap")
+        yield from self.question()
+        yield Static(id="problem", classes="bad", markup=False)
+
+    def question(self) -> Iterable[Widget]:
+        """The widgets of the request itself."""
+        return ()
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.tick()
+        self.set_interval(1, self.tick)
+
+    def tick(self) -> None:
+        """Show what changes with time; once a second."""
+        self.query_one("#times", Static).update(Content(safe(self._times_of(self.request), 200)))
+
+    def on_screen_resume(self) -> None:
+        """What lay over it is gone; the request may be, too."""
+        if self.request.reply.done():
+            self.dismiss(None)
+
+    def refuse(self, text: str) -> None:
+        """Say below everything why it cannot be answered so."""
+        self.problem.update(Content(safe(text, 600)))
+        if text:
+            self.problem.scroll_visible(animate=False)
+
+    def foreign(self, text: str, most: int = 4_000) -> Static:
+        """Words of the server, behind a bar that no text of it can draw."""
+        return Static(Content(safe(text, most, lines=True)), classes="foreign")
+
+    def action_decline(self) -> None:
+        self.dismiss(Answer("decline"))
+
+    def action_cancel(self) -> None:
+        self.dismiss(Answer("cancel"))
+
+    def action_back(self) -> None:
+        self.app.say(f"It stays pending; {self.app.key_of('pending')} opens it again.")
+        self.dismiss(None)
+
+
+class Elicitation(RequestDialog):
+    """Its words, warnings of ours, and the form."""
+
+    wants = "requests input"
+    choices = (Choice("accept", "Accept", "primary"), DECLINE, CANCEL, LATER)
+
+    def __init__(self, request: InputRequest, times: Callable[[InputRequest], str]) -> None:
+        super().__init__(request, times)
+        self._form = build(request.schema, strict=True)
+        self._view = FormView(empty="No fields to fill in.")
+
+    def question(self) -> Iterable[Widget]:
+        yield self.foreign(self.request.message)
+        names = ", ".join(safe(field.name, 60) for field in self._form.fields if is_secret(field))
+        warning = ""
+        if names or may_hold_secrets(self._form):
+            warning = f"{names or 'A field'} looks like a secret. A server should not request passwords in a form."
+        elif questions.about_secrets(self.request):
+            warning = "It speaks of a secret. A server should not request passwords or tokens in a form."
+        for text in (warning, *self._form.problems[:3]):
+            if text:
+                yield Static(Content(f"{glyphs().warning} {safe(text, 300)}"), classes="bad gap")
+        yield self._view
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        draft = items_of(self.request.draft)
+        value, unread = draft if draft else (self._defaults(), {})
+        self._view.show(self._form, value, cast("dict[str, str]", unread))
+        self._view.begin()
+
+    def _defaults(self) -> Json:
+        """The defaults, but of no field that looks secret: a person is to know what they give away."""
+        value: Json = cast("Json", defaults(self._form))
+        for place in secret_places(self._form, value):
+            value = remove(value, path_of(place, value))
+        return value
+
+    @on(FormView.Changed)
+    def keep(self, event: FormView.Changed) -> None:
+        """What was typed is there again after Later."""
+        event.stop()
+        self.request.draft = [event.value, dict(self._view.pending)]
+        self.refuse("")
+
+    def action_accept(self) -> None:
+        """Send what is filled in, once it fits what was requested."""
+        self.run_worker(self._accept(), exclusive=True)
+
+    async def _accept(self) -> None:
+        problems = self._view.unreadable or self._view.problems
+        if not problems:
+            problems = await self.app.studio.checker.check(self.request.schema, self._view.value)
+        if wrong := errors(problems):
+            self._view.show_problems(problems)
+            self._view.focus_first_problem()
+            self.refuse(f"Not sent: {safe(wrong[0].place, 120)} {safe(wrong[0].message, 300)}")
+        else:
+            self.dismiss(Answer("accept", self._view.value))
+
+
+class UrlElicitation(RequestDialog):
+    """Specification 2025-11-25, client/elicitation, URL mode.
+
+    Opening the page, or copying its address, is the consent that answers the request. A page that a call needs before
+    it is sent again (-32042) is answered when it is done: the server says so, or the person.
+    """
+
+    wants = "requests that you open a page"
+    choices = (
+        Choice("open_page", "Open in browser", "primary"), Choice("copy", "Copy"),
+        Choice("done", "Done"), DECLINE, CANCEL, LATER,
+    )  # fmt: skip
+    state = getters.query_one("#state", Static)
+
+    def __init__(self, request: InputRequest, times: Callable[[InputRequest], str]) -> None:
+        super().__init__(request, times)
+        self._page = judge(request.url)
+
+    def question(self) -> Iterable[Widget]:
+        page = self._page
+        parts: Parts = [(safe(page.host or "no host", 300), "bold $accent"), "\n"]
+        if page.ascii_host != page.host:
+            parts += ["The network knows it as ", (safe(page.ascii_host, 300), "bold $accent"), "\n"]
+        if page.refusal:
+            parts.append((f"{glyphs().bad} {page.refusal}\n", "bold $state-failed"))
+        parts += [(f"{glyphs().warning} {warning}\n", "$state-busy") for warning in page.warnings]
+        yield Static(Content.assemble(*parts, safe(page.url, _ADDRESS)), classes="gap")
+        if self.request.message:
+            yield self.foreign(self.request.message)
+        yield Static(id="state", markup=False)
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one("#open_page", Button).disabled = bool(self._page.refusal)
+        self.query_one("#done").display = self.request.retries
+        self.query_one("#cancel").display = not self.request.retries
+
+    def tick(self) -> None:
+        """The server may say at any moment that the page is done."""
+        super().tick()
+        request = self.request
+        text = ""
+        if request.retries and request.opened:
+            text = f"{glyphs().half} Waiting until the server says that the page is done."
+        elif request.retries and request.completed:
+            text = f"{glyphs().ok} The server says that this page is done already."
+        elif request.retries:
+            text = "The call waits for this page; once it is done, the call is sent again."
+        self.state.update(Content.styled(text, "$state-busy" if request.opened else "$quiet"))
+        self.query_one("#done", Button).disabled = not (request.opened or request.completed)
+
+    def action_open_page(self) -> None:
+        self.run_worker(self._open(), exclusive=True)
+
+    async def _open(self) -> None:
+        if await open_page(self._page.url, self.app.studio.config.settings.browser):
+            self.app.say(f"Opened {safe(self._page.host, 120)} in the browser.")
+            self._consent()
+        else:
+            self.refuse("There is no browser here. Copy the address, to open it yourself.")
+
+    def action_copy(self) -> None:
+        self.app.copy(self._page.url)
+        if self._page.refusal:
+            self.refuse("It stays pending: an address that must not be opened is only copied.")
+        else:
+            self._consent()
+
+    def _consent(self) -> None:
+        # The inbox closes this dialog where that answers the request.
+        self.app.studio.inbox.page_opened(self.request)
+        if not self.request.reply.done():
+            self.tick()
+
+    def action_done(self) -> None:
+        """The page is done: the call can be sent again."""
+        self.dismiss(Answer("accept"))

@@ -1,0 +1,129 @@
+"""One exchange of the trace over the whole screen, and what a person notes on it: a mark, and a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar, Literal
+
+from textual import getters, on
+from textual.binding import BindingType
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from mcp_studio.errors import StudioError
+from mcp_studio.trace.message import MARKED, Recording, WireMessage
+from mcp_studio.trace.store import TraceStore
+from mcp_studio.tui.actions import bindings
+from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.views.exchange import ExchangeView, ends_of
+from mcp_studio.tui.views.trace_row import name_of
+
+Wish = Literal["repeat", "copy_as", "compare"]
+"""What is to be done with the message, which only the trace can do."""
+_LONGEST = 2_000
+
+
+class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
+    """Shows the exchange of a message."""
+
+    DEFAULT_CLASSES = "-large"
+    DEFAULT_CSS = "ExchangeDialog ExchangeView { height: 100%; }"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("exchange")
+    choices = (
+        Choice("repeat", "Re-send", "primary"), Choice("copy_as", "Copy as…"), Choice("compare", "Compare"),
+        Choice("back", "Close"),
+    )  # fmt: skip
+    view = getters.query_one(ExchangeView)
+
+    def __init__(self, recording: Recording, entry: WireMessage) -> None:
+        super().__init__()
+        self._recording = recording
+        self._entry = entry
+
+    def heading(self) -> str:
+        return "Exchange"
+
+    def body(self) -> Iterable[Widget]:
+        yield ExchangeView()
+
+    def on_mount(self) -> None:
+        self._show(self._entry)
+        self.view.view.focus()
+
+    def _show(self, entry: WireMessage) -> None:
+        self._entry = entry
+        self.view.show(self._recording, entry)
+        self.run_worker(self._look_closer(entry), group="closer", exclusive=True)
+
+    async def _look_closer(self, entry: WireMessage) -> None:
+        """Check the exchange against the model of its version, and show what that finds."""
+        if isinstance(self._recording, TraceStore):
+            await self._recording.look([one for one in ends_of(self._recording, entry) if one is not None])
+            self.view.refill()
+
+    @on(ExchangeView.Went)
+    def _went(self, event: ExchangeView.Went) -> None:
+        event.stop()
+        if (entry := self._recording.entry(event.number)) is not None:
+            self._show(entry)
+
+    def action_copy(self) -> None:
+        self.view.copy()
+
+    def action_repeat(self) -> None:
+        self.dismiss(("repeat", self._entry))
+
+    def action_copy_as(self) -> None:
+        self.dismiss(("copy_as", self._entry))
+
+    def action_compare(self) -> None:
+        self.dismiss(("compare", self._entry))
+
+    def action_mark(self) -> None:
+        toggle_mark(self.app, self._recording, self._entry)
+        self.view.refill()
+
+    def action_edit(self) -> None:
+        """Comment on the message."""
+        self.app.push_screen(Comment(self._recording, self._entry), lambda _: self.view.refill())
+
+
+class Comment(Dialog[None]):
+    """Lets the person comment on a message; an empty text removes the comment."""
+
+    choices = (Choice("save", "Save", "primary"), Choice("back", "Cancel"))
+
+    def __init__(self, recording: Recording, entry: WireMessage) -> None:
+        super().__init__()
+        self._recording = recording
+        self._entry = entry
+
+    def heading(self) -> str:
+        return f"Comment on message {self._entry.number}"
+
+    def body(self) -> Iterable[Widget]:
+        yield Static(name_of(self._entry), classes="quiet gap", markup=False)
+        text = self._recording.comment_on(self._entry.number)
+        yield Input(text, placeholder="What to remember of it", max_length=_LONGEST, compact=True)
+
+    def on_mount(self) -> None:
+        self.query_one(Input).focus()
+
+    @on(Input.Submitted)
+    def action_save(self) -> None:
+        try:
+            self._recording.comment(self._entry.number, self.query_one(Input).value.strip())
+        except StudioError as error:
+            self.app.fail(error)
+        else:
+            self.dismiss(None)
+
+
+def toggle_mark(app: StudioApp, recording: Recording, entry: WireMessage) -> None:
+    """Mark a message, or no longer."""
+    columns = recording.columns
+    try:
+        recording.mark(entry.number, not columns.flags[entry.number - columns.first] & MARKED)
+    except StudioError as error:
+        app.fail(error)

@@ -1,0 +1,136 @@
+"""What a server left behind: how it ended, and what it printed to stdout besides the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from textual import getters
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from mcp_studio.present import crashes, stray, units
+from mcp_studio.safetext import safe
+from mcp_studio.trace.message import Recording, WireMessage
+from mcp_studio.trace.postmortem import Mortem, command_of
+from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.views.find import Findable
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.text_view import TextView
+from mcp_studio.tui.views.trace_row import arrow, clock, name_of
+
+Part = str | tuple[str, str]
+_HEAD = "b $accent"
+_LINES = 60
+"""Lines of standard error that are shown."""
+_MOST = 500
+"""Lines of unexpected output that are shown."""
+_NONE = "Nothing: it has printed no line besides messages."
+_CHOICES = Choice("show_trace", "Show in the trace", "primary"), Choice("copy", "Copy"), Choice("back", "Close")
+
+
+class ExitReport(Dialog[int]):
+    """All endings of a server, the newest first. Answers the message of the trace to go to.
+
+    Args:
+        server: whose.
+        known: the endings that an earlier session tells of, the newest last; without it those since the studio runs.
+    """
+
+    DEFAULT_CLASSES = "-large"
+    choices = _CHOICES
+
+    def __init__(self, server: str, known: Sequence[Mortem] | None = None) -> None:
+        super().__init__()
+        self._server = server
+        self._known = tuple(self.app.studio.manager.supervisor(server).mortems if known is None else known)
+        self._text = Content("\n\n").join(Content.assemble(*report(one)) for one in reversed(self._known))
+
+    def heading(self) -> str:
+        return f"Exit report: {self._server}" + (f" · {len(self._known)} times" if len(self._known) > 1 else "")
+
+    def body(self) -> Iterable[Widget]:
+        yield Static(self._text, markup=False)
+
+    def action_show_trace(self) -> None:
+        """Go to its last end in the trace."""
+        self.dismiss(self._known[-1].last)
+
+    def action_copy(self) -> None:
+        self.app.copy(self._text.plain)
+
+
+def report(one: Mortem) -> list[Part]:
+    """Everything that is known of an ending, as pieces of text."""
+    sign = glyphs().off if one.ending.how == "closed" else glyphs().bad
+    parts: list[Part] = [(f"{sign} {safe(crashes.first_line(one), 300)}\n", "b $state-failed")]
+    if one.message and one.ending.how not in ("exit", "signal", "guard", "closed"):
+        parts.append((f"{safe(one.message, 600)}\n", "$quiet"))
+    parts += [f"  {'ended':<10} {clock(one.time)}\n"]
+    parts += [f"  {name:<10} {safe(value, 600)}\n" for name, value in crashes.facts(one)]
+    for title, lines in (("Last on stderr", one.stderr[-_LINES:]), ("Unexpected output on stdout", one.stray)):
+        parts.append((f"\n{title}{'' if lines else ': nothing'}\n", _HEAD))
+        parts += [f"  {safe(line, 500)}\n" for line in lines]
+    parts.append(("\nLast messages\n", _HEAD))
+    for frame in one.frames:
+        what = " ".join(filter(None, (safe(frame.method, 60), safe(frame.target, 60)))) or frame.kind
+        kind = "" if frame.kind in ("request", "notification") else f" {frame.kind}"
+        size = f"  {units.size(frame.size)}\n", "$quiet"
+        parts += [f"  {clock(frame.time)} {arrow(frame.direction)[0]} {what}{kind}", size]
+    return parts
+
+
+class UnexpectedOutput(Dialog[int]):
+    """Answers the message of the trace to go to.
+
+    Args:
+        recording: an earlier session; without it what is being recorded.
+    """
+
+    DEFAULT_CLASSES = "-large"
+    choices = _CHOICES
+    text = getters.query_one(TextView)
+
+    def __init__(self, server: str, recording: Recording | None = None) -> None:
+        super().__init__()
+        self._server = server
+        self._recording = recording or self.app.studio.trace
+        self._bursts = stray.bursts(self._recording, server, most=_MOST)
+
+    def heading(self) -> str:
+        count = sum(len(burst.lines) for burst in self._bursts)
+        newest = f"the newest {_MOST} lines" if count >= _MOST else units.plural(count, "line")
+        return f"Unexpected output: {self._server} · {newest} on stdout"
+
+    def body(self) -> Iterable[Widget]:
+        yield Findable(TextView("\n".join(self._lines()), empty=_NONE))
+
+    def on_mount(self) -> None:
+        self.text.focus()
+
+    def _lines(self) -> Iterable[str]:
+        """How such lines come about in the server's language, then the lines, the newest first."""
+        command = command_of(self._recording, self._server).split()
+        sorts: dict[stray.Sort, None] = {one.sort: None for burst in self._bursts for one in burst.lines}
+        for sort in sorts:
+            yield f"{glyphs().bad} {stray.SORTS[sort]}: {stray.explain(sort, command)}\n"
+        for burst in self._bursts:
+            yield _around("after", burst.after)
+            for one in reversed(burst.lines):
+                text = safe(stray.text_of(one.entry).decode("utf-8", "replace"), 2_000)
+                yield f"{clock(one.entry.time)} {glyphs().bad} {text}"
+            yield f"{_around('before', burst.before)}\n"
+
+    def action_show_trace(self) -> None:
+        """Go to the newest line in the trace."""
+        self.dismiss(self._bursts[0].lines[-1].entry.number if self._bursts else None)
+
+    def action_copy(self) -> None:
+        self.text.copy()
+
+
+def _around(place: str, entry: WireMessage | None) -> str:
+    """The message before or after some lines."""
+    if entry is None:
+        return f"  {place}: no message"
+    return f"  {place}: {clock(entry.time)} {arrow(entry.direction)[0]} {name_of(entry)}, {units.size(entry.size)}"

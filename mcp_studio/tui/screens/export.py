@@ -1,0 +1,176 @@
+"""Exporting the trace: what of it, as what, and where to."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from array import array
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from textual import on
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Button, Input, RadioButton, RadioSet, Select, Static
+
+from mcp_studio.errors import StudioError
+from mcp_studio.paths import file_stem
+from mcp_studio.present import units
+from mcp_studio.safetext import safe
+from mcp_studio.trace.export.collector import PATH, send
+from mcp_studio.trace.export.formats import FORMATS, export
+from mcp_studio.trace.message import MARKED, Columns, Recording, WireMessage
+from mcp_studio.trace.tree import tree, walk
+from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.views.trace_row import name_of
+
+_COLLECTOR = "collector"
+_SPANS = "requests as spans, sent to an OpenTelemetry collector"
+
+
+class Part(NamedTuple):
+    """Some messages of a trace."""
+
+    name: str
+    about: str
+    numbers: Sequence[int]
+
+
+def parts_of(recording: Recording, entry: WireMessage | None, filtered: Sequence[int] | None) -> list[Part]:
+    """What there is to choose from, the most likely first.
+
+    Args:
+        entry: the one under the cursor.
+        filtered: what a query shows; None without one.
+    """
+    parts = [
+        Part("marked", "what is marked", marked(recording.columns)),
+        Part("filtered", "what the query shows", filtered or ()),
+        Part("everything", "the whole trace", range(recording.first_number, recording.total + 1)),
+    ]
+    if entry is not None:
+        parts.insert(1, Part("exchange", f"this exchange: {name_of(entry)}", family_of(recording, entry.number)))
+    return [part for part in parts if part.numbers]
+
+
+class Export(Dialog[None]):
+    """Writes a file, or sends spans; stays until that is done."""
+
+    DEFAULT_CSS = """
+    Export {
+        & .label { color: $quiet; margin-top: 1; }
+        & #note { margin-top: 1; }
+    }
+    """
+    choices = (Choice("write", "Export", "primary"), Choice("back", "Cancel"))
+    last_format: ClassVar[str] = "bundle"
+    last_places: ClassVar[dict[bool, str]] = {False: "", True: "http://localhost:4318"}
+    """The folder, and the address of a collector, that were named last."""
+
+    def __init__(self, recording: Recording, parts: Sequence[Part]) -> None:
+        super().__init__()
+        self._recording = recording
+        self._parts = parts
+
+    def heading(self) -> str:
+        return "Export the trace"
+
+    def body(self) -> Iterable[Widget]:
+        formats = [*((f"{one.name}: {one.words}", one.name) for one in FORMATS.values()), (_SPANS, _COLLECTOR)]
+        labels = (
+            Content.assemble(part.about.capitalize(), (f"  {units.plural(len(part.numbers), 'message')}", "$quiet"))
+            for part in self._parts
+        )
+        yield RadioSet(*(RadioButton(label, value=not at) for at, label in enumerate(labels)), compact=True)
+        yield Static("Format", classes="label")
+        yield Select(formats, value=self.last_format, allow_blank=False, compact=True)
+        yield Static("Folder", classes="label", id="where")
+        yield Input(compact=True, placeholder="The folder in which the studio was started")
+        yield Static(id="note", markup=False)
+
+    @property
+    def _sends(self) -> bool:
+        """Whether it goes to a collector, and not into a file."""
+        return self.last_format == _COLLECTOR
+
+    @on(Select.Changed)
+    def _ask_place(self) -> None:
+        """Whether a folder or an address is asked for; what was typed for the other one is kept."""
+        type(self).last_format = str(self.query_one(Select).value)
+        where = f"Address of the collector; without a path spans go to {PATH}" if self._sends else "Folder"
+        self.query_one("#where", Static).update(Content(where))
+        self.query_one(Input).value = self.last_places[self._sends]
+
+    @on(Input.Changed)
+    def _keep_place(self, event: Input.Changed) -> None:
+        self.last_places[self._sends] = event.value
+
+    @on(Input.Submitted)
+    def action_write(self) -> None:
+        self.query_one("#write", Button).disabled = True
+        part = self._parts[self.query_one(RadioSet).pressed_index]
+        self.run_worker(self._write(part), group="export", exclusive=True)
+
+    async def _write(self, part: Part) -> None:
+        try:
+            done = await (self._send(part) if self._sends else self._save(part))
+        except (StudioError, OSError) as error:
+            text = f"{error.message} {error.hint}" if isinstance(error, StudioError) else str(error)
+            self._say(text, "$state-failed")
+        else:
+            self.app.say(done)
+            self.dismiss(None)
+        finally:
+            if self.is_attached:
+                self.query_one("#write", Button).disabled = False
+
+    async def _save(self, part: Part) -> str:
+        kind, redactor = self.last_format, self.app.studio.redactor
+        path = new_file(self.last_places[False], part.name, FORMATS[kind].ending)
+        title = f"A trace: {part.about}"
+        count = await export(self._recording, part.numbers, kind, path, redactor, title=title, told=self._told)
+        size = (await asyncio.to_thread(path.stat)).st_size
+        return f"Wrote {units.plural(count, 'message')}, {units.size(size)}, to {path}."
+
+    async def _send(self, part: Part) -> str:
+        studio, address = self.app.studio, self.last_places[True]
+        sent = await send(self._recording, part.numbers, address, studio.redactor, told=self._told)
+        left = f" It rejected {sent.rejected:,} of them. {sent.message}" if sent.rejected else ""
+        return f"Sent {units.plural(sent.spans, 'span')} to the collector.{left}"
+
+    def _told(self, done: int, total: int) -> None:
+        self._say(f"{done:,} of {total:,} messages", "$quiet")
+
+    def _say(self, text: str, look: str) -> None:
+        if self.is_attached:
+            self.query_one("#note", Static).update(Content.styled(safe(text.strip(), 500), look))
+
+    def action_back(self) -> None:
+        """Stop, or leave."""
+        if self.workers.cancel_group(self, "export"):
+            sent = "what was sent is sent" if self._sends else "nothing was written"
+            self._say(f"Stopped; {sent}.", "$state-failed")
+        else:
+            self.dismiss(None)
+
+
+def family_of(recording: Recording, number: int) -> array[int]:
+    """All that belongs to what an entry belongs to: requests and their answers, HTTP heads, notes."""
+    columns = recording.columns
+    found = tree(recording, number)
+    numbers = {number} if found is None else {node.number for _, node in walk(found)}
+    rows = (one - columns.first for one in tuple(numbers))
+    numbers.update(columns.link[row] for row in rows if 0 <= row < len(columns) and columns.link[row])
+    return array("I", sorted(numbers))
+
+
+def marked(columns: Columns) -> array[int]:
+    """The entries that a person has marked."""
+    return array("I", (number for number, flags in enumerate(columns.flags, columns.first) if flags & MARKED))
+
+
+def new_file(folder: str, what: str, ending: str) -> Path:
+    """A file's path: `trace-20260728-120107-marked.jsonl`; letters, digits and dashes alone are ours."""
+    name = f"trace-{time.strftime('%Y%m%d-%H%M%S')}-{file_stem(what, 'part')}.{ending}"
+    return Path(folder.strip()).expanduser().absolute() / name

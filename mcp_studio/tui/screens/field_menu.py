@@ -1,0 +1,245 @@
+"""What can be done with the current field of a form beside typing: a list of it, and the dialogs behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
+from mcp_studio.safetext import safe
+from mcp_studio.schema.examples import example, valid
+from mcp_studio.schema.field import (
+    AS_JSON,
+    Choice,
+    Choices,
+    Const,
+    Field,
+    Flag,
+    Form,
+    JsonField,
+    List,
+    Map,
+    Object,
+    Text,
+    Union,
+    is_secret,
+)
+from mcp_studio.schema.form import build
+from mcp_studio.schema.place import NoPlace, Path
+from mcp_studio.schema.text import key_of
+from mcp_studio.tui.external import GROUP, NoEditor, edit_outside, find_editor
+from mcp_studio.tui.screens.choose import Choose
+from mcp_studio.tui.screens.insert import InsertFile, Meaning, Paste, When, kind_of, shape
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.app import StudioApp
+    from mcp_studio.tui.form.view import FormView
+
+_EXAMPLES = 8
+
+
+class Entry(NamedTuple):
+    """One thing that can be done."""
+
+    title: str
+    run: Callable[[], object]
+    note: str = ""
+    refused: str = ""
+    """Why it cannot be done here; empty when it can."""
+
+
+class FieldHelp:
+    """Helps with the field of a form that has the cursor; when that is gone in the end, the text is copied instead."""
+
+    def __init__(self, form: FormView) -> None:
+        self._app = cast("StudioApp", form.app)
+        self._form = form
+        self._model = form.model
+        row = form.row
+        self._path: Path = row.path if row is not None else ()
+        self._row = form.model.row_of(self._path) if row is None or row.kind in ("add", "rest") else row
+        self._field = self._row.field
+        self._name = key_of(self._path) or "everything"
+
+    def open_menu(self) -> None:
+        """List everything that can be done; what cannot be done here is dimmed, with the reason."""
+        entries = [*self._values(), *self._inserts(), *self._edits(), *self._items()]
+        entries.sort(key=lambda entry: entry.title != self._asked())
+
+        def run(chosen: str | None) -> None:
+            if chosen is not None:
+                entries[int(chosen)].run()
+
+        options = [(str(at), entry.title, entry.note, entry.refused) for at, entry in enumerate(entries)]
+        self._app.push_screen(Choose(f"Field: {safe(self._name, 60)}", options), run)
+
+    def _asked(self) -> str:
+        """The entry that the field's format asks for: it comes first."""
+        format = self._field.format if isinstance(self._field, Text) else ""
+        if kind_of(format) is not None:
+            return "Insert a date or time…"
+        if format in ("uuid", "guid"):
+            return "Insert a UUID"
+        return "Insert a file…" if shape(self._field) != "text" else ""
+
+    def _values(self) -> Iterator[Entry]:
+        """Values that can stand in the field."""
+        row, field = self._row, self._row.given
+        values = [("Default", field.default)] * field.has_default
+        for title, value in (*values, *(("Example", one) for one in field.examples[:_EXAMPLES])):
+            yield Entry(f"{title}: {printable(value, indent=None)[:200]}", partial(self._put, value))
+        yield Entry("Example value", self._example, "made from the schema")
+        refused = "an item cannot be absent" if row.stays else "" if self._model.has(row.path) else "it is not sent now"
+        yield Entry("Omit", self._omit, "it is not sent", refused)
+        yield Entry("Null", partial(self._put, None), "", "" if field.nullable else "null is no value of this field")
+        content = self._model.settle(row.path, field, self._model.get(row.path))
+        for classes, title, empty in _EMPTY:
+            if isinstance(content, classes):
+                yield Entry(title, partial(self._put, empty))
+
+    def _inserts(self) -> Iterator[Entry]:
+        """What is put into the field."""
+        field = self._field
+        takes_text = isinstance(field, Text) or (isinstance(field, JsonField) and field.words)
+        refused = "" if takes_text else "the field takes no text"
+        copied = "" if is_secret(field) else self._app.clipboard
+        yield Entry("Paste…", lambda: self.paste(copied), "JSON or text")
+        completions = self._form.completions
+        offers = "" if completions.possible else "the server offers nothing here"
+        yield Entry("Complete", completions.ask, "what the server offers", offers)
+        yield Entry("Insert a file…", self._file, "as text or base64", refused)
+        yield Entry("Insert a date or time…", self._when, "tomorrow 09:00, +3d", refused)
+        yield Entry("Insert a UUID", lambda: self._put(str(uuid.uuid4())), "", refused)
+        yield Entry("Fill the whole form with an example…", self._fill)
+
+    def _edits(self) -> Iterator[Entry]:
+        """Other ways to edit the field."""
+        form = self._form
+        try:
+            find_editor(self._app.studio.config.settings.editor)
+            no_editor = ""
+        except NoEditor as problem:
+            no_editor = problem.message.rstrip(".")
+        chosen = "it is chosen here" if isinstance(self._field, (Flag, Choice, Const)) else ""
+        yield Entry("Edit in $EDITOR", self.edit, self._app.key_of("editor"), no_editor or chosen)
+        yield Entry("Edit as JSON…", self._edit_json, "", "" if isinstance(self._field, AS_JSON) else "it is no JSON")
+        secret = "" if is_secret(self._field) else "it is no secret"
+        yield Entry("Hide the secret" if form.revealed else "Show the secret", form.toggle_revealed, "", secret)
+        has = "" if self._model.has(self._path) else "there is none"
+        yield Entry("Copy the value", self._copy, "", has)
+        yield Entry("Undo", form.action_undo, self._app.key_of("undo"))
+        yield Entry("Redo", form.action_redo, self._app.key_of("redo"))
+
+    def _items(self) -> Iterator[Entry]:
+        """What is done with items of lists and entries of maps."""
+        items, row = self._form.items, self._form.items.row
+        part = "" if row is not None else "it is in no list or map"
+        item = "" if row is not None and row.kind == "item" else "it is in no list"
+        key = "" if self._row.kind in ("entry", "other") else "only entries of maps have one"
+        yield Entry("Add an item", items.add, "", "" if items.holder else "it is in no list or map")
+        yield Entry("Duplicate the item", items.duplicate, "", item)
+        yield Entry("Move the item up", partial(items.move, -1), "", item)
+        yield Entry("Move the item down", partial(items.move, 1), "", item)
+        yield Entry("Remove the item", items.remove, "", part)
+        yield Entry("Change the key", items.rename, "", key)
+
+    # Dialogs
+
+    def _when(self) -> None:
+        kind = kind_of(self._field.format) if isinstance(self._field, Text) else None
+        self._app.push_screen(When(self._name, kind or "date-time"), self._put_text)
+
+    def _file(self) -> None:
+        self._app.push_screen(InsertFile(self._name, self._field, self._app.studio.limits.field_file), self._put_text)
+
+    def _put_text(self, text: str | None) -> None:
+        if text is not None:
+            self._put(text)
+
+    def paste(self, text: str, verb: str = "Paste into") -> None:
+        """See what a text would be in the field, and take it."""
+
+        def put(found: Meaning | None) -> None:
+            if found is not None:
+                self._put(found.value)
+
+        self._app.push_screen(Paste(f"{verb} {safe(self._name, 60)}", self._field, text), put)
+
+    def _edit_json(self) -> None:
+        self.paste(self._before(as_json=True), "Edit as JSON:")
+
+    def _example(self) -> None:
+        self._put(example(Form(root=self._row.given), "typical").value)
+
+    def _fill(self) -> None:
+        choose_example(self._app, self._model.form, lambda value: self._put(value, ()))
+
+    def _omit(self) -> None:
+        self._model.clear(self._row)
+        self._form.go_to(self._path)
+
+    def _copy(self) -> None:
+        value = self._model.get(self._path)
+        self._app.copy(value if isinstance(value, str) else printable(value))
+
+    # The editor
+
+    def edit(self) -> None:
+        """Edit the field in the person's editor."""
+        self._app.run_worker(self._visit(), group=GROUP)
+
+    async def _visit(self) -> None:
+        value, field = self._model.get(self._path), self._field
+        as_json = isinstance(value, (dict, list)) or isinstance(field, (Object, Map, List, Union, Choices))
+        media_type = "application/json" if as_json else str(mapping(field.schema).get("contentMediaType", ""))
+        text = await edit_outside(self._app, self._name, media_type, self._before(as_json=as_json))
+        if text is None:
+            return
+        try:
+            value = loads(text, exact=True) if as_json else text
+        except (JsonProblem, LimitExceeded):
+            as_json = False  # it waits there with its problem
+        self._put(value, text=None if as_json else text)
+
+    def _before(self, *, as_json: bool) -> str:
+        if as_json and self._path not in self._model.pending:
+            return printable(self._model.get(self._path)) if self._model.has(self._path) else ""
+        return self._model.text(self._row)
+
+    # Into the form
+
+    def _put(self, value: Json, path: Path | None = None, text: str | None = None) -> None:
+        """Put a value into the form, or text as if it were typed; where its place is gone, it is copied."""
+        if self._form.is_attached and self._form.model is self._model:
+            try:
+                self._form.put(self._path if path is None else path, value, text)
+                return
+            except NoPlace:
+                pass
+        self._app.copy(text or (value if isinstance(value, str) else printable(value)))
+        self._app.say(f"{safe(self._name, 60)} is no longer there: the text is on the clipboard.", "warning")
+
+
+_EMPTY: tuple[tuple[tuple[type[Field], ...], str, Json], ...] = (
+    ((Text,), "Empty text", ""),
+    ((List, Choices), "Empty list", []),
+    ((Object, Map), "Empty object", {}),
+)
+
+
+def choose_example(app: StudioApp, form: Form, take: Callable[[Json], object]) -> None:
+    """Choose one of some examples for a whole form, and take its value."""
+
+    async def choose() -> None:
+        # In a thread, with a form of its own: what that opens is made there.
+        made = await asyncio.to_thread(lambda: valid(form if form.schema is None else build(form.schema)))
+        options = [(str(at), one.label, printable(one.value, indent=None)) for at, one in enumerate(made)]
+        chosen = await app.push_screen_wait(Choose("Fill the form with an example", options))
+        if chosen:
+            take(made[int(chosen)].value)
+
+    app.run_worker(choose(), group="example", exclusive=True)

@@ -1,0 +1,173 @@
+"""Importing servers from the files of other clients, after showing exactly what they start; the first start, too."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from textual import getters, on
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import SelectionList, Static
+from textual.widgets.selection_list import Selection
+
+from mcp_studio.config.importers import foreign_files
+from mcp_studio.config.load import load
+from mcp_studio.config.model import ServerConfig, Source
+from mcp_studio.present import units
+from mcp_studio.safetext import safe
+from mcp_studio.studio import Studio
+from mcp_studio.tui import server_files
+from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.vault import offered
+
+_NOTHING = (
+    "No servers found: Claude Desktop, Claude Code, Cursor, VS Code and Windsurf have no file with servers in it, "
+    "neither among your own files nor in this folder."
+)
+_WELCOME = "mcp-studio shows every MCP server, its tools, resources and prompts, calls them, and keeps every message."
+_LINES = 12
+
+
+class Found(NamedTuple):
+    """A server of another client."""
+
+    server: ServerConfig
+    client: str
+    taken: str
+    """Why it cannot be imported: its name is in use."""
+
+
+def find(studio: Studio) -> tuple[list[Found], list[str]]:
+    """The servers of other clients on this machine, and what could not be read. Reads files."""
+    taken = dict.fromkeys(studio.manager.names(), "already here")
+    found: list[Found] = []
+    problems: list[str] = []
+    for foreign in foreign_files(Path.cwd()):
+        config = load(studio.paths, Path.cwd(), files=[foreign.file])
+        problems += [f"left out: {problem}" for problem in config.problems]
+        for name, server in config.servers.items():
+            found.append(Found(replace(server, enabled=True), foreign.client, taken.get(name, "")))
+            taken.setdefault(name, f"{foreign.client}'s has this name")
+    return found, problems
+
+
+class ImportServers(Dialog[ServerConfig]):
+    """Answers the first server that was added; those that are new are ticked."""
+
+    DEFAULT_CLASSES = "-large"
+    DEFAULT_CSS = """
+    ImportServers {
+        & SelectionList { height: 1fr; border: none; padding: 0; background: transparent; }
+        & #about { height: auto; max-height: 12; margin-top: 1; color: $quiet; }
+    }
+    FirstStart {
+        & SelectionList { height: auto; max-height: 8; }
+        & #about { max-height: 4; }
+        & #keys { margin-top: 1; }
+    }
+    """
+    choices = (Choice("submit", "Import", "primary"), Choice("back", "Cancel"))
+    servers = getters.query_one(SelectionList)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._found: list[Found] = []
+        self._problems: list[str] = []
+
+    def heading(self) -> str:
+        return "Import servers from other clients"
+
+    def body(self) -> Iterable[Widget]:
+        yield SelectionList[int](compact=True)
+        yield Static("Looking for the files of other clients …", id="about", markup=False)
+
+    def on_mount(self) -> None:
+        self.servers.display = self.query_one("#submit").display = False
+        self.run_worker(self._look())
+
+    async def _look(self) -> None:
+        self._found, self._problems = await asyncio.to_thread(find, self.app.studio)
+        for number, one in enumerate(self._found):
+            name, note = safe(one.server.name, 40), safe(one.taken or one.client, 60)
+            label = Content.assemble(name, (f"  {note}  {safe(what_starts(one.server), 200)}", "$quiet"))
+            self.servers.add_option(Selection(label, number, not one.taken, disabled=bool(one.taken)))
+        self.servers.display = self.query_one("#submit").display = bool(self._found)
+        if self._found:
+            self.servers.focus()
+        self.show_highlighted()
+
+    @on(SelectionList.SelectionHighlighted)
+    def show_highlighted(self) -> None:
+        """Show what the server under the cursor starts."""
+        lines = [_NOTHING]
+        if self._found:
+            server = self._found[self.servers.highlighted or 0].server
+            lines = [what_starts(server), f"from {server.source.file}"]
+        lines += self._problems
+        # Each on one line: nothing in a file can write a line that looks like one of ours.
+        self.query_one("#about", Static).update(Content("\n".join(safe(line, 2_000) for line in lines[:_LINES])))
+
+    def action_submit(self) -> None:
+        chosen = [self._found[place].server for place in self.servers.selected]
+        if chosen:
+            self.app.attempt(self, self._add([server.written or server for server in chosen]), "import")
+        else:
+            self.app.say("No server is ticked; space ticks the one under the cursor.", "warning")
+
+    async def _add(self, servers: list[ServerConfig]) -> None:
+        ready = await offered(self, self.app.studio.redactor, servers)
+        for server in ready or ():
+            await server_files.save(self.app.studio, server)
+        if ready:
+            self.app.say(f"Imported {units.plural(len(ready), 'server')}.")
+            self.dismiss(ready[0])
+
+
+class FirstStart(ImportServers):
+    """Where there is no configuration."""
+
+    DEFAULT_CLASSES = ""
+    choices = (
+        Choice("submit", "Import", "primary"), Choice("demo", "Try the demo"),
+        Choice("add", "Add a server"), Choice("back", "Close"),
+    )  # fmt: skip
+
+    def heading(self) -> str:
+        return "Welcome to mcp-studio"
+
+    def body(self) -> Iterable[Widget]:
+        yield Static(_WELCOME, classes="gap", markup=False)
+        yield from super().body()
+        palette, search, help = (self.app.key_of(name) for name in ("palette", "search", "help"))
+        keys = f"{palette} does everything by name, {search} searches, {help} says what can be done."
+        yield Static(keys, id="keys", classes="quiet", markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one("#demo").focus()
+
+    def action_demo(self) -> None:
+        """The bundled demo server, until the studio ends."""
+        program = (sys.executable, ("-m", "mcp_studio.servers.demo"))
+        demo = ServerConfig("demo", *program, source=Source("argument"))
+        self.app.attempt(self.app, self.app.studio.put_server(demo))
+        self.dismiss(None)
+
+    async def action_add(self) -> None:
+        self.dismiss(None)
+        await self.app.screen_stack[0].run_action("new_server")
+
+
+def what_starts(server: ServerConfig) -> str:
+    """The command line or URL of an entry, with names of environment variables."""
+    entry = server.written or server
+    if entry.url:
+        return entry.url
+    env = f"   env: {', '.join(entry.env)}" if entry.env else ""
+    folder = f"   in {entry.cwd}" if entry.cwd else ""
+    return shlex.join((entry.command, *entry.args)) + env + folder

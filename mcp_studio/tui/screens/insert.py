@@ -1,0 +1,368 @@
+"""The dialogs that put something into a field: pasted text or JSON, what is in a file, a date or a time."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import mimetypes
+import os
+import re
+from collections.abc import Callable, Iterable
+from datetime import date, datetime, time, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from rich.style import Style
+from rich.text import Text as RichText
+from textual import on
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import DirectoryTree, Input, OptionList, Static, TextArea
+from textual.widgets.tree import TreeNode
+
+from mcp_studio.call.copying.paste import unfenced
+from mcp_studio.config.table import loads_lenient
+from mcp_studio.errors import LimitExceeded, StudioError
+from mcp_studio.jsontext import Json, mapping
+from mcp_studio.record import record
+from mcp_studio.safetext import hidden_in, safe
+from mcp_studio.schema.field import Field, JsonField, List, Number, Text
+from mcp_studio.schema.keywords import got
+from mcp_studio.schema.text import from_text
+from mcp_studio.tui.form.editors import AreaEditor
+from mcp_studio.tui.form.model import LARGEST, takes
+from mcp_studio.tui.screens.dialog import Choice, Dialog, T
+from mcp_studio.tui.views.glyphs import glyphs
+
+
+class InsertDialog(Dialog[T]):
+    """Answers what goes into the field; a line at the bottom says what that is, or why there is nothing."""
+
+    DEFAULT_CSS = "InsertDialog #note { height: auto; margin-top: 1; }"
+    choices = (Choice("submit", "Insert", "primary"), Choice("back", "Cancel"))
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title_text = title
+        self._note = Static(id="note")
+
+    def heading(self) -> str:
+        return self._title_text
+
+    def note(self, text: str, look: str = "") -> None:
+        """Say something in the line at the bottom, `bad` and `warn` with their sign."""
+        sign = {"bad": f"{glyphs().bad} ", "warn": f"{glyphs().warning} "}.get(look, "")
+        self._note.set_classes(look)
+        self._note.update(Content(sign + safe(text, 300)))
+
+
+# Text
+
+
+_MOST_READ = 8_000_000
+"""Characters of a pasted text."""
+
+
+@record(frozen=True)
+class Meaning:
+    """What a text is in a field."""
+
+    value: Json
+    problem: str = ""
+    """Why it does not fit; it can be taken nevertheless."""
+
+
+class Paste(InsertDialog[Meaning]):
+    """Answers what the text means in the field.
+
+    Args:
+        text: what is pasted already; text too long to be edited is only told, and kept beside the editor.
+    """
+
+    DEFAULT_CSS = """
+    Paste AreaEditor { height: 12; }
+    Paste.-short AreaEditor { height: 8; }
+    """
+
+    def __init__(self, title: str, field: Field, text: str = "") -> None:
+        super().__init__(title)
+        self._field = field
+        self._found: Meaning | None = None
+        self._text = text
+        self._area = AreaEditor(text if len(text) <= LARGEST else "")
+
+    def body(self) -> Iterable[Widget]:
+        return self._area, self._note
+
+    def on_mount(self) -> None:
+        self._area.focus()
+        self._area.select_all()  # what is pasted or typed now comes instead of it
+        self._read(self._text)
+
+    @on(TextArea.Changed)
+    def changed(self, event: TextArea.Changed) -> None:
+        event.stop()
+        self._read(self._area.text)
+
+    @on(AreaEditor.TooLong)
+    def keep(self, event: AreaEditor.TooLong) -> None:
+        event.stop()
+        with self.prevent(TextArea.Changed):
+            self._area.text = ""
+        self._read(event.text)
+
+    def _read(self, text: str) -> None:
+        if not text.strip():
+            self._found = None
+            self.note("Paste the text here, with the key by which your terminal pastes.", "quiet")
+            return
+        self._found = found = meaning(self._field, text)
+        hidden = " It has invisible or control characters." * hidden_in(text)
+        problem = found.problem + hidden
+        self.note(f"It becomes {got(found.value)}. {problem}", "warn" if problem else "")
+
+    def action_submit(self) -> None:
+        if self._found is not None:
+            self.dismiss(self._found)
+
+
+def meaning(field: Field, text: str) -> Meaning:
+    """What a text is in a field: text; else what it would be if typed, JSON, or an item for each line or part."""
+    text = text[:_MOST_READ]
+    if isinstance(field, Text):
+        return Meaning(text.rstrip("\r\n") if len(text.splitlines()) == 1 else text)
+    bare = unfenced(text.strip()).strip()
+    typed = re.sub("[,_]", "", bare) if isinstance(field, Number) else bare
+    ways: list[Callable[[], Json]] = [partial(from_text, field, typed), partial(loads_lenient, bare, exact=True)]
+    json_like = bare[:1] in ("{", "[")
+    if isinstance(field, List) and not json_like:
+        ways.append(partial(_items, field, bare))
+    last, problem = text, "It does not fit the field."
+    for way in ways:
+        try:
+            value = way()
+        except (ValueError, LimitExceeded) as why:
+            problem = f"Invalid JSON: {why}." if json_like else problem
+        else:
+            if takes(field, value):
+                return Meaning(value)
+            last = value
+    return Meaning(last, "" if takes(field, last) else problem)
+
+
+def _items(field: List, bare: str) -> Json:
+    """Each line as an item, or each part between commas where there is one line."""
+    lines = bare.splitlines()
+    parts = [part.strip() for part in (lines if len(lines) > 1 else bare.split(",")) if part.strip()]
+    return [from_text(field.item(at) or JsonField(""), part) for at, part in enumerate(parts)]
+
+
+# Files
+
+
+Shape = Literal["text", "base64", "base64url", "data"]
+
+
+class NoContents(StudioError):
+    """The file cannot be taken; says why."""
+
+
+class FolderTree(DirectoryTree):
+    """A tree of folders whose names do no harm; hidden files are left out."""
+
+    ICON_NODE = f"{glyphs().folded} "
+    ICON_NODE_EXPANDED = f"{glyphs().unfolded} "
+    ICON_FILE = "  "
+
+    def render_label(self, node: TreeNode, base_style: Style, style: Style) -> RichText:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]
+        label = super().render_label(node, base_style, style)
+        label.plain = safe(label.plain, 200)
+        return label
+
+    def filter_paths(self, paths: Iterable[Path]) -> Iterable[Path]:
+        return [path for path in paths if not path.name.startswith(".")]
+
+
+class InsertFile(InsertDialog[str]):
+    """Answers the text that goes into the field, in the shape that its schema asks for.
+
+    Args:
+        most: bytes of a file that are put into a field.
+    """
+
+    DEFAULT_CSS = """
+    InsertFile FolderTree { height: 12; margin-top: 1; background: $surface; }
+    InsertFile.-short FolderTree { height: 8; }
+    """
+
+    def __init__(self, name: str, field: Field, most: int) -> None:
+        super().__init__(f"Insert a file into {safe(name, 50)}")
+        self._shape: Shape = shape(field)
+        self._most = most
+        self._input = Input(placeholder="Path of a file; ~ is your home folder", compact=True)
+
+    def body(self) -> Iterable[Widget]:
+        return self._input, FolderTree(Path.cwd()), self._note
+
+    def on_mount(self) -> None:
+        self._input.focus()
+        words = "as text, or as base64 where it is none" if self._shape == "text" else f"as {self._shape}"
+        self.note(f"It goes in {words}.", "quiet")
+
+    @on(DirectoryTree.FileSelected)
+    def select(self, event: DirectoryTree.FileSelected) -> None:
+        """Another click or enter on the file that is chosen already takes it."""
+        event.stop()
+        if self._input.value == str(event.path):
+            self.action_submit()
+        self._input.value = str(event.path)
+
+    @on(Input.Submitted)
+    def action_submit(self) -> None:
+        self.run_worker(self._read(Path(os.path.expanduser(self._input.value))), group="read", exclusive=True)
+
+    async def _read(self, file: Path) -> None:
+        try:
+            self.dismiss(await asyncio.to_thread(contents, file, self._shape, self._most))
+        except NoContents as problem:
+            self.note(f"{problem.message} {problem.hint}", "bad")
+
+
+def shape(field: Field) -> Shape:
+    """The shape that the schema of a field asks for; text where it asks for none."""
+    schema = mapping(field.schema)
+    asked = str(schema.get("contentEncoding", "")).casefold()
+    format = field.format.casefold() if isinstance(field, Text) else str(schema.get("format", ""))
+    if "base64url" in (asked, format):
+        return "base64url"
+    if asked == "base64" or format in ("byte", "binary", "base64"):
+        return "base64"
+    return "data" if format in ("uri", "uri-reference", "url", "data-uri", "data-url") else "text"
+
+
+def contents(file: Path, shape: Shape, most: int) -> str:
+    """The text that goes into the field; base64 of what is no text. Never waits for a pipe or a device.
+
+    Raises:
+        NoContents: it cannot be read, or is larger than `most`.
+    """
+    try:
+        if not file.is_file():
+            what = "a folder" if file.is_dir() else "a pipe or a device"
+            raise NoContents(f"That is {what}, no file." if file.exists() else "There is no such file.")
+        with file.open("rb") as stream:
+            data = stream.read(most + 1)
+    except OSError as problem:
+        raise NoContents(f"The file cannot be read: {problem.strerror or problem}.") from None
+    if len(data) > most:
+        hint = "The limit is field_file in config.toml."
+        raise NoContents(f"The file is larger than the {most:,} bytes that are put into a field.", hint=hint)
+    if shape == "text":
+        try:
+            return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+        except UnicodeDecodeError:
+            pass
+    code = base64.urlsafe_b64encode if shape == "base64url" else base64.b64encode
+    kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+    return (f"data:{kind};base64," if shape == "data" else "") + code(data).decode()
+
+
+# Dates and times
+
+
+Kind = Literal["date", "time", "date-time"]
+_READY: dict[Kind, tuple[str, ...]] = {
+    "date": ("today", "tomorrow", "+1w", "2027-01-31"),
+    "time": ("now", "+1h", "09:00", "12:00"),
+    "date-time": ("now", "+1h", "tomorrow 09:00", "+1w", "2027-01-31 14:30Z"),
+}
+_UNITS = {"m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_DAYS = {"today": 0, "tomorrow": 1, "yesterday": -1}
+
+
+class When(InsertDialog[str]):
+    """Answers the text of the format (RFC 3339): what the typed words mean, or one of a few ready choices."""
+
+    DEFAULT_CLASSES = "-small"
+    DEFAULT_CSS = "When OptionList { margin-top: 1; }"
+
+    def __init__(self, name: str, kind: Kind) -> None:
+        super().__init__(f"Insert a {kind.replace('-', ' and ')} into {safe(name, 50)}")
+        self._kind: Kind = kind
+        self._result = ""
+        self._input = Input(placeholder=", ".join(_READY[kind]), compact=True)
+
+    def body(self) -> Iterable[Widget]:
+        return self._input, OptionList(*_READY[self._kind][:-1], compact=True), self._note
+
+    def on_mount(self) -> None:
+        self._input.focus()
+        self._show("now")
+
+    @on(Input.Changed)
+    def understand(self, event: Input.Changed) -> None:
+        event.stop()
+        self._show(event.value or "now")
+
+    @on(OptionList.OptionHighlighted)
+    def preview(self, event: OptionList.OptionHighlighted) -> None:
+        if event.option_list.has_focus:
+            self._show(str(event.option.prompt))
+
+    @on(OptionList.OptionSelected)
+    def take(self, event: OptionList.OptionSelected) -> None:
+        self._show(str(event.option.prompt))
+        self.action_submit()
+
+    def _show(self, words: str) -> None:
+        try:
+            at = understood(words, datetime.now())
+            self._result = written(self._kind, at)
+            self.note(f"{self._result}   {at:%A}")
+        except (ValueError, OverflowError):
+            self._result = ""
+            self.note(f"“{words.strip()}” is not understood.", "bad")
+
+    @on(Input.Submitted)
+    def action_submit(self) -> None:
+        if self._result:
+            self.dismiss(self._result)
+
+
+def kind_of(format: str) -> Kind | None:
+    """Which of date, time and both a format wants; None when it says nothing of that."""
+    name = format.casefold().removeprefix("full-").removeprefix("partial-")
+    known: dict[str, Kind] = {"datetime": "date-time", "timestamp": "date-time", **{kind: kind for kind in _READY}}
+    return known.get(name)
+
+
+def understood(text: str, now: datetime) -> datetime:
+    """What is meant by words such as `tomorrow 14:30`, `+3d`, `2026-11-21 14:00Z`.
+
+    Args:
+        now: in local time, without a zone.
+
+    Raises:
+        ValueError: a word has no meaning, or there is no such day.
+        OverflowError: it is beyond the years that can be written.
+    """
+    at = now.replace(microsecond=0)
+    for word in re.sub(r"(?<=\d)t(?=\d)", " ", text[:100].casefold()).split():
+        if word in _DAYS:
+            at = datetime.combine(now + timedelta(days=_DAYS[word]), at.timetz())
+        elif step := re.fullmatch(r"([+-]\d{1,7})(min|[mhdw])", word):
+            at += timedelta(**{_UNITS[step[2]]: int(step[1])})
+        elif ":" in word:
+            at = datetime.combine(at, time.fromisoformat(("0" * (word[1] == ":") + word).upper()))
+        elif word != "now":
+            at = datetime.combine(date.fromisoformat(word), at.timetz())
+    return at
+
+
+def written(kind: Kind, at: datetime) -> str:
+    """The text of a format: a date, a time with its zone, or both (RFC 3339, 5.6); without a zone `at` is local."""
+    if kind == "date":
+        return at.date().isoformat()
+    text = (at if at.tzinfo else at.astimezone()).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return text if kind == "date-time" else text.split("T")[1]

@@ -1,0 +1,144 @@
+"""Load test: calling what is shown many times, some at once, with the figures as they come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from functools import partial
+
+from textual import on
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, ProgressBar, Static
+
+from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, past_of_load
+from mcp_studio.jsontext import pretty
+from mcp_studio.present import units
+from mcp_studio.safetext import safe
+from mcp_studio.tui.call_draft import CallDraft
+from mcp_studio.tui.screens.dialog import Choice, RunDialog
+from mcp_studio.tui.screens.statistics import histogram, times_line
+
+_PAUSE = 0.2
+"""Seconds between two looks at how far it is."""
+_ERRORS = 3
+
+
+class LoadTest(RunDialog):
+    """Asks for two numbers, runs, and keeps the figures on screen until it is left."""
+
+    DEFAULT_CSS = """
+    LoadTest {
+        & Horizontal#numbers { height: 1; }
+        & Input { width: 14; margin-right: 4; }
+        & #numbers Static { width: auto; margin-right: 1; }
+        & #note { margin-top: 1; }
+        & ProgressBar { margin-top: 1; display: none; & Bar { width: 1fr; } }
+    }
+    """
+    choices = (
+        Choice("start", "Start", "primary"), Choice("stop", "Stop"), Choice("copy", "Copy figures"),
+        Choice("pending", "Pending"), Choice("back", "Close"),
+    )  # fmt: skip
+
+    def __init__(self, draft: CallDraft) -> None:
+        super().__init__()
+        self._draft = draft
+        self.load: Load | None = None
+        """What runs, or ran last."""
+
+    def heading(self) -> str:
+        return f"Load test: {self._draft.entry.ref}"
+
+    def body(self) -> Iterable[Widget]:
+        yield Horizontal(
+            Static("Calls"), Input("100", id="total", type="integer", max_length=9, compact=True),
+            Static("At once"), Input("8", id="at-once", type="integer", max_length=5, compact=True),
+            id="numbers",
+        )  # fmt: skip
+        yield Static("Each call has the value of the form. The trace has every call, the history one entry.", id="note")
+        yield ProgressBar(show_eta=False)
+        yield Static(id="figures", markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one("#total").focus()
+        self.offer(start=True)
+        self._show()
+        self.set_interval(_PAUSE, self._show)
+
+    @on(Input.Submitted)
+    def action_start(self) -> None:
+        total, at_once = (int(field.value) if field.value.isdecimal() else 0 for field in self.query(Input))
+        if not (0 < total <= MOST and 0 < at_once <= MOST_AT_ONCE):
+            self._say(f"Calls must be from 1 to {MOST:,}, at once from 1 to {MOST_AT_ONCE:,}.", "$state-failed")
+        elif not self.query_one("#start").disabled:
+            self.offer(start=False)
+            self.query_one("#stop").focus()
+            self.app.attempt(self, self._run(total, at_once))
+
+    async def _run(self, total: int, at_once: int) -> None:
+        studio, draft, ref = self.app.studio, self._draft, self._draft.entry.ref
+        try:
+            if ref.kind == "tool":
+                self._say("Waiting for your approval, where a rule or the tool asks for it.", "$quiet")
+                trusted, entries = studio.manager.config(ref.server).trust, studio.catalog.find(ref)
+                if denied := await consent(
+                    studio.inbox.ask, ref, entries, draft.value, total, at_once,
+                    trusted=trusted, rules=studio.caller.rules,
+                ):  # fmt: skip
+                    self._say(f"Not started: {denied.rule}.", "$state-failed")
+                    return
+            self._say("", "")
+            begin = partial(draft.begin, studio, fresh=True, approved=True)
+            began, self.load = time.time(), Load(begin, total, at_once)
+            try:
+                await self.load.run()
+            finally:
+                studio.memory.history.put(past_of_load(self.load, ref, draft.sent, began, "studio"), draft.secrets)
+        finally:
+            if self.is_attached:
+                self.offer(start=True)
+                self._show()
+
+    def _show(self) -> None:
+        self.offer_pending()
+        if self.load is None:
+            return
+        bar = self.query_one(ProgressBar)
+        bar.display = True
+        bar.update(total=self.load.total, progress=self.load.done)
+        figures = self.query_one("#figures", Static)
+        figures.update(figures_of(self.load, max(20, figures.size.width), max(6, self.app.size.height - 16)))
+
+    def _say(self, text: str, look: str) -> None:
+        self.query_one("#note", Static).update(Content.styled(safe(text, 300), look))
+
+    def action_stop(self) -> None:
+        """Start no more calls, and stop those that run; before there are any, ask no more for approval."""
+        self.workers.cancel_node(self)
+
+    def action_copy(self) -> None:
+        """Copy the figures as JSON."""
+        if self.load is None:
+            self.app.say("There are no figures yet.", "warning")
+        else:
+            self.app.copy(pretty(self.load.figures()), "the figures")
+
+
+def figures_of(load: Load, width: int, height: int) -> Content:
+    """How far a run is and how it goes, in so many cells and lines."""
+    parts = [f"{count:,} {kind}" for kind, count in load.outcomes.most_common()]
+    parts += [f"{load.flying:,} running"] if load.running else []
+    parts.append(f"{units.size(load.bytes)} received")
+    head = f"{load.done:,} of {load.total:,} · {load.rate:,.0f}/s · {load.seconds:.1f} s"
+    lines = [
+        Content.styled(head, "bold"),
+        Content.styled(" · ".join(parts), "$state-failed" if load.wrong else ""),
+        Content(times_line(load.durations)),
+    ]
+    if load.why and not load.running:
+        lines.append(Content.styled(f"Ended early: {safe(load.why, 200)}.", "$state-failed"))
+    said = [Content.assemble((f"{count:,}x ", "$state-failed"), text) for count, text in load.errors[:_ERRORS]]
+    bars = histogram(load.durations, width, max(3, height - len(lines) - len(said)))
+    return Content("\n").join([line.truncate(width, ellipsis=True) for line in (*lines, *bars.split("\n"), *said)])

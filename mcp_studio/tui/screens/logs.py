@@ -1,0 +1,160 @@
+"""Log messages of one server or of all, the newest at the bottom, by level and words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from textual import getters, on
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, Select, Static
+
+from mcp_studio.jsontext import pretty
+from mcp_studio.protocol.versions import LOG_LEVELS
+from mcp_studio.safetext import safe
+from mcp_studio.search.names import words_of
+from mcp_studio.session.logs import LogMessage
+from mcp_studio.tui.screens.choose import Choose
+from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_matches, width_of
+from mcp_studio.tui.views.trace_row import clock
+from mcp_studio.tui.views.virtual_list import VirtualList
+
+_PAUSE = 0.25
+"""Seconds between two looks at what came."""
+_NAMES = 16
+"""Cells of the widest column of server names."""
+_LOOKS: dict[str, str] = {"debug": "dim", "notice": "accent", "warning": "warn"} | dict.fromkeys(LOG_LEVELS[4:], "bad")
+
+
+class Logs(Dialog[int]):
+    """Filled anew while it is open; answers the number of a message that is to be shown in the trace.
+
+    Args:
+        server: whose messages; empty for all.
+    """
+
+    DEFAULT_CLASSES = "-large"
+    DEFAULT_CSS = """
+    Logs {
+        & #ways { height: 1; margin-bottom: 1; }
+        & Select { width: 26; margin-right: 2; }
+        & #words { width: 1fr; }
+        & VirtualList { height: 1fr; }
+        & #whole { height: auto; max-height: 8; border-top: solid $panel; }
+    }
+    """
+    choices = (
+        Choice("submit", "Show in the trace", "primary"), Choice("level", "Ask for another level"),
+        Choice("copy", "Copy"), Choice("back", "Close"),
+    )  # fmt: skip
+    rows = getters.query_one("#log", VirtualList)
+
+    def __init__(self, server: str) -> None:
+        super().__init__()
+        self._server = server
+        self._stamp: object = None
+        self._names = 0
+
+    def heading(self) -> str:
+        return f"Log of {self._server}" if self._server else "Log of all servers"
+
+    def body(self) -> Iterable[Widget]:
+        levels = [("all levels", ""), *((f"{level} and worse", level) for level in LOG_LEVELS[1:])]
+        yield Horizontal(
+            Select(levels, value="", allow_blank=False, id="least", compact=True),
+            Input(placeholder="filter: words", id="words", compact=True),
+            id="ways",
+        )
+        yield VirtualList(self._draw, key=lambda row: (row.entry, row.number), id="log")
+        yield Static(id="whole", markup=False)
+
+    def on_mount(self) -> None:
+        self.rows.focus()
+        self._look()
+        self.set_interval(_PAUSE, self._look)
+
+    @property
+    def _words(self) -> Sequence[str]:
+        return words_of(self.query_one("#words", Input).value)
+
+    @property
+    def _servers(self) -> Sequence[str]:
+        return (self._server,) if self._server else self.app.studio.manager.names()
+
+    @on(Select.Changed)
+    @on(Input.Changed)
+    def _look(self) -> None:
+        """Show what came; who is on the newest row stays on the newest."""
+        studio, least = self.app.studio, str(self.query_one("#least", Select).value)
+        stamp = least, self._words, studio.logs.revision
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        following = self.rows.cursor >= self.rows.row_count - 1
+        rows = studio.logs.messages(self._servers, least=least, words=self._words)
+        names = set() if self._server else {row.server for row in rows}
+        self._names = min(_NAMES, max(map(len, names))) if len(names) > 1 else 0
+        self.rows.empty = self._empty(bool(self._words or least))
+        self.rows.show(rows)
+        if following:
+            self.rows.action_last()
+
+    def _empty(self, filtered: bool) -> str:
+        if filtered and any(self.app.studio.logs.count(name) for name in self._servers):
+            return "No message has this level and all these words."
+        return "No log messages. Servers send them during calls, some only once a level was asked for."
+
+    @on(VirtualList.Highlighted)
+    def show_row(self) -> None:
+        """Show all of the message under the cursor."""
+        row = self.rows.row
+        self.query_one("#whole", Static).update(Content(_whole(row) if row is not None else ""))
+
+    def _draw(self, row: LogMessage, width: int, selected: bool) -> Line:
+        level = fit(safe(row.level, 20) or "-", 9), _LOOKS.get(row.level, "")
+        head: list[Piece] = [(f"{clock(row.time)} ", "dim"), level, (" ", "")]
+        if self._names:
+            head.append((fit(safe(row.server), self._names, more=glyphs().more) + " ", "dim"))
+        if row.logger:
+            head.append((f"{cut(safe(row.logger, 60), 20, more=glyphs().more)}: ", "accent"))
+        room = max(4, width - width_of(head))
+        text = cut(safe(row.text[: room * 4], room * 4), room, more=glyphs().more)
+        return [*head, *mark_matches(text, self._words)]
+
+    @on(VirtualList.Chosen)
+    def action_submit(self) -> None:
+        """Show the message in the trace."""
+        row = self.rows.row
+        if row is not None and self.app.studio.trace.entry(row.entry) is not None:
+            self.dismiss(row.entry)
+        else:
+            self.app.say("The trace does not keep that message.", "warning")
+
+    def action_level(self) -> None:
+        """Ask the server, or that of the row under the cursor, for another level."""
+        self.app.attempt(self, self._ask(), "level")
+
+    async def _ask(self) -> None:
+        manager, row = self.app.studio.manager, self.rows.row
+        name = self._server or (row.server if row is not None else next(iter(manager.names()), ""))
+        if name not in manager.names():
+            self.app.say("There is no server to ask.", "warning")
+            return
+        options = [("", "leave it to the server"), *((level, f"{level} and worse") for level in LOG_LEVELS)]
+        level = await self.app.push_screen_wait(Choose(f"Ask {name} for", options, manager.log_level(name)))
+        if level in ("", *LOG_LEVELS) and name in manager.names():  # None, where nothing was chosen
+            self.app.say(await manager.levels.set(manager.supervisor(name), level))
+
+    def action_copy(self) -> None:
+        if (row := self.rows.row) is not None:
+            self.app.copy(row.text)
+
+
+def _whole(row: LogMessage) -> str:
+    """All of a row: JSON laid out, and where it came from."""
+    about = (row.server, row.level or "no level", row.logger, f"with {row.request}" if row.request else "")
+    text = pretty(row.data) if row.is_json else row.text
+    return f"{' · '.join(safe(part, 200) for part in about if part)}\n{safe(text, 6_000, lines=True)}"

@@ -1,0 +1,188 @@
+"""Sending requests of a trace once more: where to, and how the answers differ from the recorded ones."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from textual import getters, on
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Checkbox, Select, Static
+
+from mcp_studio.call.replay.plan import Plan, Step, load, plan
+from mcp_studio.call.replay.runner import VERDICTS, Replayer, ReplayOptions, Result, summary
+from mcp_studio.jsontext import Json, dumps
+from mcp_studio.present import units
+from mcp_studio.present.differences import difference_line
+from mcp_studio.safetext import safe
+from mcp_studio.trace.message import Recording
+from mcp_studio.tui.screens.compare import Compare, Side
+from mcp_studio.tui.screens.dialog import Choice, RunDialog
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import Line, fit, spread
+from mcp_studio.tui.views.virtual_list import VirtualList
+
+_DEAD = ("disabled", "failed", "needs_auth", "stopping")
+_LOOKS = {"same": ("ok", "ok"), "differs": ("changed", "warn"), "new": ("new", "accent"), "failed": ("bad", "bad")}
+"""Glyph and look by verdict."""
+_LINES = 6
+"""Differences of the row under the cursor that are told below the list."""
+_EVERY = 0.2
+"""Seconds between two looks at what has come."""
+
+
+class Resend(RunDialog):
+    """A row for each request; stays until it is left. What was approved once is not approved the next time.
+
+    Args:
+        what: one request, which is sent at once, or the numbers of messages whose requests are sent.
+        about: which they are, such as `what is marked`.
+    """
+
+    DEFAULT_CLASSES = "-large"
+    DEFAULT_CSS = """
+    Resend {
+        & VirtualList { height: 1fr; margin-top: 1; }
+        & #about { height: auto; min-height: 2; margin-top: 1; color: $quiet; }
+        &.-running { & Select, & Checkbox { display: none; } }
+    }
+    """
+    choices = (
+        Choice("start", "Re-send", "primary"), Choice("stop", "Stop"), Choice("open", "Compare"),
+        Choice("pending", "Pending"), Choice("back", "Close"),
+    )  # fmt: skip
+    rows = cast("getters.query_one[VirtualList[Step]]", getters.query_one(VirtualList))
+
+    def __init__(self, recording: Recording, what: Step | Sequence[int], about: str = "") -> None:
+        super().__init__()
+        self._recording = recording
+        self._what = what
+        self._about = about
+        self._plan = Plan((what,)) if isinstance(what, Step) else Plan(())
+        self._results: dict[int, Result] = {}
+        """By the number of their step."""
+
+    def heading(self) -> str:
+        counts = summary(self._results.values())
+        done = f"{counts['steps']:,} of {units.plural(len(self._plan.steps), 'request')}"
+        return " · ".join(("Re-send", done, *(f"{counts[word]:,} {word}" for word in VERDICTS if counts[word])))
+
+    def body(self) -> Iterable[Widget]:
+        manager = self.app.studio.manager
+        alive = [name for name in manager.names() if manager.status(name).state not in _DEAD]
+        places = [("To the server that each request went to", ""), *((f"To {safe(name, 60)}", name) for name in alive)]
+        yield Select(places, value="", allow_blank=False, compact=True)
+        yield Checkbox("Approve all calls; what a rule denies is not sent", compact=True)
+        yield VirtualList[Step](self._draw, key=lambda step: step.number)
+        yield Static(id="about", markup=False)
+
+    def on_mount(self) -> None:
+        self.rows.focus()
+        self.offer(start=True)
+        self._show()
+        self.set_interval(_EVERY, self._show)
+        self.run_worker(self._make_plan())
+
+    async def _make_plan(self) -> None:
+        if not isinstance(self._what, Step):  # it may be a million messages
+            self._plan = await asyncio.to_thread(plan, self._recording.columns.snapshot(), self._what)
+            left = ", ".join(f"{one.times:,} {one.method}" for one in self._plan.left_out)
+            without = f" Left out: {safe(left, 300)}." if left else ""
+            self._say(f"{units.plural(len(self._plan.steps), 'request')} of {self._about}.{without}")
+        self.rows.show(self._plan.steps)
+        self.retitle(self.heading())
+        if isinstance(self._what, Step):
+            self.action_start()
+
+    def action_start(self) -> None:
+        """Begin."""
+        where, names = str(self.query_one(Select).value), self.app.studio.manager.names()
+        servers = {one: where or one for one in self._plan.servers}
+        away = [name for name in servers.values() if name not in names]
+        if not self._plan.steps:
+            self._say("There is nothing here that can be sent again.")
+        elif away:
+            self._say(f"{safe(away[0], 60)} is not connected here: choose another server.")
+        elif where and len(servers) > 1:
+            self._say(f"These went to {len(servers)} servers ({safe(', '.join(servers), 120)}): choose fewer.")
+        elif not self.has_class("-running"):
+            origin = "person" if isinstance(self._what, Step) else "program"
+            options = ReplayOptions(origin=origin, approved=self.query_one(Checkbox).value)
+            self._results.clear()
+            self.app.attempt(self, self._send(servers, options), group="send")
+
+    async def _send(self, servers: dict[str, str], options: ReplayOptions) -> None:
+        studio, steps = self.app.studio, self._plan.steps
+        self.offer(start=False)
+        try:
+            async for result in Replayer(studio.caller, studio.redactor, self._recording, options).run(steps, servers):
+                self._results[result.step.number] = result
+        finally:
+            if self.is_attached:
+                self._show()
+                self.offer(start=True)
+
+    # What is shown
+
+    def _show(self) -> None:
+        self.offer_pending()
+        if self.has_class("-running"):
+            self.rows.refresh()
+            self.retitle(self.heading())
+            self._tell()
+
+    def _say(self, text: str) -> None:
+        self.query_one("#about", Static).update(Content(text))
+
+    @property
+    def result(self) -> Result | None:
+        """What came of the request under the cursor."""
+        return self._results.get(self.rows.row.number) if self.rows.row else None
+
+    @on(VirtualList.Highlighted)
+    def _tell(self) -> None:
+        """Say more about the row under the cursor."""
+        if (result := self.result) is not None:
+            lines = [difference_line(one) for one in result.differences[:_LINES]]
+            more = len(result.differences) - _LINES
+            lines += [f"and {units.plural(more, 'more difference')}"] if more > 0 else []
+            said = {"same": "The answer is the same as it was.", "new": "It had no answer then."}
+            lines.append(safe(result.said, 500) or said.get(result.verdict, ""))
+            self._say("\n".join(filter(None, lines)))
+
+    def _draw(self, step: Step, width: int, selected: bool) -> Line:
+        result = self._results.get(step.number)
+        verdict, now = (result.verdict, result.ms) if result is not None else ("", None)
+        sign, look = _LOOKS.get(verdict, ("off", "dim"))
+        times = f" {glyphs().sent} ".join(units.duration(ms) for ms in (step.ms, now) if ms is not None)
+        name = f"{safe(step.server, 20)} {safe(step.subject, 200)}"
+        pieces = [(fit(f"{getattr(glyphs(), sign)} {verdict}", 11), look), (name, "strong" * selected)]
+        if result is not None and (result.said or result.differences):
+            brief = safe(result.said, 200) or difference_line(result.differences[0], 40)
+            pieces.append((f"  {brief}", "dim"))
+        return spread(pieces, [(f"{times:>20}", "")], width)
+
+    # What the person does
+
+    @on(VirtualList.Chosen)
+    def action_open(self) -> None:
+        """Both answers, with what differs between them."""
+        if self.result is None or self.result.answer is None:
+            said = self.result.said if self.result is not None else "it has not been sent yet"
+            self.app.say(f"There is no answer: {said}.", "warning")
+        else:
+            self.app.attempt(self, self._compare(self.result), group="compare")
+
+    async def _compare(self, result: Result) -> None:
+        recorded = await load(self._recording, result.step)
+        sent: Json = {"method": result.step.method, "params": recorded.params}
+        name, request = safe(result.step.subject, 80), dumps(sent)
+        then = Side(f"then: {name}", request, dumps(recorded.answer) if recorded.answer else b"")
+        self.app.push_screen(Compare(then, Side(f"now: {name}", request, dumps(result.answer))))
+
+    def action_stop(self) -> None:
+        """Send no more."""
+        self.workers.cancel_group(self, "send")
+        self.app.say("Stopped; the rest is not sent.")

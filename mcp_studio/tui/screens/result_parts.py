@@ -1,0 +1,237 @@
+"""What a person does with the parts of a result: enlarge an image, save to files, open in a program outside."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from textual import on
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.jsontext import Json, pretty
+from mcp_studio.paths import file_stem
+from mcp_studio.present import blocks
+from mcp_studio.present.browser import open_page
+from mcp_studio.protocol.views import held_page, reach_lines, reach_of
+from mcp_studio.safetext import safe
+from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
+from mcp_studio.tui.views.image import ImageView
+from mcp_studio.urls import judge
+
+_AROUND = 8
+"""Rows of the screen that an enlarged image leaves to its dialog."""
+_ADDRESS = 8_192
+"""Characters of an address that can be opened."""
+_QUESTION = "Open this page in the browser?"
+_OPENED = 20
+"""Files that were opened stay for programs that read them late."""
+_ENDINGS = {
+    "image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp", "image/svg+xml": "svg",
+    "audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/ogg": "ogg", "application/pdf": "pdf",
+    "text/markdown": "md", "text/html": "html", "text/csv": "csv", "application/json": "json", "text/plain": "txt",
+}  # fmt: skip
+
+
+class Picture(Dialog[None]):
+    """Shows an image whole, as large as the terminal lets it be."""
+
+    DEFAULT_CLASSES = "-large"
+
+    def __init__(self, block: blocks.Block) -> None:
+        super().__init__()
+        self._block = block
+
+    def heading(self) -> str:
+        return blocks.headline(self._block)
+
+    def body(self) -> Iterable[Widget]:
+        yield ImageView(partial(blocks.decode, self._block), rows_most=max(_AROUND, self.app.size.height - _AROUND))
+
+
+# Saving
+
+
+class SaveResult(Dialog[None]):
+    """Asks for a folder, and shows which files the result makes in it."""
+
+    choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
+
+    def __init__(self, ref: Ref, result: Json) -> None:
+        super().__init__()
+        self._parts = list(parts_of(result, file_stem(f"{ref.server}-{ref.name}", "result")))
+
+    def heading(self) -> str:
+        return "Save the result"
+
+    def body(self) -> Iterable[Widget]:
+        yield Static("Folder", classes="label")
+        yield Input(str(Path.cwd()), compact=True)
+        lines: list[str | tuple[str, str]] = [("\nFiles\n", "$quiet")]
+        for part in self._parts:
+            lines += [f"  {part.name}", (f"  {part.what}\n", "$quiet")]
+        yield Static(Content.assemble(*lines))
+        yield Static(id="problem", classes="bad", markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one(Input).focus()
+
+    @on(Input.Submitted)
+    def action_submit(self) -> None:
+        self.run_worker(self._write(), exclusive=True)
+
+    async def _write(self) -> None:
+        folder = self.query_one(Input).value.strip() or "."
+        try:
+            written = await asyncio.to_thread(lambda: write(self._parts, Path(folder).expanduser()))
+        except (OSError, ValueError) as problem:
+            self.query_one("#problem", Static).update(safe(f"Not saved: {problem}", 600))
+            return
+        self.app.say(f"Saved {', '.join(file.name for file in written)} in {folder}.")
+        self.dismiss(None)
+
+
+class Part(NamedTuple):
+    """One file to be written."""
+
+    name: str
+    what: str
+    content: Callable[[], bytes]
+    """May raise ValueError when the data cannot be decoded."""
+
+
+def parts_of(result: Json, stem: str) -> Iterator[Part]:
+    """The files of a result: its text, each image, sound and file, and the whole as JSON.
+
+    Nothing is written out before its file is: `write` is for a thread.
+    """
+    found = blocks.blocks_of(result)
+    texts = [block for block in found if block.kind == "text"]
+    if texts:
+        ending = _ENDINGS.get(texts[0].mime, "md" if blocks.is_markdown(found) else "txt")
+        text = "\n\n".join(block.text for block in texts)
+        yield Part(f"{stem}.{ending}", "the text", lambda: _encoded(text))
+    for number, block in enumerate((block for block in found if block.data), 1):
+        ending = _ENDINGS.get(block.mime.lower(), "bin")
+        yield Part(f"{stem}-{number}.{ending}", blocks.headline(block), partial(blocks.decode, block))
+    yield Part(f"{stem}.result.json", "the whole result as JSON", lambda: _encoded(pretty(result)))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
+
+
+def write(parts: Iterable[Part], folder: Path) -> list[Path]:
+    """Write the files; one that is there already is left alone and the new one gets a number.
+
+    Raises:
+        OSError: the folder cannot be written to.
+        ValueError: the data of a part cannot be decoded; says which.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    for part in parts:
+        try:
+            content = part.content()
+        except ValueError as problem:
+            raise ValueError(f"{part.name}: {problem}") from None
+        written.append(_write_new(folder, part.name, content))
+    return written
+
+
+def _write_new(folder: Path, name: str, content: bytes) -> Path:
+    stem, dot, ending = name.partition(".")
+    for number in range(1, 10_000):
+        file = folder / (name if number == 1 else f"{stem}-{number}{dot}{ending}")
+        try:
+            handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        except FileExistsError:
+            continue
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        return file
+    raise FileExistsError(f"there are too many files called {name}")
+
+
+# Opening outside
+
+
+async def open_outside(app: StudioApp, block: blocks.Block) -> None:
+    """Open a page of an app, a link, an image or audio; say why what cannot be opened is not. Runs in a worker."""
+    if block.kind == "app":
+        await _open_app(app, block)
+    elif block.kind == "link" and block.uri.startswith(("http://", "https://")):
+        await _open_link(app, block.uri)
+    elif block.kind in ("image", "audio"):
+        await _open_file(app, block)
+    elif block.kind == "link":
+        app.say("Enter reads it from the server; only http and https pages are opened in the browser.")
+    else:
+        app.say(f"Nothing opens this here; {app.key_of('save')} saves it.")
+
+
+async def _open_link(app: StudioApp, uri: str) -> None:
+    page = judge(uri)
+    if page.refusal:
+        app.say(page.refusal, "warning")
+        return
+    both = [f"The network knows it as {safe(page.ascii_host, 300)}."] if page.ascii_host != page.host else []
+    lines = (f"It leads to {safe(page.host, 300)}.", *both, *page.warnings, "", safe(uri, _ADDRESS))
+    if await app.push_screen_wait(Confirm(_QUESTION, "\n".join(lines), "Open")):
+        await _open(app, page.url, "The page")
+
+
+async def _open_app(app: StudioApp, block: blocks.Block) -> None:
+    """Specification, MCP Apps: a page runs held to what it declares, and here only when a person wants it."""
+    raw = cast("dict[str, Json]", block.raw) if isinstance(block.raw, dict) else {}
+    reach = reach_of(raw)
+    lines = (
+        f"{safe(block.uri, 500)} is a page that the server wrote.",
+        "In the browser it runs its own scripts, without the studio: it shows, but gets no data.",
+        "It is held to what it declares:", *(f"  {safe(line, 500)}" for line in reach_lines(reach)),
+    )  # fmt: skip
+    if await app.push_screen_wait(Confirm(_QUESTION, "\n".join(lines), "Open")):
+        await _hand_over(app, "app.html", _encoded(held_page(block.text, reach)), "The page")
+
+
+async def _open_file(app: StudioApp, block: blocks.Block) -> None:
+    """Only images and audio of known kinds: a program that opens them is made for them."""
+    ending = _ENDINGS.get(block.mime.lower(), "")
+    if not block.mime.lower().startswith(("image/", "audio/")) or ending in ("", "svg"):
+        kind = block.mime or "of an unknown type"
+        app.say(f"What is {kind} is not opened; {app.key_of('save')} saves it.", "warning")
+        return
+    try:
+        data = blocks.decode(block)
+    except ValueError as problem:
+        app.say(f"It cannot be opened: {problem}.", "warning")
+        return
+    await _hand_over(app, f"{block.kind}.{ending}", data, "The file")
+
+
+async def _hand_over(app: StudioApp, name: str, data: bytes, what: str) -> None:
+    """Write data into the cache folder, readable by the person alone, and open it from there."""
+
+    def keep() -> Path:
+        folder = app.studio.paths.cache / "opened"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for old in sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime)[:-_OPENED]:
+            old.unlink(missing_ok=True)
+        return _write_new(folder, name, data)
+
+    file = await asyncio.to_thread(keep)
+    await _open(app, file.as_uri(), what)
+
+
+async def _open(app: StudioApp, address: str, what: str) -> None:
+    if await open_page(address, app.studio.config.settings.browser):
+        app.say(f"{what} is handed to the system's program.")
+    else:
+        app.say(f"There is no program to open it with; {app.key_of('save')} saves the result.", "warning")

@@ -1,0 +1,149 @@
+"""The roots of a server: folders, or other places, that it is told of when it asks (specification, client/roots)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import cast
+from urllib.parse import unquote, urlsplit
+
+from textual import getters, on
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from mcp_studio.config.expand import effective_roots
+from mcp_studio.config.model import Problem, Root
+from mcp_studio.config.servers import read_roots
+from mcp_studio.config.table import Table
+from mcp_studio.errors import ConfigError, StudioError
+from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.safetext import safe
+from mcp_studio.schema.field import Form, SchemaProblem
+from mcp_studio.schema.form import build
+from mcp_studio.studio import Studio
+from mcp_studio.tui.form.view import FormView
+from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.server_entry import sound
+from mcp_studio.tui.server_files import keep_roots
+from mcp_studio.tui.views.glyphs import glyphs
+
+_ROOT: dict[str, Json] = {
+    "type": "object",
+    "properties": {
+        "uri": {"type": "string", "examples": ["~/project", "file:///srv/data"]},
+        "name": {"type": "string"},
+    },
+    "required": ["uri"],
+    "additionalProperties": False,
+}
+
+
+@cache
+def roots_form() -> Form:
+    """The form of the roots."""
+    roots: Json = {"type": "array", "items": _ROOT, "maxItems": 50}
+    return build(cast("Json", {"type": "object", "properties": {"roots": roots}, "required": ["roots"]}), strict=True)
+
+
+def roots_value(roots: Iterable[Root]) -> Json:
+    """What the form shows."""
+    return {"roots": [{"uri": root.uri, "name": root.name} if root.name else {"uri": root.uri} for root in roots]}
+
+
+def roots_of(value: Json) -> tuple[Root, ...]:
+    """The roots that the form describes; those that somebody has begun and not filled in are left out.
+
+    Raises:
+        ConfigError: something cannot be used; `key` is its JSON pointer.
+    """
+    begun = items_of(mapping(value).get("roots"))
+    kept: list[Json] = [root for root in begun if not isinstance(root, dict) or any(root.values())]
+    sound(roots_form(), {"roots": kept})
+    rows: list[Json] = [{key: str(text).strip() for key, text in mapping(root).items()} for root in kept]
+    problems: list[Problem] = []
+    roots = read_roots(Table({"roots": rows}, "", "", problems))
+    for wrong in problems:
+        raise ConfigError(f"{wrong.key} {wrong.message}", key=_pointer(wrong.key))
+    return roots
+
+
+def _pointer(key: str) -> str:
+    """Where the form has `roots[2]` or `roots[2].uri`."""
+    return f"/roots/{number[1]}/uri" if (number := re.match(r"roots\[(\d+)\]", key)) else key
+
+
+class Roots(Dialog[None]):
+    """Edits them as they are written; what the server gets stands below."""
+
+    choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
+    form = getters.query_one(FormView)
+
+    def __init__(self, server: str) -> None:
+        super().__init__()
+        self._server = server
+
+    def heading(self) -> str:
+        return f"Roots of {self._server}"
+
+    def body(self) -> Iterable[Widget]:
+        config = self.app.studio.manager.config(self._server)
+        yield Static(Content(_about(self.app.studio, self._server)), classes="quiet gap")
+        yield FormView(roots_form(), roots_value((config.written or config).roots))
+        yield Static(id="sent", classes="quiet", markup=False)
+        yield Static(id="problem", classes="bad", markup=False)
+
+    def on_mount(self) -> None:
+        self.form.begin()
+        self._show_sent()
+
+    @on(FormView.Changed)
+    def changed(self, event: FormView.Changed) -> None:
+        event.stop()
+        self._show_sent()
+
+    def _show_sent(self) -> None:
+        """What the server will get, and what is odd about it."""
+        sent, problem = self.query_one("#sent", Static), self.query_one("#problem", Static)
+        problem.update("")
+        try:
+            roots = effective_roots(roots_of(self.form.value), self.app.studio.manager.config(self._server))
+        except StudioError as error:
+            sent.update("")
+            problem.update(Content(safe(error.message, 300)))
+            return
+        lines = [f"\n{safe(root.uri, 200)}{_odd(root)}" for root in roots]
+        sent.update(Content("".join(["The server gets:", *lines]) if lines else "The server gets no roots."))
+
+    def action_submit(self) -> None:
+        self.run_worker(self._save(), exclusive=True)
+
+    async def _save(self) -> None:
+        try:
+            self.app.say(await keep_roots(self.app.studio, self._server, roots_of(self.form.value)))
+            self.dismiss(None)
+        except StudioError as error:
+            if isinstance(error, ConfigError) and error.key:
+                self.form.show_problems([SchemaProblem(_pointer(error.key), error.message)])
+                self.form.focus_field(_pointer(error.key))
+            self.query_one("#problem", Static).update(Content(safe(f"{error.message} {error.hint}", 600)))
+
+
+def _about(studio: Studio, server: str) -> str:
+    capabilities = studio.manager.config(server).capabilities
+    if isinstance(capabilities, dict) and "roots" not in capabilities:
+        return "Its entry declares capabilities without roots: it gets no answer when it asks for them."
+    if studio.manager.status(server).modern:
+        return "The server asks for them during a call (2026-07-28); it is not told when they change."
+    return "The server is told at once that they have changed, and may ask for them."
+
+
+def _odd(root: Root) -> str:
+    parts = urlsplit(root.uri)
+    if parts.scheme != "file":
+        return f"  {glyphs().warning} the protocol knows file:// roots only"
+    if parts.netloc in ("", "localhost") and not Path(unquote(parts.path)).exists():
+        return f"  {glyphs().warning} does not exist"
+    return ""

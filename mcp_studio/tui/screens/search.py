@@ -1,0 +1,228 @@
+"""Searching everything that servers offer, as one types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from rich.cells import cell_len
+from textual import getters, on
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, Select, Static
+
+from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref
+from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.protocol.views import PromptView, ToolView
+from mcp_studio.safetext import safe
+from mcp_studio.search.method import Hit, Scope, SearchProblem
+from mcp_studio.tui.panes.catalog import RISKS, name_of
+from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import Line, Piece, cut, cut_inside, mark_matches, spread, width_of
+from mcp_studio.tui.views.virtual_list import VirtualList
+
+MODES = {
+    "auto": "auto", "substring": "names", "regex": "regex", "bm25": "words", "okapi": "okapi", "semantic": "meaning",
+    "hybrid": "hybrid",
+}  # fmt: skip
+"""Methods of our own, and what they are called here."""
+_KINDS: dict[EntryKind, str] = {"tool": "", "resource": "res", "template": "tpl", "prompt": "pr"}
+_LIMIT = 100
+_PARAMETERS = 12
+_NAME_SHARE, _LEAST, _MOST = 0.4, 18, 48
+"""Share of the width that names have, and its bounds in cells."""
+
+
+class Question(NamedTuple):
+    """What is asked; kept while the studio runs."""
+
+    text: str = ""
+    mode: str = "auto"
+    server: str = ""
+    kind: str = ""
+
+
+class Search(Dialog[tuple[Ref, bool]]):
+    """Answers an entry, and whether it is to be called at once."""
+
+    TITLE = "Search everything"
+    DEFAULT_CLASSES = "-large"
+    DEFAULT_CSS = """
+    Search {
+        & #ways { height: 1; margin: 1 0; }
+        & Select { width: 1fr; max-width: 30; margin-right: 2; }
+        & VirtualList { height: 1fr; }
+        & #preview { height: auto; max-height: 6; border-top: solid $panel; }
+    }
+    """
+    choices = (
+        Choice("open", "Open", "primary"), Choice("submit", "Call"), Choice("copy", "Copy name"),
+        Choice("back", "Close"),
+    )  # fmt: skip
+    listed = "#hits"
+    kept = Question()
+    """The question of last time."""
+    field = getters.query_one(Input)
+    hits = getters.query_one("#hits", VirtualList)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._question = Search.kept
+        self._answered: str | None = None
+        """The text that the hits answer."""
+
+    def body(self) -> Iterable[Widget]:
+        question, names = self._question, self.app.studio.manager.names()
+        yield Input(question.text, placeholder="what should it do?", compact=True)
+        modes = [(f"Mode: {title}", mode) for mode, title in MODES.items()]
+        kinds = [("Kinds: all", ""), *((f"Kinds: {kind}s", kind) for kind in KINDS)]
+        servers = [("Servers: all", ""), *((f"Server: {safe(name, 40)}", name) for name in names)]
+        yield Horizontal(
+            Select(modes, value=question.mode, allow_blank=False, id="mode", compact=True),
+            Select(kinds, value=question.kind, allow_blank=False, id="kind", compact=True),
+            Select(servers, value=question.server if question.server in names else "", allow_blank=False, id="server",
+                   compact=True),
+            id="ways",
+        )  # fmt: skip
+        yield VirtualList(_draw, key=lambda hit: hit.ref, id="hits")
+        yield Static(id="preview")
+
+    def on_mount(self) -> None:
+        self.field.focus()
+        self.field.action_select_all()
+        self._disconnect = self.app.studio.index.changed.connect(self._index_changed)
+        self._ask()
+
+    def _index_changed(self, nothing: None) -> None:
+        self.call_later(self._ask)
+
+    def on_unmount(self) -> None:
+        self._disconnect()
+
+    # Asking
+
+    @on(Input.Changed)
+    @on(Select.Changed)
+    def changed(self) -> None:
+        """Ask with each letter."""
+        mode, server, kind = (str(self.query_one(f"#{id}", Select).value) for id in ("mode", "server", "kind"))
+        question = Question(self.field.value, mode, server, kind)
+        if question != self._question:
+            self._question = Search.kept = question
+            self._ask()
+
+    def _ask(self) -> None:
+        self.run_worker(partial(self._search, self._question), group="search", exclusive=True)
+
+    async def _search(self, question: Question) -> None:
+        try:
+            kinds: list[EntryKind] = [kind for kind in KINDS if question.kind in ("", kind)]
+            scope = Scope(servers=frozenset((question.server,)) if question.server else None, kinds=frozenset(kinds))
+            found = await self.app.studio.index.ask(
+                question.text, method=question.mode, scope=scope, limit=_LIMIT, typing=True
+            )
+        except SearchProblem as problem:
+            self._tell(f"{problem.message} {problem.hint}".strip(), bad=True)
+            return
+        self.hits.empty = f"Nothing is found among {found.of:,} entries."
+        self.hits.show(found.hits, keep=self._answered == question.text)
+        self._answered = question.text
+        pending = f" · {found.pending:,} are still being indexed" if found.pending else ""
+        served = "+".join(MODES.get(name, name) for name in found.method.split("+"))
+        told = f"{found.total:,} of {found.of:,} · {found.ms:.0f} ms · {served}{pending}"
+        self._tell(f"{told} · {found.note}" if found.note else told)
+        self.preview()
+
+    def _tell(self, text: str, *, bad: bool = False) -> None:
+        box = self.query_one("#box")
+        box.border_subtitle = Content.styled(safe(text, 300), "$state-failed" if bad else "$quiet")
+
+    @on(VirtualList.Highlighted)
+    def preview(self) -> None:
+        """Show more of the hit under the cursor."""
+        hit = self.hits.row
+        self.query_one("#preview", Static).update(_preview(hit) if hit is not None else Content(""))
+
+    # What the person does
+
+    @on(Input.Submitted)
+    @on(VirtualList.Chosen)
+    def action_open(self) -> None:
+        self._leave(call=False)
+
+    def action_submit(self) -> None:
+        self._leave(call=True)
+
+    def _leave(self, *, call: bool) -> None:
+        hit = self.hits.row
+        if hit is None or hit.entry is None:
+            self.app.say("Nothing is found that could be opened.", "warning")
+        else:
+            self.dismiss((hit.ref, call))
+
+    def action_copy(self) -> None:
+        if (hit := self.hits.row) is not None:
+            self.app.copy(str(hit.ref), str(hit.ref))
+
+
+def _draw(hit: Hit, width: int, selected: bool) -> Line:
+    """One hit: server and name, risk or kind, how often it was used, the beginning of its description."""
+    entry, more = hit.entry, glyphs().more
+    words = [safe(word, 100) for reason in hit.reasons for word in reason.words]
+    room = max(_LEAST, min(_MOST, int(width * _NAME_SHARE)))
+    server, name = safe(hit.ref.server, 100), safe(name_of(entry) if entry else hit.ref.name, 300) or "(no name)"
+    server = cut(server, max(min(8, room // 3), room - cell_len(name) - 1), more=more)
+    name = cut_inside(name, max(1, room - cell_len(server) - 1), more=more)
+    pieces: list[Piece] = mark_matches(server, words, "dim")
+    look = "dim" if entry is None or entry.remembered or entry.problem else ""
+    pieces += [(".", "dim"), *mark_matches(name, words, look)]
+    pieces.append((" " * (room - width_of(pieces)) + "  ", ""))
+    if entry is not None and isinstance(entry.view, ToolView):
+        pieces.append((f"{RISKS[entry.view.risk]}  ", entry.view.risk))
+    else:
+        pieces.append((f"{_KINDS[hit.ref.kind]:<3}", "dim"))
+    count = f"{min(hit.used.count, 999)}×" if hit.used is not None else ""
+    pieces.append((f"{count:>5}  ", "dim"))
+    text = "not listed any more" if entry is None else entry.problem or entry.view.description or entry.view.title
+    about = cut(safe(" ".join(text[:400].split()), 400), max(0, width - width_of(pieces)), more=more)
+    bad = "bad" if entry is not None and entry.problem else "dim"
+    return spread([*pieces, *mark_matches(about, words, bad)], [], width)
+
+
+def _preview(hit: Hit) -> Content:
+    """What the entry takes, why it was found, and its description."""
+    if hit.entry is None:
+        return Content(f"{safe(hit.ref.server, 60)} does not list it any more.")
+    reasons = [reason for reason in hit.reasons[:6] if reason.words]
+    found = [f"{reason.field}: {', '.join(safe(word, 60) for word in reason.words[:5])}" for reason in reasons]
+    if hit.reasons and not found:
+        found.append("meaning")
+    lines = [
+        Content.styled(safe(hit.ref, 200), "bold"),
+        Content(_parameters(hit.entry)),
+        Content.styled(f"found by {' · '.join(found)}" if found else "", "$text-accent"),
+        Content.styled(safe(" ".join(hit.entry.view.description[:1_000].split()), 1_000), "$quiet"),
+    ]
+    return Content("\n").join(line for line in lines if line)
+
+
+def _parameters(entry: Entry) -> str:
+    """Its parameters with types, required ones with a star."""
+    rows: Sequence[tuple[str, Json, bool]] = ()
+    if isinstance(entry.view, ToolView):
+        schema = mapping(entry.view.input_schema)
+        required = items_of(schema.get("required"))
+        inner = mapping(schema.get("properties")).items()
+        rows = [(name, mapping(one).get("type"), name in required) for name, one in inner]
+    elif isinstance(entry.view, PromptView):
+        rows = [(str(one.get("name")), "string", one.get("required") is True) for one in entry.view.arguments]
+    shown = [
+        safe(f"{name}: {kind}" if isinstance(kind, str) else name, 100) + "*" * needed
+        for name, kind, needed in rows[:_PARAMETERS]
+    ]
+    if len(rows) > _PARAMETERS:
+        shown.append(f"{len(rows) - _PARAMETERS} more")
+    return " · ".join(shown)

@@ -1,0 +1,246 @@
+"""A server's entry as the value of a form, and back; the JSON Schema of that form. Pure.
+
+The names are those of the `[servers.NAME]` table: what starts or reaches the server is under `connect`, everything else
+under `advanced`. The roots are not there: they have a dialog of their own.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from typing import Any, cast
+
+from mcp_studio.config import servers
+from mcp_studio.config.importers import parse_paste
+from mcp_studio.config.model import Problem, ServerConfig, Source
+from mcp_studio.config.secrets import offers
+from mcp_studio.config.table import place_of
+from mcp_studio.errors import ConfigError
+from mcp_studio.jsontext import Json, mapping
+from mcp_studio.schema.check import quick
+from mcp_studio.schema.field import Form, SchemaProblem, errors
+from mcp_studio.schema.form import build
+from mcp_studio.schema.place import get_or_none, pointer
+
+Value = dict[str, Json]
+_CONNECT = ("command", "args", "env", "url", "headers")
+_SECRET = "stands in the file in clear: ${keyring:NAME} hides it"
+_NOTES = {
+    "inherit_env": "Extra environment variables to pass through.",
+    "cwd": "The folder that the command is started in.",
+    "capabilities": "What is declared instead of what can be answered: roots, sampling, elicitation, experimental.",
+    "client_info": "Who we say that we are: name, version, title.",
+    "enabled": "It starts with the studio.",
+    "trust": "Trust this server's annotations.",
+    "group": "Servers of one group stand in for one another, by priority.",
+    "auth.kind": "Left out, a person signs in with a browser where the server asks.",
+    "auth.client_id": "Of a client that was registered beforehand.",
+    "auth.scopes": "To ask for besides what the server names.",
+    "auth.account": "A word of yours that tells several accounts at one address apart.",
+    "auth.key": "The private key, or the file it is in.",
+    "auth.assertion": "The workload's JWT, or the file it is in.",
+    "auth.idp_id_token": "The identity token, or the file it is in.",
+    "auth.dpop": "Tokens are bound to a key of ours.",
+    "auth.assume_pkce": "Go on where it is not said that PKCE is known.",
+    "tls.ca": "A file or folder with authorities to trust besides.",
+    "tls.cert": "The client certificate, as a file.",
+    "tls.key": "Its private key, where it is in another file.",
+    "tls.insecure": "Any certificate is accepted: whoever is on the way reads everything.",
+}
+_EXAMPLES: dict[str, Json] = {"command": ["npx", "uvx", "docker"], "url": ["https://example.com/mcp"]}
+_TEXT: Value = {"type": "string"}
+
+
+def _object(record: object, names: Iterable[str], required: tuple[str, ...] = (), where: str = "") -> Value:
+    """The schema of a table, by the defaults of the record that it is read into."""
+    properties: Value = {name: _property(where, name, getattr(record, name)) for name in names}
+    return {"type": "object", "properties": properties, "required": [*required], "additionalProperties": False}
+
+
+def _property(where: str, name: str, default: object) -> Value:
+    if name in servers.INNER:
+        return _object(default, servers.INNER[name], where=f"{name}.")
+    match default:
+        case bool():
+            kind: Value = {"type": "boolean", "default": default}
+        case int():
+            kind = {"type": "integer", "default": default}
+        case str():
+            kind = {"enum": [*servers.WORDS[name]]} if name in servers.WORDS else {**_TEXT}
+            kind |= {"default": default} if default else {}
+        case tuple():
+            kind = {"type": "array", "items": _TEXT}
+        case None:
+            kind = {"type": "number", "exclusiveMinimum": 0} if where == "timeouts." else {"type": "object"}
+        case _:
+            kind = {"type": "object", "additionalProperties": _TEXT}
+    said: Value = {"description": _NOTES.get(f"{where}{name}"), "examples": _EXAMPLES.get(name)}
+    return kind | {word: text for word, text in said.items() if text}
+
+
+_BARE = ServerConfig("")
+SCHEMA: Value = {
+    **_object(_BARE, (), ("name", "connect")),
+    "properties": {
+        "name": _TEXT,
+        "connect": {
+            "oneOf": [
+                {**_object(_BARE, _CONNECT[:3], ("command",)), "title": "command"},
+                {**_object(_BARE, _CONNECT[3:], ("url",)), "title": "URL"},
+            ]
+        },
+        "advanced": _object(_BARE, [key for key in servers.KEYS if key not in (*_CONNECT, "roots")]),
+    },
+}
+"""Of the whole entry."""
+
+
+@cache
+def server_form() -> Form:
+    """The form of a whole entry."""
+    return build(cast("Json", SCHEMA), strict=True)
+
+
+def value_of(server: ServerConfig) -> Value:
+    """What the form shows of an entry: as it was written, `${…}` not replaced, without what is the default."""
+    entry = server.written or server
+    advanced: Value = servers.to_table(entry)
+    advanced.pop("roots", None)
+    whole: Value = {"connect": {key: advanced.pop(key) for key in _CONNECT if key in advanced}}
+    return ({"name": entry.name} if entry.name else {}) | whole | ({"advanced": advanced} if advanced else {})
+
+
+def server_of(value: Json, base: ServerConfig) -> ServerConfig:
+    """The entry that the form describes; what it does not show is as in `base`.
+
+    Raises:
+        ConfigError: something cannot be used; `key` is its JSON pointer.
+    """
+    sound(server_form(), value)
+    old, table = base.written or base, _table(value)
+    name = str(mapping(value)["name"])
+    if (not name or name != old.name) and not re.fullmatch(r"[\w-][\w -]{0,79}", name := name.strip()):
+        raise ConfigError("The name is made of letters, digits, - and _.", key="/name")
+    if re.match(r"(?:https?|wss?)://|\$\{[^}]+\}/", table.get("command", "")):
+        raise ConfigError("This is a URL: choose URL above it.", key="/connect/command")
+    for part in ("env", "headers"):
+        for key in table.get(part, ()):
+            if not key or re.search(r"\s", key):
+                raise ConfigError("A name has no spaces in it.", key=pointer("connect", part, key))
+    if null := place_of(table, "", lambda item: item is None)[1:]:
+        raise ConfigError("null cannot stand here: the file has no way to say it.", key=pointer_of(null))
+    problems: list[Problem] = []
+    server = servers.read_server(name, table, old.source, problems)
+    if server is None:
+        wrong = problems[0]
+        key = wrong.key.removeprefix(f"servers.{name}").lstrip(".")
+        raise ConfigError(f"{key or 'The entry'} {wrong.message}", key=pointer_of(key) or "/connect", hint=wrong.hint)
+    return replace(server, roots=old.roots, secrets=old.secrets, keep_session=old.keep_session)
+
+
+def sound(form: Form, value: Json) -> None:
+    """From here on the value has the shape of the form's schema.
+
+    Raises:
+        ConfigError: it has not.
+    """
+    for problem in errors(quick(form, value)):
+        raise ConfigError(f"{problem.sentence}.", key=problem.pointer)
+
+
+def _table(value: Json) -> dict[str, Any]:
+    """The value of the form as a `[servers.NAME]` table."""
+    whole = mapping(value)
+    table: dict[str, Any] = {**mapping(whole.get("connect")), **mapping(whole.get("advanced"))}
+    for key in ("command", "url", "cwd"):
+        if isinstance(table.get(key), str):
+            table[key] = table[key].strip()
+    return table
+
+
+def secret_warnings(value: Json) -> tuple[SchemaProblem, ...]:
+    """What looks secret in the value of a form and would stand in the file in clear, as warnings at its places."""
+    server = servers.read_server("server", _table(value), Source("argument"), [])
+    places = dict.fromkeys(pointer_of(one.key) for one in offers(server)) if server else ()
+    return tuple(SchemaProblem(place, _SECRET, "warning") for place in places)
+
+
+def pointer_of(key: str) -> str:
+    """Where the form has what a key of the table is about, such as `env.TOKEN`, `args[2]` or `auth.key`."""
+    if key[:1] == "/" or not key:
+        return key
+    first, _, rest = key.partition(".")
+    if first in ("env", "headers"):
+        return pointer("connect", first, *([rest] if rest else []))
+    path = [part for part in re.split(r"[.\[\]]", key) if part]
+    return pointer("connect" if path[0] in _CONNECT else "advanced", *path)
+
+
+def merged(filled: Json, now: Json, new: Json) -> Json:
+    """What a paste says, and of everything that it does not say what the person has typed.
+
+    Args:
+        filled: what the form was filled with last.
+        now: what stands in it.
+        new: the value that was pasted.
+    """
+    if not isinstance(now, dict) or not isinstance(new, dict) or _crossed(now, new) or _crossed(new, now):
+        return new
+    before = mapping(filled)
+    whole: Value = {}
+    for key in (*new, *(key for key in now if key not in new)):
+        typed = key in now and now[key] != before.get(key)
+        if isinstance(now.get(key), dict) and isinstance(new.get(key), dict):
+            whole[key] = merged(before.get(key), now[key], new[key])
+        elif typed and (key == "name" or key not in new or new[key] == before.get(key)):
+            whole[key] = now[key]
+        elif key in new:
+            whole[key] = new[key]
+    return whole
+
+
+def _crossed(one: Value, other: Value) -> bool:
+    """Whether one is a command and the other a URL: what belongs to the one has no place in the other."""
+    return bool(get_or_none(one, ("command",)) and get_or_none(other, ("url",)))
+
+
+def pasted_servers(text: str) -> list[ServerConfig]:
+    """The servers that a pasted text describes; of other clients also the command line that adds a server.
+
+    Raises:
+        ConfigError: it describes none; says what is wrong with it.
+    """
+    line = re.match(r"(?:\$ )?\w+ mcp add (.+)", re.sub(r"\\\r?\n", " ", text).strip(), re.DOTALL)
+    if line is None:
+        return parse_paste(text)
+    try:
+        words = shlex.split(line[1])
+    except ValueError as problem:
+        raise ConfigError(f"The command cannot be read: {str(problem).lower()}.") from None
+    return [_added(words)]
+
+
+def _added(words: list[str]) -> ServerConfig:
+    """`claude mcp add --transport http NAME URL --header 'K: V'`, `… NAME --env K=V -- COMMAND ARGS…`."""
+    given: list[str] = []
+    options: dict[str, list[str]] = {}
+    while words:
+        word = words.pop(0)
+        if word == "--" or (len(given) == 1 and word[:1] != "-" and "://" not in word):  # the rest is its command
+            given += words if word == "--" else [word, *words]
+            break
+        if word[:1] == "-":
+            options.setdefault(word.lstrip("-")[:1].lower(), []).append(words.pop(0) if words else "")
+        else:
+            given.append(word)
+    if len(given) < 2:
+        raise ConfigError("The name or the command is missing: `claude mcp add NAME COMMAND ARGS…`.")
+    name, target, *args = given
+    if "://" in target:
+        headers = {key.strip(): value.strip() for key, _, value in (one.partition(":") for one in options.get("h", ()))}
+        return ServerConfig(name, url=target, headers=headers, transport="sse" if "sse" in options.get("t", ()) else "")
+    env = {key: value for key, _, value in (one.partition("=") for one in options.get("e", ()))}
+    return ServerConfig(name, target, tuple(args), env)

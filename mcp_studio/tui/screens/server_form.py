@@ -1,0 +1,279 @@
+"""Adding or editing a server: paste anything, look at the details, test it, save it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from textual import getters, on
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Label, Select, Static, TextArea
+
+from mcp_studio.config.expand import effective
+from mcp_studio.config.model import ServerConfig, Source
+from mcp_studio.errors import ConfigError, StudioError
+from mcp_studio.jsontext import Json
+from mcp_studio.present import connections, units
+from mcp_studio.safetext import safe
+from mcp_studio.schema.field import SchemaProblem, errors
+from mcp_studio.session.state import TestReport
+from mcp_studio.tui import server_files
+from mcp_studio.tui.form.view import FormView
+from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.server_entry import (
+    merged,
+    pasted_servers,
+    pointer_of,
+    secret_warnings,
+    server_form,
+    server_of,
+    value_of,
+)
+from mcp_studio.tui.screens.vault import offered
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.vault.base import beside
+
+_PAUSE = 0.15
+"""Seconds without a key after which a paste is read."""
+_PLACEHOLDER = "Paste a command line, a URL, JSON of an mcp.json, or claude mcp add …"
+_TONES = {"ok": ("ok", "$state-ready"), "bad": ("bad", "$state-failed"), "busy": ("half", "$state-busy")}
+
+
+class Draft(NamedTuple):
+    """What stands in the form."""
+
+    value: Json
+    filled: Json
+    """What it was filled with last, before the person edited it."""
+    base: ServerConfig
+    more: tuple[ServerConfig, ...] = ()
+    """Further servers of a paste."""
+    pasted: str = ""
+    pending: Mapping[str, str] = {}
+    """Text by place that is not the JSON that it has to be."""
+
+
+class ServerForm(Dialog[ServerConfig]):
+    """Answers the server that was saved.
+
+    Args:
+        old: the server to edit; None to add one.
+        drafts: where by name what was left unsaved is kept; whoever opens the dialog again gives it again.
+    """
+
+    DEFAULT_CLASSES = "-large"
+    DEFAULT_CSS = """
+    ServerForm {
+        & TextArea { height: 3; margin-bottom: 1; background: $boost; }
+        & FormView { height: 1fr; }
+        & #place { height: 1; margin-top: 1; }
+        & #place Label { width: 10; }
+        & Select { width: 1fr; }
+        & #note { max-height: 6; }
+    }
+    """
+    choices = (
+        Choice("submit", "Save", "primary"),
+        Choice("test", "Test"),
+        Choice("import_servers", "Import…"),
+        Choice("start_over", "Discard"),
+        Choice("back", "Close"),
+    )
+    form = getters.query_one(FormView)
+    note = getters.query_one("#note", Static)
+
+    def __init__(self, old: ServerConfig | None, drafts: dict[str, Draft]) -> None:
+        super().__init__()
+        self._old = old
+        self._name = old.name if old else ""
+        self._drafts = drafts
+        self._draft = drafts.get(self._name) or self._blank()
+        self._unread: Timer | None = None
+
+    def _blank(self) -> Draft:
+        base = self._old or ServerConfig("")
+        return Draft(value_of(base), value_of(base), base)
+
+    def heading(self) -> str:
+        return f"Edit {self._name}" if self._old else "Add a server"
+
+    def body(self) -> Iterable[Widget]:
+        if self._old is None:
+            yield TextArea(self._draft.pasted, placeholder=_PLACEHOLDER, compact=True, id="paste")
+        yield FormView(server_form(), self._draft.value)
+        places = server_files.places_of(self.app.studio, self._name)
+        options = [(place.file, place) for place in places]
+        yield Horizontal(
+            Label("Saved in", classes="label"),
+            Select(options, value=places[0], allow_blank=False, compact=True),
+            id="place",
+        )
+        yield Static(id="note")
+
+    def on_mount(self) -> None:
+        self.query_one("#import_servers").display = self._old is None
+        self.form.show(server_form(), self._draft.value, self._draft.pending)
+        self._show_warnings()
+        if self._name in self._drafts:
+            self._say("", "This was not saved before.")
+        if self._old is None:
+            self.query_one(TextArea).focus()
+        else:
+            self.form.focus_field("/connect/command" if self._draft.base.command else "/connect/url")
+
+    def action_back(self) -> None:
+        draft = self._draft._replace(value=self.form.value, pending=self.form.pending)
+        self._drafts.pop(self._name, None)
+        if draft != self._blank():
+            self._drafts[self._name] = draft
+        self.dismiss(None)
+
+    # What is typed
+
+    @on(TextArea.Changed, "#paste")
+    def read_soon(self, event: TextArea.Changed) -> None:
+        """Read a paste once the person pauses."""
+        self._draft = self._draft._replace(pasted=event.text_area.text)
+        if self._unread:
+            self._unread.stop()
+        self._unread = self.set_timer(_PAUSE, self._read_paste)
+
+    @on(FormView.Changed)
+    def form_changed(self, event: FormView.Changed) -> None:
+        event.stop()
+        self._show_warnings()
+        self._say("", "")
+
+    def _show_warnings(self) -> None:
+        self.form.show_problems(secret_warnings(self.form.value))
+
+    def _read_paste(self) -> bool:
+        """Fill the form with what was pasted; False where that is no server, which is told."""
+        self._unread, self._draft = None, self._draft._replace(more=())
+        self._say("", "")
+        if not self._draft.pasted.strip():
+            return True
+        try:
+            found = self._with_free_names(pasted_servers(self._draft.pasted))
+        except ConfigError as problem:
+            self._say("bad", f"{problem.message} {problem.hint}")
+            return False
+        new = value_of(found[0])
+        self.form.set_value(merged(self._draft.filled, self.form.value, new))
+        self._show_warnings()
+        self._draft = self._draft._replace(filled=new, base=found[0], more=tuple(found[1:]))
+        if self._draft.more:
+            names = ", ".join(safe(server.name, 40) for server in found[:8])
+            self._say("", f"{len(found)} servers: {names}. Saving adds all of them; the fields are of the first.")
+        return True
+
+    def _with_free_names(self, servers: Iterable[ServerConfig]) -> list[ServerConfig]:
+        taken = set(self.app.studio.manager.names())
+        found: list[ServerConfig] = []
+        for server in servers:
+            names = (server.name, *(f"{server.name}-{number}" for number in range(2, 1_000)))
+            found.append(replace(server, name=next(name for name in names if name not in taken)))
+            taken.add(found[-1].name)
+        return found
+
+    # What is done with it
+
+    def _entry(self) -> ServerConfig | None:
+        """What the form says; None where that is no entry, which is told."""
+        if self._unread:
+            self._unread.stop()
+            if not self._read_paste():
+                return None
+        if wrong := errors((*self.form.unreadable, *self.form.problems)):
+            self.form.focus_first_problem()
+            self._say("bad", f"{wrong[0].sentence}.")
+            return None
+        try:
+            return server_of(self.form.value, self._draft.base)
+        except ConfigError as problem:
+            self._tell(problem)
+            return None
+
+    def _tell(self, problem: StudioError) -> None:
+        """Say a problem at the field that it is about, too."""
+        if isinstance(problem, ConfigError) and problem.key:
+            place = pointer_of(problem.key)
+            self.form.show_problems([SchemaProblem(place, problem.message)])
+            self.form.focus_field(place)
+        self._say("bad", f"{problem.message} {problem.hint}")
+
+    def action_test(self) -> None:
+        """Connect without saving."""
+        if server := self._entry():
+            self._say("busy", "Connecting …")
+            self.run_worker(self._test(server), group="test", exclusive=True)
+
+    async def _test(self, server: ServerConfig) -> None:
+        try:
+            report = await self.app.studio.test(await beside(effective, server))
+        except StudioError as problem:
+            self._tell(problem)
+        else:
+            self._report(report)
+
+    def _report(self, report: TestReport) -> None:
+        status = report.status
+        if status.state == "ready":
+            offers = ", ".join(units.plural(count, kind) for kind, count in report.counts.items() if count)
+            facts = (f"Connected in {units.duration(report.ms)}", safe(status.version), offers or "it offers nothing")
+            warnings = "".join(f"\n{glyphs().warning} {safe(text, 300)}" for text in status.warnings[:3])
+            self._say("ok", " · ".join(facts) + warnings)
+        else:
+            error = status.error
+            reason = f"{safe(error.message, 600)} {safe(error.hint, 300)}" if error else connections.state_words(status)
+            sign_in = " Save it, then sign in to it." if status.state == "needs_auth" else ""
+            self._say("bad", reason + sign_in)
+
+    def action_submit(self) -> None:
+        """Save and connect."""
+        if entry := self._entry():
+            self.run_worker(self._save([entry, *self._draft.more]), group="save", exclusive=True)
+
+    async def _save(self, servers: list[ServerConfig]) -> None:
+        place, name = self.query_one(Select).value, servers[0].name
+        assert isinstance(place, Source)
+        try:
+            if name in self.app.studio.manager.names() and name != self._name:
+                raise ConfigError(f"There is a server {name} already; choose another name.", key="/name")
+            ready = await offered(self, self.app.studio.redactor, servers)
+            for server in ready or ():
+                await server_files.save(self.app.studio, server, self._name, place)
+        except StudioError as problem:
+            self._tell(problem)
+            return
+        if ready:
+            self._drafts.pop(self._name, None)
+            self.dismiss(ready[0])
+
+    def action_import_servers(self) -> None:
+        from mcp_studio.tui.screens.import_servers import ImportServers
+
+        self.app.push_screen(ImportServers(), self._imported)
+
+    def _imported(self, server: ServerConfig | None) -> None:
+        if server is not None:
+            self.dismiss(server)
+
+    def action_start_over(self) -> None:
+        """Empty the form, or show the server as it is saved."""
+        self._drafts.pop(self._name, None)
+        self._draft = self._blank()
+        for area in self.query("#paste").results(TextArea):
+            area.text = ""
+        self.form.set_value(self._draft.value)
+        self._say("", "")
+
+    def _say(self, tone: str, text: str) -> None:
+        sign, colour = _TONES.get(tone, ("dot", "$quiet"))
+        shown = safe(text, 1_500, lines=True).strip()
+        self.note.update(Content.styled(f"{getattr(glyphs(), sign)} {shown}", colour) if shown else Content(""))
+        self.note.display = bool(shown)

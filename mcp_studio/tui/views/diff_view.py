@@ -1,0 +1,140 @@
+"""What differs between two JSON values: each place with what stood there and what stands there now."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import ClassVar, NamedTuple
+
+from textual.binding import BindingType
+from textual.message import Message
+
+from mcp_studio.jsontext import Json, printable
+from mcp_studio.present.differences import difference_line
+from mcp_studio.present.units import plural
+from mcp_studio.safetext import safe
+from mcp_studio.trace.diff import USUAL, Difference, Ignore, diff, path_text
+from mcp_studio.tui.actions import bindings
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import Line
+from mcp_studio.tui.views.rows import CursorView
+
+_LINES_MOST = 2_000
+"""Lines of a value that are shown, and of two texts that are put together."""
+_AROUND = 3
+"""Lines that are the same and are shown around what differs in a text."""
+_LOOKS = {"added": "ok", "removed": "bad", "changed": "warn", "type": "warn", "moved": "accent", "more": "dim"}
+
+
+class DiffRow(NamedTuple):
+    """One line: the place of a difference, or a line of what was or is there."""
+
+    sign: str
+    """`-` and `+` for a line of the older or newer value, a space for one of both, empty for a place."""
+    text: str
+    """Foreign text."""
+    look: str
+
+
+class DiffView(CursorView):
+    """Differences one below the other; n and N go from one to the next."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("viewer")
+
+    @dataclass
+    class Compared(Message):
+        """It is known what differs."""
+
+        differences: tuple[Difference, ...]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: Sequence[DiffRow] = ()
+        self.differences: tuple[Difference, ...] = ()
+        """What differs; empty until it is known."""
+
+    def show(self, before: Json, after: Json, ignore: Ignore = USUAL) -> None:
+        """Compare two values in a thread, and show what differs."""
+        self._rows, self.differences, self.empty = (), (), "Comparing"
+        self.rows_changed(0, cursor=0)
+        self.run_worker(self._compare(before, after, ignore), group="compare", exclusive=True)
+
+    async def _compare(self, before: Json, after: Json, ignore: Ignore) -> None:
+        def compare() -> tuple[tuple[Difference, ...], list[DiffRow]]:
+            differences = diff(before, after, ignore)
+            return differences, [row for one in differences for row in rows_of(one)]
+
+        self.differences, self._rows = await asyncio.to_thread(compare)
+        self.empty = "No differences. Times and ids that change with every call do not count." if ignore.usual else ""
+        self.rows_changed(0, cursor=0)
+        self.post_message(self.Compared(self.differences))
+
+    @property
+    def row_count(self) -> int:
+        return len(self._rows)
+
+    def render_row(self, index: int, width: int, selected: bool) -> Line:
+        sign, text, look = self._rows[index]
+        if not sign:
+            return [(safe(text, 4 * width), look)]
+        mark = {"-": glyphs().gone, "+": glyphs().new}.get(sign, " ")
+        return [(f"  {mark} {safe(text, 4 * width)}", look)]
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action not in ("find", "back")
+
+    def action_next_match(self) -> None:
+        """Go to the next difference."""
+        self._go_to(range(self.cursor + 1, len(self._rows)))
+
+    def action_previous_match(self) -> None:
+        self._go_to(range(self.cursor - 1, -1, -1))
+
+    def _go_to(self, places: Iterable[int]) -> None:
+        found = next((place for place in places if not self._rows[place].sign), self.cursor)
+        self.move_to(found, center=True)
+
+    def action_copy(self) -> None:
+        """Copy the differences, one a line."""
+        self.app.copy_to_clipboard("\n".join(difference_line(one, 200) for one in self.differences) or "no differences")
+
+
+def rows_of(one: Difference) -> Iterator[DiffRow]:
+    """A difference: its place, and below it what was there and what is there now."""
+    place, look = path_text(one.path) or "the whole value", _LOOKS[one.kind]
+    if one.kind == "more":
+        yield DiffRow("", "There are more differences; the rest is not compared.", look)
+        return
+    if one.kind == "moved":
+        yield DiffRow("", f"{place}  moved from {path_text(one.was)}", look)
+        return
+    yield DiffRow("", f"{place}  {'another type' if one.kind == 'type' else one.kind}", look)
+    old = [] if one.kind == "added" else _lines(one.before)
+    new = [] if one.kind == "removed" else _lines(one.after)
+    if isinstance(one.before, str) and isinstance(one.after, str) and len(old) + len(new) > 2:
+        yield from _texts(old, new)
+    else:
+        yield from (DiffRow("-", line, "bad") for line in old)
+        yield from (DiffRow("+", line, "ok") for line in new)
+
+
+def _lines(value: Json) -> list[str]:
+    """A value as lines: a text as it is, everything else as JSON."""
+    text = value if isinstance(value, str) and "\n" in value else printable(value)
+    lines = text.split("\n")
+    more = len(lines) - _LINES_MOST
+    return [*lines[:_LINES_MOST], f"and {plural(more, 'more line')}"] if more > 0 else lines
+
+
+def _texts(old: list[str], new: list[str]) -> Iterator[DiffRow]:
+    """Two texts of several lines: what differs, with some lines around it."""
+    for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(_AROUND):
+        yield DiffRow(" ", f"line {group[0][3] + 1}", "dim")
+        for step, i, j, k, n in group:
+            if step == "equal":
+                yield from (DiffRow(" ", line, "") for line in new[k:n])
+                continue
+            yield from (DiffRow("-", line, "bad") for line in old[i:j])
+            yield from (DiffRow("+", line, "ok") for line in new[k:n])

@@ -1,0 +1,458 @@
+"""One exchange of a trace in tabs: when all of it happened, request, response, HTTP, output around it, findings."""
+
+from __future__ import annotations
+
+import re
+import time
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+from rich.cells import cell_len
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import ContentSwitcher, Static, Tab, Tabs
+
+from mcp_studio.present import outcomes, units
+from mcp_studio.safetext import safe
+from mcp_studio.trace.lint.rules import SEVERITIES, Finding, Severity
+from mcp_studio.trace.message import MARKED, Columns, Recording, WireMessage
+from mcp_studio.trace.store import TraceStore
+from mcp_studio.trace.tree import request_of, tree, walk
+from mcp_studio.tui.views.find import Findable
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.json_view import JsonView
+from mcp_studio.tui.views.line import Piece, fit
+from mcp_studio.tui.views.text_view import TextView
+from mcp_studio.tui.views.trace_row import arrow, clock, codes, rows_with, took_text, words_of
+from mcp_studio.tui.views.virtual_list import VirtualList
+
+_AROUND = 5.0
+"""Seconds before and after an exchange in which what its server printed is shown with it."""
+_NEAR, _WIDEST = 4_000, 100_000
+"""Entries before and after an exchange in which its HTTP heads stand; entries that are looked through at most."""
+_MOST = 300
+"""HTTP heads, lines, and rows of a timeline, that are shown."""
+_READ = 200
+"""Messages about the progress of one request that are read: the newest."""
+_LARGEST = 1_000_000
+"""Bytes of a body in which a token is looked for."""
+_EVERY = 0.5
+"""Seconds between two looks whether something has come to the exchange."""
+_PRINTED, _HTTP, _NOTIFIED = codes("stderr", "stray", "note"), codes("http"), codes("notification", direction="in")
+_TOKEN = re.compile(rb'"progressToken"\s*:\s*("[^"\\]{0,200}"|-?\d{1,18})')
+_LOOKS = {"ok": "ok", "open": "warn", "cancelled": "warn", "tool error": "bad", "error": "bad", "lost": "bad"}
+_AT = 8
+"""Cells of a moment in a timeline."""
+
+
+class Exchange(NamedTuple):
+    """One entry of a trace with what belongs to it."""
+
+    request: WireMessage
+    """The frame that asked; for an entry that is no answer and no request, the entry itself."""
+    response: WireMessage | None
+    heads: tuple[WireMessage, ...]
+    """The HTTP messages that belong to it."""
+    printed: tuple[WireMessage, ...]
+    """What the server printed, and lifecycle events, around that time."""
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What the lint says about its messages, the worst first."""
+        messages = {message.number: message for message in (*self.heads, self.request, self.response) if message}
+        found = (one for message in messages.values() for one in message.findings)
+        return sorted(found, key=lambda one: SEVERITIES.index(one.severity))
+
+
+def exchange_of(recording: Recording, entry: WireMessage) -> Exchange:
+    """Gather the exchange that an entry belongs to; cheap, whatever the recording holds."""
+    columns = recording.columns
+    request, response = ends_of(recording, entry)
+    ends = (request, response or request)
+    first, last = (end.number - columns.first for end in ends)
+    wanted = {end.exchange for end in ends} - {0}
+    heads = rows_with(columns.kind, _HTTP, first - _NEAR, min(last, first + _WIDEST) + _NEAR) if wanted else iter(())
+    begin, end = (bisect_left(columns.time, at) for at in (ends[0].time - _AROUND, ends[1].time + _AROUND))
+    printed = rows_with(columns.kind, _PRINTED, begin, min(end, begin + _WIDEST))
+
+    def entries(rows: Iterator[int]) -> tuple[WireMessage, ...]:
+        server = columns.servers.known(request.server)
+        numbers = (columns.first + row for row in rows if columns.server[row] == server)
+        return tuple(filter(None, map(recording.entry, islice(numbers, _MOST))))
+
+    heads = (row for row in heads if columns.exchange[row] in wanted)
+    return Exchange(request, response, entries(heads), entries(printed))
+
+
+def ends_of(recording: Recording, entry: WireMessage) -> tuple[WireMessage, WireMessage | None]:
+    """The request, or the entry itself, and its answer."""
+    columns = recording.columns
+    number = request_of(columns, entry.number)
+    request = recording.entry(number) if number is not None else None
+    if request is None:
+        return entry, None
+    link = columns.link[request.number - columns.first] if request.kind == "request" else 0
+    return request, recording.entry(link) if link else None
+
+
+# As text
+
+
+def first_tab(entry: WireMessage) -> str:
+    """The tab that says most about an entry."""
+    if entry.kind in ("http", "stderr", "stray", "note"):
+        return "http" if entry.kind == "http" else "output"
+    return "response" if entry.kind in ("result", "error") and entry.span is not None else "request"
+
+
+def title_of(columns: Columns, exchange: Exchange) -> str:
+    """Method, target, server, which request, how long it took and how it ended; safe."""
+    request = exchange.request
+    row = request.number - columns.first
+    which, took, outcome = f"{request.kind} {request.number}", "", ""
+    if request.kind == "request" and 0 <= row < len(columns):
+        ms = columns.ms(row) if exchange.response is not None else None
+        took = "" if ms is None else units.duration(ms)
+        which, outcome = f"request {safe(request.id, 40)}", columns.outcome_of(row)
+    what = f"{safe(request.method, 80)} {safe(request.target, 80)}".strip()
+    hand = "written by hand" if request.by_hand else ""
+    return f" {glyphs().dot} ".join(filter(None, (what, safe(request.server, 40), which, hand, took, outcome)))
+
+
+def sign_of(severity: Severity) -> str:
+    """One character for a severity."""
+    signs = glyphs()
+    return {"error": signs.bad, "warning": signs.warning, "hint": signs.dot}[severity]
+
+
+def heads_text(exchange: Exchange) -> str:
+    """HTTP messages as text."""
+    ways = {"out": "sent", "in": "received", "none": ""}
+    return "\n\n".join(f"{ways[one.direction]} {clock(one.time)}\n{_body(one)}" for one in exchange.heads)
+
+
+def printed_text(exchange: Exchange) -> str:
+    """Lines of stderr, unexpected lines on stdout and lifecycle events as text."""
+    return "\n".join(f"{clock(one.time)}  {one.kind:<6}  {_body(one)}" for one in exchange.printed)
+
+
+def findings_text(exchange: Exchange) -> str:
+    """What the lint says, the worst first: what, where, and what the specification says of it."""
+    return "\n".join(
+        f"{sign_of(one.severity)} {one.severity}: {safe(one.text, 500)}\n"
+        f"  message {one.number} {safe(one.pointer, 200)}, rule {one.rule}, specification {one.section}\n"
+        for one in exchange.findings
+    )
+
+
+def _body(entry: WireMessage) -> str:
+    return entry.body.decode("utf-8", "replace")
+
+
+# When everything happened
+
+
+class Event(NamedTuple):
+    """One row of a timeline."""
+
+    number: int
+    """The entry that it is about; 0 for a remark to the row above."""
+    label: str
+    depth: int = 0
+    direction: str = ""
+    begin: float = 0.0
+    """Seconds since the epoch."""
+    end: float | None = None
+    """None for what is still open."""
+    note: str = ""
+    outcome: str = ""
+    here: bool = False
+    """What one looks at."""
+
+
+def timeline(recording: Recording, number: int) -> tuple[Event, ...]:
+    """All that belongs to what a request belongs to, in its order: rows with a place on one scale."""
+    found = list(islice(_events(recording, number), _MOST + 1))
+    return tuple(found[:_MOST]) + ((Event(0, "and more"),) if len(found) > _MOST else ())
+
+
+def _events(recording: Recording, here: int) -> Iterator[Event]:
+    columns, family, rounds = recording.columns, tree(recording, here), 1
+    for depth, node in walk(family) if family else ():
+        entry = recording.entry(node.number)
+        if entry is None:
+            continue
+        if node.relation in ("http", "note"):
+            text = safe(entry.method or entry.body[:800].decode("utf-8", "replace"), 200)
+            if entry.direction != "out":
+                yield Event(node.number, text, depth, entry.direction, entry.time, entry.time)
+            continue
+        prefix = {"retry": "again", "task": "task"}.get(node.relation, "")
+        if node.relation == "round":
+            rounds += 1
+            prefix = f"round {rounds}"
+            yield from (Event(0, f"answered {text}", depth + 1) for text in outcomes.answers(entry))
+        yield _request(columns, entry, depth, prefix, node.number == here)
+        yield from _progress(recording, entry, depth + 1)
+        answer = recording.entry(columns.link[node.number - columns.first])
+        yield from (Event(0, f"asked {text}", depth + 1) for text in outcomes.questions(answer))
+
+
+def _request(columns: Columns, entry: WireMessage, depth: int, prefix: str, here: bool) -> Event:
+    label = " ".join(filter(None, (prefix, safe(entry.method or entry.kind, 80), safe(entry.target, 80))))
+    end, note, outcome = entry.time, units.size(entry.size), ""
+    if entry.kind == "request":
+        row = entry.number - columns.first
+        answer, outcome = columns.link[row] - columns.first, columns.outcome_of(row)
+        end = columns.time[answer] if 0 < answer < len(columns) else None
+        note = outcome if end is None else f"{outcome} {took_text((end - entry.time) * 1000)}"
+    return Event(entry.number, label, depth, entry.direction, entry.time, end, note, outcome, here)
+
+
+def _progress(recording: Recording, entry: WireMessage, depth: int) -> Iterator[Event]:
+    """What was told of the progress of a request of ours, in one row."""
+    columns, row, token = recording.columns, entry.number - recording.columns.first, token_of(entry)
+    if entry.kind != "request" or entry.direction != "out" or not token:
+        return
+    last = columns.link[row] - columns.first if columns.link[row] else len(columns)
+    method = columns.methods.known("notifications/progress")
+    near = rows_with(columns.kind, _NOTIFIED, row, min(last, row + _WIDEST))
+    rows = [at for at in near if columns.method[at] == method and columns.server[at] == columns.server[row]]
+    read = map(recording.entry, (columns.first + at for at in rows[-_READ:]))
+    ours = [one for one in read if one and token_of(one) == token]
+    if ours:
+        newest = ours[-1]
+        note = safe(words_of("notification", newest.method, newest.body), 80)
+        yield Event(newest.number, "progress", depth, "in", ours[0].time, newest.time, note)
+
+
+def token_of(entry: WireMessage) -> bytes:
+    """The progress token that a message carries, as it stands there; else nothing."""
+    found = None if entry.size > _LARGEST else _TOKEN.search(entry.body)
+    return found[1] if found else b""
+
+
+class Drawing:
+    """Draws the rows of one timeline; row `None` is the scale above them.
+
+    Args:
+        now: up to when what is open is drawn.
+    """
+
+    def __init__(self, events: tuple[Event, ...], now: float = 0.0) -> None:
+        times = [time for event in events if event.number for time in (event.begin, event.end) if time]
+        self.begin, self.end = (min(times), max(times)) if times else (0.0, 0.0)
+        if any(event.end is None and event.number for event in events):
+            self.end = max(self.end, now)
+
+    def draw(self, event: Event | None, width: int) -> list[Piece]:
+        """One event, or the scale: what, when, how it went, and where on the scale."""
+        label = min(44, max(14, width * 2 // 5))
+        note = 17 if width >= 70 else 0
+        room = max(4, width - label - _AT - note - 3)
+        if event is None:
+            head = fit(f"  {clock(self.begin)}", label + _AT + note + 2)
+            return [(head, "dim"), (self._scale(room), "dim")]
+        if not event.number:
+            return [(fit(" " * (2 + 2 * event.depth) + event.label, width), "dim")]
+        look = _LOOKS.get(event.outcome, "accent")
+        text = fit("  " * min(event.depth, 6) + event.label, label - 2)
+        at = took_text((event.begin - self.begin) * 1000)
+        return [
+            arrow(event.direction), (f" {text}", "strong" if event.here else ""), (f"{at:>{_AT}}  ", "dim"),
+            (fit(fit(event.note, note - 1), note), look if event.outcome else "dim"), *self._bar(event, room, look),
+        ]  # fmt: skip
+
+    def _scale(self, room: int) -> str:
+        if self.end <= self.begin:
+            return ""
+        signs, whole = glyphs(), f" {took_text((self.end - self.begin) * 1000)} "
+        return f"{signs.begin}{signs.line * max(0, room - 2 - cell_len(whole))}{whole}{signs.end}"
+
+    def _bar(self, event: Event, room: int, look: str) -> list[Piece]:
+        signs = glyphs()
+        first, last = self._place(event.begin, room), self._place(event.end or self.end, room)
+        end = signs.end if event.end is not None else signs.more
+        bar = signs.begin + signs.line * (last - first - 1) + end if last > first else signs.bar
+        return [(" " * first, ""), (bar, look)]
+
+    def _place(self, time: float, room: int) -> int:
+        whole = self.end - self.begin
+        share = (time - self.begin) / whole if whole > 0 else 0.0
+        return max(0, min(room - 1, int(share * (room - 1) + 0.5)))
+
+
+# On the screen
+
+_TEXTS = {"http": heads_text, "output": printed_text, "findings": findings_text}
+_EMPTY = {
+    "request": "It has no body.", "response": "There is no response.",
+    "http": "No HTTP headers: it did not go over HTTP.", "output": "The server printed nothing around that time.",
+    "findings": "Nothing is wrong with it, as far as the lint can see.",
+}  # fmt: skip
+_TABS = {
+    "when": "Timeline", "request": "Request", "response": "Response", "http": "HTTP", "output": "Output",
+    "findings": "Findings",
+}  # fmt: skip
+_VIEWS = {"when": "timeline", "request": "body", "response": "body"}
+_HINT = "The exchange under the cursor appears here: timeline, request, response, findings."
+
+
+class ExchangeView(Vertical):
+    """Shows one exchange, and looks now and then whether something has come to it."""
+
+    DEFAULT_CSS = """
+    ExchangeView {
+        & > #head { height: auto; max-height: 6; }
+        & > ContentSwitcher { height: 1fr; }
+        & #hint { padding: 1 0; color: $quiet; }
+    }
+    """
+    tabs = getters.query_one(Tabs)
+    switcher = getters.query_one(ContentSwitcher)
+
+    @dataclass
+    class Went(Message):
+        """The person chose another entry that belongs to the exchange."""
+
+        number: int
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._drawing = Drawing(())
+        self.events = VirtualList[Event | None](
+            lambda event, width, _: self._drawing.draw(event, width),
+            key=lambda event: event and event.number, id="timeline",
+        )  # fmt: skip
+        self.json = JsonView()
+        self.text = TextView()
+        self.recording: Recording | None = None
+        self.entry: WireMessage | None = None
+        self._revision = -1
+        self._filled: object = None
+        """What the viewer that is seen was filled with: while it is the same, its folds and place stay."""
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="head", markup=False)
+        yield Tabs(*(Tab(label, id=name) for name, label in _TABS.items()))
+        with ContentSwitcher(initial="hint"):
+            yield Static(_HINT, id="hint", markup=False)
+            yield self.events
+            yield Findable(self.json, id="body")
+            yield Findable(self.text, id="text")
+
+    def on_mount(self) -> None:
+        self.tabs.display = False
+        self.set_interval(_EVERY, self._look)
+
+    def show(self, recording: Recording, entry: WireMessage) -> None:
+        """Show the exchange of another entry, in the tab that says most about it unless the person took another."""
+        if self.entry is None or self.tabs.active == first_tab(self.entry):
+            self.tabs.active = first_tab(entry)
+        self.tabs.display = True
+        self.recording, self.entry = recording, entry
+        self.refill()
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self.recording = self.entry = None
+        self.tabs.display = False
+        self.query_one("#head", Static).update()
+        self.switcher.current = "hint"
+
+    @property
+    def view(self) -> VirtualList[Event | None] | JsonView | TextView:
+        """The viewer that is seen."""
+        return {"timeline": self.events, "body": self.json}.get(_VIEWS.get(self.tabs.active, ""), self.text)
+
+    def copy(self) -> None:
+        """Copy the value under the cursor, the text, or the message of the row."""
+        if not isinstance(self.view, VirtualList):
+            self.view.copy()
+        elif self.recording is not None and self.events.row and (entry := self.recording.entry(self.events.row.number)):
+            self.app.copy_to_clipboard(_body(entry))
+
+    def _look(self) -> None:
+        """The answer may have come, or a finding."""
+        if self.region and self.recording is not None and self.recording.revision != self._revision:
+            self.refill()
+
+    # Filling what is seen
+
+    @on(Tabs.TabActivated)
+    def refill(self) -> None:
+        """Show the exchange as it is now."""
+        recording, entry, tab = self.recording, self.entry, self.tabs.active
+        if recording is None or entry is None:
+            return
+        self._revision = recording.revision
+        exchange, had_focus = exchange_of(recording, entry), self.switcher.has_focus_within
+        self._fill_head(recording, exchange)
+        self.switcher.current = _VIEWS.get(tab, "text")
+        if tab == "when":
+            self._fill_timeline(recording, exchange.request)
+        elif tab in _TEXTS:
+            text = _TEXTS[tab](exchange)
+            if self._is_new(tab, text):
+                self.text.empty = _EMPTY[tab]
+                self.text.show(text)
+        else:
+            entry = exchange.request if tab == "request" else exchange.response
+            here = entry and (entry.number, isinstance(entry.held, bytes), len(entry.findings))
+            if self._is_new(tab, here):
+                self.run_worker(self._load_body(tab, entry), group="body", exclusive=True)
+        if had_focus:
+            self.view.focus()
+
+    def _is_new(self, *what: object) -> bool:
+        known, self._filled = self._filled, (*what, id(self.recording))
+        return known != self._filled
+
+    def _fill_head(self, recording: Recording, exchange: Exchange) -> None:
+        """Title, comments and the worst finding; how much is in the tabs."""
+        columns, found, signs = recording.columns, exchange.findings, glyphs()
+        ends = [end for end in (exchange.request, exchange.response) if end and end.number >= columns.first]
+        marked = any(columns.flags[end.number - columns.first] & MARKED for end in ends)
+        lines = [Content.styled(f"{signs.marked} " * marked + title_of(columns, exchange), "bold")]
+        for comment in filter(None, (recording.comment_on(end.number) for end in ends)):
+            lines.append(Content.styled(f"{signs.said} {safe(comment, 500)}", "$accent"))
+        if found:
+            more = f" (+{len(found) - 1})" if len(found) > 1 else ""
+            lines.append(Content.styled(f"{sign_of(found[0].severity)} {safe(found[0].text, 200)}{more}", "$quiet"))
+        self.query_one("#head", Static).update(Content("\n").join(lines))
+        counts = {"http": len(exchange.heads), "output": len(exchange.printed), "findings": len(found)}
+        labels = {name: f"{_TABS[name]} {count or ''}".rstrip() for name, count in counts.items()}
+        labels["request"] = "Request" if exchange.request.kind == "request" else "Message"
+        for name, label in labels.items():
+            self.query_one(f"#{name}", Tab).label = Content(label)
+
+    def _fill_timeline(self, recording: Recording, request: WireMessage) -> None:
+        events = timeline(recording, request.number)
+        self._drawing = Drawing(events, time.time() if isinstance(recording, TraceStore) else 0.0)
+        other = self._is_new("when", request.number)
+        self.events.show((None, *events), keep=not other)
+        if other:
+            self.events.go_to(request.number)
+
+    @on(VirtualList.Chosen)
+    def _chosen(self, event: VirtualList.Chosen) -> None:
+        event.stop()
+        if event.row is not None and event.row.number:
+            self.post_message(self.Went(event.row.number))
+
+    async def _load_body(self, tab: str, entry: WireMessage | None) -> None:
+        """A large body is on disk, or is being redacted beside the event loop."""
+        body, marks = b"", dict[str, str]()
+        self.json.empty = f"Loading {glyphs().more}"
+        self.json.show(b"")
+        if entry is not None and self.recording is not None:
+            body = await self.recording.body(entry)
+            marks = {one.pointer: f"{sign_of(one.severity)} {one.text}" for one in entry.findings if one.pointer}
+        self.json.empty = _EMPTY[tab]
+        self.json.show(body, marks)

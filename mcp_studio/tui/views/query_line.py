@@ -1,0 +1,230 @@
+"""The line in which a query of the trace is typed: offers what could come next, and says what is wrong, and where."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import ClassVar, NamedTuple
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from mcp_studio.safetext import safe
+from mcp_studio.trace.message import KINDS, Recording
+from mcp_studio.trace.query.parser import ALIASES, KEYS, QueryError
+from mcp_studio.tui.views.glyphs import glyphs
+
+_HINT = "words  server:  tool:  status:error  >500ms  since:10m  /regex/  not  or"
+_MOST = 12
+"""Suggestions; the line is cut where the screen ends."""
+_SAMPLE = 20_000
+"""Newest entries in which values are looked for."""
+_WORDS = {
+    "error": "what went wrong, in whatever way",
+    "marked": "what you marked",
+    "not": "what follows is not so",
+    "or": "one of two",
+}
+_EXAMPLES = {
+    "since": ("1m", "10m", "1h", "1d"), "until": ("1m", "10m", "1h", "1d"), "ms": (">100", ">1s", "<10"),
+    "size": (">1KB", ">100KB", ">1MB"),
+}  # fmt: skip
+_METHODS = {
+    "tool": ("tools/call",), "prompt": ("prompts/get",),
+    "resource": ("resources/read", "resources/subscribe", "resources/unsubscribe"),
+}  # fmt: skip
+_SPECIAL = re.compile(r'[\s()"*]|^[=/<>]|^$')
+_LAST_WORD = re.compile(r"[^\s()]*$")
+_WORD = re.compile(r'(?:"(?:[^"\\]|\\.)*(?:"|$)|[^\s()"])+', re.S)
+"""A run of texts in quotes, the last of which may have no end, and of other characters."""
+
+
+# What could come next
+
+
+class Suggestion(NamedTuple):
+    """One way to go on."""
+
+    text: str
+    """What stands in the place of the word under the cursor."""
+    about: str = ""
+    """What it means."""
+
+
+class Suggestions(NamedTuple):
+    """The likeliest first; they replace `text[start:end]`."""
+
+    start: int
+    end: int
+    options: tuple[Suggestion, ...]
+
+
+def complete(text: str, cursor: int, recording: Recording) -> Suggestions:
+    """What the word under the cursor may become; quick enough for every key.
+
+    Args:
+        text: what has been typed, a query or not.
+        cursor: where in it, 0 to its length.
+        recording: knows the values.
+    """
+    start = next((word.start() for word in _WORD.finditer(text, 0, cursor) if word.end() == cursor), cursor)
+    start += text.startswith("-", start, cursor)
+    following = re.match(r'[^\s()"]*', text[cursor:])
+    end = cursor + (following.end() if following else 0)
+    key, colon, begun = text[start:cursor].partition(":")
+    options: Iterable[Suggestion] = ()
+    if colon:
+        options = _values(ALIASES.get(key.lower(), key.lower()), begun, key + ":", recording)
+    elif not key.startswith(("/", "<", ">", '"')):
+        words = {**{f"{name}:": known.what for name, known in KEYS.items()}, **_WORDS}
+        options = (Suggestion(word, what) for word, what in words.items() if word.startswith(key.lower()))
+    found = dict.fromkeys(option for option in options if option.text != text[start:end])
+    return Suggestions(start, end, tuple(islice(found, _MOST)))
+
+
+def _values(key: str, begun: str, before: str, recording: Recording) -> Iterator[Suggestion]:
+    if key not in KEYS or begun.startswith("/"):
+        return
+    fixed = KEYS[key].values or _EXAMPLES.get(key, ())
+    wanted = begun.strip('"').lower()
+    matching = [value for value in fixed or _known(key, recording) if wanted in value.lower()]
+    for value in sorted(matching, key=lambda value: not value.lower().startswith(wanted)):
+        if fixed or not _SPECIAL.search(value):
+            yield Suggestion(before + value)
+        elif safe(value, 2 * len(value)) == value:
+            yield Suggestion(before + quoted(value))
+
+
+def _known(key: str, recording: Recording) -> Iterable[str]:
+    """Values of a key in the newest entries, the usual ones first."""
+    columns = recording.columns
+    if key == "server":
+        return columns.servers.texts[2:]
+    rows = slice(max(0, len(columns) - _SAMPLE), len(columns))
+    seen = Counter(zip(columns.kind[rows], columns.method[rows], columns.target[rows], strict=True))
+    found: Counter[str] = Counter()
+    for (kind, method, target), count in seen.items():
+        name = columns.methods.texts[method]
+        if key == "method":
+            found["" if KINDS[kind & 15] == "http" else name] += count
+        elif key == "target" or name in _METHODS.get(key, ()):
+            found[columns.targets.texts[target]] += count
+    return [value for value, _ in found.most_common() if value]
+
+
+def quoted(value: str) -> str:
+    """A value in quotes, as it stands in a query: no part of a longer one."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+# The line
+
+
+class QueryLine(Vertical):
+    """A query, and a line below it. Hidden until it is opened. Tab completes the word under the cursor. A query that is
+    right lets `Input.Submitted` through.
+
+    Args:
+        use: puts a query in force; raises QueryError where it is none.
+        source: the recording that knows the values which can be offered.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", "Complete", show=False)]
+    DEFAULT_CSS = """
+    QueryLine {
+        height: auto; display: none;
+        & > Input { background: $boost; }
+        & > #aid { height: auto; max-height: 3; padding: 0 1; }
+        & > .-offer { text-wrap: nowrap; text-overflow: ellipsis; }
+    }
+    """
+    field = getters.query_one(Input)
+
+    def __init__(self, use: Callable[[str], None], source: Callable[[], Recording]) -> None:
+        super().__init__()
+        self._use = use
+        self._source = source
+        self.problem: QueryError | None = None
+        """What is wrong with the text."""
+
+    def compose(self) -> ComposeResult:
+        yield Input(placeholder=_HINT, compact=True)
+        yield Static(id="aid", markup=False)
+
+    def open(self) -> None:
+        """Show it, and type."""
+        self.display = True
+        self.field.focus()
+
+    def put(self, text: str) -> None:
+        """Show a query that was not typed; empty ends the filter."""
+        self.display = bool(text)
+        self.field.value = text
+        self.field.cursor_position = len(text)
+
+    @property
+    def _offered(self) -> Suggestions:
+        return complete(self.field.value, self.field.cursor_position, self._source())
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Where nothing is offered, tab goes to the next pane."""
+        return action != "complete" or bool(self._offered.options)
+
+    def action_complete(self) -> None:
+        start, end, options = self._offered
+        value, text = self.field.value, options[0].text
+        if not text.endswith(":") and end == len(value):
+            text += " "
+        self.field.value = value[:start] + text + value[end:]
+        self.field.cursor_position = start + len(text)
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        """Put it in force. Where its last word is none yet, what is before that is; else nothing changes."""
+        event.stop()
+        text, self.problem = event.value, None
+        try:
+            self._use(text)
+        except QueryError as problem:
+            self.problem = problem
+            if problem.end >= len(text.rstrip()):
+                with contextlib.suppress(QueryError):
+                    self._use(_LAST_WORD.sub("", text[: problem.start]))
+        self._help()
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        """A text that is wrong is not left by enter."""
+        if self.problem is not None:
+            event.stop()
+            self._help(wrong=True)
+
+    def on_descendant_focus(self) -> None:
+        self._help()
+
+    def on_descendant_blur(self) -> None:
+        self.call_later(self._help)
+
+    def _help(self, wrong: bool = False) -> None:
+        """Say what could come next, unless something else is wrong than the word that is being typed."""
+        problem, aid = self.problem, self.query_one("#aid", Static)
+        start, _, options = self._offered if self.field.has_focus else Suggestions(0, 0, ())
+        text = Content()
+        if problem is not None and (wrong or not options or problem.end < start):
+            message = f"{glyphs().bad} at {problem.start + 1}: {safe(problem.message, 200)}"
+            text = Content.assemble((message, "$text-error"), (f" {safe(problem.hint, 200)}", "$quiet"))
+        elif options:
+            first, *others = options
+            more = safe("  ".join(option.text for option in others) or first.about, 500)
+            text = Content.assemble(("tab ", "$quiet"), (safe(first.text, 60), "bold"), (f"  {more}", "$quiet"))
+        aid.display = bool(text.plain)
+        aid.set_class(text.plain.startswith("tab "), "-offer")
+        aid.update(text)

@@ -1,0 +1,187 @@
+"""Arrays of objects as a table: sorted by any column, copied as CSV."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, cast
+
+from rich.cells import cell_len
+from rich.text import Text
+from textual.binding import BindingType
+from textual.widgets import DataTable
+
+from mcp_studio.jsontext import Json, mapping, printable
+from mcp_studio.present.units import plural
+from mcp_studio.safetext import safe
+from mcp_studio.tui.actions import bindings
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import cut
+
+Row = Mapping[str, Json]
+ROWS_MOST = 10_000
+CELLS_MOST = 60_000
+"""What is shown at most; what is copied as CSV is all of it."""
+COLUMNS_MOST = 60
+_LOOKED_AT = 1_000
+"""Rows of which the columns are taken."""
+_PAGE = 1_200
+"""Cells that are added at once: Textual measures each, 40 ms together."""
+_WIDEST = 40
+
+
+def table_in(value: Json) -> Sequence[Row] | None:
+    """The first array of objects within two levels of a value; None where there is none."""
+    level = [value]
+    for _ in range(3):
+        for candidate in level:
+            if isinstance(candidate, list) and any(candidate) and all(isinstance(row, dict) for row in candidate):
+                return cast("list[Row]", candidate)
+        level = [inner for candidate in level for inner in mapping(candidate).values()]
+    return None
+
+
+def columns_of(rows: Sequence[Row]) -> list[str]:
+    """The keys of the first rows, in the order in which they occur."""
+    return list(dict.fromkeys(key for row in rows[:_LOOKED_AT] for key in row))
+
+
+def csv_of(rows: Sequence[Row]) -> str:
+    """Rows as CSV with a heading; what is nested stands in it as JSON."""
+    columns = columns_of(rows)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_plain(row.get(column)) for column in columns] for row in rows)
+    return out.getvalue()
+
+
+def _plain(value: Json) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else printable(value, indent=None)
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _text(row: Row, name: str) -> str:
+    value = row.get(name, "")
+    # Only what may be seen is written out: a nested value can be megabytes.
+    return "null" if value is None else safe(value, 4 * _WIDEST)
+
+
+def _drawn(row: Row, name: str, width: int) -> Text:
+    """A value on one line, shortened; numbers at the right."""
+    value = row.get(name, "")
+    style = "dim" if value is None or isinstance(value, (dict, list)) else ""
+    justify = "right" if _is_number(value) else "left"
+    return Text(cut(_text(row, name), width, more=glyphs().more), style=style, justify=justify, no_wrap=True, end="")
+
+
+def _order(value: Json) -> tuple[int, Any]:
+    """Sorts numbers before texts before what is nested; what is not there comes last."""
+    if value is None:
+        return 3, 0
+    if isinstance(value, (bool, int, float)):
+        return 0, value
+    return (1, value.casefold()) if isinstance(value, str) else (2, safe(value, 200))
+
+
+class TableView(DataTable[Text]):
+    """A table of JSON objects; a click on a heading, or space on a column, sorts by it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("list", "table")
+    DEFAULT_CSS = """
+    TableView {
+        height: 1fr; background: transparent; scrollbar-corner-color: $background;
+        scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1;
+    }
+    TableView > .datatable--header { text-style: bold; color: $text-primary; background: $panel; }
+    """
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        super().__init__(zebra_stripes=True)
+        self._objects = rows
+        self._names = columns_of(rows)[:COLUMNS_MOST]
+        self._most = min(len(rows), ROWS_MOST, CELLS_MOST // max(1, len(self._names)))
+        self._widths = [
+            min(_WIDEST, max(cell_len(name) + 2, *(cell_len(_text(row, name)) for row in rows[:_LOOKED_AT])))
+            for name in self._names
+        ]
+        self._order: tuple[int, bool] | None = None
+        """The column that it is sorted by, and whether the largest comes first."""
+
+    @property
+    def summary(self) -> str:
+        """How many rows there are, and how many of them can be shown where those are not all."""
+        count = plural(len(self._objects), "row")
+        return f"first {self._most:,} of {count}" if self._most < len(self._objects) else count
+
+    def on_mount(self) -> None:
+        """Show the first rows at once, further ones as soon as they are scrolled to."""
+        self.clear(columns=True)
+        for place, width in enumerate(self._widths):
+            self.add_column(self._heading(place), width=width)
+        self._add_page()
+
+    def _add_page(self) -> None:
+        begin = self.row_count
+        end = min(self._most, begin + max(1, _PAGE // max(1, len(self._names))))
+        columns = list(zip(self._names, self._widths, strict=True))
+        self.add_rows([_drawn(row, name, width) for name, width in columns] for row in self._objects[begin:end])
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        # Without rows it is being cleared.
+        if 0 < self.row_count < min(self._most, new_value + 2 * self.size.height):
+            self._add_page()
+
+    def _heading(self, place: int) -> Text:
+        column, is_reverse = self._order or (-1, False)
+        sign = (glyphs().down if is_reverse else glyphs().up) if column == place else " "
+        name = cut(safe(self._names[place], 200), self._widths[place] - 2)
+        is_number = any(_is_number(row.get(self._names[place])) for row in self._objects[:10])
+        text = f"{sign} {name}" if is_number else f"{name} {sign}"
+        return Text(text, justify="right" if is_number else "left", no_wrap=True, end="")
+
+    def sort_by(self, column: int) -> None:
+        """Sort by a column; by the same one again, the other way round."""
+        is_reverse = self._order == (column, False)
+        self._order = column, is_reverse
+        name = self._names[column]
+        self._objects = sorted(self._objects, key=lambda row: _order(row.get(name)), reverse=is_reverse)
+        self.on_mount()
+        self.move_cursor(row=0, column=column)
+
+    def on_data_table_header_selected(self, event: DataTable.HeaderSelected) -> None:
+        event.stop()
+        self.sort_by(event.column_index)
+
+    def action_toggle_item(self) -> None:
+        self.sort_by(self.cursor_column)
+
+    def action_copy(self) -> None:
+        self.app.copy_to_clipboard(_plain(self._objects[self.cursor_row].get(self._names[self.cursor_column])))
+
+    def action_copy_as(self) -> None:
+        """Copy all rows as CSV, those too that are not shown, in the order that is shown."""
+        self.app.copy_to_clipboard(csv_of(self._objects))
+
+    def action_first(self) -> None:
+        self.move_cursor(row=0)
+
+    def action_last(self) -> None:
+        """Go to the last row; those before it are added behind a sign that it takes a moment."""
+        self.loading = self.row_count < self._most
+        self.run_worker(self._go_last(), group="last", exclusive=True)
+
+    async def _go_last(self) -> None:
+        while self.row_count < self._most:
+            self._add_page()
+            await asyncio.sleep(0.001)
+        self.loading = False
+        self.move_cursor(row=self.row_count - 1)

@@ -1,1 +1,0 @@
-"""Forms on a screen."""

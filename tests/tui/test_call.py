@@ -1,0 +1,244 @@
+"""The call pane: previews, forms and JSON, wrong arguments, every kind of ending, resources, prompts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from typing import Any
+
+from textual.widgets import TextArea
+
+from mcp_studio.call.call import Cancelled, Lost, Rejected, Succeeded, ToolFailed
+from mcp_studio.present.blocks import blocks_of
+from mcp_studio.tui.form.json_editor import JsonEditor
+from mcp_studio.tui.screens.approval import Approval
+from tests.studio_support import stdio
+from tests.support import python_server
+from tests.tui.stage import Stage, on_stage, raw
+
+
+def value(stage: Stage) -> Any:
+    """The arguments as the call pane has them."""
+    assert stage.main.call.draft is not None
+    return stage.main.call.draft.value
+
+
+def name(stage: Stage) -> str:
+    """What the call pane shows."""
+    assert stage.main.call.draft is not None
+    return stage.main.call.draft.entry.ref.name
+
+
+async def tab(stage: Stage, wanted: str) -> None:
+    """Go to a tab of the call pane."""
+    await stage.press("f2")
+    stage.main.call.go_to_tab(wanted)
+    await stage.until(lambda: stage.main.call.has_focus_within, "the focus is in the pane")
+
+
+async def outcome(stage: Stage, before: object = None) -> Any:
+    """The outcome of the call that is shown."""
+    pane = stage.main.call
+    await stage.until(lambda: pane.call is not before and pane.call and pane.call.outcome, "an outcome")
+    assert pane.call is not None
+    return pane.call.outcome
+
+
+async def test_the_cursor_previews_and_what_is_typed_is_kept_for_each_tool_and_the_next_start() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.press("2", "home")
+        await stage.shows("3 raw › echo", "Gives back what it gets", "r reads", "No result yet")
+        await stage.press("down")
+        await stage.shows("3 raw › add", "a \\* .*number", "w writes")
+        assert stage.main.focused_pane is stage.main.catalog
+        await stage.press("up", "enter")
+        await stage.type("kept")
+        assert value(stage) == {"text": "kept"}
+        await stage.press("escape", "down")
+        await stage.until(lambda: name(stage) == "add", "the other tool")
+        await stage.press("up")
+        await stage.shows("text \\* .*kept")
+        await stage.press("3", "tab")
+        assert stage.app.focused is stage.main.call.button
+        await stage.press("enter")
+        assert isinstance(await outcome(stage), Succeeded)
+        await stage.until(lambda: stage.main.focused_pane is stage.main.result, "the result has the focus")
+        await stage.open("wait")
+        await stage.shows("No result yet")
+        await stage.type("0.5")
+        await stage.press("ctrl+j")
+        await stage.type("1")
+        await outcome(stage)
+        await stage.shows("✓ ok")
+        assert stage.main.focused_pane is stage.main.call, "what is typed meanwhile keeps the focus"
+        await stage.open("echo")
+        await stage.shows("ok")
+        await stage.main.call.run_action("delete")
+        assert value(stage) == {}
+        await stage.press("ctrl+z")
+        assert value(stage) == {"text": "kept"}
+    async with on_stage(raw(), size=(80, 24)) as stage:
+        await stage.open("echo")
+        await stage.shows("text \\* .*kept")
+
+
+async def test_form_and_json_are_one_value_and_wrong_ones_are_not_sent() -> None:
+    async with on_stage(raw(), size=(80, 24)) as stage:
+        await stage.press("ctrl+j")
+        await stage.open("add")
+        await stage.press("ctrl+j")
+        await stage.told("Not sent: a is required and 1 more problem. Press ^j again to send it anyway.")
+        await stage.shows("2 problems", "required")
+        await stage.type("x")
+        await stage.shows("must be a number")
+        await stage.press("ctrl+j")
+        await stage.told("Not sent: a must be a number, got 'x' and 1 more problem.")
+        await stage.press("ctrl+j")
+        assert isinstance(await outcome(stage), (ToolFailed, Rejected, Succeeded)), "the person may insist"
+        await stage.press("f2", "ctrl+pagedown")
+        assert stage.main.call.tab == "json"
+        await stage.until(lambda: stage.main.call.has_focus_within, "the focus is in the pane")
+        area = stage.main.call.query_one(JsonEditor).query_one(TextArea)
+        await stage.shows('"a": "x"')
+        area.text = '{"a": 12345678901234567890, "more": null}'
+        await stage.until(lambda: value(stage) == {"a": 12345678901234567890, "more": None}, "it is taken")
+        await stage.press("escape")
+        await stage.shows("a \\* .*12345678901234567890")
+        assert stage.main.call.has_focus_within
+        await tab(stage, "json")
+        stage.main.call.query_one(JsonEditor).query_one(TextArea).text = '{"a": '
+        before = stage.main.call.call
+        await stage.press("ctrl+j", "ctrl+j")
+        await stage.told("Not sent: invalid JSON")
+        assert stage.main.call.call is before, "what is no JSON is never sent"
+        await stage.press("escape")
+        await stage.open("echo")
+        await stage.open("add")
+        await tab(stage, "json")
+        await stage.shows('{"a":  ')
+        assert value(stage) == {"a": 12345678901234567890, "more": None}
+        await tab(stage, "schema")
+        await stage.shows('"inputSchema"')
+        await tab(stage, "about")
+        await stage.shows("what the server claims")
+
+
+async def test_every_ending_reads_differently_and_a_killed_server_ends_nothing_else() -> None:
+    faulty = stdio(python_server("raw_faults", "--fault", "exits-mid-call"), "faulty")
+    async with on_stage(raw(), faulty, size=(80, 24)) as stage:
+        await stage.open("fail")
+        await stage.shows("! destructive", "Call \\(destructive\\)  \\^j")
+        assert stage.app.focused is stage.main.call.button and stage.main.call.button.variant == "error"
+        await stage.press("enter")
+        await stage.dialog(Approval)
+        await stage.press("escape")
+        await stage.shows("waiting for your answer", "Answer", "Cancel")
+        await stage.pilot.click("#answer")
+        await stage.dialog(Approval)
+        await stage.press("r")
+        assert isinstance(await outcome(stage), ToolFailed)
+        await stage.shows("tool error")
+        await stage.open("echo", server="faulty")
+        await stage.type("x")
+        assert isinstance(await stage.call(), Lost)
+        await stage.shows("lost", "Whether the server did the work is")
+        await stage.open("wait", server="raw")
+        await stage.type("30")
+        await stage.press("ctrl+j")
+        await stage.shows("running", "Cancel")
+        pid = stage.studio.manager.status("raw").pid
+        assert pid
+        os.kill(pid, signal.SIGKILL)
+        assert isinstance(await outcome(stage), Lost)
+        await stage.shows("lost", "SIGKILL", "Exit report")
+        await stage.studio.manager.settle("raw")
+        await stage.open("echo", server="raw")
+        await stage.type("alive")
+        assert isinstance(await stage.call(), Succeeded)
+        for server in ("faulty", "raw"):
+            await stage.studio.manager.remove(server)
+        await stage.shows("Its server is not configured any more")
+
+
+async def test_a_running_call_shows_how_far_it_is_and_esc_never_cancels_it() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("count")
+        stage.main.call.fill({"steps": 5000, "pause": 0.1})
+        await stage.press("ctrl+j")
+        await stage.shows("running · \\d", "%", "Cancel")
+        await stage.press("escape", "escape", "escape", "ctrl+j")
+        await stage.told("It is still running")
+        running = stage.main.call.call
+        assert running is not None and running.outcome is None
+        await stage.press("3")
+        await stage.main.call.run_action("cancel")
+        assert isinstance(await outcome(stage), Cancelled)
+        await stage.main.call.run_action("cancel")
+        await stage.told("Nothing is running here.")
+
+
+async def test_resources_prompts_and_templates_are_read_with_one_key() -> None:
+    async with on_stage(raw(), size=(80, 24)) as stage:
+        await stage.open("raw://note", "resource")
+        assert isinstance(await outcome(stage), Succeeded)
+        await stage.shows("3 raw › A note", "raw://note  text/plain", "Read  \\^j")
+        await tab(stage, "schema")  # a resource has no arguments, and so no JSON
+        await stage.press("2", "right_square_bracket", "enter")
+        await stage.until(lambda: name(stage) == "raw://notes/{name}", "the template")
+        await stage.main.call.run_action("follow")
+        await stage.told("Its URI is not complete")
+        await stage.type("today")
+        assert isinstance(await stage.call(), Succeeded)
+        assert stage.main.call.call and stage.main.call.call.params["uri"] == "raw://notes/today"
+        await stage.press("3")
+        await stage.main.call.run_action("follow")
+        await stage.told("Subscribing to raw://notes/today.")
+        await stage.open("greet", "prompt")
+        await stage.shows("who \\*", "Get  \\^j", "prompt")
+        await stage.type("A")
+        await stage.shows("Ada")  # the server completes it
+        await stage.press("down", "enter")
+        assert value(stage) == {"who": "Ada"}
+        assert isinstance(await stage.call(), Succeeded)
+        await stage.shows("Ada")
+        found = stage.main.call
+        found.read_link("raw", "raw://unlisted", "A link")
+        assert isinstance(await outcome(stage), (Rejected, Succeeded))
+        await stage.shows("raw › A link")
+
+
+async def test_hostile_text_stays_text_in_every_part_of_the_pane() -> None:
+    hostile = stdio(python_server("raw_poison", "--plain"), "evil")
+    async with on_stage(hostile, size=(80, 24)) as stage:
+
+        def clean() -> bool:
+            return not any(char in stage.text for char in "\x1b\x07\u202e\u200b")
+
+        await stage.open("echo")
+        await stage.type("mine")
+        await stage.shows("text.*mine")  # however long the description above is
+        for wanted in ("json", "schema", "about", "form"):
+            stage.main.call.go_to_tab(wanted)
+            await stage.pilot.pause()
+            assert clean(), wanted
+        for kind in ("resource", "template", "prompt"):
+            stage.main.call.preview(stage.studio.catalog.entries(kind)[0])  # type: ignore[arg-type]
+            await stage.pilot.pause()
+            assert clean(), kind
+        assert stage.app.is_running
+
+
+async def test_a_nested_call_is_sent_as_it_was_filled_in_and_its_secrets_are_not_kept() -> None:
+    async with on_stage(stdio(python_server("schema_zoo"), "zoo"), size=(80, 24)) as stage:
+        await stage.open("secrets")
+        await stage.shows("accounts \\*")
+        stage.main.call.fill({"accounts": [{"user": "ada", "password": "hunter2"}]})
+        await stage.shows("1 .*user: ")
+        assert "hunter2" not in stage.text
+        done = await stage.call()
+        assert isinstance(done, Succeeded)
+        sent = json.loads(blocks_of(done.result)[0].text)
+        assert sent == {"accounts": [{"user": "ada", "password": "hunter2"}]}
+    drafts = stage.studio.paths.state / "drafts.json"
+    assert "ada" in drafts.read_text() and "hunter2" not in drafts.read_text()

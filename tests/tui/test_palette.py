@@ -1,0 +1,115 @@
+"""Palette, help and search: everything by its name, from where it is shown to where it is done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.command import CommandPalette
+from textual.widgets import OptionList, Select
+
+from mcp_studio.tui.screens.dialog import Confirm, Dialog, letters, underlined
+from mcp_studio.tui.screens.help import Help
+from mcp_studio.tui.screens.palette import DOCS, closeness
+from mcp_studio.tui.screens.search import Search
+from mcp_studio.tui.screens.theme import ThemePicker
+from tests.tui.stage import on_stage, raw
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    ("query", "better", "worse"),
+    [
+        ("theme", "Theme nord", "Change the theme"),
+        ("thmee", "Change the theme", "Mark the message, or no longer"),
+        ("statsitics", "Statistics: how often", "Save the call"),
+        ("save call", "Save the call", "Save the result to files"),
+        ("palete", "Palette: everything by name", "Place"),
+    ],
+)
+def test_words_come_before_slips_and_slips_before_nothing(query: str, better: str, worse: str) -> None:
+    assert closeness(query, better) > closeness(query, worse)
+
+
+def test_other_words_for_a_thing_find_it_and_short_slips_do_not() -> None:
+    assert closeness("colours", "Change the theme", "colours colors dark light") > 0.5
+    assert closeness("oauth", "Sign in to the server", "oauth login authorize") > 0.5
+    assert closeness("xyz", "Zoom the pane", "maximize") == 0
+
+
+def test_every_page_of_the_documentation_that_the_palette_offers_exists() -> None:
+    assert {page for page in DOCS if not (ROOT / "docs" / f"{page}.md").exists()} == set()
+
+
+def test_letters_of_buttons_differ_and_move_no_cursor() -> None:
+    choices = [*Confirm("t", "t", "Go").choices, *Dialog.choices]
+    found = letters(choices)
+    assert found == ["o", "c", "s"] or len({*found} - {""}) == len([letter for letter in found if letter])
+    assert not set(found) & set("ghjkl")
+    assert [span.style for span in underlined("Copy", "p").spans] == ["underline"]
+    assert underlined("Copy", "").spans == []
+
+
+async def test_the_palette_does_what_is_typed_and_help_does_what_is_chosen() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.press("ctrl+p")
+        await stage.until(lambda: isinstance(stage.app.screen, CommandPalette), "the palette")
+        await stage.shows("Help for this pane")
+        await stage.type("chagne the theme")
+        await stage.shows("Change the theme")
+        await stage.press("enter")
+        await stage.dialog(ThemePicker)
+        await stage.press("escape", "colon", *"raw.add")
+        await stage.shows("raw.add", "Adds two numbers")
+        await stage.press("down", "enter")
+        await stage.shows("3 raw › add")
+        await stage.press("escape", "1", "ctrl+p", *"server raw", "enter")
+        await stage.until(lambda: stage.main.focused_pane is stage.main.servers, "the servers")
+        await stage.press("ctrl+p", *"zzzzqqq")
+        await stage.shows("No matches found")
+        await stage.press("escape", "2", "question_mark")
+        help = await stage.dialog(Help)
+        await stage.shows("Help: catalog", "In the pane catalog", r"r +Refresh the lists", "Everywhere")
+        await stage.type("zoom")
+        await stage.until(lambda: help.query_one(OptionList).option_count == 2, "one action under its heading")
+        await stage.press("enter")
+        await stage.until(lambda: stage.main.maximized is stage.main.catalog, "what was chosen")
+        await stage.press("escape", "ctrl+f")
+        await stage.dialog(Search)
+        await stage.press("tab", "f1")
+        await stage.dialog(Help)
+        await stage.shows("Help: this dialog", "Take the first button")
+        await stage.type("xyzxyz")
+        await stage.shows("No action has these words")
+        await stage.press("escape")
+        await stage.dialog(Search)
+
+
+async def test_search_finds_as_one_types_and_leads_to_the_form_or_to_the_result() -> None:
+    async with on_stage(raw(), raw("other"), size=(80, 24)) as stage:
+        await stage.press("ctrl+f", *"echo")
+        search = await stage.dialog(Search)
+        await stage.shows("raw.echo", "other.echo", r"text: string\*", r"\d of 18 · \d+ ms", "Open +Call")
+        await stage.press("down")
+        assert search.hits.cursor == 1 and search.hits.row is not None
+        server = search.hits.row.ref.server
+        await stage.press("enter")
+        await stage.shows(f"3 {server} › echo")
+        assert stage.main.focused_pane is stage.main.call
+        await stage.press("escape", "ctrl+f")
+        search = await stage.dialog(Search)
+        assert search.field.value == "echo" and search.field.selected_text == "echo"
+        search.query_one("#mode", Select).value = "regex"
+        await stage.type("[")
+        await stage.until(lambda: search.query_one("#box").border_subtitle, "an answer")
+        await stage.shows("Search everything", "Mode: regex")
+        await stage.press("ctrl+u", *"^fail$")
+        await stage.shows("raw.fail")
+        search.query_one("#server", Select).value = "other"
+        await stage.until(lambda: search.hits.row is not None and search.hits.row.ref.server == "other", "one server")
+        await stage.press("ctrl+j")
+        await stage.until(lambda: stage.main.result.call is not None, "a call")
+        assert stage.main.result.call is not None and stage.main.result.call.ref.server == "other"
+        await stage.press("escape", "ctrl+f", "ctrl+u", *"nothing like this", "enter")
+        await stage.told("Nothing is found that could be opened")

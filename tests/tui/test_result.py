@@ -1,0 +1,187 @@
+"""Pane 4: results in all their views, how calls ended, and what can be done with what came."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.widgets import Input
+
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.paths import Paths
+from mcp_studio.tui.screens import result_parts
+from mcp_studio.tui.screens.approval import Approval
+from mcp_studio.tui.screens.dialog import Confirm
+from mcp_studio.tui.screens.exit_report import ExitReport
+from mcp_studio.tui.screens.result_parts import Picture, SaveResult
+from mcp_studio.tui.views.content_view import Cards
+from mcp_studio.tui.views.table_view import TableView
+from tests.studio_support import stdio
+from tests.support_servers import demo_stdio
+from tests.tui.stage import Stage, on_stage
+
+
+def demo() -> ServerConfig:
+    return stdio(demo_stdio(), "demo")
+
+
+async def called(stage: Stage, tool: str, **arguments: Any) -> None:
+    """Call a tool, and go to what came."""
+    await stage.open(tool)
+    if arguments:
+        stage.main.call.fill(arguments)
+    await stage.call()
+    stage.main.action_pane_result()
+    await stage.until(lambda: stage.main.focused_pane is stage.main.result, "focus in the result")
+
+
+async def test_a_narrow_result_shows_its_tabs_whole_and_of_its_status_what_fits() -> None:
+    async with on_stage(demo(), size=(80, 24)) as stage:
+        await called(stage, "list_books")
+        await stage.shows("Text Structured Table Raw +✓ ok · [0-9.]+ m?s ")
+        await called(stage, "list_books", genre="poetry")
+        await stage.shows("Text Structured Table Raw Diff +✓ ok ")
+        await stage.press("equals_sign")
+        await stage.shows(r"content\[0\].text  changed", r"- Salt and Starlight", "A Lamp in the Reeds")
+        await stage.press("left_square_bracket", "left_square_bracket")
+        table = stage.main.result.query_one(TableView)
+        await stage.until(lambda: table.has_focus, "focus")
+        await stage.shows(r"2 rows · space sorts · c copies as CSV ─*╯")
+        await stage.press("c")
+        assert stage.app.clipboard.startswith("id,title,author")
+        await stage.press("slash", *"Reeds", "enter")
+        await stage.shows(r"1 of \d", "Lamp in the Reeds")
+        stage.main.result.action_compare()
+        await stage.shows("content")
+        await stage.press("left_square_bracket", "left_square_bracket")
+        await called(stage, "show_nothing")
+        await stage.shows("Text Raw .*✓ ok · .*round trip · ", "The result is empty.")
+        await stage.open("list_books")
+        await stage.shows("Table")
+        assert stage.main.result.tab == "table", "the tab of the entry is remembered"
+
+
+async def test_markdown_is_rendered_hostile_text_is_seen_and_what_is_wrong_is_marked() -> None:
+    async with on_stage(demo(), size=(100, 45)) as stage:
+        await called(stage, "show_markdown")
+        await stage.shows("The Paper Lantern", "│ poetry", "small bookshop with slow trains")
+        assert "**small**" not in stage.text
+        await stage.main.result.run_action("markdown")
+        await stage.shows(r"\*\*small\*\* bookshop", "# The Paper Lantern")
+        await called(stage, "show_nothing")
+        await called(stage, "show_markdown")
+        await stage.shows(r"\*\*small\*\* bookshop")
+        await stage.main.result.run_action("markdown")
+        await stage.shows("│ poetry")
+
+        await called(stage, "show_wrong_structure")
+        await stage.shows("! structuredContent/open: must be true or false")
+        await stage.press("right_square_bracket")
+        await stage.shows('"open": "yes"  ✗ must be true or false', "✗ since is required", r"7  ✗ must be text")
+
+        await called(stage, "show_hostile_text")
+        await stage.shows(r"␛\[31mred", re.escape("⟦U+202E⟧"), re.escape("[@click=app.quit]"))
+        await stage.press("y")
+        await stage.told("control or invisible characters")
+        await stage.pilot.click("#result-view", offset=(30, 8))
+        await stage.press("right_square_bracket")
+        await stage.shows("content")
+        assert "\x1b" not in stage.text and stage.app.is_running
+
+
+async def test_blocks_of_every_kind_are_cards_that_keys_go_through_and_act_on(tmp_path: Path) -> None:
+    async with on_stage(demo(), size=(110, 70)) as stage:
+        await called(stage, "show_every_block")
+        await stage.shows("for user, priority 0.9", "│ poetry", "image · image/png", "▀▀▀")
+        cards = stage.main.result.query_one(Cards)
+        kinds = [cards.block.kind]
+        for _ in range(7):
+            await stage.press("G" if len(kinds) == 7 else "j")
+            kinds.append(cards.block.kind)
+        assert {"text", "image", "audio", "link"} <= set(kinds)
+        await stage.shows("file · ", "enter reads it")
+        await stage.press("s")
+        dialog = await stage.dialog(SaveResult)
+        await stage.shows("the text", "image · image/png", "the whole result as JSON")
+        dialog.query_one(Input).value = str(tmp_path / "none" / "\0")
+        await stage.press("enter")
+        await stage.shows("Not saved: ")
+        dialog.query_one(Input).value = str(tmp_path / "new")
+        await stage.press("enter")
+        await stage.told("Saved demo-show_every_block.txt")
+        names = sorted(file.suffix for file in (tmp_path / "new").iterdir())
+        assert ".png" in names and ".wav" in names and ".json" in names
+        await stage.press("enter")
+        await stage.until(lambda: (c := stage.main.result.call) and c.ref.name == "shop://welcome", "the link is read")
+        await stage.shows("The Paper Lantern")
+        await called(stage, "show_image")
+        await stage.press("enter")
+        await stage.dialog(Picture)
+        await stage.shows("▀▀▀")
+        await stage.press("escape")
+
+
+async def test_a_page_is_read_as_source_and_opened_only_when_that_is_agreed(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+
+    async def open_page(url: str, browser: str) -> bool:
+        opened.append(url)
+        return True
+
+    monkeypatch.setattr(result_parts, "open_page", open_page)
+    async with on_stage(demo(), size=(110, 50)) as stage:
+        await called(stage, "show_page")
+        await stage.press("j", "enter")
+        await stage.shows("page of an MCP App", "connects to: https://example.com", "<title>")
+        stage.main.action_pane_result()
+        for answer in ("escape", "o"):
+            assert not opened
+            await stage.press("o")
+            await stage.dialog(Confirm)
+            await stage.shows(r"Open this page in the browser\?")
+            await stage.press(answer)
+            await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
+        await stage.told("is handed to the system's program")
+        (file,) = (Paths.default().cache / "opened").iterdir()
+        assert opened == [file.as_uri()] and "connect-src https://example.com;" in file.read_text()
+
+
+async def test_every_end_of_a_call_says_what_it_was_once() -> None:
+    async with on_stage(demo(), size=(100, 40)) as stage:
+        await called(stage, "fail_as_tool")
+        await stage.shows("✗ tool error · .*round trip", "closed on Sundays")
+        await called(stage, "fail_as_request")
+        await stage.shows("✗ error -31050 · ", "The server refused the request: Not today", '"opens": "9:00"')
+        assert stage.text.count("Not today") == 2, "in the form, and in the result"
+        await stage.open("fail_by_leaving")
+        await stage.press("ctrl+j")
+        await stage.dialog(Approval)
+        await stage.press("d")
+        await stage.shows("○ not sent", "It was not run: you said no.")
+        await stage.press("ctrl+j")
+        await stage.dialog(Approval)
+        await stage.press("r")
+        await stage.shows("✗ lost", "The connection was lost:.*exit code 3", "Whether the server", "Exit report")
+        stage.main.action_pane_result()
+        await stage.press("enter")
+        await stage.dialog(ExitReport)
+        await stage.press("escape")
+        await stage.open("show_nothing")
+        await stage.shows(r"No result yet. \^j calls it.")
+
+
+async def test_while_it_runs_there_are_progress_elapsed_time_and_a_button_that_cancels() -> None:
+    async with on_stage(demo(), size=(100, 40)) as stage:
+        await stage.open("wait_for_parcel")
+        await stage.press("ctrl+j")
+        await stage.shows(r"◐ running · [1-9]?\d\.\d s", "Cancel")
+        await stage.shows("streets closer")
+        stage.main.action_pane_result()
+        await stage.press("enter")
+        await stage.shows("○ cancelled")
+        await stage.open("take_stock")
+        await stage.press("ctrl+j")
+        await stage.shows("━━")
+        await stage.shows("✓ ok")
