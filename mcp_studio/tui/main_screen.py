@@ -218,7 +218,7 @@ class MainScreen(Screen[None]):
             self.set_class(pane is self.trace and self.has_class("-trace"), "-trace")
             self.set_class(pane in (self.call, self.result), "-desk")
             if pane is self.catalog:
-                pane.preview()
+                self.catalog.preview()
 
     def on_mouse_down(self, event: MouseDown) -> None:
         """A border between panes can be dragged."""
