@@ -84,18 +84,20 @@ def _likeness(word: str, text: str) -> float:
 
 
 class ActionProvider(StudioProvider):
-    """Every action of the main screen and its panes."""
+    """Every action of the main screen and its panes, those of the pane that has the focus first."""
 
     def commands(self) -> Iterable[Command]:
-        keys = self.main.app.keys
-        for action in scoped("main", *PANES):
+        keys, pane = self.main.app.keys, self.main.focused_pane
+        here = scoped(pane.scope) if pane is not None else ()
+        for action in (*here, *(one for one in scoped("main", *PANES) if one not in here)):
             where = action.scope.capitalize() if action.scope in PANES else ""
             help = " · ".join(filter(None, (where, spell_all(keys.get(action.id, action.keys)))))
             yield Command(action.title, partial(self.main.do, action), help, action.also)
 
     async def discover(self) -> AsyncIterator[DiscoveryHit]:
         for title, run, help, _ in self.commands():
-            yield DiscoveryHit(title, run, title, help or None)
+            if title not in ("Back", "Quit"):  # which the footer has, always
+                yield DiscoveryHit(title, run, title, help or None)
 
 
 class NameProvider(StudioProvider):
