@@ -10,7 +10,11 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.app import App
 from textual.color import Color
+from textual.css.query import NoMatches
+from textual.dom import NoScreen
 from textual.filter import LineFilter
+from textual.widget import Widget
+from textual.worker import WorkerFailed
 
 from mcp_studio.safetext import is_live
 
@@ -87,9 +91,22 @@ class GuardedApp(App[int]):
         return [*super().get_line_filters(), WALL, *([COLOURLESS] if self.no_color else [])]
 
     def _handle_exception(self, error: Exception) -> None:
+        if self._left(error):
+            return
         self.failure = self.failure or error
         self._return_code = 1
         if self._exception is None:  # `run_test` raises it
             self._exception = error
             self._exception_event.set()
         self._close_messages_no_wait()
+
+    def _left(self, error: Exception) -> bool:
+        """Whether a widget was not found by work of a screen that was left meanwhile: nobody would see its result."""
+        cause = error.error if isinstance(error, WorkerFailed) else error
+        trace = cause.__traceback__ if isinstance(cause, (NoMatches, NoScreen)) else None
+        while trace is not None:
+            node = trace.tb_frame.f_locals.get("self")
+            if isinstance(node, Widget) and not set(node.ancestors_with_self) & set(self.screen_stack):
+                return True
+            trace = trace.tb_next
+        return False

@@ -111,7 +111,7 @@ class MainScreen(Screen[None]):
             self.header.show()
 
     def _second(self) -> None:
-        if self.is_current:  # under a dialog each change would paint all of the screen
+        if self.is_active:  # under a dialog each change would paint all of the screen
             self.header.show()
             self.servers.tick()
             self.catalog.tick()

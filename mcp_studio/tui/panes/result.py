@@ -255,7 +255,7 @@ class ResultPane(Pane, scope="result"):
     def _draw_progress(self) -> None:
         """Elapsed time and progress move on while it runs."""
         call = self.call
-        if call is None or not self.screen.is_current:  # under a dialog each change would paint all of the screen
+        if call is None or not self.screen.is_active:  # under a dialog each change would paint all of the screen
             return
         self._draw_status()
         self.query_one("#answer").display = call.asking

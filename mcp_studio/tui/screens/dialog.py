@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple, TypeVar
 
 from textual import getters
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
@@ -122,6 +123,10 @@ class Dialog(ModalScreen[T]):
         elif self.listed and isinstance(self.focused, Input) and event.key in _MOVES:
             event.stop()
             await self.query_one(self.listed).run_action(_MOVES[event.key])
+
+    def dismiss(self, result: T | None = None) -> AwaitComplete:
+        """Leave; what comes after that, as the second press of a button, changes nothing."""
+        return super().dismiss(result) if self.is_active else AwaitComplete.nothing()
 
     def action_submit(self) -> Awaitable[None] | None:
         """Press the first button."""

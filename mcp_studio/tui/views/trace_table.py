@@ -118,7 +118,7 @@ class TraceTable(CursorView):
     def _look(self) -> None:
         searching = self.search is not None and self.search.done < 1
         # Under a dialog each change would paint all of the screen.
-        if self.region and self.screen.is_current and (searching or self._source.revision != self._revision):
+        if self.region and self.screen.is_active and (searching or self._source.revision != self._revision):
             self.look_at_store()
 
     def look_at_store(self) -> None:
