@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.dom import DOMNode
 from textual.screen import Screen
@@ -96,6 +97,10 @@ class StudioApp(GuardedApp):
                 self._theme_files = self._load_themes()
                 self.mutate_reactive(StudioApp.theme)
                 self._tell_problems()
+
+    def pop_screen(self) -> AwaitComplete:
+        """Leave a dialog; the main screen stays, also where two quick keys leave the same dialog."""
+        return super().pop_screen() if len(self.screen_stack) > 1 else AwaitComplete.nothing()
 
     def keep_theme(self, name: str) -> None:
         """Use a theme from now on, also after the next start."""

@@ -255,7 +255,8 @@ class MainScreen(Screen[None]):
     def action_next_pane(self, step: int = 1) -> None:
         shown = [pane for pane in self.panes if pane.display and pane.region]
         at = shown.index(self.focused_pane) if self.focused_pane in shown else 0
-        self.go_to(shown[(at + step) % len(shown)])
+        if shown:  # none is before the first layout, and on a terminal that is too small
+            self.go_to(shown[(at + step) % len(shown)])
 
     def action_previous_pane(self) -> None:
         self.action_next_pane(-1)
