@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from textual.widgets import Tab
+from textual.widgets import Button, Tab
 
 from mcp_studio.call.call import Succeeded
 from mcp_studio.config.model import Settings
 from mcp_studio.tui.screens.dialog import Confirm
+from mcp_studio.tui.screens.help import Help
 from mcp_studio.tui.screens.jump import Jump
 from mcp_studio.tui.screens.theme import ThemePicker
 from mcp_studio.tui.views.glyphs import choose
@@ -183,3 +184,18 @@ async def test_a_form_stays_that_of_its_tool_when_its_server_goes() -> None:
         await stage.shows("3 two › echo", "hi")
         await stage.press("escape", "escape", "2")
         await stage.shows("3 one › ")
+
+
+async def test_a_dialog_that_is_left_twice_or_while_it_works_ends_nothing() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.press("question_mark")
+        close = (await stage.dialog(Help)).query_one("#back", Button)
+        close.press()
+        close.press()
+        await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
+        for _ in range(5):
+            await stage.press("ctrl+f", "e")
+            stage.app.screen.dismiss(None)
+            await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
+        await stage.open("echo")
+        await stage.shows("3 raw › echo")
