@@ -89,7 +89,7 @@ def test_no_color_draws_without_any_colour_and_shows_where_the_focus_is() -> Non
         walker.paste('"text": "tide", "more": [1, true, null', "tide")
         walker.go("f1", "─ Help: ")
         walker.go("esc", gone="─ Help: ")
-        walker.go("^p", "Search")
+        walker.go("^p", "Actions, tools")
         walker.go("esc")
         assert walker.leave() == 0
         assert not colours(walker.written())

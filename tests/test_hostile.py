@@ -28,7 +28,7 @@ def click(walker: Walker, text: str) -> None:
 
 def everywhere(walker: Walker) -> None:
     """The main screen and what opens over it, without a call."""
-    for keys, shown in (("^f", "Search everything"), ("?", "Help: catalog"), ("^p", "Help for this pane")):
+    for keys, shown in (("^f", "Search everything"), ("?", "Help: catalog"), ("^p", "Actions, tools, servers")):
         walker.go(keys, shown)
         walker.go("esc", gone=shown)
     walker.go("^f", "Search everything")

@@ -34,8 +34,11 @@ def call(walker: Walker, name: str, *shown: str) -> None:
 
 def answer(walker: Walker, button: str, title: str) -> None:
     """Press a button of the dialog."""
-    walker.drain(0.6)  # a dialog that came by itself is deaf at first
-    click(walker, button)
+    for _ in range(5):  # a dialog that came by itself is deaf at first
+        walker.drain(0.6)
+        click(walker, button)
+        if title not in walker.text():
+            return
     walker.shows(title, gone=True)
 
 
@@ -46,7 +49,7 @@ def forms(walker: Walker) -> None:
     walker.go("tab down tab space ^j", "Not sent|✗ ")
     walker.go("pgdn end")
     answer(walker, "Decline", "target requests input")
-    walker.go("^p", "Palette|palette|Search")
+    walker.go("^p", "Actions, tools, servers")
     walker.paste("answer rule", "Answer rule")
     walker.go("enter", "Written at the top")
     walker.go("esc", gone="Written at the top")
@@ -72,7 +75,7 @@ def models(walker: Walker) -> None:
 def told(walker: Walker) -> None:
     """What is told: log messages, progress, tasks; what a result has besides text; details and trace of it all."""
     call(walker, "talk", "talked")
-    walker.go("esc esc 1 ^p", "Palette|palette|Search")
+    walker.go("esc esc 1 ^p", "Actions, tools, servers")
     walker.paste("log messages of all", "Log messages of all")
     walker.go("enter", MARK)
     walker.go("down enter esc esc")
