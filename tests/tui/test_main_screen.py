@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from textual.widgets import Button, Tab
+from textual.widgets import Button, Select, Tab
 
 from mcp_studio.call.call import Succeeded
 from mcp_studio.config.model import Settings
 from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.tui.screens.help import Help
 from mcp_studio.tui.screens.jump import Jump
+from mcp_studio.tui.screens.search import Search
 from mcp_studio.tui.screens.theme import ThemePicker
 from mcp_studio.tui.views.glyphs import choose
 from tests.support import python_server
@@ -199,3 +200,10 @@ async def test_a_dialog_that_is_left_twice_or_while_it_works_ends_nothing() -> N
             await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
         await stage.open("echo")
         await stage.shows("3 raw › echo")
+
+
+async def test_the_name_of_a_server_is_no_markup_where_one_is_chosen() -> None:
+    async with on_stage(raw("[@click=app.quit]x[/]")) as stage:
+        await stage.press("ctrl+f")
+        (await stage.dialog(Search)).query_one("#server", Select).action_show_overlay()
+        await stage.shows(r"Server: \[@click=app.quit\]x")

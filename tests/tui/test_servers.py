@@ -262,7 +262,7 @@ async def test_the_console_sends_what_is_written_and_loses_nothing() -> None:
         await stage.shows("✓ answered after", "← result", "Close")
         assert [row.kind for row in screen.came.rows] == ["result"]
         screen.editor.text = '{"method": '
-        await stage.shows("! no JSON")
+        await stage.shows("! invalid JSON")
         await screen.run_action("template")
         await stage.shows("Start from", "tools/list.* sent before")
         await stage.type("completion")
@@ -376,7 +376,7 @@ async def test_hostile_words_of_a_server_are_only_shown() -> None:
     ("text", "good", "words"),
     [
         ("", False, "empty"),
-        ("{", False, "no JSON"),
+        ("{", False, "invalid JSON"),
         ("7", False, "no message"),
         ('{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', False, "no message"),
         ('{"id": "x", "method": "ping"}', True, 'request ping, id "x"'),

@@ -42,7 +42,7 @@ async def test_each_state_is_shown_with_what_can_be_done_in_it(monkeypatch: pyte
         await press(stage, "keep")
         await stage.shows("Where tokens are kept", "Memory: forgotten")
         await stage.press("enter")
-        await stage.shows("kept in   memory", "! Tokens are kept in memory only", "You get an address to open")
+        await stage.shows("stored in memory", "! Tokens are stored in memory only", "You get an address to open")
         assert stage.runs == []
         # Every step and its exchanges; leaving lets it go on.
         await press(stage, "begin")
@@ -161,7 +161,7 @@ async def test_a_token_is_told_renewed_and_ended_and_copied_only_after_asking(mo
         await stage.dialog(TokenView)
         await stage.shows("https://auth.example")
         await press(stage, "forget")
-        await stage.shows("The tokens: nobody is told")
+        await stage.shows("The tokens: no request is sent")
         await stage.press("down", "enter")
         await stage.told("Tokens and client are forgotten.")
         assert stage.accounts.told[-1] == ("forget", True)
@@ -198,7 +198,7 @@ async def test_a_call_that_needs_more_than_was_given_signs_in_again(monkeypatch:
         await stage.until(lambda: stage.studio.manager.status("notes").state == "needs_auth", "a refusal")
         sign_in(stage.app, "notes")
         await stage.dialog(SignInDialog)
-        await stage.shows("kept in   memory", "Nothing has been sent yet")
+        await stage.shows("stored in memory", "Nothing has been sent yet")
         await press(stage, "begin")
         await stage.until(lambda: stage.studio.signing.running("notes"), "a sign-in")
         await visit(await visit(await page()))

@@ -150,7 +150,7 @@ class ServersPane(Pane, scope="servers"):
         for name, row in self._rows.items():
             state = row.status.state
             if state == "needs_auth" and not (name in before and before[name].status.state == state):
-                self.app.say(f"{safe(name, 60)} wants a sign-in: enter on it in the servers (1).", "warning")
+                self.app.say(f"{safe(name, 60)} needs a sign-in: enter on it in the servers (1).", "warning")
         if self._scope not in self._rows:
             self._scope_to("")
         self._fill()

@@ -296,7 +296,7 @@ def verdict(text: str) -> tuple[bool, str]:
     try:
         loads(text)
     except (JsonProblem, LimitExceeded) as problem:
-        return False, f"no JSON: {str(problem).rstrip('.')}; it is sent as it stands"
+        return False, f"invalid JSON: {str(problem).rstrip('.')}; it is sent as it stands"
     parsed = parse(text.encode("utf-8", "surrogatepass"))
     match parsed.messages[0]:
         case _ if parsed.batch:

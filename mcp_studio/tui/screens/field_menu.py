@@ -126,7 +126,7 @@ class FieldHelp:
             no_editor = problem.message.rstrip(".")
         chosen = "it is chosen here" if isinstance(self._field, (Flag, Choice, Const)) else ""
         yield Entry("Edit in $EDITOR", self.edit, self._app.key_of("editor"), no_editor or chosen)
-        yield Entry("Edit as JSON…", self._edit_json, "", "" if isinstance(self._field, AS_JSON) else "it is no JSON")
+        yield Entry("Edit as JSON…", self._edit_json, "", "" if isinstance(self._field, AS_JSON) else "it is not JSON")
         secret = "" if is_secret(self._field) else "it is no secret"
         yield Entry("Hide the secret" if form.revealed else "Show the secret", form.toggle_revealed, "", secret)
         has = "" if self._model.has(self._path) else "there is none"

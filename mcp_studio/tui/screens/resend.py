@@ -72,7 +72,10 @@ class Resend(RunDialog):
     def body(self) -> Iterable[Widget]:
         manager = self.app.studio.manager
         alive = [name for name in manager.names() if manager.status(name).state not in _DEAD]
-        places = [("To the server that each request went to", ""), *((f"To {safe(name, 60)}", name) for name in alive)]
+        places = [
+            ("To the server that each request went to", ""),
+            *((Content(f"To {safe(name, 60)}"), name) for name in alive),
+        ]
         yield Select(places, value="", allow_blank=False, compact=True)
         yield Checkbox("Approve all calls; what a rule denies is not sent", compact=True)
         yield VirtualList[Step](self._draw, key=lambda step: step.number)

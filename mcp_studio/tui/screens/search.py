@@ -79,7 +79,7 @@ class Search(Dialog[tuple[Ref, bool]]):
         yield Input(question.text, placeholder="what should it do?", compact=True)
         modes = [(f"Mode: {title}", mode) for mode, title in MODES.items()]
         kinds = [("Kinds: all", ""), *((f"Kinds: {kind}s", kind) for kind in KINDS)]
-        servers = [("Servers: all", ""), *((f"Server: {safe(name, 40)}", name) for name in names)]
+        servers = [("Servers: all", ""), *((Content(f"Server: {safe(name, 40)}"), name) for name in names)]
         yield Horizontal(
             Select(modes, value=question.mode, allow_blank=False, id="mode", compact=True),
             Select(kinds, value=question.kind, allow_blank=False, id="kind", compact=True),

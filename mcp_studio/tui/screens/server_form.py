@@ -106,7 +106,7 @@ class ServerForm(Dialog[ServerConfig]):
             yield TextArea(self._draft.pasted, placeholder=_PLACEHOLDER, compact=True, id="paste")
         yield FormView(server_form(), self._draft.value)
         places = server_files.places_of(self.app.studio, self._name)
-        options = [(place.file, place) for place in places]
+        options = [(Content(safe(place.file, 300)), place) for place in places]
         yield Horizontal(
             Label("Saved in", classes="label"),
             Select(options, value=places[0], allow_blank=False, compact=True),

@@ -45,8 +45,8 @@ _PLACES: tuple[tuple[Keeping, str], ...] = (
     ("file", "An encrypted file from now on: requires a passphrase"),
 )
 _WARNINGS: dict[Keeping, str] = {
-    "memory": "Tokens are kept in memory only: after the next start you have to sign in anew.",
-    "file": "Tokens are kept in an encrypted file, not in the keyring of the system.",
+    "memory": "Tokens are stored in memory only: after the next start you have to sign in again.",
+    "file": "Tokens are stored in an encrypted file, not in the keyring of the system.",
 }
 _STEPS = {
     "done": ("ok", "ok", ""), "running": ("half", "warn", "strong"), "asking": ("waiting", "accent", "strong"),
@@ -283,7 +283,7 @@ class SignInDialog(Dialog[Answer]):
             return [*parts, f"{safe(self._refusal.hint, 800, lines=True)}\n"]
         how = "Your browser opens." if self._has_browser else "You get an address to open in a browser elsewhere."
         how = "No person is needed: the server's entry says how." if self._config.auth.alone else how
-        parts += [*_row("kept in", self._kept), *_warnings(self._warning)]
+        parts += [*_row("stored in", self._kept), *_warnings(self._warning)]
         return [*parts, (f"Nothing has been sent yet. {how}\n", "$quiet")]
 
     # What the person does
@@ -469,7 +469,7 @@ def _ended(run: SignIn) -> Parts:
         sent = f"{safe(newest.method, 20)} {safe(newest.url, 600)} {glyphs().sent} {newest.status or 'no answer'}"
         beginning = "\n".join(safe(newest.response, 1_200, lines=True).split("\n")[:_LINES])
         parts += [f"\n{sent}\n", (f"{beginning}\n", "$quiet")]
-    return [*parts, "Nothing is kept of it.\n"]
+    return [*parts, "Nothing of it is stored.\n"]
 
 
 def _done(run: SignIn, status: Status | None) -> Parts:
@@ -479,5 +479,5 @@ def _done(run: SignIn, status: Status | None) -> Parts:
         parts.append((f"{connections.state_words(status)}\n", look))
     if (account := run.account) is not None:
         parts += [*_row("scopes", " ".join(account.scopes) or "none are named"), *_row("token", validity(account))]
-        parts += _row("kept in", account.kept)
+        parts += _row("stored in", account.kept)
     return parts

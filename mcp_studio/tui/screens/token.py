@@ -113,7 +113,7 @@ class TokenView(Dialog[bool]):
 
     async def _forget(self) -> None:
         options = (
-            ("token", "The tokens: nobody is told, they stay valid until they expire"),
+            ("token", "The tokens: no request is sent, they stay valid until they expire"),
             ("client", "The client, too: the next sign-in registers a new one"),
         )
         if what := await self.app.push_screen_wait(Choose(f"Forget what of {self._server}?", options)):

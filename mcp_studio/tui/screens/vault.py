@@ -98,12 +98,14 @@ class PassphraseAsker:
         async with self._turn:
             now, file = time.monotonic(), file_in(self._app.studio.paths.state)
             if new:
-                reason = f"Tokens and secrets will be kept in {file}, encrypted under a passphrase that you choose now."
+                reason = (
+                    f"Tokens and secrets will be stored in {file}, encrypted under a passphrase that you choose now."
+                )
             elif now - self._refused < _REST:
                 return ""
             else:
                 again = "That was not the passphrase of the file. " if now - self._answered < _SOON else ""
-                reason = f"{again}Tokens and secrets are kept in {file}, which is encrypted. Its passphrase opens it."
+                reason = f"{again}Tokens and secrets are stored in {file}, which is encrypted. Its passphrase opens it."
             done: asyncio.Future[str | None] = self._loop.create_future()
             dialog = Passphrase(reason, new=new)
             self._app.call_later(self._app.push_screen, dialog, lambda text: done.done() or done.set_result(text))
