@@ -24,6 +24,8 @@ class Limits:
     """A request in all, also while a person is asked."""
     answer: float = 900.0
     """A question that waits for a person; after that the server is told `cancel`."""
+    approval: float = 300.0
+    """A call that waits for approval; after that it is denied."""
     close: float = 3.0
     """Closing one server before its processes are killed."""
     leave: float = 0.3

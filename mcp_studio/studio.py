@@ -14,6 +14,7 @@ from mcp_studio import __version__
 from mcp_studio.call.call import Call
 from mcp_studio.call.caller import Caller
 from mcp_studio.call.drafts import Memory
+from mcp_studio.call.policy import Policy
 from mcp_studio.call.skills import SkillReading
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import KINDS, Ref
@@ -81,8 +82,8 @@ class Studio:
         file = TaskFile(paths.state / "tasks.json", self.redactor.bytes)
         self.tasks = TaskManager(self.manager, settings.limits, file, self.spawn)
         self.caller = Caller(
-            self.manager, self.tasks, self.catalog, self.inbox, self.checker, settings.limits, settings.policy,
-            self.spawn,
+            self.manager, self.tasks, self.catalog, self.inbox, self.checker, settings.limits,
+            Policy(settings.policy, settings.tools), self.spawn,
         )  # fmt: skip
 
     @classmethod

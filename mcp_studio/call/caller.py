@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
-from fnmatch import fnmatchcase
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from mcp_studio.call.call import (
     Call,
@@ -24,12 +23,13 @@ from mcp_studio.call.call import (
     TimedOut,
     outcome_of,
 )
+from mcp_studio.call.policy import Origin, Policy, consent, tool_of
 from mcp_studio.call.secrets import SecretArguments
 from mcp_studio.call.sending import send
 from mcp_studio.call.skills import SkillReader
 from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.catalog.listing import Entry, Ref
-from mcp_studio.config.model import PolicyRule, Timeouts, Verdict
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import ConnectionLost, ProtocolError, StudioError, Unreachable
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.limits import MB, Limits
@@ -39,99 +39,13 @@ from mcp_studio.protocol.views import ToolView
 from mcp_studio.record import record
 from mcp_studio.schema.checker import Checker
 from mcp_studio.session.connection import DeadlinePassed
-from mcp_studio.session.inbox import Answer, Inbox, InputRequest
+from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.server_requests import Declined
 from mcp_studio.session.task_manager import TaskManager
 
-Origin = Literal["person", "program"]
-"""Who wants the call: somebody who pressed Call, or a workflow, gateway or toolset."""
 _CHECKED = 2 * MB
 """Larger results are not checked."""
-
-
-class Judgement(NamedTuple):
-    """A verdict, and the rule and reasons behind it in words."""
-
-    verdict: Verdict
-    rule: str
-    reasons: tuple[str, ...] = ()
-    unusable: bool = False
-    """The tool's definition forbids that it is called: no rule and no approval changes that."""
-
-
-def judge(
-    ref: Ref, entries: Sequence[Entry], *, origin: Origin, trusted: bool, rules: Sequence[PolicyRule] = ()
-) -> Judgement:
-    """The first matching rule decides; without one, who asks and what the tool says of itself.
-
-    What a server says of its tools is a hint: it can raise the risk, and lowers it only on a trusted server. A name
-    that is listed more than once is asked about, since nobody knows which of the tools will run.
-
-    Args:
-        entries: what the server lists under the name.
-    """
-    if entries and all(entry.excluded for entry in entries):
-        return Judgement("deny", entries[0].problem, unusable=True)
-    tool = next((entry.view for entry in entries if isinstance(entry.view, ToolView)), None)
-    for rule in rules:
-        if fnmatchcase(str(ref), rule.tools):
-            return Judgement(rule.verdict, f"policy rule {rule.tools!r}", _reasons(tool, trusted))
-    if len(entries) > 1:
-        return Judgement("ask", "listed more than once", ("listed more than once", *_reasons(tool, trusted)))
-    if origin == "person":
-        quiet, rule = tool is None or not tool.destructive, "destructive tools are asked about"
-    else:
-        quiet = trusted and tool is not None and tool.read_only
-        rule = "programs may call read-only tools of trusted servers"
-    return Judgement("allow", rule) if quiet else Judgement("ask", rule, _reasons(tool, trusted))
-
-
-def _reasons(tool: ToolView | None, trusted: bool) -> tuple[str, ...]:
-    if tool is None:
-        return ("the server does not list this tool",)
-    found = ["destructive" if tool.destructive else "read-only" if tool.read_only else "writes"]
-    found.append("idempotent" if tool.idempotent else "not idempotent")
-    found.append("open world" if tool.open_world else "closed world")
-    if not trusted:
-        found.append("untrusted server")
-    return tuple(found)
-
-
-async def consent(
-    ask: Callable[[InputRequest], Awaitable[Answer]],
-    judgement: Judgement,
-    ref: Ref,
-    arguments: Json,
-    call: Call | None = None,
-    *,
-    approved: bool,
-    times: str = "",
-    reasons: tuple[str, ...] = (),
-) -> Denied | None:
-    """Ask where that is the verdict; None when it may run. A rule that denies holds also for what was approved.
-
-    Args:
-        call: the call that waits for the answer.
-        times: how often it is to run, where that is more than once.
-    """
-    if judgement.verdict == "deny":
-        return Denied(rule=judgement.rule, unusable=judgement.unusable)
-    if judgement.verdict == "allow" or approved:
-        return None
-    subject = " ".join(filter(None, (str(ref), times)))
-    question = InputRequest(
-        "approval", ref.server, f"Run {subject}?", subject=subject, arguments=arguments,
-        reasons=(*reasons, *judgement.reasons),
-    )  # fmt: skip
-    if call is not None:
-        call.on_asking(True)
-    try:
-        answer = await ask(question)
-    finally:
-        if call is not None:
-            call.on_asking(False)
-    return None if answer.action == "accept" else Denied(rule=answer.refusal)
 
 
 class Caller:
@@ -149,15 +63,14 @@ class Caller:
         inbox: Inbox,
         checker: Checker,
         limits: Limits,
-        rules: tuple[PolicyRule, ...],
+        policy: Policy,
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
     ) -> None:
         self.manager = manager
         self._catalog = catalog
         self._inbox = inbox
         self._checker = checker
-        self.rules = rules
-        """The person's policy rules; the first that matches a call decides."""
+        self.policy = policy
         self._spawn = spawn
         self._secret = SecretArguments()
         self._reads = ResourceReads()
@@ -192,6 +105,16 @@ class Caller:
         params: dict[str, Json] = {"name": ref.name, "arguments": dict(arguments)}
         call = Call(ref, "tools/call", params, timeouts=timeouts, wants_task=task, ttl=ttl)
         return self._begin(call, self._tool(call, origin, approved))
+
+    async def consent(self, ref: Ref, arguments: Json, total: int, at_once: int, *, approved: bool) -> Denied | None:
+        """Ask once for many equal calls what would be asked for each; None when they may go on.
+
+        A rule that denies holds also for what was approved.
+        """
+        entries, trusted = self._catalog.find(ref), self.manager.config(ref.server).trust
+        judgement = self.policy.judge(ref, entries, arguments, origin="person", trusted=trusted)
+        times = f"{total:,} times, {at_once:,} at once"
+        return await consent(self._inbox.ask, judgement, ref, arguments, approved=approved, times=times)
 
     def start(
         self,
@@ -259,15 +182,14 @@ class Caller:
     async def _tool(self, call: Call, origin: Origin, approved: bool) -> None:
         ref, arguments = call.ref, call.params["arguments"]
         entries, trusted = self._catalog.find(ref), self.manager.config(ref.server).trust
-        judgement = judge(ref, entries, origin=origin, trusted=trusted, rules=self.rules)
+        judgement = self.policy.judge(ref, entries, arguments, origin=origin, trusted=trusted)
         if judgement.verdict != "allow":
             if denied := await consent(self._inbox.ask, judgement, ref, arguments, call, approved=approved):
                 call.finish(denied)
                 call.found(())
                 return
             entries = self._catalog.find(ref)  # a person may have thought about it for a while
-        view = entries[0].view if entries else None
-        tool = view if isinstance(view, ToolView) else None
+        tool = tool_of(entries)
         for secret in self._secret.of(tool, arguments):
             self.manager.learn(secret)
         call.finish(await self._outcome(call, tool))

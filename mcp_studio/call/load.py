@@ -6,18 +6,14 @@ import asyncio
 import os
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable
 
 from mcp_studio.call.call import Call, CallOutcome, Cancelled, Denied, Lost, Rejected, Succeeded, ToolFailed
-from mcp_studio.call.caller import Origin, judge
-from mcp_studio.call.caller import consent as once
 from mcp_studio.call.history import OUTCOMES, Past, said_of
-from mcp_studio.catalog.listing import Entry, Ref
-from mcp_studio.config.model import PolicyRule
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
-from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.trace.statistics import Durations, pattern_of
 
 MOST = 1_000_000
@@ -35,7 +31,7 @@ class Load:
     """One run; nothing of the results is kept, so that its length does not matter.
 
     Args:
-        begin: starts one call. Whoever gives it has asked about destructive tools before, see `consent`.
+        begin: starts one call. Whoever gives it has asked about destructive tools before, see `Caller.consent`.
         total: how many calls, from 1 to `MOST`.
         at_once: how many of them at once, from 1 to `MOST_AT_ONCE`.
     """
@@ -182,28 +178,6 @@ class Load:
         times = f" · p50 {p50:,.1f} ms · p95 {p95:,.1f} ms" if p50 is not None and p95 is not None else ""
         wrong = f" · {self.wrong:,} failed" if self.wrong else ""
         return f"{self.done:,} of {self.total:,} calls · {self.rate:,.0f}/s{times}{wrong}"
-
-
-async def consent(
-    ask: Callable[[InputRequest], Awaitable[Answer]],
-    ref: Ref,
-    entries: Sequence[Entry],
-    arguments: Json,
-    total: int,
-    at_once: int,
-    *,
-    trusted: bool,
-    rules: Sequence[PolicyRule] = (),
-    origin: Origin = "person",
-    approved: bool = False,
-) -> Denied | None:
-    """Ask once for the whole run what would be asked for each of its calls; None when it may go on.
-
-    The number is said with the question. A rule that denies holds also for what was approved.
-    """
-    judgement = judge(ref, entries, origin=origin, trusted=trusted, rules=rules)
-    times, reasons = f"{total:,} times, {at_once:,} at once", (f"{total:,} calls",)
-    return await once(ask, judgement, ref, arguments, approved=approved, times=times, reasons=reasons)
 
 
 def past_of_load(load: Load, ref: Ref, arguments: Json, began: float, origin: str) -> Past:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
@@ -13,11 +13,46 @@ from mcp_studio.record import record
 Verdict = Literal["allow", "ask", "deny"]
 
 
-class PolicyRule(NamedTuple):
-    """One `[[policy]]` table: a glob over `server.tool`, and what happens to calls it matches."""
+Risk = Literal["low", "medium", "high"]
+RISKS: tuple[Risk, ...] = get_args(Risk)
+
+
+@record(frozen=True)
+class PolicyRule:
+    """One `[[policy]]` table: which calls it is for, by everything that it names, and what happens to them."""
+
+    tools: str = "*"
+    """A pattern over `server.tool`."""
+    verdict: Verdict = "ask"
+    category: str = ""
+    """A pattern over the category of the tool."""
+    risk: Risk | Literal[""] = ""
+    """The least risk of the call."""
+    origin: Literal["", "person", "program"] = ""
+    """Who wants the call."""
+    arguments: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Patterns over the names of arguments (`path`, `filter.name`), and over their values; all must be found."""
+    calls: int = 0
+    """The rule is for calls beyond so many within `seconds`; 0 is for all."""
+    seconds: float = 60.0
+    per: Literal["tool", "server", "origin"] = "tool"
+    """What is counted together."""
+    until: str = ""
+    """The last day on which it holds (`2026-12-31`)."""
+
+
+@record(frozen=True)
+class ToolRule:
+    """One `[tools."PATTERN"]` table: what the person says of tools, whatever their servers say."""
 
     tools: str
-    verdict: Verdict
+    """A pattern over `server.tool`."""
+    category: str = ""
+    risk: Risk | Literal[""] = ""
+    failover: bool = False
+    """A call whose answer was lost may be sent again, to another member of the group."""
+    cost: float = 0.0
+    """Of one call, in whatever unit is counted."""
 
 
 RuleAction = Literal["accept", "decline", "cancel", "ask"]
@@ -248,6 +283,7 @@ class Settings:
     """How many remote servers may be connecting at a time."""
     limits: Limits = Limits()
     policy: tuple[PolicyRule, ...] = ()
+    tools: tuple[ToolRule, ...] = ()
     answers: tuple[AnswerRule, ...] = ()
     """Rules that answer what servers ask; the first that fits does."""
     history: int = 20

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast
 
 from mcp_studio.config.model import AnswerRule, Config, PolicyRule, ServerConfig
-from mcp_studio.config.servers import to_table
+from mcp_studio.config.servers import changed, to_table
 from mcp_studio.config.settings import to_table as answer_table
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError, UsageError
@@ -17,6 +18,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.paths import write_atomically
 
 _ATTEMPTS = 20
+_CONDITIONS = tuple(item.name for item in fields(PolicyRule) if item.name not in ("tools", "verdict"))
 
 
 def put_server(file: Path, server: ServerConfig, *, old_name: str = "") -> None:
@@ -127,7 +129,8 @@ def put_policy(file: Path, rule: PolicyRule) -> None:
     def change(text: str) -> str:
         document = tomlkit.parse(text)
         rules: Any = document.setdefault("policy", tomlkit.aot())
-        rules.insert(0, tomlkit.item({"tools": rule.tools, "verdict": rule.verdict}))
+        conditions = changed(rule, PolicyRule(), _CONDITIONS)
+        rules.insert(0, _table({"tools": rule.tools, "verdict": rule.verdict, **conditions}))
         return tomlkit.dumps(document)
 
     _rewrite(file, change)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from mcp_studio.config.model import (
+    RISKS,
     AnswerRule,
     Cjk,
     Keeping,
@@ -18,6 +19,7 @@ from mcp_studio.config.model import (
     RuleAction,
     RuleKind,
     Settings,
+    ToolRule,
     Verdict,
 )
 from mcp_studio.config.servers import changed, is_metadata_url
@@ -105,7 +107,10 @@ _AGES = {
     **dict.fromkeys(("w", "week", "weeks"), 604_800.0),
 }
 _MOST_CALLS = 1_000
-_VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+_POLICY_FIELDS = tuple(item.name for item in fields(PolicyRule))
+_POLICY_WORDS = {
+    "verdict": get_args(Verdict), "risk": RISKS, "origin": ("person", "program"), "per": ("tool", "server", "origin"),
+}  # fmt: skip
 _CJK: tuple[Cjk, ...] = get_args(Cjk)
 KEEPING: tuple[Keeping, ...] = get_args(Keeping)
 _LIMITS = {item.name: str(item.type) for item in fields(Limits)}
@@ -128,6 +133,7 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
         start_remote=table.take_integer("start_remote", base.start_remote, 1),
         limits=_limits(limits, base.limits),
         policy=(*base.policy, *_policy(table)),
+        tools=(*base.tools, *_tools(table)),
         answers=(*base.answers, *read_answers(table)),
         history=min(history.take_integer("keep", base.history, 0), _MOST_CALLS),
         calls=_folder(table, base.calls),
@@ -202,12 +208,23 @@ def _policy(table: Table) -> list[PolicyRule]:
     rules: list[PolicyRule] = []
     for row in table.rows("policy"):
         before = len(table.problems)
-        rule = PolicyRule(row.take_text("tools"), row.take_word("verdict", "ask", _VERDICTS))
+        rule = row.take_fields(PolicyRule(), _POLICY_FIELDS, _POLICY_WORDS)
         row.refuse_rest()
-        if len(table.problems) == before and not (rule.tools and "verdict" in row.keys()):
-            row.problem("", "needs `tools` (a pattern such as `*.delete_*`) and `verdict`.")
+        if len(table.problems) == before and not ("verdict" in row.keys() and len(row.keys()) > 1):
+            row.problem("", "needs `verdict`, and `tools` (a pattern such as `*.delete_*`) or another condition.")
+        elif rule.until and not re.fullmatch(r"\d{4}-\d\d-\d\d", rule.until):
+            row.problem("until", "must be a day such as `2026-12-31`.")
         if len(table.problems) == before:
             rules.append(rule)
+    return rules
+
+
+def _tools(table: Table) -> list[ToolRule]:
+    inner, rules = table.inner("tools"), list[ToolRule]()
+    for pattern in inner.keys():
+        row = inner.inner(pattern)
+        rules.append(row.take_fields(ToolRule(pattern), ("category", "risk", "failover", "cost"), _POLICY_WORDS))
+        row.refuse_rest()
     return rules
 
 

@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mcp_studio.jsontext import Json
@@ -37,13 +38,16 @@ class Answer(NamedTuple):
     """The value of an accepted form; the `CreateMessageResult` of an accepted sampling request."""
     by: str = ""
     """What answered, where it was no person: `rule 2 of answers.toml`; begins with `nobody` where nothing did."""
+    note: str = ""
+    """What the person says about it."""
 
     @property
     def refusal(self) -> str:
         """Why what it should have approved is not run, in a few words."""
         if self.by.startswith("nobody"):
             return "needs approval, nobody to ask"
-        return f"denied by {self.by}" if self.by else "you said no"
+        said = f"denied by {self.by}" if self.by else "you said no"
+        return f"{said}: {self.note}" if self.note else said
 
 
 @record(eq=False)
@@ -87,10 +91,10 @@ class InputRequest:
     """Monotonic time at which it is answered with `cancel`; 0 is never."""
     reply: asyncio.Future[Answer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
-    def answer(self, action: Action, content: Json = None, *, by: str = "") -> None:
+    def answer(self, action: Action, content: Json = None, *, by: str = "", note: str = "") -> None:
         """Settle it; a second answer is ignored."""
         if not self.reply.done():
-            self.reply.set_result(Answer(action, content, by))
+            self.reply.set_result(Answer(action, content, by, note))
 
 
 class Inbox:
@@ -174,16 +178,15 @@ class Inbox:
     def _show(self, request: InputRequest) -> None:
         if request.kind not in OURS:
             request.quiet = request.quiet or self._too_often(request.server)
-        request.until = time.monotonic() + self._limits.answer
-        loop = asyncio.get_running_loop()
-        timer = loop.call_later(self._limits.answer, self._expire, request)
+        bound = "approval" if request.kind == "approval" else "answer"
+        seconds: float = getattr(self._limits, bound)
+        request.until = time.monotonic() + seconds
+        action: Action = "decline" if request.kind == "approval" else "cancel"
+        nobody = f"nobody: {seconds:g} s have passed (limits.{bound})"
+        timer = asyncio.get_running_loop().call_later(seconds, partial(request.answer, action, by=nobody))
         request.reply.add_done_callback(lambda _: timer.cancel())
         self._open.append(request)
         self.changed.emit(request)
-
-    def _expire(self, request: InputRequest) -> None:
-        action: Action = "decline" if request.kind == "approval" else "cancel"
-        request.answer(action, by=f"nobody: {self._limits.answer:g} s have passed (limits.answer)")
 
     def _take_out(self, request: InputRequest) -> None:
         if request not in self._open:

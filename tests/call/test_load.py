@@ -6,12 +6,9 @@ import asyncio
 from collections.abc import Callable
 
 from mcp_studio.call.call import Call, CallOutcome, Cancelled, Denied, Lost, Rejected, Succeeded, TimedOut, ToolFailed
-from mcp_studio.call.load import Load, consent, past_of_load
-from mcp_studio.catalog.listing import Entry, Ref
-from mcp_studio.config.model import PolicyRule
+from mcp_studio.call.load import Load, past_of_load
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import StudioError
-from mcp_studio.protocol.views import ToolView
-from mcp_studio.session.inbox import Inbox
 from tests.support import wait_until
 
 REF = Ref("tool", "demo", "add")
@@ -129,31 +126,3 @@ async def test_many_different_errors_stay_bounded() -> None:
     load = Load(Server(lambda number: Rejected(message=words[number - 1])).begin, 1_000, 5)
     await load.run()
     assert len(load.said) <= 51 and sum(count for count, _ in load.errors) == 1_000
-
-
-def entry(destructive: bool) -> Entry:
-    raw = {"name": "add", "inputSchema": {"type": "object"}, "annotations": {"destructiveHint": destructive}}
-    return Entry(REF, ToolView(raw))
-
-
-async def test_a_destructive_tool_is_asked_about_once_with_the_number() -> None:
-    inbox = Inbox()
-    for answer, verdict in (("accept", None), ("decline", "you said no")):
-        asking = asyncio.ensure_future(consent(inbox.ask, REF, [entry(True)], {"a": 1}, 2_000, 8, trusted=False))
-        await wait_until(lambda: inbox.pending)
-        question = inbox.pending[0]
-        assert question.subject == "demo.add 2,000 times, 8 at once" and question.arguments == {"a": 1}
-        assert question.reasons[:2] == ("2,000 calls", "destructive")
-        question.answer(answer)  # type: ignore[arg-type]
-        denied = await asking
-        assert (denied.rule if denied else None) == verdict
-
-
-async def test_what_is_harmless_or_approved_is_not_asked_about_and_a_rule_that_denies_holds() -> None:
-    inbox = Inbox()
-    assert await consent(inbox.ask, REF, [entry(False)], {}, 5, 1, trusted=False) is None
-    assert await consent(inbox.ask, REF, [entry(True)], {}, 5, 1, trusted=False, approved=True) is None
-    rules = (PolicyRule("demo.*", "deny"),)
-    denied = await consent(inbox.ask, REF, [entry(False)], {}, 5, 1, trusted=True, rules=rules, approved=True)
-    assert denied is not None and "demo.*" in denied.rule
-    assert not inbox.pending

@@ -2,36 +2,162 @@
 
 from __future__ import annotations
 
-from mcp_studio.call.caller import Judgement, judge
-from mcp_studio.catalog.listing import Entry, Ref
-from mcp_studio.config.model import PolicyRule
+import time
+from datetime import date, timedelta
+
+import pytest
+
+from mcp_studio.call.policy import Judgement, Origin, Policy, Profile, consent
+from mcp_studio.catalog.listing import Change, Entry, Ref
+from mcp_studio.config.model import PolicyRule, Risk, ToolRule, Verdict
+from mcp_studio.jsontext import Json
 from mcp_studio.protocol.views import ToolView
+from mcp_studio.session.inbox import Answer, InputRequest
 
 REF = Ref("tool", "s", "delete_all")
-PLAIN = (Entry(REF, ToolView({})),)
-READ = (Entry(REF, ToolView({"annotations": {"readOnlyHint": True}})),)
-DESTROY = (Entry(REF, ToolView({"annotations": {"destructiveHint": True}})),)
 
 
-def test_a_person_is_asked_before_destructive_tools_only() -> None:
-    assert judge(REF, PLAIN, origin="person", trusted=False).verdict == "allow"
-    assert judge(REF, DESTROY, origin="person", trusted=True).verdict == "ask"
-    assert judge(REF, (), origin="person", trusted=False).verdict == "allow"
+def listed(**raw: Json) -> tuple[Entry, ...]:
+    return (Entry(REF, ToolView(dict(raw))),)
 
 
-def test_a_program_is_allowed_read_only_tools_of_trusted_servers_only() -> None:
-    assert judge(REF, READ, origin="program", trusted=True).verdict == "allow"
-    assert judge(REF, READ, origin="program", trusted=False).verdict == "ask"
-    assert judge(REF, PLAIN, origin="program", trusted=True).verdict == "ask"
+PLAIN = listed()
+READ = listed(annotations={"readOnlyHint": True})
+DESTROY = listed(annotations={"destructiveHint": True})
+
+
+def judge(
+    entries: tuple[Entry, ...] = PLAIN,
+    arguments: Json = None,
+    *,
+    origin: Origin = "person",
+    trusted: bool = False,
+    rules: tuple[PolicyRule, ...] = (),
+    tools: tuple[ToolRule, ...] = (),
+    ref: Ref = REF,
+) -> Judgement:
+    return Policy(rules, tools).judge(ref, entries, arguments or {}, origin=origin, trusted=trusted)
+
+
+@pytest.mark.parametrize(
+    ("entries", "origin", "trusted", "verdict"),
+    [
+        (PLAIN, "person", False, "allow"),
+        (DESTROY, "person", True, "ask"),
+        ((), "person", False, "allow"),
+        (READ, "program", True, "allow"),
+        (READ, "program", False, "ask"),
+        (PLAIN, "program", True, "ask"),
+        ((*READ, *READ), "person", True, "ask"),
+    ],
+)
+def test_without_a_rule_it_depends_on_who_asks_and_on_the_tool(
+    entries: tuple[Entry, ...], origin: Origin, trusted: bool, verdict: Verdict
+) -> None:
+    assert judge(entries, origin=origin, trusted=trusted).verdict == verdict
+
+
+def test_an_excluded_tool_is_denied_whatever_the_rules_say() -> None:
+    excluded = (READ[0]._replace(excluded=True, problem="excluded: x"),)
+    judgement = judge(excluded, trusted=True, rules=(PolicyRule("*", "allow"),))
+    assert (judgement.verdict, judgement.rule, judgement.unusable) == ("deny", "excluded: x", True)
 
 
 def test_the_first_matching_rule_decides() -> None:
     rules = (PolicyRule("*.delete_*", "deny"), PolicyRule("*", "allow"))
-    assert judge(REF, READ, origin="person", trusted=True, rules=rules).verdict == "deny"
-    assert judge(Ref("tool", "s", "x"), DESTROY, origin="person", trusted=False, rules=rules).verdict == "allow"
+    assert judge(READ, trusted=True, rules=rules).verdict == "deny"
+    assert judge(DESTROY, rules=rules, ref=Ref("tool", "s", "x")).verdict == "allow"
 
 
-def test_a_name_that_is_listed_twice_is_asked_about_and_an_excluded_tool_is_denied() -> None:
-    assert judge(REF, (*READ, *READ), origin="person", trusted=True).verdict == "ask"
-    excluded = (READ[0]._replace(excluded=True, problem="excluded: x"),)
-    assert judge(REF, excluded, origin="person", trusted=True) == Judgement("deny", "excluded: x", unusable=True)
+YESTERDAY, TOMORROW = (date.today() + timedelta(days) for days in (-1, 1))
+
+
+@pytest.mark.parametrize(
+    ("rule", "arguments", "verdict"),
+    [
+        (PolicyRule(verdict="deny", risk="high"), {}, "allow"),
+        (PolicyRule(verdict="deny", risk="medium"), {}, "deny"),
+        (PolicyRule(verdict="deny", risk="high"), {"sql": "DROP TABLE users"}, "deny"),
+        (PolicyRule(verdict="deny", risk="high"), {"api_key": "x"}, "deny"),
+        (PolicyRule(verdict="deny", risk="high"), {"text": "raindrops, tokenized"}, "allow"),
+        (PolicyRule(verdict="deny", origin="program"), {}, "allow"),
+        (PolicyRule(verdict="deny", category="files"), {}, "allow"),
+        (PolicyRule(verdict="deny", arguments={"path": "/etc/*"}), {"path": "/etc/passwd"}, "deny"),
+        (PolicyRule(verdict="deny", arguments={"path": "/etc/*"}), {"path": "/tmp/x"}, "allow"),
+        (PolicyRule(verdict="deny", arguments={"*.path": "/etc/*"}), {"in": [{"path": "/etc/x"}]}, "deny"),
+        (PolicyRule(verdict="deny", until=YESTERDAY.isoformat()), {}, "allow"),
+        (PolicyRule(verdict="deny", until=TOMORROW.isoformat()), {}, "deny"),
+    ],
+)
+def test_a_rule_is_for_calls_that_match_all_that_it_names(rule: PolicyRule, arguments: Json, verdict: Verdict) -> None:
+    assert judge(arguments=arguments, rules=(rule,)).verdict == verdict
+
+
+def test_a_rule_with_a_number_of_calls_is_for_those_beyond_it_in_its_window() -> None:
+    policy = Policy(
+        (PolicyRule(verdict="deny", calls=2, seconds=0.2), PolicyRule(verdict="deny", calls=3, per="server"))
+    )
+
+    def verdict(name: str) -> str:
+        return policy.judge(Ref("tool", "s", name), PLAIN, {}, origin="person", trusted=False).verdict
+
+    assert [verdict("a"), verdict("a"), verdict("a"), verdict("b"), verdict("b")] == [
+        "allow", "allow", "deny", "allow", "deny",
+    ]  # fmt: skip
+
+
+HARNESS: Json = {
+    "category": "money", "riskLevel": "high", "requiresApproval": True, "costPerCall": 0.5, "timeout": 2_000,
+    "rateLimit": {"maxCalls": 2, "windowMs": 60_000}, "idempotent": True,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("definition", [{"harness": HARNESS}, {"_meta": {"harness": HARNESS}}])
+def test_what_a_trusted_server_declares_of_its_tools_counts_and_the_configuration_wins(
+    definition: dict[str, Json],
+) -> None:
+    tool = ToolView(definition)
+    known = Policy().profile(REF, tool, trusted=True)
+    assert known == Profile("high", "money", True, True, 2, 60.0, 2.0, 0.5)
+    assert Policy().profile(REF, tool, trusted=False) == Profile("medium")
+    own = ToolRule("s.*", category="play", risk="low", cost=2.0)
+    assert Policy((), (own,)).profile(REF, tool, trusted=True)[:2] == ("low", "play")
+    policy = Policy()
+    entries = (Entry(REF, tool),)
+    said = [policy.judge(REF, entries, {}, origin="person", trusted=True).verdict for _ in range(3)]
+    assert said == ["ask", "ask", "deny"]
+
+
+def test_a_tool_that_changed_is_asked_about_even_where_a_rule_allows_it() -> None:
+    changed = (READ[0]._replace(change=Change("changed", ("description",), {})),)
+    judgement = judge(changed, rules=(PolicyRule("*", "allow"),))
+    assert judgement.verdict == "ask" and "changed: description" in judgement.reasons
+    assert judge(changed, rules=(PolicyRule("*", "deny"),)).verdict == "deny"
+    assert judge((READ[0]._replace(change=Change("new")),)).verdict == "allow"
+
+
+@pytest.mark.parametrize(("risk", "word"), [("low", "risk low"), ("high", "risk high")])
+async def test_the_question_says_why_and_how_risky_it_is(risk: Risk, word: str) -> None:
+    asked: list[InputRequest] = []
+
+    async def ask(request: InputRequest) -> Answer:
+        asked.append(request)
+        return Answer("decline", note="not today")
+
+    judgement = Judgement("ask", "a rule", ("destructive",), risk=risk)
+    denied = await consent(ask, judgement, REF, {"a": 1}, approved=False, times="2,000 times")
+    assert denied is not None and denied.rule == "you said no: not today"
+    assert asked[0].subject == "s.delete_all 2,000 times" and asked[0].reasons == ("destructive", word)
+    assert await consent(ask, judgement, REF, {}, approved=True) is None
+    never = await consent(ask, Judgement("deny", "a rule"), REF, {}, approved=True)
+    assert never is not None and len(asked) == 1
+
+
+def test_a_thousand_rules_cost_little() -> None:
+    rules = tuple(PolicyRule(f"server{number}.*", "deny", arguments={"x": "y"}) for number in range(1_000))
+    policy = Policy(rules)
+    policy.judge(REF, PLAIN, {}, origin="person", trusted=False)
+    began = time.process_time()
+    for _ in range(1_000):
+        policy.judge(REF, PLAIN, {"a": 1}, origin="person", trusted=False)
+    assert time.process_time() - began < 1.0, "goal: 0.2 ms a call; five times that is a mistake"

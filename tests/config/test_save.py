@@ -225,8 +225,9 @@ def test_a_policy_rule_comes_before_all_others(tmp_path: Path, before: str) -> N
     file = tmp_path / "config.toml"
     file.write_text(before)
     put_policy(file, PolicyRule("a.*", "allow"))
-    put_policy(file, PolicyRule("a.[*]", "ask"))
+    put_policy(file, PolicyRule("a.[*]", "ask", arguments={"path": "/etc/*"}, until="2030-01-01"))
     known = tomllib.loads(before)
-    rules = [{"tools": "a.[*]", "verdict": "ask"}, {"tools": "a.*", "verdict": "allow"}, *known.get("policy", [])]
+    first = {"tools": "a.[*]", "verdict": "ask", "arguments": {"path": "/etc/*"}, "until": "2030-01-01"}
+    rules = [first, {"tools": "a.*", "verdict": "allow"}, *known.get("policy", [])]
     assert tomllib.loads(file.read_text()) == {**known, "policy": rules}
     assert "# mine" in file.read_text() or not before

@@ -12,7 +12,7 @@ from typing import cast
 from mcp_studio.call.call import Call
 from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.subject import subject_of
-from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, past_of_load
+from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, past_of_load
 from mcp_studio.catalog.listing import Ref, doubts_of
 from mcp_studio.cli.arguments import expanded, refuse_wrong, template_form, texts
 from mcp_studio.cli.call_arguments import Intent, Plan, form_of, intent_of, located, plan_of
@@ -186,11 +186,7 @@ async def _repeat(studio: Studio, intent: Intent, out: Output, task: bool) -> in
     """
     options, (total, at_once) = out.options, _counts(out.options)
     ref, arguments = intent.ref, intent.arguments
-    denied = await consent(
-        studio.inbox.ask, ref, studio.catalog.find(ref), arguments, total, at_once,
-        trusted=studio.manager.config(ref.server).trust, rules=studio.config.settings.policy,
-        approved=options.flag("--yes"),
-    )  # fmt: skip
+    denied = await studio.caller.consent(ref, arguments, total, at_once, approved=options.flag("--yes"))
     if denied is not None:
         return end(denied, out)
     ttl = options.seconds("--ttl")

@@ -85,7 +85,7 @@ class Approval(RequestDialog):
             return
         rule = PolicyRule(chosen, "allow")
         await asyncio.to_thread(put_policy, studio.paths.config_file, rule)
-        studio.caller.rules = (rule, *studio.caller.rules)
+        studio.caller.policy.put_first(rule)
         if not self.request.reply.done():  # it may have been withdrawn meanwhile
             self.dismiss(Answer("accept"))
 

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, ProgressBar, Static
 
-from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, consent, past_of_load
+from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, past_of_load
 from mcp_studio.jsontext import pretty
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
@@ -82,11 +82,7 @@ class LoadTest(RunDialog):
         try:
             if ref.kind == "tool":
                 self._say("Waiting for your approval, where a rule or the tool asks for it.", "$quiet")
-                trusted, entries = studio.manager.config(ref.server).trust, studio.catalog.find(ref)
-                if denied := await consent(
-                    studio.inbox.ask, ref, entries, draft.value, total, at_once,
-                    trusted=trusted, rules=studio.caller.rules,
-                ):  # fmt: skip
+                if denied := await studio.caller.consent(ref, draft.value, total, at_once, approved=False):
                     self._say(f"Not started: {denied.rule}.", "$state-failed")
                     return
             self._say("", "")

@@ -1,0 +1,284 @@
+"""What may run: the risk of a tool, the person's rules, and the question where a person has to decide."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from datetime import date
+from fnmatch import fnmatchcase, translate
+from itertools import islice
+from typing import Literal, NamedTuple, cast
+
+from mcp_studio.call.call import Call, Denied
+from mcp_studio.call.secrets import walk
+from mcp_studio.catalog.listing import Entry, Ref
+from mcp_studio.config.model import RISKS, PolicyRule, Risk, ToolRule, Verdict
+from mcp_studio.jsontext import Json, mapping
+from mcp_studio.protocol.views import ToolView
+from mcp_studio.redact import is_secret_name
+from mcp_studio.session.inbox import Answer, InputRequest
+
+Origin = Literal["person", "program"]
+"""Who wants the call: somebody who pressed Call, or a workflow, gateway or toolset."""
+
+_RISKY = re.compile(
+    r"(?i)(?<![a-z])(passwords?|secrets?|tokens?|credentials?|delete|drop|destroy|truncate|rm -rf)(?![a-z])"
+)
+"""Words in the names and values of arguments that raise the risk of a call, beside the names of secrets."""
+_PLACES = 2_000
+"""Places of the arguments that are looked at."""
+_READ = 4_000
+"""Characters of each value that are looked at."""
+_REMEMBERED = 2_000
+"""Tools whose rules are remembered."""
+
+
+class Judgement(NamedTuple):
+    """A verdict, and the rule and reasons behind it in words."""
+
+    verdict: Verdict
+    rule: str
+    reasons: tuple[str, ...] = ()
+    unusable: bool = False
+    """The tool's definition forbids that it is called: no rule and no approval changes that."""
+    risk: Risk = "medium"
+
+
+class Profile(NamedTuple):
+    """What is known of a tool before it is called.
+
+    It comes from the annotations, from the `harness` object of a trusted server's definition, and from `[tools]` in
+    the configuration, which wins.
+    """
+
+    risk: Risk = "medium"
+    category: str = ""
+    approval: bool = False
+    """The server wants a person to approve each call."""
+    repeatable: bool = False
+    """It may be sent again where an answer was lost."""
+    calls: int = 0
+    """So many calls are allowed in `seconds`; 0 is any number."""
+    seconds: float = 0.0
+    total: float | None = None
+    """Seconds after which a call has failed."""
+    cost: float = 0.0
+    """What one call costs, in whatever unit the configuration or server counts."""
+
+
+class Policy:
+    """Judges calls; `rules` are in order, and the first that matches decides."""
+
+    def __init__(self, rules: Sequence[PolicyRule] = (), tools: Sequence[ToolRule] = ()) -> None:
+        self._rules = tuple(rules)
+        self._tools = tuple(tools)
+        self._patterns: dict[str, re.Pattern[str]] = {}
+        self._of_tool: dict[str, tuple[PolicyRule, ...]] = {}
+        self._recent: dict[tuple[object, str], deque[float]] = {}
+
+    @property
+    def rules(self) -> tuple[PolicyRule, ...]:
+        """All rules in their order."""
+        return self._rules
+
+    def put_first(self, rule: PolicyRule) -> None:
+        """Add a rule before all others."""
+        self._rules = (rule, *self._rules)
+        self._of_tool.clear()
+
+    def profile(self, ref: Ref, tool: ToolView | None, trusted: bool) -> Profile:
+        """What is known of a tool."""
+        found = _profile(tool, trusted)
+        for rule in self._tools:
+            if fnmatchcase(str(ref), rule.tools):
+                found = found._replace(
+                    risk=rule.risk or found.risk, category=rule.category or found.category,
+                    repeatable=rule.failover or found.repeatable, cost=rule.cost or found.cost,
+                )  # fmt: skip
+        return found
+
+    def judge(self, ref: Ref, entries: Sequence[Entry], arguments: Json, *, origin: Origin, trusted: bool) -> Judgement:
+        """The first matching rule decides; without one, who asks and what the tool says of itself.
+
+        What a server says of its tools is a hint: it can raise the risk, and lowers it only on a trusted server. A name
+        that is listed more than once is asked about, since nobody knows which of the tools will run, and so is a tool
+        whose definition changed since it was accepted, whatever else allows it.
+
+        Args:
+            entries: what the server lists under the name.
+        """
+        if entries and all(entry.excluded for entry in entries):
+            return Judgement("deny", entries[0].problem, unusable=True)
+        tool = tool_of(entries)
+        profile = self.profile(ref, tool, trusted)
+        risk, raised = _raised(profile.risk, arguments)
+        reasons = (*_reasons(tool, trusted), *raised)
+        judgement = self._by_rule(ref, profile._replace(risk=risk), arguments, origin)
+        if judgement is None:
+            judgement = self._by_default(ref, tool, profile, entries, origin, trusted)
+        change = next((entry.change for entry in entries if entry.change and entry.change.kind == "changed"), None)
+        if change is not None and judgement.verdict == "allow":
+            judgement = Judgement("ask", "its definition changed", (change.words,))
+        return judgement._replace(reasons=(*judgement.reasons, *reasons), risk=risk)
+
+    def _by_rule(self, ref: Ref, profile: Profile, arguments: Json, origin: Origin) -> Judgement | None:
+        for rule in self._rules_for(str(ref)):
+            if not _fits(rule, profile, arguments, origin):
+                continue
+            if not rule.calls:
+                return Judgement(rule.verdict, f"policy rule {rule.tools!r}")
+            whose = {"tool": str(ref), "server": ref.server, "origin": origin}[rule.per]
+            if self._too_often((id(rule), whose), rule.calls, rule.seconds):
+                return Judgement(rule.verdict, f"more than {rule.calls} calls in {rule.seconds:g} s of {whose}")
+        return None
+
+    def _by_default(
+        self, ref: Ref, tool: ToolView | None, profile: Profile, entries: Sequence[Entry], origin: Origin, trusted: bool
+    ) -> Judgement:
+        if profile.calls and self._too_often((None, str(ref)), profile.calls, profile.seconds):
+            return Judgement("deny", f"the server allows {profile.calls} calls in {profile.seconds:g} s")
+        if len(entries) > 1:
+            return Judgement("ask", "listed more than once", ("listed more than once",))
+        if profile.approval:
+            return Judgement("ask", "the server wants approval for it", ("the server wants approval for it",))
+        if origin == "person":
+            quiet, rule = tool is None or not tool.destructive, "destructive tools are asked about"
+        else:
+            quiet = trusted and tool is not None and tool.read_only
+            rule = "programs may call read-only tools of trusted servers"
+        return Judgement("allow" if quiet else "ask", rule)
+
+    def _rules_for(self, name: str) -> tuple[PolicyRule, ...]:
+        """The rules whose pattern fits a tool; kept, since a thousand patterns take a while."""
+        found = self._of_tool.get(name)
+        if found is None:
+            for rule in self._rules:
+                if rule.tools not in self._patterns:
+                    self._patterns[rule.tools] = re.compile(translate(rule.tools))
+            found = tuple(rule for rule in self._rules if self._patterns[rule.tools].match(name))
+            if len(self._of_tool) >= _REMEMBERED:
+                self._of_tool.clear()
+            self._of_tool[name] = found
+        return found
+
+    def _too_often(self, key: tuple[object, str], calls: int, seconds: float) -> bool:
+        """Whether one more call is too many in a window that slides; the call is counted where it is not."""
+        now, recent = time.monotonic(), self._recent.setdefault(key, deque())
+        while recent and now - recent[0] > seconds:
+            recent.popleft()
+        if len(recent) >= calls:
+            return True
+        recent.append(now)
+        return False
+
+
+def tool_of(entries: Sequence[Entry]) -> ToolView | None:
+    """The first tool among entries."""
+    return next((entry.view for entry in entries if isinstance(entry.view, ToolView)), None)
+
+
+def _profile(tool: ToolView | None, trusted: bool) -> Profile:
+    if tool is None:
+        return Profile()
+    if not trusted:
+        return Profile("high" if tool.destructive else "medium")
+    harness = mapping(tool.raw.get("harness")) or mapping(mapping(tool.raw.get("_meta")).get("harness"))
+    limit, level, timeout = mapping(harness.get("rateLimit")), harness.get("riskLevel"), _number(harness.get("timeout"))
+    usual: Risk = "high" if tool.destructive else "low" if tool.read_only else "medium"
+    return Profile(
+        risk=cast("Risk", level) if level in RISKS else usual,
+        category=str(harness.get("category") or "")[:80],
+        approval=harness.get("requiresApproval") is True,
+        repeatable=tool.read_only or tool.idempotent or harness.get("idempotent") is True,
+        calls=int(_number(limit.get("maxCalls"))),
+        seconds=_number(limit.get("windowMs")) / 1000 or 60.0,
+        total=timeout / 1000 if timeout else None,
+        cost=_number(harness.get("costPerCall")),
+    )
+
+
+def _number(value: Json) -> float:
+    usable = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e9
+    return float(cast("float", value)) if usable else 0.0
+
+
+def _raised(risk: Risk, arguments: Json) -> tuple[Risk, tuple[str, ...]]:
+    """The risk with the arguments looked at, and what raised it."""
+    for name, value in _texts(arguments):
+        found = _RISKY.search(name) or _RISKY.search(value)
+        if found or is_secret_name(name.rpartition(".")[2]):
+            raised = RISKS[min(RISKS.index(risk) + 1, len(RISKS) - 1)]
+            return raised, (f"argument {name[:60]} " + (f"says {found[0]}" if found else "is secret by its name"),)
+    return risk, ()
+
+
+def _texts(arguments: Json) -> Iterator[tuple[str, str]]:
+    """Name and text of the leaves of the arguments, as far as they are looked at."""
+    for path, value in islice(walk(arguments), _PLACES):
+        if path and not isinstance(value, (dict, list)):
+            yield ".".join(map(str, path)), str(value)[:_READ]
+
+
+def _fits(rule: PolicyRule, profile: Profile, arguments: Json, origin: Origin) -> bool:
+    """Whether a rule whose pattern of tools fits is also right in everything else that it names."""
+    if rule.origin not in ("", origin) or (rule.category and not fnmatchcase(profile.category, rule.category)):
+        return False
+    if rule.risk and RISKS.index(profile.risk) < RISKS.index(rule.risk):
+        return False
+    if rule.until and rule.until < date.today().isoformat():
+        return False
+    if not rule.arguments:
+        return True
+    texts = list(_texts(arguments))
+    return all(
+        any(fnmatchcase(name, pattern) and fnmatchcase(text, wanted) for name, text in texts)
+        for pattern, wanted in rule.arguments.items()
+    )
+
+
+def _reasons(tool: ToolView | None, trusted: bool) -> tuple[str, ...]:
+    if tool is None:
+        return ("the server does not list this tool",)
+    found = ["destructive" if tool.destructive else "read-only" if tool.read_only else "writes"]
+    found.append("idempotent" if tool.idempotent else "not idempotent")
+    found.append("open world" if tool.open_world else "closed world")
+    if not trusted:
+        found.append("untrusted server")
+    return tuple(found)
+
+
+async def consent(
+    ask: Callable[[InputRequest], Awaitable[Answer]],
+    judgement: Judgement,
+    ref: Ref,
+    arguments: Json,
+    call: Call | None = None,
+    *,
+    approved: bool,
+    times: str = "",
+) -> Denied | None:
+    """Ask where that is the verdict; None when it may run. A rule that denies holds also for what was approved.
+
+    Args:
+        call: the call that waits for the answer.
+        times: how often it is to run, where that is more than once.
+    """
+    if judgement.verdict == "deny":
+        return Denied(rule=judgement.rule, unusable=judgement.unusable)
+    if judgement.verdict == "allow" or approved:
+        return None
+    subject = " ".join(filter(None, (str(ref), times)))
+    question = InputRequest(
+        "approval", ref.server, f"Run {subject}?", subject=subject, arguments=arguments,
+        reasons=(*judgement.reasons, f"risk {judgement.risk}"),
+    )  # fmt: skip
+    if call is not None:
+        call.on_asking(True)
+    try:
+        answer = await ask(question)
+    finally:
+        if call is not None:
+            call.on_asking(False)
+    return None if answer.action == "accept" else Denied(rule=answer.refusal)
