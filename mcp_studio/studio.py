@@ -25,6 +25,7 @@ from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
 from mcp_studio.schema.checker import Checker
 from mcp_studio.search.usage import Usage
+from mcp_studio.session.groups import Groups
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.raw import RawConnection
@@ -34,6 +35,7 @@ from mcp_studio.session.state import TestReport
 from mcp_studio.session.task_manager import TaskManager
 from mcp_studio.session.tasks import TaskFile
 from mcp_studio.trace.lint.ledger import Ledger
+from mcp_studio.trace.statistics import Numbers
 from mcp_studio.trace.store import TraceStore, disk_for
 from mcp_studio.transport.base import Tasks
 
@@ -81,9 +83,10 @@ class Studio:
         self.logs = self.manager.logs
         file = TaskFile(paths.state / "tasks.json", self.redactor.bytes)
         self.tasks = TaskManager(self.manager, settings.limits, file, self.spawn)
+        self.groups = Groups(self.manager, lambda: self.numbers, self._offers)
         self.caller = Caller(
             self.manager, self.tasks, self.catalog, self.inbox, self.checker, settings.limits,
-            Policy(settings.policy, settings.tools), self.spawn,
+            Policy(settings.policy, settings.tools), self.groups, self.spawn,
         )  # fmt: skip
 
     @classmethod
@@ -137,6 +140,7 @@ class Studio:
         timeouts: Timeouts = _SERVERS,
         task: bool = False,
         ttl: float | None = None,
+        failover: bool = False,
     ) -> Call:
         """Call a tool for a person; returns at once with the handle. `timeouts` hold for this call alone.
 
@@ -144,10 +148,19 @@ class Studio:
             task: have it run as a task where the tool leaves that to the caller (2025-11-25); one that must is always
                 called so, and in 2026-07-28 the server decides.
             ttl: seconds for which the server is asked to keep such a task.
+            failover: where the answer is lost, let another member of the server's group take the call although the
+                first may have done the work. Read-only and idempotent tools of trusted servers need no such leave.
         """
         self.usage.ran(ref)
         return self.caller.call_tool(
-            ref, arguments, origin="person", approved=approved, timeouts=timeouts, task=task, ttl=ttl
+            ref,
+            arguments,
+            origin="person",
+            approved=approved,
+            timeouts=timeouts,
+            task=task,
+            ttl=ttl,
+            failover=failover,
         )
 
     def read_resource(self, server: str, uri: str, *, fresh: bool = False, timeouts: Timeouts = _SERVERS) -> Call:
@@ -171,6 +184,16 @@ class Studio:
             StudioError: it is not connected, or has no such skill or file.
         """
         return await self.caller.skills.load(server, which, file, partial(self.read_resource, fresh=True))
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """The figures of everything that crossed the wire; call `look` before reading them."""
+        return Numbers(self.trace)
+
+    def _offers(self, server: str, tool: str) -> bool:
+        """Whether a server lists a tool, or nobody knows yet what it lists."""
+        ref = Ref("tool", server, tool)
+        return bool(self.catalog.find(ref)) or self.catalog.listing(server, "tool").state == "empty"
 
     # ------------------------------------------------------------------ search
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import field, replace
 from itertools import islice
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Timeouts
@@ -120,6 +120,8 @@ class Lost(CallOutcome):
     error: StudioError = StudioError("")
     sent: bool = False
     """It had left: whether the server did the work is unknown."""
+    members: tuple[str, ...] = ()
+    """The servers of the group that could take the call, where nobody knows whether that does the work twice."""
 
 
 def wants_handshake(outcome: CallOutcome, status: Status) -> bool:
@@ -194,6 +196,13 @@ def _block(where: str, block: Json) -> list[str]:
     return [f"{where} of type {kind} has no {key}." for key in _BLOCKS[kind] if key not in known]
 
 
+class Attempt(NamedTuple):
+    """A member of a group that could not serve a call."""
+
+    server: str
+    why: str
+
+
 Method = Literal["tools/call", "resources/read", "prompts/get"]
 
 
@@ -238,6 +247,10 @@ class Call:
     """The task that it has become, as it is now."""
     let_go: bool = False
     """Nobody waits for the task any more, and it is not to be cancelled."""
+    failover: bool = False
+    """The caller allows that it goes to another member of the group although its answer was lost."""
+    tried: tuple[Attempt, ...] = ()
+    """The members of the group that did not serve it, in their order."""
     request: RequestId | None = None
     """The id of the newest request that was sent for it."""
 
@@ -304,6 +317,13 @@ class Call:
         """The task that runs it; however that ends, the call ends with an outcome."""
         self.task = task
         task.add_done_callback(self._ended)
+
+    def move(self, server: str, why: str) -> None:
+        """Go on to another member of the group."""
+        self.tried += (Attempt(self.ref.server, why),)
+        self.ref = self.ref._replace(server=server)
+        self.sent, self.answered, self.sendings, self.request, self.as_task = False, False, 0, None, None
+        self.changed.emit(self)
 
     def finish(self, outcome: CallOutcome) -> None:
         """Settle the outcome."""

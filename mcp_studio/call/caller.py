@@ -39,6 +39,7 @@ from mcp_studio.protocol.views import ToolView
 from mcp_studio.record import record
 from mcp_studio.schema.checker import Checker
 from mcp_studio.session.connection import DeadlinePassed
+from mcp_studio.session.groups import Groups
 from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.server_requests import Declined
@@ -64,6 +65,7 @@ class Caller:
         checker: Checker,
         limits: Limits,
         policy: Policy,
+        groups: Groups,
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
     ) -> None:
         self.manager = manager
@@ -71,6 +73,7 @@ class Caller:
         self._inbox = inbox
         self._checker = checker
         self.policy = policy
+        self._groups = groups
         self._spawn = spawn
         self._secret = SecretArguments()
         self._reads = ResourceReads()
@@ -100,10 +103,11 @@ class Caller:
         timeouts: Timeouts = Timeouts(),  # noqa: B008
         task: bool = False,
         ttl: float | None = None,
+        failover: bool = False,
     ) -> Call:
-        """Start a tool call; `task` and `ttl` as `Studio.call_tool` has them."""
+        """Start a tool call; `task`, `ttl` and `failover` as `Studio.call_tool` has them."""
         params: dict[str, Json] = {"name": ref.name, "arguments": dict(arguments)}
-        call = Call(ref, "tools/call", params, timeouts=timeouts, wants_task=task, ttl=ttl)
+        call = Call(ref, "tools/call", params, timeouts=timeouts, wants_task=task, ttl=ttl, failover=failover)
         return self._begin(call, self._tool(call, origin, approved))
 
     async def consent(self, ref: Ref, arguments: Json, total: int, at_once: int, *, approved: bool) -> Denied | None:
@@ -180,19 +184,34 @@ class Caller:
             self._reads.forget(server)
 
     async def _tool(self, call: Call, origin: Origin, approved: bool) -> None:
-        ref, arguments = call.ref, call.params["arguments"]
-        entries, trusted = self._catalog.find(ref), self.manager.config(ref.server).trust
-        judgement = self.policy.judge(ref, entries, arguments, origin=origin, trusted=trusted)
-        if judgement.verdict != "allow":
-            if denied := await consent(self._inbox.ask, judgement, ref, arguments, call, approved=approved):
-                call.finish(denied)
-                call.found(())
-                return
-            entries = self._catalog.find(ref)  # a person may have thought about it for a while
-        tool = tool_of(entries)
-        for secret in self._secret.of(tool, arguments):
-            self.manager.learn(secret)
-        call.finish(await self._outcome(call, tool))
+        """Run a tool call, on one member of the group after the other where one is lost and the call may move."""
+        arguments, waiting = call.params["arguments"], None
+        while True:
+            ref = call.ref
+            entries, trusted = self._catalog.find(ref), self.manager.config(ref.server).trust
+            judgement = self.policy.judge(ref, entries, arguments, origin=origin, trusted=trusted)
+            if judgement.verdict != "allow":
+                denied = await consent(self._inbox.ask, judgement, ref, arguments, call, approved=approved)
+                if denied is not None:
+                    call.finish(denied)
+                    call.found(())
+                    return
+                entries = self._catalog.find(ref)  # a person may have thought about it for a while
+            tool = tool_of(entries)
+            for secret in self._secret.of(tool, arguments):
+                self.manager.learn(secret)
+            outcome = await self._outcome(call, tool)
+            if not isinstance(outcome, Lost):
+                break
+            if waiting is None:
+                waiting = list(self._groups.others(ref.server, ref.name))
+            repeatable = call.failover or self.policy.profile(ref, tool, trusted).repeatable
+            if not waiting or (outcome.sent and not repeatable):
+                outcome = replace(outcome, members=tuple(waiting))
+                break
+            call.move(waiting.pop(0), outcome.error.message)
+            self.manager.supervisor(ref.server).tap.note(f"the call of {ref.name} goes on to {call.ref.server}")
+        call.finish(outcome)
         if tool is None or tool.output_schema is None or call.unchecked:
             call.found(())
         else:

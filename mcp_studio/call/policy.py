@@ -188,7 +188,7 @@ def _profile(tool: ToolView | None, trusted: bool) -> Profile:
     limit, level, timeout = mapping(harness.get("rateLimit")), harness.get("riskLevel"), _number(harness.get("timeout"))
     usual: Risk = "high" if tool.destructive else "low" if tool.read_only else "medium"
     return Profile(
-        risk=cast("Risk", level) if level in RISKS else usual,
+        risk=level if level in RISKS else usual,
         category=str(harness.get("category") or "")[:80],
         approval=harness.get("requiresApproval") is True,
         repeatable=tool.read_only or tool.idempotent or harness.get("idempotent") is True,

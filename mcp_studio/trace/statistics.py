@@ -101,6 +101,7 @@ class Durations:
 
 
 _CHANGING = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,})*\b|\d+(?:\.\d+)?")
+_WEIGHT = 0.1
 _ERRORS = 200
 """Numbers of the newest errors that are known one by one."""
 
@@ -127,6 +128,8 @@ class Tally:
         self.last = 0.0
         """When the newest came to its end, in whole seconds since the epoch; 0 for never."""
         self.durations = Durations()
+        self.average: float | None = None
+        """Milliseconds, moving: each new duration counts a tenth; None without any."""
         self.wrong: deque[int] = deque(maxlen=_ERRORS)
         """Numbers of the newest entries that tell of errors; of a request without an answer its own."""
 
@@ -177,6 +180,7 @@ class Tally:
             self.last = max(self.last, second)
         if ms is not None:
             self.durations.add(ms)
+            self.average = ms if self.average is None else self.average + _WEIGHT * (ms - self.average)
 
 
 NAMED = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}

@@ -1,0 +1,146 @@
+"""Groups of servers that can stand in for one another: which member a call goes to, and which ones come next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from mcp_studio.errors import UsageError
+from mcp_studio.session.manager import ConnectionManager
+from mcp_studio.signal import Signal
+from mcp_studio.trace.statistics import Numbers, Tally
+
+MARK = "@"
+"""In front of the name of a group, where a server could be named too."""
+_POINTS = 0.05
+"""Success rates that differ by less are equal."""
+_FASTER = 0.8
+"""A member takes over from the one that serves when it needs less than this share of its time."""
+_CALL = "tools/call"
+
+
+class Member(NamedTuple):
+    """One server of a group, as a tool of it would be routed now."""
+
+    server: str
+    healthy: bool
+    drained: bool
+    priority: int
+    success: float
+    """From 0 to 1; 1 without any call."""
+    average: float | None
+    """Milliseconds, moving; None without any call."""
+
+
+class Groups:
+    """Routes tools by priority, health, success rate and latency; a person can prefer, drain and release members.
+
+    Args:
+        offers: whether a server is known to offer a tool.
+    """
+
+    def __init__(
+        self, manager: ConnectionManager, numbers: Callable[[], Numbers], offers: Callable[[str, str], bool]
+    ) -> None:
+        self.changed: Signal[str] = Signal()
+        """The name of a group whose routing a person has changed."""
+        self._manager = manager
+        self._numbers = numbers
+        self._offers = offers
+        self._drained: set[str] = set()
+        self._preferred: dict[str, str] = {}
+        self._serving: dict[tuple[str, str], str] = {}
+        """Which member a tool went to last."""
+
+    def names(self) -> tuple[str, ...]:
+        """All groups, in the order of the configuration."""
+        return tuple(dict.fromkeys(filter(None, map(self.of, self._manager.names()))))
+
+    def of(self, server: str) -> str:
+        """The group of a server; empty where it has none."""
+        return self._manager.config(server).group
+
+    def members(self, group: str, tool: str = "") -> tuple[Member, ...]:
+        """The servers of a group that offer a tool, best first; all of them without one.
+
+        Raises:
+            UsageError: no server belongs to such a group.
+        """
+        servers = [name for name in self._manager.names() if self.of(name) == group]
+        if not servers:
+            known = ", ".join(self.names())
+            hint = f"The groups are {known}." if known else 'An entry joins one by group = "NAME".'
+            raise UsageError(f"There is no group {group!r}.", hint=hint)
+        numbers = self._numbers()
+        numbers.look()
+        found = [self._member(name, numbers, tool) for name in servers if not tool or self._offers(name, tool)]
+        return tuple(sorted(found, key=self._order(group, tool, found)))
+
+    def best(self, group: str, tool: str) -> str:
+        """The member that a tool goes to; it goes there again until another one is clearly better.
+
+        Raises:
+            UsageError: there is no such group, or no member offers the tool.
+        """
+        found = self.members(group, tool)
+        if not found:
+            raise UsageError(f"No server of the group {group!r} has the tool {tool!r}.")
+        self._serving[group, tool] = found[0].server
+        return found[0].server
+
+    def others(self, server: str, tool: str) -> tuple[str, ...]:
+        """The members that could take a call of a server's tool, best first; none where it has no group."""
+        group = self.of(server)
+        found = self.members(group, tool) if group else ()
+        return tuple(one.server for one in found if one.server != server and not one.drained)
+
+    def prefer(self, server: str) -> None:
+        """Route everything of its group to a server as long as it is healthy."""
+        self._drained.discard(server)
+        self._preferred[self.of(server)] = server
+        self.changed.emit(self.of(server))
+
+    def drain(self, server: str) -> None:
+        """Route nothing to a server any more; what runs there goes on."""
+        self._drained.add(server)
+        self._forget(server)
+
+    def release(self, server: str) -> None:
+        """Take back what was preferred or drained by hand."""
+        self._drained.discard(server)
+        self._forget(server)
+
+    def by_hand(self, server: str) -> str:
+        """`preferred`, `drained`, or an empty string."""
+        preferred = self._preferred.get(self.of(server)) == server
+        return "drained" if server in self._drained else "preferred" if preferred else ""
+
+    def _forget(self, server: str) -> None:
+        group = self.of(server)
+        if self._preferred.get(group) == server:
+            del self._preferred[group]
+        self.changed.emit(group)
+
+    def _member(self, server: str, numbers: Numbers, tool: str) -> Member:
+        tally = numbers.of(server, _CALL, tool) if tool else numbers.servers.get(server)
+        tally = tally or Tally()
+        config, status = self._manager.config(server), self._manager.status(server)
+        return Member(
+            server, status.state == "ready", server in self._drained, config.priority,
+            1.0 - tally.error_rate, tally.average,
+        )  # fmt: skip
+
+    def _order(self, group: str, tool: str, found: list[Member]) -> Callable[[Member], tuple[object, ...]]:
+        best = max((one.success for one in found if one.healthy), default=1.0)
+        preferred, serving = self._preferred.get(group), self._serving.get((group, tool))
+
+        def key(one: Member) -> tuple[object, ...]:
+            average = float("inf") if one.average is None else one.average
+            if one.server == serving:
+                average *= _FASTER
+            return (
+                one.drained, not one.healthy, one.server != preferred, -one.priority,
+                one.success < best - _POINTS, average, one.server != serving,
+            )  # fmt: skip
+
+        return key
