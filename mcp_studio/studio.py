@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from mcp_studio import __version__
+from mcp_studio.call.audit import Audit
 from mcp_studio.call.call import Call
 from mcp_studio.call.caller import Caller
 from mcp_studio.call.drafts import Memory
@@ -83,10 +84,12 @@ class Studio:
         self.logs = self.manager.logs
         file = TaskFile(paths.state / "tasks.json", self.redactor.bytes)
         self.tasks = TaskManager(self.manager, settings.limits, file, self.spawn)
+        self.audit = Audit(paths.state / "audit.jsonl", self.redactor, origin)
         self.groups = Groups(self.manager, lambda: self.numbers, self._offers)
         self.caller = Caller(
             self.manager, self.tasks, self.catalog, self.inbox, self.checker, settings.limits,
-            Policy(settings.policy, settings.tools), self.groups, self.spawn,
+            Policy(settings.policy, settings.tools), self.groups, self.audit,
+            self.spawn,
         )  # fmt: skip
 
     @classmethod
@@ -123,6 +126,7 @@ class Studio:
                 await self._close_search()
                 await self.memory.close()
                 await self.tasks.close()
+                self.audit.close()
             finally:
                 await self.checker.close()
                 await self.signing.settle(self.limits.close)

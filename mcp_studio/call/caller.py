@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
+from mcp_studio.call.audit import Audit
 from mcp_studio.call.call import (
     Call,
     CallOutcome,
@@ -66,6 +67,7 @@ class Caller:
         limits: Limits,
         policy: Policy,
         groups: Groups,
+        audit: Audit,
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
     ) -> None:
         self.manager = manager
@@ -74,6 +76,7 @@ class Caller:
         self._checker = checker
         self.policy = policy
         self._groups = groups
+        self._audit = audit
         self._spawn = spawn
         self._secret = SecretArguments()
         self._reads = ResourceReads()
@@ -193,9 +196,8 @@ class Caller:
             if judgement.verdict != "allow":
                 denied = await consent(self._inbox.ask, judgement, ref, arguments, call, approved=approved)
                 if denied is not None:
-                    call.finish(denied)
-                    call.found(())
-                    return
+                    outcome, tool = denied, None
+                    break
                 entries = self._catalog.find(ref)  # a person may have thought about it for a while
             tool = tool_of(entries)
             for secret in self._secret.of(tool, arguments):
@@ -212,6 +214,7 @@ class Caller:
             call.move(waiting.pop(0), outcome.error.message)
             self.manager.supervisor(ref.server).tap.note(f"the call of {ref.name} goes on to {call.ref.server}")
         call.finish(outcome)
+        self._audit.add(call, origin, judgement)
         if tool is None or tool.output_schema is None or call.unchecked:
             call.found(())
         else:

@@ -231,10 +231,21 @@ class Catalog:
         return tuple(entry for name in names for entry in self.listing(name, kind).gone)
 
     def acknowledge(self, ref: Ref) -> None:
-        """The person has looked at an entry: it is marked no more, and one that is gone is not shown any more."""
+        """The person has looked at an entry: it is marked no more, and one that is gone is not shown any more.
+
+        A tool whose definition has changed stays marked until that is accepted.
+        """
+        changes = [entry.change for entry in self._all(ref) if entry.change]
+        if changes and not (ref.kind == "tool" and any(change.kind == "changed" for change in changes)):
+            self.accept(ref)
+
+    def accept(self, ref: Ref) -> None:
+        """Take an entry as it is now for what it should be."""
+        self._see(self.listing(ref.server, ref.kind), ref.name)
+
+    def _all(self, ref: Ref) -> list[Entry]:
         listing = self.listing(ref.server, ref.kind)
-        if any(entry.ref == ref and entry.change for entry in (*listing.entries, *listing.gone)):
-            self._see(listing, ref.name)
+        return [entry for entry in (*listing.entries, *listing.gone) if entry.ref == ref]
 
     def acknowledge_all(self, kind: EntryKind) -> int:
         """The person has looked at all entries of a kind; gives how many were marked."""

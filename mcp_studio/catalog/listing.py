@@ -165,6 +165,7 @@ def problems_of(entries: Iterable[Entry]) -> tuple[str, ...]:
 
 def doubts_of(entries: Iterable[Entry]) -> dict[Ref, str]:
     """What makes it doubtful which entry a name means: it is listed twice, or looks like another one of its server."""
+    entries = tuple(entries)
     listed = Counter(entry.ref for entry in entries if entry.ref.name)
     looks: dict[Ref, list[str]] = {}
     for ref in listed:
@@ -181,7 +182,30 @@ def doubts_of(entries: Iterable[Entry]) -> dict[Ref, str]:
             said.append("its name has letters that are not what they look like, or cannot be seen")
         if said:
             found[ref] = "; ".join(said)
+    for entry in entries:
+        if (caution := caution_of(entry.view.description)) and caution not in found.get(entry.ref, ""):
+            found[entry.ref] = "; ".join(filter(None, (found.get(entry.ref), caution)))
     return found
+
+
+_ORDERS = re.compile(
+    r"(?is)\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|rules|prompts?)\b"
+    r"|\bdo(?:n't| not) (?:tell|inform|mention|reveal|show)\b.{0,30}\b(?:user|person|human|anyone)\b"
+    r"|\bsystem prompt\b|<(?:important|system|secret|instructions?)>"
+    r"|\b(?:always|first|must)\b.{0,30}\b(?:read|send|include|pass)\b.{0,60}"
+    r"(?:~/|\.ssh|\.env\b|password|api key|credential)"
+)
+"""What a description says that is meant for a model, and against the person whose model it is."""
+_READ = 20_000
+
+
+def caution_of(description: str) -> str:
+    """What is suspicious about a description; empty where nothing is."""
+    found = _ORDERS.search(description[:_READ])
+    said = [f'its description gives orders to a model ("{" ".join(found[0].split())[:60]}")'] if found else []
+    if not description.isascii() and hidden_in(description):
+        said.append("its description has characters that cannot be seen")
+    return ", and ".join(said)
 
 
 def _look(name: str) -> str:

@@ -34,14 +34,14 @@ async def test_the_first_reading_marks_nothing() -> None:
         assert len(studio.catalog.entries("tool")) == 5 and marks(studio) == {}
 
 
-async def test_a_list_that_changed_is_marked_until_somebody_looks() -> None:
+async def test_a_list_that_changed_is_marked_until_it_is_accepted() -> None:
     async with opened(server()) as studio:
         await studio.call_tool(Ref("tool", "s", "change"), {}, approved=True).wait()
         await wait_until(lambda: marks(studio) == CHANGED)
         assert len(studio.catalog.entries("tool")) == 5
         (words,) = studio.catalog.find(Ref("tool", "s", "words"))
         assert words.change is not None and words.change.parts == ("description", "inputSchema")
-        studio.catalog.acknowledge(Ref("tool", "s", "words"))
+        studio.catalog.accept(Ref("tool", "s", "words"))
         studio.manager.refresh("s")
         read = studio.catalog.listing("s", "tool").read_at
         await wait_until(lambda: studio.catalog.listing("s", "tool").read_at > read)

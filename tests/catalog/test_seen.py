@@ -65,11 +65,13 @@ def catalog() -> Catalog:
     return made
 
 
-def test_an_entry_that_was_looked_at_is_marked_no_more() -> None:
+def test_an_entry_that_was_looked_at_is_marked_no_more_but_for_a_tool_that_changed() -> None:
     made = catalog()
     told: list[str] = []
     made.looked.connect(told.append)
     made.acknowledge(Ref("tool", "s", "b"))
+    assert [change.kind for change in made.listing("s", "tool").changes] == ["changed", "new", "gone"]
+    made.accept(Ref("tool", "s", "b"))
     assert [change.kind for change in made.listing("s", "tool").changes] == ["new", "gone"]
     assert {"title": "x"}.items() <= dict(made.seen.items("s", "tool")[1]).items()  # type: ignore[arg-type]
     made.acknowledge(Ref("tool", "s", "c"))

@@ -1,0 +1,82 @@
+"""The audit log: a line for every tool call that was wanted, with its verdict and how it ended."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from mcp_studio.call.call import Call
+from mcp_studio.call.history import OUTCOMES, said_of
+from mcp_studio.call.policy import Judgement, Origin
+from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping
+from mcp_studio.limits import MB
+from mcp_studio.redact import Redactor
+
+_ASIDE = 8
+"""Files that are kept beside the one that is written."""
+
+
+class Audit:
+    """Writes calls to `audit.jsonl`, in order; every method that reads or writes blocks for a moment.
+
+    Args:
+        front_end: who runs the studio, such as `command line`.
+        largest: bytes of one file; then it is put aside under a name with its time.
+    """
+
+    def __init__(self, file: Path, redactor: Redactor, front_end: str, largest: int = 16 * MB) -> None:
+        self.file = file
+        self._redactor = redactor
+        self._front_end = front_end
+        self._largest = largest
+        self._handle = -1
+
+    def add(self, call: Call, origin: Origin, judgement: Judgement) -> None:
+        """Write a line for a call that has ended; a disk that refuses costs the line."""
+        outcome = call.outcome
+        line: dict[str, Json] = {
+            "time": round(time.time(), 3), "who": origin, "by": self._front_end, "process": os.getpid(),
+            "server": call.ref.server, "tool": call.ref.name, "arguments": call.params.get("arguments"),
+            "verdict": judgement.verdict, "rule": judgement.rule, "risk": judgement.risk,
+            "outcome": OUTCOMES.get(type(outcome), "unknown") if outcome else "unknown",
+            "said": said_of(outcome) if outcome else "", "ms": round(outcome.ms, 1) if outcome else 0,
+        }  # fmt: skip
+        if call.tried:
+            line["tried"] = [{"server": one.server, "why": one.why} for one in call.tried]
+        with suppress(OSError):
+            if self._handle < 0:
+                self.file.parent.mkdir(parents=True, exist_ok=True)
+                self._handle = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            os.write(self._handle, self._redactor.bytes(dumps(line)) + b"\n")
+            if os.fstat(self._handle).st_size > self._largest:
+                self.close()
+                self._put_aside()
+
+    def close(self) -> None:
+        """Close the file; the next line opens it again."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+    def lines(self) -> Iterator[dict[str, Json]]:
+        """All lines, oldest first; one that was cut short is left out."""
+        for file in (*self._aside(), self.file):
+            if not file.is_file():
+                continue
+            with file.open("rb") as stream:
+                for line in stream:
+                    try:
+                        yield mapping(loads(line))
+                    except JsonProblem:
+                        continue
+
+    def _put_aside(self) -> None:
+        self.file.replace(self.file.with_name(f"{self.file.stem}-{time.time_ns()}.jsonl"))
+        for old in self._aside()[:-_ASIDE]:
+            old.unlink(missing_ok=True)
+
+    def _aside(self) -> list[Path]:
+        return sorted(self.file.parent.glob(f"{self.file.stem}-*.jsonl"))
