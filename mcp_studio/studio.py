@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from mcp_studio import __version__
+from mcp_studio.call.approvals import Approvals
 from mcp_studio.call.audit import Audit
 from mcp_studio.call.call import Call
 from mcp_studio.call.caller import Caller
@@ -85,6 +86,7 @@ class Studio:
         file = TaskFile(paths.state / "tasks.json", self.redactor.bytes)
         self.tasks = TaskManager(self.manager, settings.limits, file, self.spawn)
         self.audit = Audit(paths.state / "audit.jsonl", self.redactor, origin)
+        self.approvals = Approvals(paths.state / "approvals", self.inbox, self.redactor, self.spawn)
         self.groups = Groups(self.manager, lambda: self.numbers, self._offers)
         self.caller = Caller(
             self.manager, self.tasks, self.catalog, self.inbox, self.checker, settings.limits,

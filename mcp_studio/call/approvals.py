@@ -1,0 +1,132 @@
+"""Approvals that wait, as small files, so that they can be listed and answered from another terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mcp_studio.errors import UsageError
+from mcp_studio.jsontext import Json, dumps, items_of, loads, mapping
+from mcp_studio.paths import read_object, write_object
+from mcp_studio.redact import Redactor
+from mcp_studio.session.inbox import Inbox, InputRequest
+
+_POLL = 0.3
+"""Seconds between two looks for an answer, while something waits."""
+_ANSWER = ".answer.json"
+
+
+class Waiting(NamedTuple):
+    """A call that waits for approval, in this or another process."""
+
+    id: str
+    subject: str
+    arguments: Json
+    reasons: tuple[str, ...]
+    asked: float
+    """Seconds since 1970."""
+    until: float
+    """When silence means no."""
+
+
+class Approvals:
+    """Shows the approvals of an inbox to other processes, and takes their answers.
+
+    Args:
+        spawn: starts a task in the studio.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        inbox: Inbox,
+        redactor: Redactor,
+        spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
+    ) -> None:
+        self._folder = folder
+        self._inbox = inbox
+        self._redactor = redactor
+        self._spawn = spawn
+        self._task: asyncio.Task[None] | None = None
+        inbox.changed.connect(self._on_change)
+
+    def _on_change(self, request: InputRequest) -> None:
+        if request.kind == "approval" and (self._task is None or self._task.done()):
+            self._task = self._spawn(self._serve())
+
+    async def _serve(self) -> None:
+        """Write what waits, look for answers, and take away what waits no more, until nothing does."""
+        shown: dict[str, InputRequest] = {}
+        try:
+            while waiting := {self._id(one): one for one in self._inbox.pending if one.kind == "approval"}:
+                for name in shown.keys() - waiting.keys():
+                    self._remove(name)
+                for name, request in waiting.items():
+                    if name not in shown:
+                        self._write(name, request)
+                    answer = read_object(self._folder / (name + _ANSWER))
+                    if answer and not request.reply.done():
+                        accepted, note = answer.get("approved") is True, str(answer.get("note") or "")
+                        request.answer("accept" if accepted else "decline", by="another terminal", note=note)
+                shown = waiting
+                await asyncio.sleep(_POLL)
+        finally:
+            for name in shown:
+                self._remove(name)
+
+    def _id(self, request: InputRequest) -> str:
+        return f"{os.getpid()}-{request.number}"
+
+    def _write(self, name: str, request: InputRequest) -> None:
+        now, mono = time.time(), time.monotonic()
+        arguments = loads(self._redactor.bytes(dumps(request.arguments)))
+        value: dict[str, Json] = {
+            "version": 1, "subject": request.subject, "arguments": arguments, "reasons": list(request.reasons),
+            "asked": now - (mono - request.asked), "until": now + (request.until - mono),
+        }  # fmt: skip
+        with suppress(OSError):  # a disk that refuses leaves it to the dialog
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_object(self._folder / f"{name}.json", value)
+
+    def _remove(self, name: str) -> None:
+        for ending in (".json", _ANSWER):
+            (self._folder / (name + ending)).unlink(missing_ok=True)
+
+
+def waiting(folder: Path) -> list[Waiting]:
+    """The calls that wait for approval in all processes of this person, oldest first."""
+    found: list[Waiting] = []
+    for file in folder.glob("*.json"):
+        if file.name.endswith(_ANSWER):
+            continue
+        value = read_object(file)
+        asked, until = (float(item) if isinstance(item := value.get(key), (int, float)) else 0.0 for key in _TIMES)
+        if until > time.time():
+            reasons = tuple(str(one) for one in items_of(value.get("reasons")))
+            subject = str(value.get("subject") or "")
+            found.append(Waiting(file.stem, subject, mapping(value.get("arguments")), reasons, asked, until))
+        elif value:
+            file.unlink(missing_ok=True)  # its process ended without taking it away
+    return sorted(found, key=lambda one: one.asked)
+
+
+_TIMES = ("asked", "until")
+
+
+def answer(folder: Path, name: str, *, approved: bool, note: str = "") -> Waiting:
+    """Approve or reject a call that waits in another process; gives what it was.
+
+    Raises:
+        UsageError: nothing of that name waits.
+    """
+    known = {one.id: one for one in waiting(folder)}
+    if name not in known:
+        hint = f"What waits: {', '.join(known)}." if known else "Nothing waits for approval."
+        raise UsageError(f"No call waits for approval under {name!r}.", hint=hint)
+    write_object(folder / (name + _ANSWER), {"approved": approved, "note": note})
+    return known[name]

@@ -1,0 +1,37 @@
+"""A call that waits for approval in one process is listed and answered from another one."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mcp_studio.call.approvals import answer, waiting
+from mcp_studio.call.call import CallOutcome, Denied, ToolFailed
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.errors import UsageError
+from tests.studio_support import opened, stdio
+from tests.support import python_server, wait_until
+
+
+@pytest.mark.parametrize(
+    ("approved", "kind", "rule"), [(True, ToolFailed, ""), (False, Denied, "denied by another terminal: not today")]
+)
+async def test_a_waiting_call_is_answered_from_another_terminal(
+    approved: bool, kind: type[CallOutcome], rule: str
+) -> None:
+    arguments: dict[str, Any] = {"token": "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789", "n": 1}
+    async with opened(stdio(python_server("raw_server"))) as studio:
+        folder = studio.paths.state / "approvals"
+        call = studio.call_tool(Ref("tool", "s", "fail"), arguments)
+        await wait_until(lambda: waiting(folder))
+        (one,) = waiting(folder)
+        assert one.subject == "s.fail" and "destructive" in one.reasons and one.until > one.asked
+        assert one.arguments["n"] == 1 and "sk-proj" not in str(one.arguments)  # type: ignore[index]
+        with pytest.raises(UsageError, match="No call waits"):
+            answer(folder, "1-1", approved=True)
+        answer(folder, one.id, approved=approved, note="not today")
+        outcome = await asyncio.wait_for(call.wait(), 20)
+        assert isinstance(outcome, kind) and getattr(outcome, "rule", "") == rule
+        await wait_until(lambda: not list(folder.iterdir()))
