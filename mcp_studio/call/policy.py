@@ -15,6 +15,7 @@ from mcp_studio.call.call import Call, Denied
 from mcp_studio.call.secrets import walk
 from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.config.model import RISKS, PolicyRule, Risk, ToolRule, Verdict
+from mcp_studio.config.settings import fingerprint
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import is_secret_name
@@ -228,6 +229,8 @@ def _fits(rule: PolicyRule, profile: Profile, arguments: Json, origin: Origin) -
     if rule.risk and RISKS.index(profile.risk) < RISKS.index(rule.risk):
         return False
     if rule.until and rule.until < date.today().isoformat():
+        return False
+    if rule.exactly and rule.exactly != fingerprint(arguments):
         return False
     if not rule.arguments:
         return True

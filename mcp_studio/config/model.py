@@ -32,6 +32,8 @@ class PolicyRule:
     """Who wants the call."""
     arguments: Mapping[str, str] = field(default_factory=dict[str, str])
     """Patterns over the names of arguments (`path`, `filter.name`), and over their values; all must be found."""
+    exactly: str = ""
+    """The fingerprint of all arguments together (`config.settings.fingerprint`); empty fits any."""
     calls: int = 0
     """The rule is for calls beyond so many within `seconds`; 0 is for all."""
     seconds: float = 60.0

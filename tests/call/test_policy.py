@@ -10,6 +10,7 @@ import pytest
 from mcp_studio.call.policy import Judgement, Origin, Policy, Profile, consent
 from mcp_studio.catalog.listing import Change, Entry, Ref
 from mcp_studio.config.model import PolicyRule, Risk, ToolRule, Verdict
+from mcp_studio.config.settings import fingerprint
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.session.inbox import Answer, InputRequest
@@ -85,6 +86,8 @@ YESTERDAY, TOMORROW = (date.today() + timedelta(days) for days in (-1, 1))
         (PolicyRule(verdict="deny", arguments={"path": "/etc/*"}), {"path": "/etc/passwd"}, "deny"),
         (PolicyRule(verdict="deny", arguments={"path": "/etc/*"}), {"path": "/tmp/x"}, "allow"),
         (PolicyRule(verdict="deny", arguments={"*.path": "/etc/*"}), {"in": [{"path": "/etc/x"}]}, "deny"),
+        (PolicyRule(verdict="deny", exactly=fingerprint({"a": 1, "b": 2})), {"b": 2, "a": 1}, "deny"),
+        (PolicyRule(verdict="deny", exactly=fingerprint({"a": 1, "b": 2})), {"a": 1, "b": 2, "c": 3}, "allow"),
         (PolicyRule(verdict="deny", until=YESTERDAY.isoformat()), {}, "allow"),
         (PolicyRule(verdict="deny", until=TOMORROW.isoformat()), {}, "deny"),
     ],

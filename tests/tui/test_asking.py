@@ -138,14 +138,15 @@ async def test_a_destructive_call_runs_only_after_approval_and_a_rule_can_allow_
         await stage.press("enter")
         dialog = await stage.dialog(Approval)  # over the load test, which waits for it
         assert not dialog.query_one("#allow").display
-        await stage.press("d")
+        await stage.press("shift+tab", "shift+tab", *"not now")
+        await stage.press("tab", "tab", "enter")
         await stage.dialog(LoadTest)
-        await stage.shows("Not started: you said no")
+        await stage.shows("Not started: you said no: not now")
         await stage.press("escape", "3", "ctrl+j")
         await stage.dialog(Approval)
         await stage.press("a")
-        await stage.shows("Always allow", "This tool: raw.fail", "Every tool of the server: raw\\.\\*")
-        await stage.press("enter")
+        await stage.shows("Always allow", "This tool, always: raw.fail", "Every tool of the server: raw\\.\\*")
+        await stage.press("enter")  # the cursor is on these arguments
         await home(stage)
-        assert 'tools = "raw.fail"' in Paths.default().config_file.read_text()
+        assert 'tools = "raw.fail"\nverdict = "allow"\nexactly' in Paths.default().config_file.read_text()
         assert isinstance(await stage.call(), ToolFailed)

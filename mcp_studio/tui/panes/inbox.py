@@ -159,7 +159,7 @@ class InboxController:
         """Give the person's answer to a request."""
         if request.reply.done():
             return
-        request.answer(answer.action, answer.content)
+        request.answer(answer.action, answer.content, note=answer.note)
         if request.kind not in ("approval", "sign_in"):
             self._newest = request, answer
             self._app.say(f"{_WORDS[answer.action]}. The palette makes a rule of this answer: Answer rule.")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Callable, Iterable
+from datetime import date, timedelta
 from glob import escape
 
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from mcp_studio.config.model import PolicyRule, ServerConfig, Untrusted
 from mcp_studio.config.save import put_policy
+from mcp_studio.config.settings import fingerprint
 from mcp_studio.jsontext import pretty
 from mcp_studio.present.definition import cautions
 from mcp_studio.safetext import safe
@@ -22,6 +24,8 @@ from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
 from mcp_studio.tui.screens.elicitation import LATER, RequestDialog
 
 _SHOWN = 8_000
+_DAYS = 30
+"""For how long a tool is allowed where that is to end."""
 
 
 class Approval(RequestDialog):
@@ -46,7 +50,7 @@ class Approval(RequestDialog):
         return f"Run {safe(self.request.subject, 70)}?"
 
     def question(self) -> Iterable[Widget]:
-        risky = "destructive" in self.request.reasons
+        risky = "risk high" in self.request.reasons
         reasons = " · ".join(safe(reason, 200) for reason in self.request.reasons)
         text = Content.assemble(
             (f"{'! ' if risky else ''}{reasons}\n", "bold $risk-destructive" if risky else "bold"),
@@ -55,6 +59,7 @@ class Approval(RequestDialog):
             safe(pretty(self.request.arguments), _SHOWN, lines=True),
         )
         yield Static(text)
+        yield Input(placeholder="Note for whoever wants the call", id="note", compact=True)
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -64,6 +69,9 @@ class Approval(RequestDialog):
     def action_accept(self) -> None:
         self.dismiss(Answer("accept"))
 
+    def action_decline(self) -> None:
+        self.dismiss(Answer("decline", note=self.query_one("#note", Input).value.strip()))
+
     def action_edit(self) -> None:
         """Do not run it now: its form has the arguments, to be changed and called."""
         if self._edit is not None:
@@ -71,20 +79,30 @@ class Approval(RequestDialog):
             self.app.call_later(self._edit)
 
     def action_allow(self) -> None:
-        """Run it, and ask no more: a rule is written."""
+        """Run it, and ask no more: a rule is made."""
         if self._edit is not None:
             self.app.attempt(self, self._allow(), "allow")
 
     async def _allow(self) -> None:
         studio, tool = self.app.studio, escape(self.request.subject)
         every = f"{escape(self.request.server)}.*"
-        options = ((tool, f"This tool: {tool}"), (every, f"Every tool of the server: {every}"))
-        text = f"The rule is written into {studio.paths.config_file}, as [[policy]] before all others."
-        chosen = await self.app.push_screen_wait(Choose("Always allow", options, tool, text))
+        until = (date.today() + timedelta(days=_DAYS)).isoformat()
+        rules = {
+            "session": (PolicyRule(tool, "allow"), "This tool, until the studio ends"),
+            "exactly": (PolicyRule(tool, "allow", exactly=fingerprint(self.request.arguments)), "These arguments"),
+            "until": (PolicyRule(tool, "allow", until=until), f"This tool, until {until}"),
+            "tool": (PolicyRule(tool, "allow"), f"This tool, always: {tool}"),
+            "server": (PolicyRule(every, "allow"), f"Every tool of the server: {every}"),
+        }
+        options = [(name, title) for name, (_, title) in rules.items()]
+        file = studio.paths.config_file
+        text = f"But for the first, the rule is written into {file}, as [[policy]] before all others."
+        chosen = await self.app.push_screen_wait(Choose("Always allow", options, "exactly", text))
         if not chosen:
             return
-        rule = PolicyRule(chosen, "allow")
-        await asyncio.to_thread(put_policy, studio.paths.config_file, rule)
+        rule = rules[chosen][0]
+        if chosen != "session":
+            await asyncio.to_thread(put_policy, file, rule)
         studio.caller.policy.put_first(rule)
         if not self.request.reply.done():  # it may have been withdrawn meanwhile
             self.dismiss(Answer("accept"))
