@@ -286,6 +286,31 @@ VERBS: dict[str, Verb] = {
         ),
         shared=(),
     ),
+    "approvals": Verb(
+        "calls that wait for approval in a studio or gateway: list, approve, reject",
+        "approvals [list]\napprovals approve|reject ID [--note TEXT]",
+        options=(Option("--note", "why, for whoever wants the call", "TEXT"), JSON, QUIET),
+        shared=(),
+        words=("list", "approve", "reject"),
+    ),
+    "audit": Verb(
+        "tool calls that were wanted: who, what, verdict, outcome",
+        "audit [WORD…] [options]",
+        "The newest is last. A line matches when it has all words.",
+        (
+            Option("--tool", "a pattern over SERVER.TOOL, such as 'files.*'", "PATTERN"),
+            Option("--verdict", "only these", "VERDICT", ("allow", "ask", "deny")),
+            Option("--limit", "the newest N at most (1,000)", "N"),
+            *(JSON, QUIET),
+        ),
+        shared=(),
+    ),
+    "pins": Verb(
+        "definitions of tools as they were accepted: list, accept changes, lock file for CI",
+        "pins [list] [options]\npins accept [SERVER.TOOL…] [options]\npins export|check FILE [options]",
+        "`accept` without a tool accepts all changes. `check` ends with exit code 6 where a tool differs from FILE.",
+        words=("list", "accept", "export", "check"),
+    ),
     "doctor": Verb(
         "connect, and say what was done, how long it took, what failed and what to try",
         "doctor [SERVER…] [options] [-- COMMAND ARGS…]",

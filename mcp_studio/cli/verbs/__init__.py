@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from mcp_studio.cli.options import Options
     from mcp_studio.cli.output import Output
 
-_MODULES = {"list": "listing", "read": "call", "get": "call", "complete": "call"}
+_MODULES = {"list": "listing", "read": "call", "get": "call", "complete": "call"} | dict.fromkeys(
+    ("approvals", "audit", "pins"), "safety"
+)
 """Verbs whose module has another name."""
 
 

@@ -1,0 +1,130 @@
+"""`approvals`, `audit` and `pins`: what waits for a person, what was called, and what tools were when accepted."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from mcp_studio.call.approvals import answer, waiting
+from mcp_studio.call.audit import Audit
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.catalog.pins import drift, lock, pinned
+from mcp_studio.cli.engine import connect_all, execute
+from mcp_studio.cli.options import Options
+from mcp_studio.cli.output import Output
+from mcp_studio.cli.targets import configured, select
+from mcp_studio.errors import InputNeeded, UsageError
+from mcp_studio.jsontext import Json, mapping, printable
+from mcp_studio.paths import Paths, read_object, write_object
+from mcp_studio.studio import Studio
+
+_LONGEST = 100
+
+
+def run(options: Options, out: Output) -> int:
+    """Do it, and return the exit code."""
+    return {"approvals": _approvals, "audit": _audit, "pins": _pins}[options.verb](options, out)
+
+
+def _approvals(options: Options, out: Output) -> int:
+    folder, words = Paths.default().state / "approvals", options.words
+    if words and words[0] in ("approve", "reject") and len(words) == 2:
+        done = answer(folder, words[1], approved=words[0] == "approve", note=options.value("--note"))
+        out.note(f"{done.subject}: {'approved' if words[0] == 'approve' else 'rejected'}")
+        return out.done({"id": done.id, "subject": done.subject, "approved": words[0] == "approve"})
+    if words and words != ["list"]:
+        raise UsageError("Which approval?", hint="mcp-studio approvals approve|reject ID [--note TEXT]")
+    found = waiting(folder)
+    rows = [
+        (one.id, one.subject, f"{one.until - time.time():.0f} s left", ", ".join(one.reasons), _short(one.arguments))
+        for one in found
+    ]
+    facts: list[Json] = [
+        {
+            "id": one.id, "subject": one.subject, "arguments": one.arguments, "reasons": list(one.reasons),
+            "asked": one.asked, "until": one.until,
+        }
+        for one in found
+    ]  # fmt: skip
+    return out.listing(rows, facts, empty="Nothing waits for approval.")
+
+
+def _audit(options: Options, out: Output) -> int:
+    """The newest lines that match: a pattern over `server.tool`, words that a line has, a verdict."""
+    limit, verdict = options.count("--limit", 1_000_000) or 1_000, options.value("--verdict")
+    pattern = options.value("--tool") or "*"
+    log = Audit(Paths.default().state / "audit.jsonl", out.redactor, "")
+    found = [
+        line
+        for line in log.lines()
+        if fnmatchcase(f"{line.get('server')}.{line.get('tool')}", pattern)
+        and verdict in ("", line.get("verdict"))
+        and all(word.casefold() in json.dumps(line, ensure_ascii=False).casefold() for word in options.words)
+    ][-limit:]
+    rows = [
+        (
+            _clock(line.get("time")), f"{line.get('who')}, {line.get('by') or 'program'}",
+            f"{line.get('server')}.{line.get('tool')}", str(line.get("verdict")), str(line.get("outcome")),
+            _short(line.get("arguments")), str(line.get("rule")),
+        )
+        for line in found
+    ]  # fmt: skip
+    return out.listing(rows, [*found], empty="No call matches.")
+
+
+def _pins(options: Options, out: Output) -> int:
+    action, *words = options.words or ["list"]
+    files = {"list": 0, "accept": len(words), "export": 1, "check": 1}.get(action)
+    if files != len(words):
+        raise UsageError("`pins` has list, accept [SERVER.TOOL…], export FILE and check FILE.")
+    config = select(configured(out), options.values("--server"))
+    return execute(config, out, lambda studio: _pinned(studio, action, words, out), answers=False)
+
+
+async def _pinned(studio: Studio, action: str, words: list[str], out: Output) -> int:
+    errors = await connect_all(studio, out)
+    for name, error in errors.items():
+        out.warn(f"{name} could not be asked: {error.message}")
+    servers = [name for name in studio.manager.names() if name not in errors]
+    changed = [entry for entry in studio.catalog.entries("tool", servers) if entry.change]
+    if action == "accept":
+        chosen = [entry for entry in changed if not words or str(entry.ref) in words]
+        for entry in chosen:
+            studio.catalog.accept(entry.ref)
+        out.note(f"{len(chosen)} accepted")
+        return out.done([str(entry.ref) for entry in chosen])
+    if action == "export":
+        write_object(Path(words[0]), lock(studio.catalog, servers))
+        return out.done({"file": words[0]})
+    if action == "check":
+        return _checked(studio, servers, words[0], out)
+    words_of = {entry.ref: entry.change.words for entry in changed if entry.change}
+    refs = [Ref("tool", server, name) for server in servers for name in pinned(studio.catalog, server)]
+    rows = [(str(ref), words_of.get(ref, "as accepted")) for ref in refs]
+    return out.listing(rows, mapping(lock(studio.catalog, servers)), empty="No server lists a tool.")
+
+
+def _checked(studio: Studio, servers: list[str], file: str, out: Output) -> int:
+    locked = read_object(Path(file))
+    if "tools" not in locked:
+        raise UsageError(f"{file} is no lock file.", hint="mcp-studio pins export FILE writes one.")
+    found = drift(locked, studio.catalog, servers)
+    for one in found:
+        out.data(str(one))
+    if not found:
+        return out.done([])
+    words = f"{len(found)} tools are not what {file} says."
+    return out.fail(InputNeeded(words), {"drift": [{"tool": str(one.ref), "kind": one.kind} for one in found]})
+
+
+def _clock(when: Json) -> str:
+    usable = isinstance(when, (int, float)) and 0 < when < 1e11
+    return datetime.fromtimestamp(float(when), UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S") if usable else ""
+
+
+def _short(arguments: Json) -> str:
+    text = printable(arguments, indent=None)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"

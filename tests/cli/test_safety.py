@@ -1,0 +1,60 @@
+"""`pins`, `audit` and `approvals`, each command a process of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.kit import cli
+from tests.support import python_server
+
+RAW = ("--", *python_server("raw_server"))
+
+
+def test_a_tool_that_changed_is_listed_asked_about_and_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, config = tmp_path / "lock.json", tmp_path / "servers.toml"
+    command, *args = python_server("raw_lists")
+    config.write_text(f'[servers.lists]\ncommand = "{command}"\nargs = {args}\ninherit_env = ["LISTS_VERSION"]\n')
+    lists = ("--config", str(config))
+    assert cli("pins", *lists).out.count("as accepted") == 5
+    assert cli("pins", "export", str(lock), *lists).code == 0
+    assert cli("pins", "check", str(lock), *lists).code == 0
+    monkeypatch.setenv("LISTS_VERSION", "2")
+    assert "changed: description, inputSchema" in cli("pins", *lists).out
+    checked = cli("pins", "check", str(lock), "--json", *lists)
+    kinds = {one["tool"].rpartition(".")[2]: one["kind"] for one in checked.json["error"]["drift"]}
+    assert checked.code == 6 and kinds == {"words": "changed", "fresh": "new", "old": "gone"}
+    refused = cli("call", "words", "--args", "{}", "--unchecked", *lists)
+    assert refused.code == 6 and "needs approval: changed: description" in refused.err
+    assert cli("pins", "accept", "lists.words", *lists).code == 0
+    assert "changed" not in cli("pins", *lists).out
+    assert cli("call", "words", "--args", "{}", "--unchecked", *lists).code == 0
+
+
+def test_the_audit_log_is_searched() -> None:
+    assert cli("call", "echo", "text=one", *RAW).code == 0
+    assert cli("call", "fail", *RAW).code == 6
+    rows = cli("audit").out.splitlines()
+    assert ["target.echo" in rows[0], "target.fail" in rows[1], "not sent" in rows[1]] == [True] * 3
+    assert [one["tool"] for one in cli("audit", "--verdict", "ask", "--json").json["result"]] == ["fail"]
+    assert cli("audit", "--tool", "*.echo", "ONE").out.count("\n") == 1
+    assert cli("audit", "nowhere").err == "No call matches.\n"
+
+
+def test_approvals_that_wait_are_listed_and_a_wrong_one_is_told() -> None:
+    assert cli("approvals").err == "Nothing waits for approval.\n"
+    done = cli("approvals", "approve", "1-1")
+    assert done.code == 2 and "No call waits for approval under '1-1'" in done.err
+    assert cli("approvals", "approve").code == 2
+
+
+def test_a_file_that_is_no_lock_file_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "other.json"
+    file.write_text(json.dumps({"x": 1}))
+    done = cli("pins", "check", str(file), *RAW)
+    assert done.code == 2 and "is no lock file" in done.err
+    assert cli("pins", "check", *RAW).code == 2
