@@ -118,7 +118,7 @@ def _read(paths: Paths, cwd: Path, files: Sequence[Path], trusted: TrustStore | 
             # The question that was agreed to names servers: no other program comes from there, and no other place
             # for what the person keeps.
             found = replace(found, editor=settings.editor, browser=settings.browser, secrets=settings.secrets)
-        elif origin == "file" and file.is_file() and file.suffix != ".json":
+        elif origin == "file" and file.is_file() and document.ours:
             named = str(file.absolute())
         settings = found
         servers.update(entries)
@@ -132,7 +132,7 @@ def _read(paths: Paths, cwd: Path, files: Sequence[Path], trusted: TrustStore | 
 def _parsed(
     document: Document, source: Source, base: Settings, problems: list[Problem]
 ) -> tuple[Settings, dict[str, ServerConfig]]:
-    if not document.is_toml:
+    if not document.ours:
         return base, read_document(document.values, source, problems)
     settings = read_settings(document.values, source.file, problems, base)
     entries = Table(document.values.get("servers", {}), source.file, "servers", problems)

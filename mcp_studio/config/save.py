@@ -268,7 +268,7 @@ def _item(value: Any) -> Any:
 
 def _rewrite(file: Path, change: Callable[[str], str]) -> None:
     """Read, change, write; begins anew when somebody else has written in between."""
-    if file.suffix == ".json":
+    if file.suffix in (".json", ".jsonc", ".yaml", ".yml"):
         raise ConfigError("It belongs to another program and is not written.", file=str(file))
     try:
         for _ in range(_ATTEMPTS):

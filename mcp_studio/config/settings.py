@@ -92,18 +92,13 @@ def _sorted(value: Any) -> Any:
     return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
-_SIZES = {
-    **dict.fromkeys(("", "b"), 1),
-    **dict.fromkeys(("k", "kb", "ki", "kib"), 1 << 10),
-    **dict.fromkeys(("m", "mb", "mi", "mib"), 1 << 20),
-    **dict.fromkeys(("g", "gb", "gi", "gib"), 1 << 30),
-}
-_AGES = {
-    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60.0),
-    **dict.fromkeys(("h", "hour", "hours"), 3_600.0),
-    **dict.fromkeys(("", "d", "day", "days"), 86_400.0),
-    **dict.fromkeys(("w", "week", "weeks"), 604_800.0),
-}
+_SIZES = "[kmg]?i?b?", {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+"""Units as a pattern, and what one is by its first letter: bytes."""
+_AGES = (
+    "|m(in(ute)?s?)?|h(ours?)?|d(ays?)?|w(eeks?)?",
+    {"": 86_400.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0},
+)
+"""The same for seconds."""
 _MOST_CALLS = 1_000
 _VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 _CJK: tuple[Cjk, ...] = get_args(Cjk)
@@ -180,14 +175,15 @@ def _age(table: Table, key: str) -> float | None:
     return _quantity(table, key, _AGES, "a number of days above 0, or a time such as `14 days` or `12 h`")
 
 
-def _quantity(table: Table, key: str, units: Mapping[str, float], words: str) -> float | None:
+def _quantity(table: Table, key: str, units: tuple[str, Mapping[str, float]], words: str) -> float | None:
     """A number, or a text with a number and a unit."""
     value = table.take(key)
     if value is None:
         return None
     text = value if isinstance(value, str) else "" if isinstance(value, bool) else str(value)
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]*)", text)
-    number = min(float(found[1]), LONGEST) * units.get(found[2].lower(), 0) if found else 0
+    pattern, factors = units
+    found = re.fullmatch(rf"([0-9]+(?:\.[0-9]+)?) *({pattern})", text, re.IGNORECASE)
+    number = min(float(found[1]), LONGEST) * factors.get(found[2][:1].lower(), 0) if found else 0
     if number <= 0 or (units is _SIZES and isinstance(value, float)):
         table.problem(key, f"must be {words}, not {_shown(value)}.")
         return None

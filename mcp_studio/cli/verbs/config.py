@@ -203,10 +203,10 @@ def _starts(question: Untrusted) -> list[str]:
 
 def _import(words: list[str], options: Options, out: Output) -> int:
     if words:
-        config = _load([Path(words[0]).expanduser()])
+        config = written(Paths.default(), Path.cwd(), files=[Path(words[0]).expanduser()])
         for problem in config.problems:
             out.warn(problem)
-        return _put([server.written or server for server in config.servers.values()], options, out)
+        return _put(list(config.servers.values()), options, out)
     found = foreign_files(Path.cwd())
     rows = [(one.client, str(one.file)) for one in found]
     facts: list[Json] = [{"client": client, "file": file} for client, file in rows]
