@@ -7,17 +7,17 @@ import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-from mcp_studio.config.expand import effective, folder_of
-from mcp_studio.config.model import Auth, Kind, Problem, Root, ServerConfig, Source
-from mcp_studio.config.secrets import map_texts, secret_values
-from mcp_studio.config.servers import check_target, is_metadata_url, read_server, wrong_address
+from mcp_studio.config.expand import folder_of
+from mcp_studio.config.model import Auth, Problem, ServerConfig, Source
+from mcp_studio.config.secrets import map_texts
+from mcp_studio.config.servers import check_target, is_metadata_url, read_server
 from mcp_studio.config.table import Table, loads_lenient
-from mcp_studio.errors import ConfigError, LimitExceeded, UsageError
+from mcp_studio.errors import ConfigError, LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, mapping
 from mcp_studio.paths import home
 
@@ -258,58 +258,6 @@ def _env_file(table: Table, source: Source) -> dict[str, str]:
     return {name.strip(): value.strip().strip("\"'").replace("${", "$${") for name, sign, value in pairs if sign}
 
 
-NAME = "target"
-"""What a server given on the command line is called."""
-REMOTE: tuple[Kind, ...] = ("http", "sse", "websocket")
-"""How a server at a URL can be spoken to."""
-
-
-def from_root(text: str) -> Root:
-    """A root on the command line: an address, or a folder.
-
-    Raises:
-        UsageError: there is no such folder.
-    """
-    if "://" in text:
-        return Root(text)
-    folder = Path(text).expanduser()
-    if not folder.is_dir():
-        raise UsageError(f"--root: there is no folder {text}.", hint="An address of another kind is written file://…")
-    return Root(folder.absolute().as_uri())
-
-
-def from_url(
-    url: str, headers: Mapping[str, str] | Sequence[tuple[str, str]] = (), transport: str = ""
-) -> ServerConfig:
-    """A server at a URL; `${NAME}` in header values is replaced.
-
-    Raises:
-        UsageError: it is no URL of http, https, ws or wss.
-        ConfigError: a header names an environment variable that is not set.
-    """
-    if wrong := wrong_address(url):
-        raise UsageError(f"`{url}` is no URL of a server: it {wrong}.")
-    if transport and (transport == "websocket") != url.startswith("ws"):
-        begin = "ws:// or wss://" if transport == "websocket" else "http:// or https://"
-        raise UsageError(f"The transport {transport} needs a URL that begins with {begin}.")
-    # Only headers may have references: a URL from a shell is meant as it stands.
-    given = effective(ServerConfig(NAME, headers=dict(headers)))
-    server = replace(given, url=url, transport=cast("Kind", transport), written=None)
-    return replace(server, secrets=tuple(dict.fromkeys((*given.secrets, *secret_values(server)))))
-
-
-def from_command(argv: Sequence[str]) -> ServerConfig:
-    """A server started by a command; the words are taken as they are: a shell has been over them already.
-
-    Raises:
-        UsageError: there is no command.
-    """
-    if not argv or not argv[0]:
-        raise UsageError("There is no command after --.")
-    server = ServerConfig(NAME, command=argv[0], args=tuple(argv[1:]))
-    return replace(server, secrets=tuple(secret_values(server)))
-
-
 _RUNNERS = frozenset(
     "npx bunx pnpx uvx pipx uv npm pnpm yarn bun deno node python python3 py poetry hatch docker podman run exec tool"
     " dlx x create env sudo cmd sh bash".split()
@@ -360,41 +308,37 @@ def parse_paste(text: str) -> list[ServerConfig]:
     if not text:
         raise ConfigError("Nothing was pasted.", hint="Paste a command, a URL, or an mcp.json snippet.")
     if text[0] == "{" or re.match(r'"[^"\n]*"\s*:\s*\{', text):
-        return _from_json(text)
+        return _from_document(text, "JSON", _json)
     if re.search(r"^\[[\w.\"' -]+\]\s*(#.*)?$", text, re.MULTILINE):
-        return _from_toml(text)
+        return _from_document(text, "TOML", tomllib.loads)
     if re.match(r"(?:https?|wss?)://", text) and not re.search(r"\s", text):
         return [_named(ServerConfig("", url=text, source=_SOURCE))]
     return [_from_line(text)]
 
 
-def _from_json(text: str) -> list[ServerConfig]:
+def _from_document(text: str, language: str, read: Callable[[str], Any]) -> list[ServerConfig]:
     try:
-        document = loads_lenient(text if text[0] == "{" else "{" + text.rstrip().rstrip(",") + "}")
-    except (JsonProblem, LimitExceeded) as problem:
-        raise ConfigError(f"This looks like JSON, but is not valid: {problem}.") from None
+        document = read(text)
+    except (JsonProblem, LimitExceeded, tomllib.TOMLDecodeError) as problem:
+        raise ConfigError(f"This looks like {language}, but is not valid: {problem}.") from None
     problems: list[Problem] = []
-    if servers_of(document):
+    own, entries = document.get("servers"), list(document.values())
+    if language == "TOML" and isinstance(own, dict):
+        return _or_raise({name: read_server(name, own[name], _SOURCE, problems) for name in own}, problems)
+    framed = bool(servers_of(document))
+    if not framed and all(isinstance(entry, dict) and {"command", *_URLS} & entry.keys() for entry in entries):
+        document = {"mcpServers": document}  # a snippet without its frame, as documentation often shows it
+    if framed or "mcpServers" in document:
         return _or_raise(read_document(document, _SOURCE, problems), problems)
-    entries: list[Json] = list(mapping(document).values())
-    if entries and all(isinstance(entry, dict) and {"command", *_URLS} & entry.keys() for entry in entries):
-        # A snippet without its frame, as documentation often shows it.
-        return _or_raise(read_document({"mcpServers": document}, _SOURCE, problems), problems)
+    if language == "TOML":
+        raise ConfigError("This TOML has no [servers.NAME] table.")
     entry = read_entry("server", document, _SOURCE, "", problems)
     return _or_raise({"": _named(entry)} if entry else {}, problems)
 
 
-def _from_toml(text: str) -> list[ServerConfig]:
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
-        raise ConfigError(f"This looks like TOML, but is not valid: {problem}.") from None
-    problems: list[Problem] = []
-    if isinstance(own := document.get("servers"), dict):
-        return _or_raise({name: read_server(name, own[name], _SOURCE, problems) for name in own}, problems)
-    if servers_of(document):
-        return _or_raise(read_document(document, _SOURCE, problems), problems)
-    raise ConfigError("This TOML has no [servers.NAME] table.")
+def _json(text: str) -> dict[str, Json]:
+    """An object, whose braces can be missing."""
+    return mapping(loads_lenient(text if text[0] == "{" else "{" + text.rstrip().rstrip(",") + "}"))
 
 
 def _or_raise(found: Mapping[str, ServerConfig | None], problems: list[Problem]) -> list[ServerConfig]:

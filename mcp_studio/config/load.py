@@ -86,7 +86,12 @@ def load(
             ask for one.
     """
     read, problems = _read(paths, cwd, files, trusted)
-    servers = expand_all(read.servers, environ, secrets or keyring.session(), problems)
+    ask, servers = secrets or keyring.session(), dict[str, ServerConfig]()
+    for name, server in read.servers.items():
+        try:
+            servers[name] = effective(server, environ, ask)
+        except ConfigError as error:
+            problems.append(Problem(server.source.file, f"servers.{name}.{error.key}", error.message, error.hint))
     return replace(read, servers=servers, problems=tuple(problems))
 
 
@@ -138,16 +143,3 @@ def _parsed(
     entries = Table(document.values.get("servers", {}), source.file, "servers", problems)
     servers = {name: read_server(name, entries.take(name), source, problems) for name in entries.keys()}
     return settings, {name: server for name, server in servers.items() if server}
-
-
-def expand_all(
-    servers: Mapping[str, ServerConfig], environ: Mapping[str, str], keyring: Lookup, problems: list[Problem]
-) -> dict[str, ServerConfig]:
-    """All entries with `${…}` replaced; those where that fails are left out with a problem noted."""
-    done: dict[str, ServerConfig] = {}
-    for name, server in servers.items():
-        try:
-            done[name] = effective(server, environ, keyring)
-        except ConfigError as problem:
-            problems.append(Problem(server.source.file, f"servers.{name}.{problem.key}", problem.message, problem.hint))
-    return done
