@@ -257,8 +257,8 @@ def _refuse_memory(keeping: Keeping) -> None:
 def _secrets(words: list[str], options: Options, out: Output) -> int:
     """Do what the word after `config secrets` says; returns the exit code. Values are taken, and never shown."""
     word, *names = words or ["list"]
-    if word not in ("list", "set", "remove"):
-        raise UsageError(f"`config secrets` knows no `{word}`.", hint=nearest(word, ("list", "set", "remove")))
+    if word not in (known := ("list", "set", "remove")):
+        raise UsageError(f"`config secrets` knows no `{word}`.", hint=nearest(word, known))
     if len(names) != (0 if word == "list" else 1):
         raise UsageError("It is one name, and no value." if names else "Which name?", hint=_HELP)
     config = written(Paths.default(), Path.cwd(), files=_files(options))
