@@ -223,13 +223,12 @@ def test_an_index_is_there_before_what_methods_need() -> None:
 CONNECT = """
 import asyncio, json, sys
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.config.model import Config
-from mcp_studio.config.importers import from_command
+from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.paths import Paths
 from mcp_studio.studio import Studio
 
 async def main():
-    server = from_command(sys.argv[1:])
+    server = ServerConfig("target", command=sys.argv[1], args=tuple(sys.argv[2:]))
     async with Studio.open(Config(servers={server.name: server}), Paths.default(), can_ask=True) as studio:
         status = await studio.manager.settle(server.name)
         assert status.state == "ready", status

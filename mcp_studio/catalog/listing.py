@@ -229,13 +229,13 @@ METHODS: dict[EntryKind, tuple[str, str, str]] = {
 }
 """Kind -> method, key of the array in the result, capability that a server declares for it."""
 
-_KEYS: dict[EntryKind, str] = {"tool": "name", "resource": "uri", "template": "uriTemplate", "prompt": "name"}
-_VIEWS: dict[EntryKind, type[AnyView]] = {
-    "tool": ToolView,
-    "resource": ResourceView,
-    "template": TemplateView,
-    "prompt": PromptView,
+_SHAPES: dict[EntryKind, tuple[str, type[AnyView]]] = {
+    "tool": ("name", ToolView),
+    "resource": ("uri", ResourceView),
+    "template": ("uriTemplate", TemplateView),
+    "prompt": ("name", PromptView),
 }
+"""Kind -> the member that names an entry, and its view."""
 
 
 def salvage(
@@ -255,19 +255,19 @@ def salvage(
 
 def _entry(server: str, kind: EntryKind, item: Json, remembered: bool, headers: bool) -> Entry:
     raw = cast("dict[str, Json]", item) if isinstance(item, dict) else {"name": "", "received": item}
-    name = raw.get(_KEYS[kind])
+    key, view = _SHAPES[kind]
+    name = raw.get(key)
     problem, excluded = "", False
     if not isinstance(item, dict):
         problem = "the entry is not an object"
     elif not isinstance(name, str) or not name:
-        problem = f"it has no {_KEYS[kind]}"
+        problem = f"it has no {key}"
     elif kind == "tool":
         problem = _tool_problem(raw)
         if headers and not problem and (wrong := header_problem(raw.get("inputSchema"))):
             problem, excluded = f"excluded: {wrong}", True
-    return Entry(
-        Ref(kind, server, name if isinstance(name, str) else ""), _VIEWS[kind](raw), remembered, problem, excluded
-    )
+    ref = Ref(kind, server, name if isinstance(name, str) else "")
+    return Entry(ref, view(raw), remembered, problem, excluded)
 
 
 def _tool_problem(raw: dict[str, Json]) -> str:

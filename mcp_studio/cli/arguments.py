@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
-from mcp_studio.cli.options import Options
 from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, loads
 from mcp_studio.schema.field import Form, SchemaProblem, errors
@@ -49,10 +48,8 @@ def given_json(option: str, text: str) -> Json:
     data = given_bytes(option, text)
     try:
         return loads(data, exact=True)
-    except JsonProblem as problem:
-        raise UsageError(f"{option} is not valid JSON: {problem}.") from None
-    except LimitExceeded as problem:
-        raise UsageError(f"{option}: {problem.message}") from None
+    except (JsonProblem, LimitExceeded) as problem:
+        raise UsageError(f"{option} is not valid JSON: {str(problem).rstrip('.')}.") from None
 
 
 def given_object(option: str, text: str) -> dict[str, Json]:
@@ -65,16 +62,6 @@ def given_object(option: str, text: str) -> dict[str, Json]:
     if not isinstance(value, dict):
         raise UsageError(f"{option} must be a JSON object.")
     return cast("dict[str, Json]", value)
-
-
-def gather(options: Options, pairs: Sequence[str], form: Form) -> dict[str, Json]:
-    """All arguments: those of `--args`, and each pair over them.
-
-    Raises:
-        UsageError: something cannot be read; the sentence says what.
-    """
-    value = given_object("--args", options.value("--args")) if options.value("--args") else {}
-    return with_pairs(form, value, pairs)
 
 
 def with_pairs(form: Form, value: dict[str, Json], pairs: Sequence[str]) -> dict[str, Json]:

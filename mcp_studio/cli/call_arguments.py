@@ -18,7 +18,7 @@ from mcp_studio.call.saved_arguments import fill, made, missing
 from mcp_studio.call.secrets import secret_places
 from mcp_studio.catalog.catalog import suggestion
 from mcp_studio.catalog.listing import EntryKind, Ref
-from mcp_studio.cli.arguments import gather, given_bytes, refuse_wrong, with_pairs
+from mcp_studio.cli.arguments import given_bytes, given_object, refuse_wrong, with_pairs
 from mcp_studio.cli.engine import connect_all, connected
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -88,10 +88,7 @@ def _plan_named(options: Options, config: Config, option: str, what: str) -> Pla
     server = server_option(options)
     if not server:
         server, name = _split(config, name, named)
-    pairs = _pairs_of(words)
-    if server:
-        return Plan(select(config, [server]), server, name, pairs, named)
-    return Plan(select(config, ()), "", name, pairs, named)
+    return Plan(select(config, [server] if server else ()), server, name, _pairs_of(words), named)
 
 
 def _plan_read(options: Options, config: Config) -> Plan:
@@ -238,7 +235,8 @@ async def intent_of(studio: Studio, plan: Plan, out: Output, form: Form, ref: Re
     if plan.saved is not None:
         value, hidden = await saved_arguments(studio, plan, plan.saved, out, form)
         return Intent(ref, form, _object(value, ref), hidden)
-    arguments = gather(options, plan.pairs, form)
+    arguments = given_object("--args", options.value("--args")) if options.value("--args") else {}
+    arguments = with_pairs(form, arguments, plan.pairs)
     if options.flag("--last"):
         arguments = {**await _last(studio, ref, out), **arguments}
     if options.flag("--example"):

@@ -145,18 +145,12 @@ async def connected(studio: Studio, name: str, out: Output) -> Status:
 
 async def connect_all(studio: Studio, out: Output) -> dict[str, StudioError]:
     """Wait until all servers are ready and listed; says why some are not."""
-
-    failed: dict[str, StudioError] = {}
-
-    async def connect(name: str) -> None:
-        try:
-            await connected(studio, name, out)
-        except StudioError as error:
-            failed[name] = error
-
     names = studio.manager.names()
-    await asyncio.gather(*map(connect, names))
-    return {name: failed[name] for name in names if name in failed}
+    ended = await asyncio.gather(*(connected(studio, name, out) for name in names), return_exceptions=True)
+    failed = {name: one for name, one in zip(names, ended, strict=True) if isinstance(one, BaseException)}
+    if wrong := next((one for one in failed.values() if not isinstance(one, StudioError)), None):
+        raise wrong
+    return {name: one for name, one in failed.items() if isinstance(one, StudioError)}
 
 
 class Narration:

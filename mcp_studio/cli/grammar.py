@@ -320,7 +320,7 @@ VERBS: dict[str, Verb] = {
         "auth login [SERVER] [options]       sign in, as the server asks for it\n"
         "auth login SERVER --redirect URL    go on with a sign-in: URL is the address that the browser ended on\n"
         "auth status [SERVER…] [options]     who is signed in where, until when\n"
-        "auth token [SERVER] [options]       print the access token, renewed where it has expired\n"
+        "auth token [SERVER] [--header]      print the access token, renewed where it has expired, or its header line\n"
         "auth refresh [SERVER]               renew the access token now\n"
         "auth logout [SERVER]                revoke the tokens where that is offered, and forget them\n"
         "auth forget [SERVER]                forget the tokens without telling anybody",
@@ -335,7 +335,6 @@ VERBS: dict[str, Verb] = {
             Option("--step", "login: stop before each request, and show it"),
             Option("--no-browser", "login: open no browser"),
             Option("--redirect", "login: the address that the browser ended on; - for standard input", "URL"),
-            Option("--claims", "token: print what the token says, decoded; --header prints it as a header line"),
             Option("--client", "forget: also who we are at the authorization server"),
         ),
         (*TARGET, *REMOTE, TIMEOUT, JSON, QUIET),
@@ -359,7 +358,6 @@ VERBS: dict[str, Verb] = {
             Option("--config", "the file to show or to write", "FILE"),
             Option("--name", "`add`: the name of the server", "NAME"),
             Option("--keyring", "`add`, `import`: keep secrets that stand in clear in the keyring"),
-            Option("--from-env", "`secrets set`: the secret is in this environment variable", "VARIABLE"),
             Option("--yes", "do not ask", short="-y"),
             *(JSON, QUIET),
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -13,16 +13,65 @@ from mcp_studio.cli.grammar import REMOTE
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.config.expand import effective, uses
-from mcp_studio.config.importers import from_command, from_root, from_url
 from mcp_studio.config.load import load
-from mcp_studio.config.model import Config, Era, Problem, ServerConfig, Timeouts
-from mcp_studio.config.servers import contradiction
+from mcp_studio.config.model import Config, Era, Kind, Problem, Root, ServerConfig, Timeouts
+from mcp_studio.config.secrets import secret_values
+from mcp_studio.config.servers import contradiction, wrong_address
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.versions import era_of
 from mcp_studio.redact import is_reference
 from mcp_studio.vault.keyring import session
+
+NAME = "target"
+"""What a server given on the command line is called."""
+
+
+def from_root(text: str) -> Root:
+    """A root on the command line: an address, or a folder.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    if "://" in text:
+        return Root(text)
+    folder = Path(text).expanduser()
+    if not folder.is_dir():
+        raise UsageError(f"--root: there is no folder {text}.", hint="An address of another kind is written file://…")
+    return Root(folder.absolute().as_uri())
+
+
+def from_url(
+    url: str, headers: Mapping[str, str] | Sequence[tuple[str, str]] = (), transport: str = ""
+) -> ServerConfig:
+    """A server at a URL; `${NAME}` in header values is replaced.
+
+    Raises:
+        UsageError: it is no URL of http, https, ws or wss.
+        ConfigError: a header names an environment variable that is not set.
+    """
+    if wrong := wrong_address(url):
+        raise UsageError(f"`{url}` is no URL of a server: it {wrong}.")
+    if transport and (transport == "websocket") != url.startswith("ws"):
+        begin = "ws:// or wss://" if transport == "websocket" else "http:// or https://"
+        raise UsageError(f"The transport {transport} needs a URL that begins with {begin}.")
+    # Only headers may have references: a URL from a shell is meant as it stands.
+    given = effective(ServerConfig(NAME, headers=dict(headers)))
+    server = replace(given, url=url, transport=cast("Kind", transport), written=None)
+    return replace(server, secrets=tuple(dict.fromkeys((*given.secrets, *secret_values(server)))))
+
+
+def from_command(argv: Sequence[str]) -> ServerConfig:
+    """A server started by a command; the words are taken as they are: a shell has been over them already.
+
+    Raises:
+        UsageError: there is no command.
+    """
+    if not argv or not argv[0]:
+        raise UsageError("There is no command after --.")
+    server = ServerConfig(NAME, command=argv[0], args=tuple(argv[1:]))
+    return replace(server, secrets=tuple(secret_values(server)))
 
 
 def adjusted(server: ServerConfig, options: Options) -> ServerConfig:

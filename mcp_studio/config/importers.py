@@ -7,20 +7,19 @@ import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple
 
-from mcp_studio.config.expand import effective, folder_of
-from mcp_studio.config.model import Auth, Kind, Problem, Root, ServerConfig, Source
-from mcp_studio.config.secrets import secret_values
-from mcp_studio.config.servers import check_target, is_metadata_url, read_server, wrong_address
+from mcp_studio.config.expand import folder_of
+from mcp_studio.config.model import Auth, Problem, ServerConfig, Source
+from mcp_studio.config.secrets import map_texts
+from mcp_studio.config.servers import check_target, is_metadata_url, read_server
 from mcp_studio.config.table import Table, loads_lenient
-from mcp_studio.errors import ConfigError, LimitExceeded, UsageError
+from mcp_studio.errors import ConfigError, LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, mapping
 from mcp_studio.paths import home
-from mcp_studio.record import record
 
 _WELL_KNOWN = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
 
@@ -69,11 +68,81 @@ def _issuer(issuer: str, metadata: str) -> str:
     return issuer or next((found for found in ends if found.startswith("https://")), "")
 
 
-SHAPES = ("mcpServers", "servers", "context_servers")
+SHAPES = ("mcpServers", "servers", "context_servers", "mcp_servers")
+_LOOSE = ("mcp", "extensions")
+"""Keys that hold the servers where all under them are objects: other programs have other things there."""
 _SOCKET = ("ws", "wss", "websocket")
 _REMOTE = (*"http https sse streamable-http streamable_http streamableHttp streamablehttp remote".split(), *_SOCKET)
 _KINDS = ("stdio", "local", *_REMOTE)
-_URLS = ("url", "serverUrl", "httpUrl", "endpoint")
+_URLS = ("httpUrl", "url", "serverUrl", "endpoint", "uri")
+
+
+class Client(NamedTuple):
+    """Another client: where its files are, and what is its own in them."""
+
+    name: str
+    """For people."""
+    places: tuple[str, ...]
+    """Files, which begin with `.` (the project), `~` (the person), `%` (where programs of a terminal are configured) or
+    `@` (where applications are)."""
+    reference: str = ""
+    """How it names a variable of the environment, as a pattern with one group, where that is not `${NAME}`."""
+    url_is_sse: bool = False
+    """`url` is that of HTTP+SSE; `httpUrl` is Streamable HTTP."""
+
+
+_DOLLAR = r"\$([A-Za-z_]\w*)"
+CLIENTS = (
+    Client("Claude Code", ("./.mcp.json", "~/.claude.json")),
+    Client("Claude Desktop", ("@/Claude/claude_desktop_config.json",)),
+    Client("Cursor", ("./.cursor/mcp.json", "~/.cursor/mcp.json")),
+    Client("VS Code", ("./.vscode/mcp.json", "@/Code/User/mcp.json")),
+    Client("Windsurf", ("~/.codeium/windsurf/mcp_config.json",)),
+    Client("Cline", ("@/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",)),
+    Client("Gemini CLI", ("./.gemini/settings.json", "~/.gemini/settings.json"), _DOLLAR, url_is_sse=True),
+    Client("Zed", ("./.zed/settings.json", "%/zed/settings.json", "@/Zed/settings.json")),
+    Client("Codex", ("./.codex/config.toml", "~/.codex/config.toml")),
+    Client("Goose", ("%/goose/config.yaml", "@/Block/goose/config/config.yaml")),
+    Client("Continue", ("./.continue/config.yaml", "~/.continue/config.yaml"), r"\$\{\{\s*secrets\.(\w+)\s*\}\}"),
+    Client("LM Studio", ("~/.lmstudio/mcp.json", "~/.cache/lm-studio/mcp.json")),
+    Client("opencode", ("./opencode.json", "./opencode.jsonc", "%/opencode/opencode.json"), r"\{env:(\w+)\}"),
+    Client("Crush", ("./.crush.json", "./crush.json", "%/crush/crush.json"), _DOLLAR),
+    Client("Copilot CLI", ("./.github/mcp.json", "~/.copilot/mcp-config.json")),
+    Client("Kiro", ("./.kiro/settings/mcp.json", "~/.kiro/settings/mcp.json")),
+    Client("MCP Inspector", ("./mcp.json",)),
+)
+_PLAIN = Client("", ())
+
+
+class ForeignFile(NamedTuple):
+    """A configuration file of another client; `config.load.load(files=[file])` reads it."""
+
+    client: str
+    file: Path
+    project: bool
+    """Whether it belongs to a project folder rather than to the person."""
+
+
+def foreign_files(
+    cwd: Path, environ: Mapping[str, str] = os.environ, platform: str = sys.platform
+) -> tuple[ForeignFile, ...]:
+    """The files that exist, the project's first."""
+    person = home(environ)
+    terminal = Path(environ.get("XDG_CONFIG_HOME") or person / ".config")
+    applications = {
+        "win32": Path(environ.get("APPDATA") or person / "AppData" / "Roaming"),
+        "darwin": person / "Library" / "Application Support",
+    }
+    folders = {".": cwd, "~": person, "%": terminal, "@": applications.get(platform, terminal)}
+    places = [(client.name, place) for client in CLIENTS for place in client.places]
+    found = [ForeignFile(name, folders[place[0]] / place[2:], place[0] == ".") for name, place in places]
+    return tuple(sorted((one for one in found if one.file.is_file()), key=lambda one: not one.project))
+
+
+def _client_of(file: str) -> Client:
+    """Whose file it is, by its name and folder."""
+    path = Path(file).absolute().as_posix()
+    return next((one for one in CLIENTS if any(path.endswith(place[1:]) for place in one.places)), _PLAIN)
 
 
 def servers_of(document: Json) -> tuple[str, Mapping[str, Json]] | None:
@@ -81,10 +150,17 @@ def servers_of(document: Json) -> tuple[str, Mapping[str, Json]] | None:
     if not isinstance(document, dict):
         return None
     for shape in SHAPES:
-        if isinstance(inner := document.get(shape), dict):
+        inner = document.get(shape)
+        if isinstance(inner, list) and inner and all(isinstance(mapping(one).get("name"), str) for one in inner):
+            inner = {mapping(one)["name"]: one for one in inner}
+        if isinstance(inner, dict):
             return shape, inner
-    if isinstance(inner := document.get("mcp"), dict) and (found := servers_of(inner)):
+    if found := servers_of(document.get("mcp")):
         return f"mcp.{found[0]}", found[1]
+    for shape in _LOOSE:
+        inner = document.get(shape)
+        if isinstance(inner, dict) and inner and all(isinstance(one, dict) for one in inner.values()):
+            return shape, inner
     return None
 
 
@@ -101,10 +177,12 @@ def read_document(document: Json, source: Source, problems: list[Problem]) -> di
 
 def read_entry(name: str, values: Json, source: Source, where: str, problems: list[Problem]) -> ServerConfig | None:
     """One server as it is written; None, with problems noted, where it cannot be used."""
-    before = len(problems)
+    before, client = len(problems), _client_of(source.file)
     table = Table(values, source.file, f"{where}.{name}", problems)
-    url = next((url for key in _URLS if (url := table.take_text(key))), "")
+    key, url = next(((key, url) for key in _URLS if (url := table.take_text(key))), ("", ""))
     kind = table.take_word("type", "", _KINDS) or table.take_word("transport", "", _KINDS)
+    if client.url_is_sse and key == "url" and not kind:
+        kind = "sse"
     command, args = _command(table)
     remote = bool(url) and (kind in _REMOTE or not command)
     server = ServerConfig(
@@ -112,10 +190,11 @@ def read_entry(name: str, values: Json, source: Source, where: str, problems: li
         # Some clients write both and go by the type.
         command="" if kind in _REMOTE and url else command,
         args=args,
-        env={**_env_file(table, source), **table.take_pairs("env")},
+        env=_pairs(table, "env", "environment", "envs"),
+        inherit_env=(*table.take_texts("env_vars"), *table.take_texts("env_keys")),
         cwd=table.take_text("cwd"),
         url="" if kind in ("stdio", "local") and command else _socket_url(url) if kind in _SOCKET else url,
-        headers=table.take_pairs("headers"),
+        headers=_headers(table),
         # What is called http is tried both ways by those who wrote such files: the newer first.
         transport="sse" if kind == "sse" and url else "",
         # Who signs in where there is nobody to sign in to means nothing to a program.
@@ -125,7 +204,26 @@ def read_entry(name: str, values: Json, source: Source, where: str, problems: li
     )
     if len(problems) == before:
         check_target(server, table)
-    return server if len(problems) == before else None
+    if len(problems) > before:
+        return None
+    if client.reference:
+        server = map_texts(server, lambda _, text: re.sub(client.reference, r"${\1}", text))
+    # Without its variables it is worth keeping: whoever reads the problem can bring them.
+    return replace(server, env={**_env_file(table, source), **server.env})
+
+
+def _pairs(table: Table, *keys: str) -> dict[str, str]:
+    return {name: text for key in keys for name, text in table.take_pairs(key).items()}
+
+
+def _headers(table: Table) -> dict[str, str]:
+    """The headers; Codex has variables of the environment for some, Continue a table around them."""
+    headers = _pairs(table, "headers", "http_headers")
+    if "requestOptions" in table.keys():
+        headers |= table.inner("requestOptions").take_pairs("headers")
+    headers |= {name: f"${{{variable}}}" for name, variable in table.take_pairs("env_http_headers").items()}
+    token = table.take_text("bearer_token_env_var")
+    return headers | ({"Authorization": f"Bearer ${{{token}}}"} if token else {})
 
 
 def _socket_url(url: str) -> str:
@@ -134,14 +232,14 @@ def _socket_url(url: str) -> str:
 
 
 def _command(table: Table) -> tuple[str, tuple[str, ...]]:
-    """Command and arguments; some clients write one list, Zed a table `{path, args}`."""
+    """Command and arguments; some clients write one list, or a table `{path, args}`, or call it `cmd`."""
     given = table.take("command")
     if isinstance(given, list) and given and all(isinstance(part, str) for part in given):
         return given[0], (*given[1:], *table.take_texts("args"))
     if isinstance(given, dict):
         inner = table.inner("command")
         return inner.take_text("path"), inner.take_texts("args")
-    return table.take_text("command"), table.take_texts("args")
+    return table.take_text("command") or table.take_text("cmd"), table.take_texts("args")
 
 
 def _env_file(table: Table, source: Source) -> dict[str, str]:
@@ -158,96 +256,6 @@ def _env_file(table: Table, source: Source) -> dict[str, str]:
     pairs = (line.removeprefix("export ").partition("=") for line in map(str.strip, lines) if not line.startswith("#"))
     # Values are literal in such files: what looks like a reference is none.
     return {name.strip(): value.strip().strip("\"'").replace("${", "$${") for name, sign, value in pairs if sign}
-
-
-@record(frozen=True)
-class ForeignFile:
-    """A configuration file of another client; `config.load.load(files=[file])` reads it."""
-
-    client: str
-    """Its name, for people."""
-    file: Path
-    project: bool
-    """Whether it belongs to a project folder rather than to the person."""
-
-
-def foreign_files(
-    cwd: Path, environ: Mapping[str, str] = os.environ, platform: str = sys.platform
-) -> tuple[ForeignFile, ...]:
-    """The files that exist, the project's first."""
-    return tuple(found for found in _places(cwd, environ, platform) if found.file.is_file())
-
-
-def _places(cwd: Path, environ: Mapping[str, str], platform: str) -> Iterator[ForeignFile]:
-    person, apps = home(environ), _applications(environ, platform)
-    yield ForeignFile("Claude Code", cwd / ".mcp.json", True)
-    yield ForeignFile("Cursor", cwd / ".cursor/mcp.json", True)
-    yield ForeignFile("VS Code", cwd / ".vscode/mcp.json", True)
-    yield ForeignFile("Claude Desktop", apps / "Claude/claude_desktop_config.json", False)
-    yield ForeignFile("Claude Code", person / ".claude.json", False)
-    yield ForeignFile("Cursor", person / ".cursor/mcp.json", False)
-    yield ForeignFile("VS Code", apps / "Code/User/mcp.json", False)
-    yield ForeignFile("Windsurf", person / ".codeium/windsurf/mcp_config.json", False)
-
-
-def _applications(environ: Mapping[str, str], platform: str) -> Path:
-    if platform == "win32":
-        return Path(environ.get("APPDATA") or home(environ) / "AppData" / "Roaming")
-    if platform == "darwin":
-        return home(environ) / "Library" / "Application Support"
-    return Path(environ.get("XDG_CONFIG_HOME") or home(environ) / ".config")
-
-
-NAME = "target"
-"""What a server given on the command line is called."""
-REMOTE: tuple[Kind, ...] = ("http", "sse", "websocket")
-"""How a server at a URL can be spoken to."""
-
-
-def from_root(text: str) -> Root:
-    """A root on the command line: an address, or a folder.
-
-    Raises:
-        UsageError: there is no such folder.
-    """
-    if "://" in text:
-        return Root(text)
-    folder = Path(text).expanduser()
-    if not folder.is_dir():
-        raise UsageError(f"--root: there is no folder {text}.", hint="An address of another kind is written file://…")
-    return Root(folder.absolute().as_uri())
-
-
-def from_url(
-    url: str, headers: Mapping[str, str] | Sequence[tuple[str, str]] = (), transport: str = ""
-) -> ServerConfig:
-    """A server at a URL; `${NAME}` in header values is replaced.
-
-    Raises:
-        UsageError: it is no URL of http, https, ws or wss.
-        ConfigError: a header names an environment variable that is not set.
-    """
-    if wrong := wrong_address(url):
-        raise UsageError(f"`{url}` is no URL of a server: it {wrong}.")
-    if transport and (transport == "websocket") != url.startswith("ws"):
-        begin = "ws:// or wss://" if transport == "websocket" else "http:// or https://"
-        raise UsageError(f"The transport {transport} needs a URL that begins with {begin}.")
-    # Only headers may have references: a URL from a shell is meant as it stands.
-    given = effective(ServerConfig(NAME, headers=dict(headers)))
-    server = replace(given, url=url, transport=cast("Kind", transport), written=None)
-    return replace(server, secrets=tuple(dict.fromkeys((*given.secrets, *secret_values(server)))))
-
-
-def from_command(argv: Sequence[str]) -> ServerConfig:
-    """A server started by a command; the words are taken as they are: a shell has been over them already.
-
-    Raises:
-        UsageError: there is no command.
-    """
-    if not argv or not argv[0]:
-        raise UsageError("There is no command after --.")
-    server = ServerConfig(NAME, command=argv[0], args=tuple(argv[1:]))
-    return replace(server, secrets=tuple(secret_values(server)))
 
 
 _RUNNERS = frozenset(
@@ -300,43 +308,37 @@ def parse_paste(text: str) -> list[ServerConfig]:
     if not text:
         raise ConfigError("Nothing was pasted.", hint="Paste a command, a URL, or an mcp.json snippet.")
     if text[0] == "{" or re.match(r'"[^"\n]*"\s*:\s*\{', text):
-        return _from_json(text)
+        return _from_document(text, "JSON", _json)
     if re.search(r"^\[[\w.\"' -]+\]\s*(#.*)?$", text, re.MULTILINE):
-        return _from_toml(text)
+        return _from_document(text, "TOML", tomllib.loads)
     if re.match(r"(?:https?|wss?)://", text) and not re.search(r"\s", text):
         return [_named(ServerConfig("", url=text, source=_SOURCE))]
     return [_from_line(text)]
 
 
-def _from_json(text: str) -> list[ServerConfig]:
+def _from_document(text: str, language: str, read: Callable[[str], Any]) -> list[ServerConfig]:
     try:
-        document = loads_lenient(text if text[0] == "{" else "{" + text.rstrip().rstrip(",") + "}")
-    except (JsonProblem, LimitExceeded) as problem:
-        raise ConfigError(f"This looks like JSON, but is not valid: {problem}.") from None
+        document = read(text)
+    except (JsonProblem, LimitExceeded, tomllib.TOMLDecodeError) as problem:
+        raise ConfigError(f"This looks like {language}, but is not valid: {problem}.") from None
     problems: list[Problem] = []
-    if servers_of(document):
+    own, entries = document.get("servers"), list(document.values())
+    if language == "TOML" and isinstance(own, dict):
+        return _or_raise({name: read_server(name, own[name], _SOURCE, problems) for name in own}, problems)
+    framed = bool(servers_of(document))
+    if not framed and all(isinstance(entry, dict) and {"command", *_URLS} & entry.keys() for entry in entries):
+        document = {"mcpServers": document}  # a snippet without its frame, as documentation often shows it
+    if framed or "mcpServers" in document:
         return _or_raise(read_document(document, _SOURCE, problems), problems)
-    entries: list[Json] = list(mapping(document).values())
-    if entries and all(isinstance(entry, dict) and {"command", *_URLS} & entry.keys() for entry in entries):
-        # A snippet without its frame, as documentation often shows it.
-        return _or_raise(read_document({"mcpServers": document}, _SOURCE, problems), problems)
+    if language == "TOML":
+        raise ConfigError("This TOML has no [servers.NAME] table.")
     entry = read_entry("server", document, _SOURCE, "", problems)
     return _or_raise({"": _named(entry)} if entry else {}, problems)
 
 
-def _from_toml(text: str) -> list[ServerConfig]:
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
-        raise ConfigError(f"This looks like TOML, but is not valid: {problem}.") from None
-    problems: list[Problem] = []
-    own, other = document.get("servers"), document.get("mcp_servers")
-    if isinstance(own, dict):
-        found = {name: read_server(name, values, _SOURCE, problems) for name, values in own.items()}
-        return _or_raise(found, problems)
-    if isinstance(other, dict):
-        return _or_raise(read_document({"servers": other}, _SOURCE, problems), problems)
-    raise ConfigError("This TOML has no [servers.NAME] table.")
+def _json(text: str) -> dict[str, Json]:
+    """An object, whose braces can be missing."""
+    return mapping(loads_lenient(text if text[0] == "{" else "{" + text.rstrip().rstrip(",") + "}"))
 
 
 def _or_raise(found: Mapping[str, ServerConfig | None], problems: list[Problem]) -> list[ServerConfig]:

@@ -86,7 +86,12 @@ def load(
             ask for one.
     """
     read, problems = _read(paths, cwd, files, trusted)
-    servers = expand_all(read.servers, environ, secrets or keyring.session(), problems)
+    ask, servers = secrets or keyring.session(), dict[str, ServerConfig]()
+    for name, server in read.servers.items():
+        try:
+            servers[name] = effective(server, environ, ask)
+        except ConfigError as error:
+            problems.append(Problem(server.source.file, f"servers.{name}.{error.key}", error.message, error.hint))
     return replace(read, servers=servers, problems=tuple(problems))
 
 
@@ -118,7 +123,7 @@ def _read(paths: Paths, cwd: Path, files: Sequence[Path], trusted: TrustStore | 
             # The question that was agreed to names servers: no other program comes from there, and no other place
             # for what the person keeps.
             found = replace(found, editor=settings.editor, browser=settings.browser, secrets=settings.secrets)
-        elif origin == "file" and file.is_file() and file.suffix != ".json":
+        elif origin == "file" and file.is_file() and document.ours:
             named = str(file.absolute())
         settings = found
         servers.update(entries)
@@ -132,22 +137,9 @@ def _read(paths: Paths, cwd: Path, files: Sequence[Path], trusted: TrustStore | 
 def _parsed(
     document: Document, source: Source, base: Settings, problems: list[Problem]
 ) -> tuple[Settings, dict[str, ServerConfig]]:
-    if not document.is_toml:
+    if not document.ours:
         return base, read_document(document.values, source, problems)
     settings = read_settings(document.values, source.file, problems, base)
     entries = Table(document.values.get("servers", {}), source.file, "servers", problems)
     servers = {name: read_server(name, entries.take(name), source, problems) for name in entries.keys()}
     return settings, {name: server for name, server in servers.items() if server}
-
-
-def expand_all(
-    servers: Mapping[str, ServerConfig], environ: Mapping[str, str], keyring: Lookup, problems: list[Problem]
-) -> dict[str, ServerConfig]:
-    """All entries with `${…}` replaced; those where that fails are left out with a problem noted."""
-    done: dict[str, ServerConfig] = {}
-    for name, server in servers.items():
-        try:
-            done[name] = effective(server, environ, keyring)
-        except ConfigError as problem:
-            problems.append(Problem(server.source.file, f"servers.{name}.{problem.key}", problem.message, problem.hint))
-    return done

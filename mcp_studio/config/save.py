@@ -1,4 +1,4 @@
-"""Writing our own files: never half-written, never overwritten blindly, nobody else's change lost."""
+"""Writing our own files: never half-written, never what is not valid, with the comments that are in them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import write_atomically
 
-_ATTEMPTS = 20
 _CONDITIONS = tuple(item.name for item in fields(PolicyRule) if item.name not in ("tools", "verdict"))
 
 
@@ -270,28 +269,16 @@ def _item(value: Any) -> Any:
 
 
 def _rewrite(file: Path, change: Callable[[str], str]) -> None:
-    """Read, change, write; begins anew when somebody else has written in between."""
-    if file.suffix == ".json":
+    """Read, change, write."""
+    if file.suffix in (".json", ".jsonc", ".yaml", ".yml"):
         raise ConfigError("It belongs to another program and is not written.", file=str(file))
     try:
-        for _ in range(_ATTEMPTS):
-            before = _read(file)
-            after = _changed(before, change, file)
-            if after == before:
-                return
-            if _read(file) == before:
-                write_atomically(file, after)
-                return
+        before = file.read_bytes() if file.exists() else b""
+        after = _changed(before, change, file)
+        if after != before:
+            write_atomically(file, after)
     except OSError as problem:
         raise ConfigError(f"It cannot be written: {problem.strerror or problem}.", file=str(file)) from None
-    raise ConfigError("It keeps changing while it is written.", file=str(file))
-
-
-def _read(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except FileNotFoundError:
-        return b""
 
 
 def _changed(content: bytes, change: Callable[[str], str], file: Path) -> bytes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 from urllib.parse import urlsplit
 
 from mcp_studio.config.model import Auth, AuthKind, Era, Kind, Problem, Root, ServerConfig, Source, Timeouts, Tls
@@ -13,6 +13,7 @@ from mcp_studio.config.table import Table, kind_of, nearest
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS, era_of
 
+R = TypeVar("R")
 AUTH_KINDS: tuple[AuthKind, ...] = tuple(kind for kind in get_args(AuthKind) if kind)
 METHODS = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
 """How a client shows itself at a token endpoint (RFC 7591 2; OpenID Connect Core 9)."""
@@ -35,16 +36,15 @@ _HTTPS = r"https://[^\s/?#@]+(?:[/?][^\s#]*)?\Z|\$\{"
 _LOOPBACK = r"http://(?:127(?:\.\d+){3}|localhost|\[::1\])(?::\d+)?(?:[/?][^\s#]*)?\Z"
 
 
-def read_auth(table: Table) -> Auth:
-    """The inner table `auth`, with problems noted where it is none that can be used."""
-    before = len(table.problems)
-    inner = table.inner("auth")
-    auth = inner.take_fields(Auth(), AUTH_FIELDS, WORDS)
+def _read_inner(table: Table, key: str, bare: R, wrong: Callable[[R], Iterable[tuple[str, str, str]]]) -> R:
+    """An inner table as a record; what `wrong` says of one without other problems is noted."""
+    before, inner = len(table.problems), table.inner(key)
+    record = inner.take_fields(bare, INNER[key], WORDS)
     inner.refuse_rest()
     if len(table.problems) == before:
-        for key, message, hint in _wrong(auth):
-            inner.problem(key, message, hint)
-    return auth
+        for name, message, hint in wrong(record):
+            inner.problem(name, message, hint)
+    return record
 
 
 def file_of(value: str) -> str:
@@ -86,16 +86,10 @@ FILES = ("ca", "cert", "key")
 """Keys that name files."""
 
 
-def read_tls(table: Table) -> Tls:
-    """The inner table `tls`, with problems noted."""
-    before = len(table.problems)
-    inner = table.inner("tls")
-    tls = inner.take_fields(Tls(), TLS_FIELDS, {})
-    inner.refuse_rest()
+def _wrong_tls(tls: Tls) -> Iterator[tuple[str, str, str]]:
     for key in ("key", "password"):
-        if len(table.problems) == before and getattr(tls, key) and not tls.cert:
-            inner.problem(key, "is given without a client certificate.", "Add `cert`.")
-    return tls
+        if getattr(tls, key) and not tls.cert:
+            yield key, "is given without a client certificate.", "Add `cert`."
 
 
 def read_object(table: Table, key: str) -> Json:
@@ -155,8 +149,8 @@ def read_server(name: str, values: object, source: Source, problems: list[Proble
         client_info=read_object(table, "client_info"),
         roots=read_roots(table),
         timeouts=Timeouts(times.take_seconds("connect"), times.take_seconds("idle"), times.take_seconds("total")),
-        auth=read_auth(table),
-        tls=read_tls(table),
+        auth=_read_inner(table, "auth", Auth(), _wrong),
+        tls=_read_inner(table, "tls", Tls(), _wrong_tls),
     )
     times.refuse_rest()
     table.refuse_rest()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from mcp_studio.config.model import (
     RISKS,
@@ -94,18 +94,23 @@ def _sorted(value: Any) -> Any:
     return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
-_SIZES = {
-    **dict.fromkeys(("", "b"), 1),
-    **dict.fromkeys(("k", "kb", "ki", "kib"), 1 << 10),
-    **dict.fromkeys(("m", "mb", "mi", "mib"), 1 << 20),
-    **dict.fromkeys(("g", "gb", "gi", "gib"), 1 << 30),
-}
-_AGES = {
-    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60.0),
-    **dict.fromkeys(("h", "hour", "hours"), 3_600.0),
-    **dict.fromkeys(("", "d", "day", "days"), 86_400.0),
-    **dict.fromkeys(("w", "week", "weeks"), 604_800.0),
-}
+class _Unit(NamedTuple):
+    pattern: str
+    factors: Mapping[str, float]
+    """By the first letter."""
+    words: str
+
+
+_SIZE = _Unit(
+    "[kmg]?i?b?",
+    {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30},
+    "a whole number above 0, or a size such as `64 MB`",
+)
+_AGE = _Unit(
+    "|m(in(ute)?s?)?|h(ours?)?|d(ays?)?|w(eeks?)?",
+    {"": 86_400, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800},
+    "a number of days above 0, or a time such as `14 days` or `12 h`",
+)
 _MOST_CALLS = 1_000
 _POLICY_FIELDS = tuple(item.name for item in fields(PolicyRule))
 _POLICY_WORDS = {
@@ -138,8 +143,8 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
         history=min(history.take_integer("keep", base.history, 0), _MOST_CALLS),
         calls=_folder(table, base.calls),
         record=trace.take_flag("record", base.record),
-        record_bytes=_size(trace, "max_bytes") or base.record_bytes,
-        record_age=_age(trace, "max_age") or base.record_age,
+        record_bytes=int(_quantity(trace, "max_bytes", _SIZE)) or base.record_bytes,
+        record_age=_quantity(trace, "max_age", _AGE) or base.record_age,
         traceparent=trace.take_flag("traceparent", base.traceparent),
         # Packages may bring methods: whether there is one of that name is said when it is used.
         search_method=search.take_text("method", base.search_method) or base.search_method,
@@ -172,31 +177,22 @@ def _document(table: Table) -> str:
 
 
 def _limits(table: Table, base: Limits) -> Limits:
-    given = {key: _size(table, key) if kind == "int" else table.take_seconds(key) for key, kind in _LIMITS.items()}
-    return replace(base, **{key: value for key, value in given.items() if value is not None})  # type: ignore[arg-type]
+    sizes = {key: int(_quantity(table, key, _SIZE)) for key, kind in _LIMITS.items() if kind == "int"}
+    times = {key: table.take_seconds(key) for key, kind in _LIMITS.items() if kind != "int"}
+    return replace(base, **{key: value for key, value in (*sizes.items(), *times.items()) if value})  # type: ignore[arg-type]
 
 
-def _size(table: Table, key: str) -> int | None:
-    value = _quantity(table, key, _SIZES, "a whole number above 0, or a size such as `64 MB`")
-    return None if value is None else int(value)
-
-
-def _age(table: Table, key: str) -> float | None:
-    """Seconds; a bare number means days."""
-    return _quantity(table, key, _AGES, "a number of days above 0, or a time such as `14 days` or `12 h`")
-
-
-def _quantity(table: Table, key: str, units: Mapping[str, float], words: str) -> float | None:
-    """A number, or a text with a number and a unit."""
+def _quantity(table: Table, key: str, unit: _Unit) -> float:
+    """A number, or a text with a number and a unit; 0 where there is none."""
     value = table.take(key)
     if value is None:
-        return None
+        return 0.0
     text = value if isinstance(value, str) else "" if isinstance(value, bool) else str(value)
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]*)", text)
-    number = min(float(found[1]), LONGEST) * units.get(found[2].lower(), 0) if found else 0
-    if number <= 0 or (units is _SIZES and isinstance(value, float)):
-        table.problem(key, f"must be {words}, not {_shown(value)}.")
-        return None
+    found = re.fullmatch(rf"([0-9]+(?:\.[0-9]+)?) *({unit.pattern})", text, re.IGNORECASE)
+    number = min(float(found[1]), LONGEST) * unit.factors.get(found[2][:1].lower(), 0) if found else 0.0
+    if number <= 0 or (unit is _SIZE and isinstance(value, float)):
+        table.problem(key, f"must be {unit.words}, not {_shown(value)}.")
+        return 0.0
     return number
 
 

@@ -51,6 +51,11 @@ class Document(NamedTuple):
     is_toml: bool
     values: Any
 
+    @property
+    def ours(self) -> bool:
+        """Whether it is written as we write it: other clients have JSON, YAML, or other tables."""
+        return self.is_toml and not ("mcp_servers" in self.values and "servers" not in self.values)
+
 
 def read_file(file: Path, problems: list[Problem], *, required: bool = False) -> Document | None:
     """A TOML or JSON file, told apart by its name, or as a pipe has none by its beginning; None with what is wrong
@@ -63,6 +68,8 @@ def read_file(file: Path, problems: list[Problem], *, required: bool = False) ->
             raise OSError("it is larger than 8 MB")
         content = file.read_bytes()
         text = content.decode("utf-8-sig")
+        if file.suffix in (".yaml", ".yml"):
+            return Document(content, False, read_yaml(text))
         is_toml = file.suffix == ".toml" or (file.suffix != ".json" and not text.lstrip().startswith(("{", "//", "/*")))
         return Document(content, is_toml, read(text) if is_toml else loads_lenient(text, exact=True))
     except FileNotFoundError:
@@ -77,8 +84,32 @@ def read_file(file: Path, problems: list[Problem], *, required: bool = False) ->
         wrong = "It is nested too deeply."
     except (JsonProblem, LimitExceeded) as problem:
         wrong = f"It is not valid JSON: {problem}."
+    except ValueError as problem:
+        wrong = f"It is not valid YAML: {problem}."
     problems.append(Problem(str(file), "", wrong))
     return None
+
+
+_DEPTH = 100
+
+
+def read_yaml(text: str) -> Any:
+    """A YAML document.
+
+    Raises:
+        ValueError: it is none, or has what could make little text large.
+    """
+    import yaml
+
+    loader, depth = getattr(yaml, "CSafeLoader", yaml.SafeLoader), 0
+    try:
+        for event in yaml.parse(text, Loader=loader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > _DEPTH or isinstance(event, yaml.AliasEvent):
+                raise ValueError(f"line {event.start_mark.line + 1} has an alias, or is nested too deeply")
+        return yaml.load(text, Loader=loader)
+    except yaml.YAMLError as problem:
+        raise ValueError(str(problem).partition("\n")[0]) from None
 
 
 _JSONC_PARTS = re.compile(

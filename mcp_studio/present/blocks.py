@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import binascii
-import re
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
@@ -197,17 +196,6 @@ def how(block: Block) -> str:
 def is_markdown(blocks: list[Block]) -> bool:
     """Whether the server says that its text is Markdown; what only looks so is shown as it is."""
     return all(block.kind == "text" for block in blocks) and any(block.mime == MARKDOWN for block in blocks)
-
-
-def markdown_of(blocks: list[Block], wanted: bool) -> str:
-    """All text as Markdown; without being `wanted`, what the server does not call so stands in it as it is."""
-    parts: list[str] = []
-    for block in blocks:
-        fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", block.text)), default=0))
-        line = headline(block)
-        parts.append(f"*{line}*\n" if line else "")
-        parts.append(block.text if wanted or block.mime == MARKDOWN else f"{fence}\n{block.text}\n{fence}")
-    return "\n\n".join(filter(None, parts))
 
 
 def structured(result: Json) -> tuple[bool, Json]:

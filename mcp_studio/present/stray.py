@@ -137,53 +137,26 @@ class _Language(NamedTuple):
     """What is usual in one language."""
 
     name: str
-    words: frozenset[str]
+    words: str
     """Programs and endings of files that tell it."""
     cause: str
     """What prints to standard output."""
+    logging: str
+    """How log messages get there."""
     remedy: str
     """What prints to standard error instead."""
-    logging: str
-    """How log messages get to standard output."""
 
 
 _LANGUAGES = (
-    _Language(
-        "Python",
-        frozenset("python pypy uv uvx pipx poetry hatch pdm conda .py .pyz".split()),
-        "a print() in its code, or in a library that it uses",
-        "print(…, file=sys.stderr)",
-        "a logging handler on sys.stdout: logging.basicConfig(stream=sys.stdout), or a console library",
-    ),
-    _Language(
-        "Node.js",
-        frozenset("node npx npm yarn pnpm bun bunx deno tsx ts-node .js .mjs .cjs .ts".split()),
-        "a console.log() or console.info() in its code, or in a package that it uses",
-        "console.error()",
-        "a logger whose transport is the console or process.stdout (pino and winston write there by default)",
-    ),
-    _Language(
-        "Go",
-        frozenset(("go", ".go")),
-        "a fmt.Println or fmt.Printf in its code, or in a module that it uses",
-        "log.Println",
-        "a logger that was given os.Stdout: slog.NewTextHandler(os.Stdout, …), log.SetOutput(os.Stdout)",
-    ),
-    _Language(
-        "Rust",
-        frozenset(("cargo", ".rs")),
-        "a println! or print! in its code, or in a crate that it uses",
-        "eprintln!",
-        "tracing_subscriber::fmt(), which writes to standard output without with_writer(std::io::stderr)",
-    ),
-    _Language(
-        "Java",
-        frozenset("java jbang kotlin scala mvn gradle .jar".split()),
-        "a System.out.println",
-        "System.err.println",
-        "a console appender of Logback or Log4j, which writes to System.out unless its target is System.err",
-    ),
-)
+    _Language("Python", "python pypy uv uvx pipx poetry hatch pdm conda .py .pyz",
+              "a print()", "logging.basicConfig(stream=sys.stdout)", "print(…, file=sys.stderr)"),
+    _Language("Node.js", "node npx npm yarn pnpm bun bunx deno tsx ts-node .js .mjs .cjs .ts",
+              "a console.log()", "a logger on process.stdout, as pino and winston have it", "console.error()"),
+    _Language("Go", "go .go", "a fmt.Println", "a logger on os.Stdout", "log.Println"),
+    _Language("Rust", "cargo .rs", "a println!", "tracing_subscriber::fmt() without with_writer", "eprintln!"),
+    _Language("Java", "java jbang kotlin scala mvn gradle .jar",
+              "a System.out.println", "a console appender on System.out", "System.err.println"),
+)  # fmt: skip
 SORTS: dict[Sort, str] = {
     "banner": "greeting",
     "log": "log line",
@@ -217,12 +190,12 @@ def explain(sort: Sort, argv: Sequence[str]) -> str:
     """
     if sort == "json":
         return _EXPLANATIONS[sort]
-    language = _language_of(argv)
-    if language is None:
-        usual = "The usual cause is something that it prints, itself or by a library that it uses."
-    else:
-        cause = language.logging if sort == "log" else language.cause
-        usual = f"In {language.name} the usual cause is {cause}; {language.remedy} writes to standard error instead."
+    if (language := _language_of(argv)) is None:
+        return (
+            f"{_EXPLANATIONS[sort]} The usual cause is something that it prints, itself or by a library that it uses."
+        )
+    cause = language.logging if sort == "log" else f"{language.cause} in its code, or in a library that it uses"
+    usual = f"In {language.name} the usual cause is {cause}; {language.remedy} writes to standard error instead."
     return f"{_EXPLANATIONS[sort]} {usual}"
 
 
@@ -232,6 +205,6 @@ def _language_of(argv: Sequence[str]) -> _Language | None:
         program = os.path.basename(word).removesuffix(".exe").removesuffix(".cmd").rstrip("0123456789.")
         ending = os.path.splitext(word)[1]
         for language in _LANGUAGES:
-            if program in language.words or ending in language.words:
+            if {program, ending} & {*language.words.split()}:
                 return language
     return None

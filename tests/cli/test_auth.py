@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -87,7 +86,7 @@ def test_the_token_is_printed_where_it_is_asked_for_alone(world: World, cli: Cli
     token = cli("auth", "token", "mine")
     assert token.code == 0 and token.out.strip() in world.issued["access_token"] and token.err == ""
     assert cli("auth", "token", "mine", "--header").out == f"Authorization: Bearer {token.out}"
-    assert json.loads(cli("auth", "token", "--claims").out)["iss"] == world.issuer.url
+    assert cli("auth", "status", "mine", "--json").json["result"]["claims"]["iss"] == world.issuer.url
     world.expire()
     assert cli("auth", "refresh", "mine").code == 0
     assert cli("auth", "token", "mine").out != token.out

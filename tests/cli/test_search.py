@@ -13,8 +13,7 @@ from typing import Any, cast
 import pytest
 
 from mcp_studio.cli.grammar import METHODS
-from mcp_studio.cli.options import parse
-from mcp_studio.cli.output import RISKS, Output
+from mcp_studio.cli.output import RISKS
 from mcp_studio.cli.verbs import search as searching
 from mcp_studio.errors import StudioError
 from mcp_studio.search.engine import OWN
@@ -207,7 +206,7 @@ def test_other_verbs_import_next_to_nothing_of_it(words: list[str]) -> None:
     assert loaded <= {"mcp_studio.search.method", "mcp_studio.search.usage"}
 
 
-def test_waiting_for_meaning_is_told_and_ends_when_time_is_up(capsys: pytest.CaptureFixture[str]) -> None:
+def test_waiting_for_meaning_ends_when_time_is_up() -> None:
     vectors = SimpleNamespace(index=SimpleNamespace(vectors=(3, 9_000)))
 
     async def answer(after: float) -> Any:
@@ -215,15 +214,8 @@ def test_waiting_for_meaning_is_told_and_ends_when_time_is_up(capsys: pytest.Cap
         return "found"
 
     async def ask(after: float, seconds: float | None) -> Any:
-        return await searching.meant(answer(after), cast(Any, vectors), Output(parse(["search"])), seconds)
+        return await searching.meant(answer(after), cast(Any, vectors), seconds)
 
-    assert run(ask(0, None)) == "found" and capsys.readouterr().err == ""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(searching, "_TOLD", 0.01)
-        assert run(ask(0.05, None)) == "found"
-        assert capsys.readouterr().err.startswith("What entries mean is being found out. It is stored")
-        with pytest.raises(StudioError, match=r"not found out within 0\.03 seconds: it is known of 3 of 9,000"):
-            run(ask(30, 0.03))
-        vectors.index.vectors = (0, 0)
-        with pytest.raises(StudioError, match=r"within 0\.03 seconds: it is known of 0 of 0"):
-            run(ask(30, 0.03))
+    assert run(ask(0, None)) == "found"
+    with pytest.raises(StudioError, match=r"not found out within 0\.03 seconds: it is known of 3 of 9,000"):
+        run(ask(30, 0.03))

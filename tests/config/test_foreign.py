@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mcp_studio.config.importers import foreign_files, read_document
-from mcp_studio.config.model import Auth, Problem, Source
+from mcp_studio.config.importers import CLIENTS, Client, foreign_files, read_document
+from mcp_studio.config.load import written
+from mcp_studio.config.model import Auth, Problem, ServerConfig, Source
 from mcp_studio.config.table import loads_lenient
 from mcp_studio.jsontext import Json, JsonProblem
+from mcp_studio.paths import Paths
 from tests.config.helpers import load_file
 
 CLAUDE = """{
@@ -82,9 +85,7 @@ def test_the_vscode_shape_with_comments_and_commas(tmp_path: Path) -> None:
         ('{"command": 3}', "must be a string"),
         ("[]", "must be a table, not a list"),
         ('{"url": "ftp://h"}', "does not begin with http"),
-        ('{"command": "x", "envFile": "none.env"}', "cannot be read"),
         ('{"url": "http://[::1"}', "is no address"),
-        ('{"command": "x", "envFile": "\\u0000"}', "cannot be read"),
         ('{"command": "x\\ud800"}', "bad.command: has a lone surrogate"),
         ('{"command": ["x", "\\udc80"]}', "bad.command[1]: has a lone surrogate"),
         ('{"command": "x", "args": ["a", "\\ud800"]}', "bad.args[1]: has a lone surrogate"),
@@ -102,6 +103,14 @@ def test_a_wrong_entry_costs_only_itself(tmp_path: Path, entry: str, says: str) 
     assert list(config.servers) == ["good"]
     (problem,) = config.problems
     assert problem.key.startswith("mcpServers.bad") and says in str(problem)
+
+
+@pytest.mark.parametrize("file", ["none.env", "\\u0000"])
+def test_a_server_without_its_variables_is_kept_and_the_problem_told(tmp_path: Path, file: str) -> None:
+    config = load_file(tmp_path / "mcp.json", f'{{"mcpServers": {{"s": {{"command": "x", "envFile": "{file}"}}}}}}')
+    assert list(config.servers) == ["s"]
+    (problem,) = config.problems
+    assert problem.key == "mcpServers.s.envFile" and "cannot be read" in problem.message
 
 
 def test_a_name_with_half_a_character_costs_only_its_entry(tmp_path: Path) -> None:
@@ -123,6 +132,74 @@ def test_a_name_with_half_a_character_costs_only_its_entry(tmp_path: Path) -> No
 def test_further_shapes(tmp_path: Path, text: str, command: str, args: tuple[str, ...]) -> None:
     server = load_file(tmp_path / "x.json", text).servers["s"]
     assert (server.command, server.args, server.url) == (command, args, "")
+
+
+LOCAL = ServerConfig("s", command="x", args=("y",), env={"A": "${B}"})
+CODEX_REMOTE = """[mcp_servers.s]
+url = "https://h/mcp"
+http_headers = { X = "1" }
+env_http_headers = { Y = "B" }
+bearer_token_env_var = "T"
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "server"),
+    [
+        (".gemini/settings.json", '{"mcp": {"allowed": []}, "mcpServers": {"s": {"command": "x", "args": ["y"], '
+         '"env": {"A": "$B"}}}}', LOCAL),
+        (".gemini/settings.json", '{"mcpServers": {"s": {"url": "http://h"}}}',
+         ServerConfig("s", url="http://h", transport="sse")),
+        (".gemini/settings.json", '{"mcpServers": {"s": {"httpUrl": "http://h"}}}', ServerConfig("s", url="http://h")),
+        (".gemini/settings.json", '{"mcpServers": {"s": {"url": "http://h", "type": "http"}}}',
+         ServerConfig("s", url="http://h")),
+        ("mcp.json", '{"mcpServers": {"s": {"url": "http://h"}}}', ServerConfig("s", url="http://h")),
+        ("mcp.json", '{"mcpServers": {"s": {"command": "x", "args": ["$B"]}}}',
+         ServerConfig("s", command="x", args=("$B",))),
+        (".codex/config.toml", 'a = 1\n[mcp_servers.s]\ncommand = "x"\nargs = ["y"]\nenv = { A = "${B}" }', LOCAL),
+        (".codex/config.toml", '[mcp_servers.s]\ncommand = "x"\nenv_vars = ["B"]\nenabled = false',
+         ServerConfig("s", command="x", inherit_env=("B",), enabled=False)),
+        (".codex/config.toml", CODEX_REMOTE, ServerConfig(
+            "s", url="https://h/mcp", headers={"X": "1", "Y": "${B}", "Authorization": "Bearer ${T}"})),
+        ("goose/config.yaml", "extensions:\n  s:\n    type: stdio\n    cmd: x\n    args: [y]\n    envs: {A: '${B}'}\n"
+         "    enabled: true\n", LOCAL),
+        ("goose/config.yaml", "extensions:\n  s: {type: streamable_http, uri: 'https://h', headers: {X: '1'}}\n",
+         ServerConfig("s", url="https://h", headers={"X": "1"})),
+        (".continue/config.yaml", "mcpServers:\n- name: s\n  command: x\n  args: [y]\n"
+         "  env: {A: '${{ secrets.B }}'}\n", LOCAL),
+        (".continue/config.yaml", "mcpServers:\n- name: s\n  type: sse\n  url: https://h\n"
+         "  requestOptions: {headers: {X: '1'}}\n",
+         ServerConfig("s", url="https://h", transport="sse", headers={"X": "1"})),
+        ("opencode.json", '{"mcp": {"s": {"type": "local", "command": ["x", "y"], "environment": {"A": "{env:B}"}}}}',
+         LOCAL),
+        ("crush.json", '{"mcp": {"s": {"type": "stdio", "command": "x", "args": ["y"], "env": {"A": "$B"}}}}', LOCAL),
+        (".zed/settings.json", '{"context_servers": {"s": {"source": "custom", "command": "x", "args": ["y"], '
+         '"env": {"A": "${B}"}}}}', LOCAL),
+    ],
+)  # fmt: skip
+def test_each_client_is_read_as_it_writes(tmp_path: Path, file: str, text: str, server: ServerConfig) -> None:
+    path = tmp_path / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+    config = written(Paths.default(), tmp_path, files=[path])
+    assert config.problems == () and config.named == ""
+    assert config.servers == {"s": replace(server, source=Source("file", str(path)))}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("extensions:\n  s: {type: builtin, name: developer}", "must be one of"),
+        ("a: &x b\nc: *x", "line 2 has an alias"),
+        ("a: [b", "not valid YAML"),
+        ("a: " + "[" * 200 + "]" * 200, "nested too deeply"),
+        ("a: 2020-99-99", "not valid YAML"),
+        ("- a", "neither `mcpServers` nor `servers`"),
+    ],
+)
+def test_what_is_left_out_of_a_yaml_file_is_told(tmp_path: Path, text: str, says: str) -> None:
+    (problem,) = load_file(tmp_path / "config.yaml", text).problems
+    assert says in str(problem)
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', "[]", "3", '{"mcpServers": []}'])
@@ -169,6 +246,24 @@ def test_other_clients_files_are_found(tmp_path: Path) -> None:
     ]  # fmt: skip
     mac = foreign_files(project, {"HOME": str(person)}, "darwin")
     assert [found.client for found in mac if not found.project] == ["Cursor", "VS Code"]
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
+def test_every_place_is_looked_at(tmp_path: Path, client: Client, platform: str) -> None:
+    project = tmp_path / "project"
+    folders = {
+        "linux": {"@": tmp_path / ".config"},
+        "darwin": {"@": tmp_path / "Library/Application Support"},
+        "win32": {"@": tmp_path / "AppData/Roaming"},
+    }
+    folder = {".": project, "~": tmp_path, "%": tmp_path / ".config", **folders[platform]}
+    files = {folder[place[0]] / place[2:]: place[0] == "." for place in client.places}
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("")
+    found = foreign_files(project, {"HOME": str(tmp_path)}, platform)
+    assert {one.file: one.project for one in found if one.client == client.name} == files
 
 
 CURSOR = {"auth": {"CLIENT_ID": "me", "CLIENT_SECRET": "${env:HUSH}", "scopes": ["read", "write"]}}

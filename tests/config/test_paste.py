@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.config.importers import from_command, from_url, parse_paste, suggest_name
+from mcp_studio.cli.targets import from_command, from_url
+from mcp_studio.config.importers import parse_paste, suggest_name
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, UsageError
 

@@ -22,15 +22,12 @@ from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError, renamed
-from mcp_studio.jsontext import Json, pretty
+from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
 from mcp_studio.present.accounts import account_rows, as_json, claim_rows, steps_json, usable, utc, validity
 from mcp_studio.present.browser import NONE
 from mcp_studio.session.sign_in import command, why_nobody
 from mcp_studio.studio import Studio
-
-_ONLY = {"--claims": "token", "--client": "forget"}
-"""Option -> the action that it is for; others of `auth` are for `login`."""
 
 
 def run(options: Options, out: Output) -> int:
@@ -39,7 +36,8 @@ def run(options: Options, out: Output) -> int:
     if word not in (known := VERBS["auth"].words):
         raise UsageError(f"`auth` knows no `{word}`.", hint=nearest(word, known) or "mcp-studio auth --help")
     for option in VERBS["auth"].options:
-        if options.flag(option.name) and (action := _ONLY.get(option.name, "login")) != word:
+        action = "forget" if option.name == "--client" else "login"
+        if options.flag(option.name) and action != word:
             raise UsageError(f"{option.name} is for `auth {action}`.")
     config = configured(out)
     if word == "status" and not words and not options.value("--url"):
@@ -284,11 +282,6 @@ async def _token(studio: Studio, server: ServerConfig, out: Output) -> Json:
     token = await studio.signing.accounts.token(server, tap)
     account = await studio.signing.accounts.account(server)
     assert account is not None, "there is a token"
-    if out.options.flag("--claims"):
-        if not account.claims:
-            raise StudioError(f"The access token of {account.server} says nothing that can be read: it is no JWT.")
-        out.data(pretty(account.claims))
-        return account.claims
     if sys.stdout.isatty() and not out.json:
         out.warn("Whoever has this token can use the server in your name; it stands on your screen now.")
     if account.token_type == "DPoP":

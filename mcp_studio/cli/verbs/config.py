@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -13,10 +12,10 @@ from mcp_studio.call.saved import folders
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import target_text
+from mcp_studio.cli.targets import from_command, target_text
 from mcp_studio.cli.terminal import EndOfInput, can_ask, confirm, typed
 from mcp_studio.config.expand import uses
-from mcp_studio.config.importers import foreign_files, from_command, parse_paste, suggest_name
+from mcp_studio.config.importers import foreign_files, parse_paste, suggest_name
 from mcp_studio.config.load import TrustStore, load, written
 from mcp_studio.config.model import Config, Keeping, ServerConfig, Untrusted
 from mcp_studio.config.save import put_server, remove_server, set_text
@@ -203,10 +202,10 @@ def _starts(question: Untrusted) -> list[str]:
 
 def _import(words: list[str], options: Options, out: Output) -> int:
     if words:
-        config = _load([Path(words[0]).expanduser()])
+        config = written(Paths.default(), Path.cwd(), files=[Path(words[0]).expanduser()])
         for problem in config.problems:
             out.warn(problem)
-        return _put([server.written or server for server in config.servers.values()], options, out)
+        return _put(list(config.servers.values()), options, out)
     found = foreign_files(Path.cwd())
     rows = [(one.client, str(one.file)) for one in found]
     facts: list[Json] = [{"client": client, "file": file} for client, file in rows]
@@ -258,10 +257,8 @@ def _refuse_memory(keeping: Keeping) -> None:
 def _secrets(words: list[str], options: Options, out: Output) -> int:
     """Do what the word after `config secrets` says; returns the exit code. Values are taken, and never shown."""
     word, *names = words or ["list"]
-    if word not in ("list", "set", "remove"):
-        raise UsageError(f"`config secrets` knows no `{word}`.", hint=nearest(word, ("list", "set", "remove")))
-    if options.value("--from-env") and word != "set":
-        raise UsageError("--from-env is for `config secrets set`.")
+    if word not in (known := ("list", "set", "remove")):
+        raise UsageError(f"`config secrets` knows no `{word}`.", hint=nearest(word, known))
     if len(names) != (0 if word == "list" else 1):
         raise UsageError("It is one name, and no value." if names else "Which name?", hint=_HELP)
     config = written(Paths.default(), Path.cwd(), files=_files(options))
@@ -317,7 +314,7 @@ def _set_secret(name: str, config: Config, out: Output) -> int:
     there = keyring.named().get(name) is not None
     if there and not out.options.flag("--yes"):
         raise UsageError(f"There is a secret `{name}` already.", hint="--yes replaces it.")
-    value = _value(name, out.options)
+    value = _value(name)
     if not value.strip():
         raise UsageError("The value is empty: nothing is stored.")
     out.redactor.learn(value)
@@ -326,13 +323,8 @@ def _set_secret(name: str, config: Config, out: Output) -> int:
     return out.done({"name": name, "place": place, "replaced": there})
 
 
-def _value(name: str, options: Options) -> str:
-    """What is to be kept: from the environment, typed without being shown, or all of standard input."""
-    if variable := options.value("--from-env"):
-        if variable not in os.environ:
-            hint = nearest(variable, os.environ)
-            raise UsageError(f"The environment variable {variable} is not set.", hint=hint)
-        return os.environ[variable]
+def _value(name: str) -> str:
+    """What is to be kept: typed without being shown, or all of standard input."""
     if can_ask():
         with suppress(EndOfInput):
             return typed(f"Value of {name} (not shown): ")

@@ -23,8 +23,6 @@ from mcp_studio.studio import Studio
 MOST = 1_000
 """Hits that can be asked for."""
 USUAL = 20
-_TOLD = 1.0
-"""Seconds after which waiting is told of."""
 
 
 def run(options: Options, out: Output) -> int:
@@ -48,7 +46,7 @@ def run(options: Options, out: Output) -> int:
             await _listed(studio, kinds, out)
         scope = Scope(kinds=frozenset(kinds) or None)
         asked = studio.index.ask(text, method=method, scope=scope, limit=limit, once=True)
-        return _end(await (meant(asked, studio, out, options.seconds()) if method in MEANT else asked), method, out)
+        return _end(await (meant(asked, studio, options.seconds()) if method in MEANT else asked), method, out)
 
     return execute(chosen, out, body, answers=not offline, connects=not offline)
 
@@ -63,8 +61,8 @@ def _end(found: Found, method: str, out: Output) -> int:
     return out.done(result)
 
 
-async def meant(asked: Coroutine[Any, Any, Found], studio: Studio, out: Output, seconds: float | None) -> Found:
-    """Wait for an answer that takes as long as finding out what entries mean, and tell how far that is.
+async def meant(asked: Coroutine[Any, Any, Found], studio: Studio, seconds: float | None) -> Found:
+    """Wait for an answer that takes as long as finding out what entries mean.
 
     Args:
         seconds: it may take; None for as long as it takes.
@@ -72,13 +70,9 @@ async def meant(asked: Coroutine[Any, Any, Found], studio: Studio, out: Output, 
     Raises:
         StudioError: it took longer.
     """
-    task = asyncio.ensure_future(asked)
     try:
         async with asyncio.timeout(seconds):
-            await asyncio.wait((task,), timeout=_TOLD)
-            if not task.done():
-                out.note("What entries mean is being found out. It is stored: the next search need not wait for it.")
-            return await task
+            return await asked
     except TimeoutError:
         done, all = studio.index.vectors
         error = f"What entries mean was not found out within {seconds:g} seconds: it is known of {done:,} of {all:,}."
@@ -116,8 +110,7 @@ async def _listed(studio: Studio, kinds: Sequence[EntryKind], out: Output) -> No
 def _nothing(found: Found, method: str, out: Output) -> StudioError:
     """Why nothing is shown, and what else may find it."""
     if not found.of:
-        hint = "Without --offline servers are asked; what programs offered is remembered for the folder they ran in."
-        hint = hint if out.options.flag("--offline") else ""
+        hint = "Without --offline servers are asked." if out.options.flag("--offline") else ""
         return StudioError("There is nothing to search: no entry is known.", hint=hint)
     why = f"Nothing was found for `{safe(found.query.text, 100)}` among all {found.of:,}. {found.note}".rstrip()
     if method in ("auto", "semantic"):
@@ -149,12 +142,11 @@ def _row(hit: Hit) -> tuple[str, ...]:
 def said(reason: Reason, shown: str = "") -> str:
     """A reason in a few words: the field, and what of it matched, or stands round it where that is not `shown`."""
     words = ", ".join(safe(word, _ABOUT) for word in reason.words)
-    if reason.text == "similar":
+    text = reason.text
+    if text == "similar":
         words = f"{words} (similar)"
-    elif (
-        reason.text and (reason.field not in _LINES or "(asked:" in reason.text) and reason.text.strip("…") not in shown
-    ):
-        words = safe(reason.text, 2 * _ABOUT)
+    elif text.strip("…") not in shown and (reason.field not in _LINES or "(asked:" in text):
+        words = safe(text, 2 * _ABOUT)
     return f"{reason.field}: {words}" if words else reason.field
 
 

@@ -17,7 +17,7 @@ from textual.widgets import SelectionList, Static
 from textual.widgets.selection_list import Selection
 
 from mcp_studio.config.importers import foreign_files
-from mcp_studio.config.load import load
+from mcp_studio.config.load import written
 from mcp_studio.config.model import ServerConfig, Source
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
@@ -27,7 +27,7 @@ from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.screens.vault import offered
 
 _NOTHING = (
-    "No servers found: Claude Desktop, Claude Code, Cursor, VS Code and Windsurf have no file with servers in it, "
+    "No servers found: other clients, such as Claude Code, Cursor or VS Code, have no file with servers in it, "
     "neither among your own files nor in this folder."
 )
 _WELCOME = "mcp-studio shows every MCP server, its tools, resources and prompts, calls them, and keeps every message."
@@ -49,7 +49,7 @@ def find(studio: Studio) -> tuple[list[Found], list[str]]:
     found: list[Found] = []
     problems: list[str] = []
     for foreign in foreign_files(Path.cwd()):
-        config = load(studio.paths, Path.cwd(), files=[foreign.file])
+        config = written(studio.paths, Path.cwd(), files=[foreign.file])
         problems += [f"left out: {problem}" for problem in config.problems]
         for name, server in config.servers.items():
             found.append(Found(replace(server, enabled=True), foreign.client, taken.get(name, "")))
@@ -116,7 +116,7 @@ class ImportServers(Dialog[ServerConfig]):
     def action_submit(self) -> None:
         chosen = [self._found[place].server for place in self.servers.selected]
         if chosen:
-            self.app.attempt(self, self._add([server.written or server for server in chosen]), "import")
+            self.app.attempt(self, self._add(chosen), "import")
         else:
             self.app.say("No server is ticked; space ticks the one under the cursor.", "warning")
 

@@ -10,7 +10,7 @@ import pytest
 
 from mcp_studio.call.copying.formats import IDS, copy_as
 from mcp_studio.call.copying.subject import address_of, in_shell
-from mcp_studio.config.importers import from_command, from_url
+from mcp_studio.cli.targets import from_command, from_url
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.redact import MARK
 from tests.call.copying.kit import came, entry, subject
