@@ -138,11 +138,30 @@ def environment() -> dict[bytes, bytes]:
         return {name: value for name, _, value in pairs}
 
 
+def start(places: Iterable[str], command: list[str], environ: dict[bytes, bytes]) -> None:
+    """Become the command, at the first of these places where it is."""
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which this interpreter ignores
+        signal.signal(number, signal.SIG_DFL)
+    reason = os.strerror(errno.ENOENT)
+    for place in places:
+        try:
+            os.execve(place, command, environ)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as problem:
+            reason = problem.strerror
+    sys.stderr.write(f"{command[0]} cannot be run inside its sandbox: {reason}.\n")
+    sys.exit(127)
+
+
 def main() -> None:
     """Build the walls, and start the command inside."""
     wanted, command = json.loads(sys.argv[1]), sys.argv[2:]
     try:
         environ = environment()
+        # Inside, this interpreter may not be able to import what looks along the PATH.
+        folders = [""] if "/" in "".join(command[:1]) else os.get_exec_path()
+        places = [os.path.join(folder, name) for folder in folders for name in command[:1]]
         checked(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
         if wanted["files"]:
             restrict_files(wanted["read"], wanted["write"], wanted["devices"])
@@ -150,15 +169,8 @@ def main() -> None:
     except (Refusal, OSError) as problem:
         sys.stderr.write(f"The sandbox cannot be built: {problem}.\n")
         sys.exit(126)
-    if not command:
-        return
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which this interpreter ignores
-        signal.signal(number, signal.SIG_DFL)
-    try:
-        os.execvpe(command[0], command, environ)
-    except OSError as problem:
-        sys.stderr.write(f"{command[0]} cannot be run inside its sandbox: {problem.strerror}.\n")
-        sys.exit(127)
+    if command:
+        start(places, command, environ)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The walls around a local server: what it needs, what it may use, which tool of this machine holds it to that.
 
-Files are walled off by bubblewrap where that works, else by the kernel's Landlock (`landlock_program`); the network by
-bubblewrap together with files, else by a filter of system calls. What cannot be walled off is a refusal to start.
+Files are walled off by bubblewrap where that works, else by Landlock; the network by bubblewrap together with files,
+else by a filter of system calls (`landlock_program`). What cannot be walled off is a refusal to start.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ SYSTEM = (
     )),
 )  # fmt: skip
 """What programs need of the system; nothing of it is a person's, and no keys are in it."""
+BUBBLEWRAP, FILTER = "bubblewrap", "a filter of system calls"
 PROC = ("self", "cpuinfo", "filesystems", "loadavg", "meminfo", "stat", "sys", "uptime", "version")
 """What of /proc a program sees under Landlock; under bubblewrap it has one of its own."""
 DEVICES = ("/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero")
@@ -46,19 +47,9 @@ _PATIENCE = 10.0
 """Seconds that trying a tool may take."""
 
 
-class Tool(NamedTuple):
-    """What holds a server to its walls on this machine."""
-
-    name: str
-    """In words; empty where nothing does."""
-    reason: str = ""
-    """Why nothing does."""
-
-
 class _Plan(NamedTuple):
     """What a server may use."""
 
-    program: str
     cwd: str
     home: str
     reads: tuple[str, ...]
@@ -67,27 +58,27 @@ class _Plan(NamedTuple):
     """What its entry names."""
 
 
-def tool(config: ServerConfig) -> Tool:
-    """What holds this server to the walls that its entry wants."""
+def tool(config: ServerConfig) -> tuple[str, str]:
+    """What holds this server to the walls that its entry wants; empty, and the reason, where nothing can."""
     if sys.platform != "linux":
-        return Tool("", "sandboxes need Linux")
+        return "", "sandboxes need Linux"
     network, files = config.sandbox.network, bool(config.sandbox.files)
     reasons: list[str] = []
     if files:
-        if not (reason := _bubblewrap_fails()):
-            return Tool("bubblewrap")
+        if not (reason := _bubblewrap_fails(shutil.which("bwrap"), network)):
+            return f"{BUBBLEWRAP} and {FILTER}" if network else BUBBLEWRAP, ""
         reasons.append(reason)
     if not (reason := _kernel_fails(network, files)):
-        return Tool("Landlock and a filter of system calls" if files else "a filter of system calls")
-    return Tool("", ", and ".join((*reasons, reason)))
+        return f"Landlock and {FILTER}" if files else FILTER, ""
+    return "", ", and ".join((*reasons, reason))
 
 
 def in_words(config: ServerConfig) -> str:
     """Which walls stand around a server, and what builds them; empty where it has none."""
     if not (wanted := _wanted(config)):
         return ""
-    found = tool(config)
-    return f"{wanted}, by {found.name}" if found.name else f"✗ {wanted}: {found.reason}"
+    found, reason = tool(config)
+    return f"{wanted}, by {found}" if found else f"✗ {wanted}: {reason}"
 
 
 def _wanted(config: ServerConfig) -> str:
@@ -111,37 +102,36 @@ def argv(config: ServerConfig) -> tuple[str, ...]:
     command, box = (config.command, *config.args), config.sandbox
     if box.network and not box.files:
         return command
-    found = tool(config)
-    if not found.name:
+    found, reason = tool(config)
+    if not found:
         walls = [*(() if box.network else ("block the network",)), *(("wall off files",) if box.files else ())]
         raise Unreachable(
-            f"The sandbox of {config.name} cannot {' and '.join(walls)} on this machine: {found.reason}.",
+            f"The sandbox of {config.name} cannot {' and '.join(walls)} on this machine: {reason}.",
             hint=f"{'Install bubblewrap, or remove' if box.files else 'Remove'} `sandbox` in the server's entry.",
         )
     if not box.files:
-        return (*_KERNEL, json.dumps({"network": False, "files": False}), *command)
-    plan = _plan(config)
-    return (*(_bubblewrap(config, plan) if found.name == "bubblewrap" else _landlock(config, plan)), *command)
+        return (*_kernel(network=False, files=False), *command)
+    build = _bubblewrap if found.startswith(BUBBLEWRAP) else _landlock
+    return (*build(config, _plan(config)), *command)
 
 
 # ------------------------------------------------------------------ the tools
 
 
 @cache
-def _bubblewrap_fails() -> str:
+def _bubblewrap_fails(place: str | None, network: bool) -> str:
     """Why bubblewrap is not to be had here; empty where it works."""
-    if not shutil.which("bwrap"):
+    if not place:
         return "bubblewrap is not installed"
-    words = ("--unshare-net", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp")
-    reason = _fails([*_bubblewrap_start(), *words, *_INSIDE, "true"])
+    words = ("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp")
+    reason = _fails([*_bubblewrap_start(place, network), *words, *_INSIDE, "true"])
     return f"bubblewrap does not work here ({reason})" if reason else ""
 
 
 @cache
 def _kernel_fails(network: bool, files: bool) -> str:
-    wanted = {"network": network, "files": files, "read": ["/"], "write": [], "devices": []}
-    reason = _fails([*_KERNEL, json.dumps(wanted)])
-    return reason.removeprefix("The sandbox cannot be built: ").rstrip(".")
+    """Why the kernel's own means are not enough here; empty where they are."""
+    return _fails([*_kernel(network=network, files=files, read=["/"], write=[], devices=[])])
 
 
 def _fails(words: list[str]) -> str:
@@ -153,21 +143,29 @@ def _fails(words: list[str]) -> str:
     except (OSError, subprocess.TimeoutExpired) as problem:
         return str(problem)
     said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return (said or [f"exit code {done.returncode}"])[-1] if done.returncode else ""
+    reason = said[-1] if said else f"exit code {done.returncode}"
+    return reason.removeprefix("The sandbox cannot be built: ").rstrip(".") if done.returncode else ""
 
 
-_KERNEL = (sys.executable, "-I", "-S", PROGRAM)
 _ENV = shutil.which("env") or "env"
 _INSIDE = ("--", _ENV, "--default-signal=TERM")
 
 
-def _bubblewrap_start() -> tuple[str, ...]:
+def _kernel(**wanted: object) -> tuple[str, ...]:
+    return (sys.executable, "-I", "-S", PROGRAM, json.dumps(wanted))
+
+
+def _bubblewrap_start(place: str, network: bool) -> tuple[str, ...]:
     """When the guard ends a server, SIGTERM reaches all of its processes; bubblewrap's own have to outlive it, as
     their end is everybody's, at once. Inside, the signal is what it was.
+
+    With the network comes the way to abstract Unix sockets, of the screen and of session buses: the filter closes it.
     """
     return (
-        _ENV, "--ignore-signal=TERM", shutil.which("bwrap") or "bwrap", "--die-with-parent",
+        *(_kernel(network=True, files=False) if network else ()),
+        _ENV, "--ignore-signal=TERM", place, "--die-with-parent",
         "--unshare-user", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL",
+        *(() if network else ("--unshare-net",)),
     )  # fmt: skip
 
 
@@ -176,9 +174,7 @@ def _bubblewrap(config: ServerConfig, plan: _Plan) -> Iterator[str]:
     mounts |= {"/proc": ("--proc", "/proc"), "/dev": ("--dev", "/dev"), "/tmp": ("--tmpfs", "/tmp")}
     bind = "--bind" if config.sandbox.files == "readwrite" else "--ro-bind"
     mounts |= {path: (bind, path, path) for path in plan.named}
-    yield from _bubblewrap_start()
-    if not config.sandbox.network:
-        yield "--unshare-net"
+    yield from _bubblewrap_start(shutil.which("bwrap") or "bwrap", config.sandbox.network)
     for path in sorted(mounts):  # what lies in another comes after it
         yield from mounts[path]
     for folder in (plan.home, plan.cwd):  # empty, where nothing in it is named
@@ -192,14 +188,13 @@ def _bubblewrap(config: ServerConfig, plan: _Plan) -> Iterator[str]:
 
 def _landlock(config: ServerConfig, plan: _Plan) -> Iterator[str]:
     write = config.sandbox.files == "readwrite"
-    wanted = {
-        "network": config.sandbox.network,
-        "files": True,
-        "read": [*plan.reads, *(f"/proc/{name}" for name in PROC), *(() if write else plan.named)],
-        "write": plan.named if write else [],
-        "devices": DEVICES,
-    }
-    yield from (*_KERNEL, json.dumps(wanted))
+    yield from _kernel(
+        network=config.sandbox.network,
+        files=True,
+        read=[*plan.reads, *(f"/proc/{name}" for name in PROC), *(() if write else plan.named)],
+        write=plan.named if write else [],
+        devices=DEVICES,
+    )
 
 
 # ------------------------------------------------------------------ what a program needs
@@ -225,7 +220,7 @@ def _plan(config: ServerConfig) -> _Plan:
         reads += [place for path in {script, os.path.realpath(script)} for place in _project(path, own)]
     inside = _outermost(path for one in named for path in (one, os.path.realpath(one)))
     reads = [path for path in _outermost(reads) if os.path.exists(path) and not _within(path, inside)]
-    return _Plan(program, cwd, own, tuple(reads), tuple(inside))
+    return _Plan(cwd, own, tuple(reads), tuple(inside))
 
 
 def _outermost(paths: Iterable[str]) -> list[str]:
