@@ -208,6 +208,11 @@ def test_with_network_no_unix_socket_is_reached_behind_the_walls_of_files(tool: 
         assert made(land.climber("read"), attempts["tcp"]) == ["connected"] * 2
         assert refused(made(land.climber("read"), attempts["stream"], attempts["post"]))
         assert not heard(sockets[2:])
+    with socket.socket(socket.AF_UNIX) as abstract:
+        abstract.bind(name := f"\0climbed-{os.getpid()}")
+        abstract.listen()
+        assert made(land.climber(), ("call", {"path": name})) == ["connected"] * 2
+        assert refused(made(land.climber("read"), ("call", {"path": name})))
 
 
 @pytest.mark.parametrize("files", ["", "none"])
