@@ -22,7 +22,7 @@ PACKAGE = ROOT / "mcp_studio"
 
 LAYERS = (
     "config schema protocol vault errors signal paths jsontext safetext redact record limits urls",
-    "transport auth",
+    "transport auth sandbox",
     "session catalog trace",
     "call search",
     "studio",

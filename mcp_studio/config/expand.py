@@ -119,7 +119,7 @@ def expanded(server: ServerConfig, environ: Mapping[str, str], keyring: Lookup, 
             return _rooted(text, folder, environ)
         if key == "command":
             return _user(text, environ)
-        if key in _PATHS or (key in _MAYBE_PATHS and file_of(text)):
+        if key in _PATHS or key.startswith("sandbox.paths[") or (key in _MAYBE_PATHS and file_of(text)):
             return _located(_user(text, environ), folder)
         return text
 

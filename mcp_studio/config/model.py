@@ -197,6 +197,16 @@ class Tls:
 
 
 @record(frozen=True)
+class Sandbox:
+    """One `[servers.NAME.sandbox]` table: what is taken from a program."""
+
+    network: bool = True
+    files: Literal["", "none", "read", "readwrite"] = ""
+    """What it may do with `paths`, and nothing with other files; an empty string leaves it all of them."""
+    paths: tuple[str, ...] = ()
+
+
+@record(frozen=True)
 class ServerConfig:
     """One `[servers.NAME]` table, after `${…}` expansion."""
 
@@ -232,6 +242,7 @@ class ServerConfig:
     timeouts: Timeouts = Timeouts()
     auth: Auth = Auth()
     tls: Tls = Tls()
+    sandbox: Sandbox = Sandbox()
     secrets: tuple[str, ...] = ()
     """Values that came from `${…}` or stand in secret-looking places: told to the redactor, never shown."""
     source: Source = Source("argument")

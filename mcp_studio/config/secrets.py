@@ -8,11 +8,11 @@ from dataclasses import fields, replace
 from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
 
-from mcp_studio.config.model import Auth, Root, ServerConfig, Tls
+from mcp_studio.config.model import Auth, Root, Sandbox, ServerConfig, Tls
 from mcp_studio.config.servers import FILED, file_of
 from mcp_studio.redact import MARK, Redactor, is_secret_name
 
-_TEXTS = "command cwd url args env headers roots auth tls capabilities client_info".split()
+_TEXTS = "command cwd url args env headers roots auth tls sandbox capabilities client_info".split()
 
 
 def map_texts(server: ServerConfig, change: Callable[[str, str], str]) -> ServerConfig:
@@ -24,7 +24,7 @@ def map_texts(server: ServerConfig, change: Callable[[str, str], str]) -> Server
             return change(key, value) if value else value
         if isinstance(value, Root):
             return value._replace(uri=mapped(key, value.uri))
-        if isinstance(value, (Auth, Tls)):
+        if isinstance(value, (Auth, Tls, Sandbox)):
             names = [item.name for item in fields(value)]
             return replace(value, **{name: mapped(f"{key}.{name}", getattr(value, name)) for name in names})
         if isinstance(value, Mapping):

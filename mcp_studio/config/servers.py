@@ -8,19 +8,24 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar, get_args
 from urllib.parse import urlsplit
 
-from mcp_studio.config.model import Auth, AuthKind, Era, Kind, Problem, Root, ServerConfig, Source, Timeouts, Tls
+from mcp_studio.config.model import (
+    Auth,
+    AuthKind,
+    Era,
+    Kind,
+    Problem,
+    Root,
+    Sandbox,
+    ServerConfig,
+    Source,
+    Timeouts,
+    Tls,
+)
 from mcp_studio.config.table import Table, kind_of, nearest
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS, era_of
 
 R = TypeVar("R")
-AUTH_KINDS: tuple[AuthKind, ...] = tuple(kind for kind in get_args(AuthKind) if kind)
-METHODS = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
-"""How a client shows itself at a token endpoint (RFC 7591 2; OpenID Connect Core 9)."""
-ALGORITHMS = ("ES256", "ES384", "ES512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "EdDSA", "ES256K")
-"""How a private key signs (RFC 7518 3.1, RFC 8037, RFC 8812)."""
-HOSTS = ("127.0.0.1", "localhost")
-"""Where a browser is sent back to: this machine, by one of its two names (RFC 8252 7.3, 8.3)."""
 AUTH_FIELDS = tuple(item.name for item in fields(Auth))
 FILED = ("key", "assertion", "idp_id_token")
 """Keys whose values are secrets, or name the file that one is in."""
@@ -81,7 +86,6 @@ def is_metadata_url(url: str) -> bool:
     return url.startswith("${") or bool(re.match(r"https://[^\s/?#@]+/[^\s#]+\Z", url))
 
 
-TLS_FIELDS = tuple(item.name for item in fields(Tls))
 FILES = ("ca", "cert", "key")
 """Keys that name files."""
 
@@ -90,6 +94,11 @@ def _wrong_tls(tls: Tls) -> Iterator[tuple[str, str, str]]:
     for key in ("key", "password"):
         if getattr(tls, key) and not tls.cert:
             yield key, "is given without a client certificate.", "Add `cert`."
+
+
+def _wrong_sandbox(sandbox: Sandbox) -> Iterator[tuple[str, str, str]]:
+    if bool(sandbox.paths) != (sandbox.files in ("read", "readwrite")):
+        yield "paths", 'belongs to files = "read" or "readwrite", and they need it.', ""
 
 
 def read_object(table: Table, key: str) -> Json:
@@ -122,17 +131,24 @@ def read_roots(table: Table) -> tuple[Root, ...]:
     return tuple(roots)
 
 
-ERAS: tuple[Era, ...] = get_args(Era)
-KINDS: tuple[Kind, ...] = get_args(Kind)
 _OURS = ("name", "secrets", "source", "keep_session", "written")
 KEYS = tuple(item.name for item in fields(ServerConfig) if item.name not in _OURS)
 """The keys of a `[servers.NAME]` table."""
 WORDS: dict[str, tuple[str, ...]] = {
-    "kind": AUTH_KINDS, "method": METHODS, "redirect_host": HOSTS, "algorithm": ALGORITHMS,
-    "transport": KINDS, "era": ERAS, "protocol_version": VERSIONS, "log_level": LOG_LEVELS,
+    "transport": get_args(Kind), "era": get_args(Era), "protocol_version": VERSIONS, "log_level": LOG_LEVELS,
+    "files": ("none", "read", "readwrite"), "kind": get_args(AuthKind)[1:],
+    # How a client shows itself at a token endpoint (RFC 7591 2; OpenID Connect Core 9).
+    "method": ("none", "client_secret_basic", "client_secret_post", "private_key_jwt"),
+    # Where a browser is sent back to: this machine, by one of its two names (RFC 8252 7.3, 8.3).
+    "redirect_host": ("127.0.0.1", "localhost"),
+    # How a private key signs (RFC 7518 3.1, RFC 8037, RFC 8812).
+    "algorithm": tuple("ES256 ES384 ES512 RS256 RS384 RS512 PS256 PS384 PS512 EdDSA ES256K".split()),
 }  # fmt: skip
 """All that a key can be, in a `[servers.NAME]` table and the tables in it."""
-INNER = {"timeouts": ("connect", "idle", "total"), "auth": AUTH_FIELDS, "tls": TLS_FIELDS}
+INNER = {
+    "timeouts": ("connect", "idle", "total"), "auth": AUTH_FIELDS, "tls": tuple(item.name for item in fields(Tls)),
+    "sandbox": ("network", "files", "paths"),
+}  # fmt: skip
 """The tables in it, and their keys."""
 _PLAIN = [key for key in KEYS if key not in ("capabilities", "client_info", "roots", *INNER)]
 SCHEMES = ("http://", "https://", "ws://", "wss://")
@@ -151,6 +167,7 @@ def read_server(name: str, values: object, source: Source, problems: list[Proble
         timeouts=Timeouts(times.take_seconds("connect"), times.take_seconds("idle"), times.take_seconds("total")),
         auth=_read_inner(table, "auth", Auth(), _wrong),
         tls=_read_inner(table, "tls", Tls(), _wrong_tls),
+        sandbox=_read_inner(table, "sandbox", _BARE.sandbox, _wrong_sandbox),
     )
     times.refuse_rest()
     table.refuse_rest()
@@ -177,9 +194,11 @@ def check_target(server: ServerConfig, table: Table) -> None:
         table.problem("", "has neither a command nor a url.", typo)
     elif server.url and (wrong := wrong_address(server.url)):
         table.problem("url", f"`{server.url}` {wrong}.")
+    elif server.url and server.sandbox != _BARE.sandbox:
+        table.problem("sandbox", "is for servers that are programs.")
     elif server.command:
-        for key, given in (("auth", server.auth != Auth()), ("tls", server.tls != Tls())):
-            if given:
+        for key in ("auth", "tls"):
+            if getattr(server, key) != getattr(_BARE, key):
                 table.problem(key, "is for servers at a url.", "A program gets its credentials by `env`.")
 
 

@@ -16,6 +16,7 @@ from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.limits import Limits
+from mcp_studio.sandbox import walls
 from mcp_studio.session.connection import Connection
 from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.state import Spawn
@@ -104,11 +105,15 @@ def adds(reason: str) -> bool:
 
 
 def make_transport(config: ServerConfig, limits: Limits, tap: Tap, credentials: Credentials | None = None) -> Transport:
-    """The transport that a configuration asks for, not opened yet; `credentials` are for one over HTTP."""
+    """The transport that a configuration asks for, not opened yet; `credentials` are for one over HTTP.
+
+    Raises:
+        Unreachable: the sandbox that is asked for cannot be built here.
+    """
     if config.kind == "stdio":
         from mcp_studio.transport.stdio import StdioTransport
 
-        return StdioTransport(config, limits, tap)
+        return StdioTransport(config, limits, tap, walls.argv(config))
     # HTTP costs 70 ms to import, which a studio of child processes does not pay.
     from mcp_studio.transport.edge import Edge
 

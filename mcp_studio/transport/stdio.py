@@ -238,10 +238,15 @@ _JSON = re.compile(rb'\{\s*(?:["}]|$)|\[\s*(?:[\[{"\]\d-]|true|false|null|$)')
 
 
 class StdioTransport:
-    """A server as a child process under the guard."""
+    """A server as a child process under the guard.
 
-    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap) -> None:
+    Args:
+        argv: what is started in the place of the entry's command, where that stands inside walls.
+    """
+
+    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, argv: tuple[str, ...] = ()) -> None:
         self._config = config
+        self._argv = argv or (config.command, *config.args)
         self._cwd = os.path.abspath(config.cwd or ".")
         self._limits = limits
         self._tap = tap
@@ -259,12 +264,11 @@ class StdioTransport:
             Unreachable: it could not be started; the sentence says why.
         """
         config = self._config
-        argv = (config.command, *config.args)
-        target = shlex.join(argv)
+        target = shlex.join((config.command, *config.args))
         if not config.command:
             raise Unreachable(f"The entry of {config.name} names no command.")
         try:
-            child = await guard.spawn(argv, child_environment(config), self._cwd)
+            child = await guard.spawn(self._argv, child_environment(config), self._cwd)
         except StartFailure as failure:
             raise cannot_start(failure, config.command, self._cwd) from None
         self._sink = sink

@@ -20,6 +20,7 @@ from mcp_studio.paths import Paths
 from mcp_studio.present import accounts, connections, crashes, servers
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
+from mcp_studio.sandbox import walls
 from mcp_studio.session.connection import Deadline
 from mcp_studio.session.sign_in import command, why_nobody
 from mcp_studio.session.state import Status
@@ -125,6 +126,8 @@ def add_entry(report: Report, studio: Studio, status: Status) -> None:
         report.add("cwd", os.path.abspath(server.cwd or "."))
         report.add("environment", sorted(child_environment(server)))
         report.facts["pid"] = status.pid
+        if standing := walls.in_words(server):
+            report.add("sandbox", standing)
 
 
 async def add_remote(report: Report, studio: Studio) -> None:

@@ -17,6 +17,7 @@ from mcp_studio.jsontext import mapping, printable
 from mcp_studio.present import connections, crashes, servers, units
 from mcp_studio.present.definition import icons
 from mcp_studio.safetext import safe
+from mcp_studio.sandbox import walls
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 from mcp_studio.trace.lint.ledger import Ledger
@@ -157,6 +158,8 @@ def _facts(config: ServerConfig, status: Status) -> Iterator[tuple[str, str]]:
         yield "transport", KIND_NAMES[spoken]
     else:
         yield "command", safe(shlex.join((config.command, *config.args)), 4_000)
+    if standing := walls.in_words(config):
+        yield "sandbox", safe(standing, 4_000)
     if config.cwd:
         yield "folder", safe(config.cwd)
     for word, names in (("headers", config.headers), ("env", (*config.env, *config.inherit_env))):
