@@ -42,6 +42,7 @@ class Terminal:
     columns: int = 120
     rows: int = 36
     env: dict[str, str] = field(default_factory=dict[str, str])
+    replies: list[tuple[re.Pattern[bytes], bytes]] = field(default_factory=lambda: [*REPLIES])
     chunks: list[tuple[float, bytes]] = field(default_factory=list[tuple[float, bytes]])
 
     def start(self) -> None:
@@ -80,7 +81,7 @@ class Terminal:
         except OSError:
             return False
         self.chunks.append((time.perf_counter() - self.began, data))
-        for question, answer in REPLIES:
+        for question, answer in self.replies:
             if question.search(data):
                 os.write(self.fd, answer)
         return bool(data)

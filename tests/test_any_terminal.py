@@ -102,3 +102,35 @@ def test_an_empty_no_color_means_nothing() -> None:
         assert b"38;2;" in walker.written()
         looks = re.findall(rb"38;2;(\d+);(\d+);(\d+)", walker.written())
         assert any(len({*look}) > 1 for look in looks), "more than greys"
+
+
+KITTY = {"TERM": "xterm-kitty", "TMUX": "", "STY": "", "ZELLIJ": ""}
+YES = (re.compile(rb"\x1b_G[^;]*a=q[^;]*;"), b"\x1b_Gi=1;OK\x1b\\")
+
+
+@pytest.mark.parametrize(
+    ("env", "answers", "drawn"),
+    [
+        (KITTY, True, True),
+        (KITTY, False, False),
+        ({**KITTY, "TMUX": "/tmp/tmux,1,0"}, True, False),
+        ({**KITTY, "TERM_PROGRAM": "", "TERM": "xterm-256color"}, True, False),
+    ],
+    ids=["kitty", "kitty-silent", "tmux", "xterm"],
+)
+def test_images_are_pictures_where_the_terminal_says_so_and_half_blocks_elsewhere(
+    env: dict[str, str], answers: bool, drawn: bool
+) -> None:
+    with studio("demo", env=env) as walker:
+        walker.replies += [YES] * answers
+        walker.shows("r list_books", "⏎ Open")
+        walker.go("^f", "Search everything")
+        walker.paste("show_image", "ms · names")
+        walker.go("enter", "› show_image")
+        walker.go("^j", "ok", "image/png")
+        walker.shows("(\U0010eeee.{3}){10}" if drawn else "▀{10}")
+        assert (re.search(rb"\x1b_Gi=\d+,m=[01],f=100", walker.written()) is not None) is drawn
+        walker.go("f1", "─ Help: ")  # the screen is whole
+        walker.go("esc", gone="─ Help: ")
+        walker.shows("› show_image", "r Re-run")
+        assert walker.leave() == 0

@@ -18,6 +18,11 @@ from textual.worker import WorkerFailed
 
 from mcp_studio.safetext import is_live
 
+PICTURE = "mcp_studio_picture"
+"""In the meta data of the style of a picture's cells, which only `views/image.py` sets: text cannot."""
+PLACEHOLDER = "\U0010eeee"
+"""What a terminal draws a cell of a picture at, by Kitty's protocol."""
+
 
 class TerminalWall(LineFilter):
     """The second wall: whatever a widget draws, nothing live leaves for the terminal.
@@ -28,14 +33,15 @@ class TerminalWall(LineFilter):
     Removes C0, C1, bidi, zero-width, tag and similar characters and terminal links from every line that is drawn.
 
     What is removed leaves as many cells as it took, so the layout stays whole. Lines without any of it (nearly all)
-    pass as they are.
+    pass as they are. Pictures keep the character that their terminal draws them at: it is private, so text of a server
+    that has it loses it.
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """The segments without anything live in them; the same list when nothing was."""
         for text, style, _ in segments:
             if (style is not None and style.link) or _clean(text) != text:
-                return [Segment(_clean(text), _unlinked(style)) for text, style, _ in segments]
+                return [Segment(_cleaned(text, style), _unlinked(style)) for text, style, _ in segments]
         return segments
 
 
@@ -55,13 +61,18 @@ def _clean(text: str) -> str:
     return text if text.isascii() and text.isprintable() else _without_live(text)
 
 
+def _cleaned(text: str, style: Style | None) -> str:
+    is_picture = PLACEHOLDER in text and style is not None and PICTURE in style.meta
+    return _without_live(text, PLACEHOLDER) if is_picture else _clean(text)
+
+
 @lru_cache(4096)
-def _without_live(text: str) -> str:
-    live = {char for char in set(text) if is_live(char)}
+def _without_live(text: str, kept: str = "") -> str:
+    live = {char for char in set(text) if is_live(char) and char != kept}
     if not live:
         return text
-    kept = "".join(char for char in text if char not in live)
-    return set_cell_size(kept, cell_len(text))
+    left = "".join(char for char in text if char not in live)
+    return set_cell_size(left, cell_len(text))
 
 
 @lru_cache(512)

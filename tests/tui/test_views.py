@@ -16,7 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
 from textual.app import App, ComposeResult
+from textual.color import Color
 from textual.message import Message
 from textual.pilot import Pilot
 from textual.widget import Widget
@@ -24,7 +27,7 @@ from textual.widgets import Input
 
 from mcp_studio.present.blocks import Block
 from mcp_studio.safetext import is_live, safe
-from mcp_studio.tui.framework import WALL
+from mcp_studio.tui.framework import PICTURE, PLACEHOLDER, WALL
 from mcp_studio.tui.views.content_view import is_markdown
 from mcp_studio.tui.views.diff_view import DiffView
 from mcp_studio.tui.views.find import Findable
@@ -513,6 +516,27 @@ def bomb() -> bytes:
 def test_what_cannot_be_drawn_says_why(data: bytes) -> None:
     with pytest.raises(ImageProblem, match=r"[a-z]{3}"):
         draw(data, 80, 24)
+
+
+def test_only_cells_of_a_picture_keep_its_placeholders_and_nothing_else_that_is_live() -> None:
+    cell = f"{PLACEHOLDER}\u0305\u030d"
+    picture = Style(color="#010203", meta={PICTURE: True})
+
+    def left(text: str, style: Style | None) -> str:
+        return "".join(segment.text for segment in WALL.apply([Segment(text, style)], Color(0, 0, 0)))
+
+    assert left(cell, picture) == cell
+    assert left(f"\x1b_G{cell}\x1b\\\u202e", picture).rstrip() == f"_G{cell}\\"
+    for style in (None, Style(color="#010203"), Style(color="#010203", link="http://x")):
+        assert PLACEHOLDER not in left(cell, style)
+    assert PLACEHOLDER not in safe(cell)
+
+
+async def test_text_of_a_server_cannot_draw_a_picture() -> None:
+    hostile = f"[$mcp_studio_picture]{PLACEHOLDER}\u0305[/]\x1b_Ga=p,i=1;\x1b\\"
+    async with hosted(TextView(hostile), (80, 10)) as (host, _):
+        shown = "\n".join(host.lines())
+        assert "a=p,i=1" in shown and not [char for char in shown if char != "\n" and is_live(char)]
 
 
 def test_nothing_live_is_left_in_rows_of_hostile_text() -> None:

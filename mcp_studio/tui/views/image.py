@@ -1,20 +1,34 @@
-"""Images as half blocks: two pixels a cell, in any terminal with colours. Nothing is ever fetched."""
+"""Images: as they are in terminals that draw them at placeholders (Kitty, Ghostty), else as half blocks, two pixels a
+cell. Nothing is ever fetched.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import io
+import os
+import re
+import sys
 from collections.abc import Callable
-from typing import Any
+from contextlib import nullcontext
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from rich.color import Color
+from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
+from textual.app import App
 from textual.strip import Strip
 from textual.widget import Widget
 
 from mcp_studio.safetext import safe
+from mcp_studio.tui.framework import PICTURE
 from mcp_studio.tui.views.glyphs import ASCII, glyphs
+
+if TYPE_CHECKING:
+    from textual_image.renderable import TGPImage
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 BYTES_MOST = 16 * 1024 * 1024
@@ -24,6 +38,11 @@ _PIXELS_JPEG = 50_000_000
 """The same where the decoder gives an eighth of the size at once."""
 _FINER = 4
 """Points taken of an image for each pixel drawn, across and down."""
+_CELL = (5, 10)
+"""Pixels of a cell of a picture; with `_FINER` enough for a screen of twice the usual density."""
+_PICTURE_COLUMNS = 120
+"""Wider pictures would be megabytes to the terminal, and placeholders end at 297."""
+_LIBRARY = "textual_image.renderable"
 
 
 class ImageProblem(Exception):
@@ -49,16 +68,26 @@ class ImageView(Widget):
         self._drawn: list[Strip] = []
         self._width = 0
 
+    def on_mount(self) -> None:
+        # Terminals forget the pictures of a full screen that was left, as for the editor.
+        self.app.app_resume_signal.subscribe(self, lambda _: self._draw_again())
+
     def on_resize(self) -> None:
         if self.size.width != self._width:
-            self._width = self.size.width
+            self._draw_again()
+
+    def _draw_again(self) -> None:
+        self._width = self.size.width
+        if self._width:  # it is seen
             self.run_worker(self._show(self._width), exclusive=True)
 
     async def _show(self, width: int) -> None:
         plain = glyphs() is ASCII
+        library = None if plain else await _library(self.app)
+        make = partial(picture, library=library) if library else partial(draw, ascii=plain)
         try:
-            rows = await asyncio.to_thread(lambda: draw(self._load(), width, self._rows_most, ascii=plain))
-        except (ImageProblem, ValueError) as problem:
+            rows = await asyncio.to_thread(lambda: make(self._load(), width, self._rows_most))
+        except (ImageProblem, ValueError, OSError) as problem:
             rows = [Strip([Segment(safe(problem, 300), self.rich_style)])]
         self._drawn = rows
         self.styles.height = len(rows)
@@ -83,6 +112,43 @@ def draw(data: bytes, width: int, height: int, *, ascii: bool = False) -> list[S
         raise ImageProblem(f"it cannot be drawn: {problem}") from None
     pixels = small.load()
     return [Strip([_cell(pixels[x, 2 * y], pixels[x, 2 * y + 1], ascii) for x in range(across)]) for y in range(down)]
+
+
+async def _library(app: App[Any]) -> type[TGPImage] | None:
+    """What draws pictures, when the terminal can; it is asked once, and only if its name says that it may.
+
+    The library asks the terminal while it is imported, and reads the answer: the app must not read meanwhile.
+    """
+    name = f"{os.environ.get('TERM')} {os.environ.get('TERM_PROGRAM')}"
+    within = any(map(os.environ.get, ("TMUX", "STY", "ZELLIJ")))
+    if app.is_headless or within or not re.search("kitty|ghostty", name):
+        return None
+    # The terminal finds a picture by the colour of its placeholders.
+    if app.no_color or app.console.color_system != "truecolor" or not os.isatty(0):
+        return None
+    await asyncio.to_thread(import_module, "numpy")  # which the library imports: the screen is away for less time
+    with nullcontext() if _LIBRARY in sys.modules else app.suspend():
+        from textual_image import renderable
+    return renderable.TGPImage if renderable.Image is renderable.TGPImage else None
+
+
+def picture(data: bytes, width: int, height: int, library: type[TGPImage]) -> list[Strip]:
+    """Send an image to the terminal, decoded and encoded again; the rows of placeholders at which it draws it.
+
+    Raises:
+        ImageProblem: it is none, or too large.
+    """
+    image = _opened(data)
+    try:
+        across, down = _fitting(image.size, min(width, _PICTURE_COLUMNS), height)
+        small = _thinned(image, across * _CELL[0], down * _CELL[1]).convert("RGBA")
+    except (OSError, ValueError, SyntaxError, MemoryError) as problem:
+        raise ImageProblem(f"it cannot be drawn: {problem}") from None
+    console = Console(file=io.StringIO())
+    room = console.options.update(width=across, height=down)
+    rows = console.render(library(small, "auto", "auto"), room)
+    mark = Style(meta={PICTURE: True})
+    return [Strip([Segment(row.text.rstrip("\n"), (row.style or mark) + mark)]) for row in rows]
 
 
 def _opened(data: bytes) -> Any:
