@@ -118,17 +118,23 @@ _SLICE = 1 << 20
 """Bytes searched at a time, so that a redacting thread leaves the interpreter to others in between."""
 _REACH = 120
 """How far from its anchor a name may begin."""
+_AHEAD = 240
+"""How far an anchor and what it depends on may go."""
 _BEHIND = 16
 """How far an anchor looks back."""
 _ASSIGNS = (b"=", b"%3d", b"\\u003d")
 
 _ANCHOR = re.compile(
-    rb"k(?:(?<!progresstok)en|ey|ia[0-9a-z]{16}|-[\w-]{16})|c(?:ret|redential|ookie|lient_?assertion)|w(?:or)?d|z(?:ation|a[\w-]{20})"
-    rb"|b(?:earer |asic )|phrase|verifier|g(?:h[pousr]_|ithub_pat_|lpat-)|xox[a-z]-|yj[\w-]{9}|://|-----begin"
+    # Each alternative begins with a letter, so that the engine looks for those. What a name is followed by is part of
+    # its anchor (`~`): else each `word` of a text would be looked at closely.
+    rb"k(?:(?:(?<!progresstok)en|ey)~|ia[0-9a-z]{16}|-[\w-]{16})|c(?:ret|redential|ookie|lient_?assertion)~|w(?:or)?d~"
+    rb"|z(?:ation~|a[\w-]{20})|b(?:earer |asic )|phrase~|verifier~|g(?:h[pousr]_|ithub_pat_|lpat-)"
+    rb"|yj[\w-]{9}|://|-(?:----begin|(?<=xox[a-z]-))"
     # What follows `=` is looked at before what precedes it: most have no such letter before them.
     rb"|=(?<=[eghnty]=)(?:(?<=code=)|(?<=key=)|(?<=sig=)|(?<=signature=)|(?<=auth=)|(?<=state=)|(?<=session=)"
     rb"|(?<=ticket=)|(?<=jwt=)|(?<=assertion=))|%3d(?<=[eghnty]%3d)|\\u003d(?<=[eghnty]\\u003d)"
-)
+    .replace(b"~", rb"""(?=[\w.-]{0,80}+(?:(?:\\{0,80}+["'])?\s{0,20}+[:=]|%3[dD]|\\u003[dD]))""")
+)  # fmt: skip
 _TOKEN_REST = re.compile(rb"(?:(?!%26)[\w.~+/=%-]|\\{1,80}+(?:/|u00(?:2[bBdDeEfF]|3[dD])))*+")
 """The rest of one, as it is or escaped in a URL or JSON."""
 _PARAMETER = re.compile(
@@ -150,7 +156,7 @@ _BARE = re.compile(
 _CUT = re.compile(rb"(?P<lead>(?<!\\)(?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?\Z")
 _RUN = re.compile(rb"\\*\Z")
 _CLOSING = re.compile(rb'(\\*)"')
-_USERINFO = re.compile(rb'[^\s/?#@"\'\\<>]{1,400}(?=@)')
+_USERINFO = re.compile(rb'[^\s/?#@"\'\\<>]{1,400}+(?=@)')
 _BEARER = re.compile(rb"(?i)bearer +(?!\w{1,40}=\\*\")(?=\S{0,80}[-0-9._~+/=])([\w.~+/=-]{6,})")  # no challenge
 _BASIC = re.compile(rb"(?i)basic +([A-Za-z0-9+/]{4,}={0,2})")
 _SHAPES = re.compile(
@@ -293,7 +299,7 @@ class Redactor:
         for start in range(0, len(data), _SLICE):
             # Lower-cased a slice at a time: what is large is not held once more.
             since = max(0, start - _BEHIND)
-            low = data[since : start + _SLICE + _REACH].lower()
+            low = data[since : start + _SLICE + _AHEAD].lower()
             for found in self._anchor.finditer(low, start - since):
                 if since + found.end() <= done:
                     continue
@@ -314,8 +320,8 @@ class Redactor:
             return _span(basic, 1) if basic and _is_basic(basic[1]) else None
         if word in _ASSIGNS:
             return _parameter(data, start, end)
-        for back in range(3):
-            # An anchor may begin at the second or third letter of its shape (`AKIA`, `AIza`).
+        for back in range(5):
+            # An anchor may begin at the second to fifth letter of its shape (`AKIA`, `AIza`, `xoxb-`).
             if shape := _SHAPES.match(data, max(0, start - back)):
                 return _Span(*shape.span())
         return self._value_of_name(data, start, end)

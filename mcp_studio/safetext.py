@@ -35,11 +35,20 @@ def _set(ranges: tuple[tuple[int, int], ...]) -> str:
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
 
 
-_LIVE = re.compile(f"[{_set(_LIVE_RANGES)}]")
+def _live(*ranges: tuple[int, int]) -> re.Pattern[str]:
+    # A class with many ranges beyond U+FFFF takes ten times as long for every character of a text: those are looked
+    # at one by one.
+    near = tuple((first, min(last, 0xFFFF)) for first, last in ranges if first <= 0xFFFF)
+    return re.compile(f"[{_set(near)}\U00010000-\U0010ffff](?<=[{_set(ranges)}])")
+
+
+_LIVE = _live(*_LIVE_RANGES)
 # One selector after an emoji, a CJK character or a keycap's base picks its look; any other hides data.
-_HIDDEN = re.compile(f"(?<![^\x00-\x22\x24-\x29\x2b-\x2f\x3a-\x7f{_set(_SELECTORS)}])[{_set(_SELECTORS)}]")
+_HIDDEN = re.compile(
+    f"[{_set(_SELECTORS)}](?<![^\x00-\x22\x24-\x29\x2b-\x2f\x3a-\x7f{_set(_SELECTORS)}][{_set(_SELECTORS)}])"
+)
 _FLOOD = re.compile(f"([{_set(_MARKS)}]{{8}})([{_set(_MARKS)}]+)")
-LINES_LIVE = re.compile(f"(?!\n)[{_set(_LIVE_RANGES)}]")
+LINES_LIVE = _live((0x00, 0x09), (0x0B, 0x1F), *_LIVE_RANGES[1:])
 _TAB = 4
 
 
@@ -75,7 +84,7 @@ def safe(text: object, limit: int = 2_000, *, lines: bool = False) -> SafeText:
     tail = ""
     if len(raw) > limit:
         raw, tail = raw[:limit], f"… {_size(raw[limit:])} more"
-    if raw.isascii() and raw.isprintable():
+    if raw.isascii() and (raw.replace("\n", "") if lines else raw).isprintable():
         return SafeText(raw + tail)
     return SafeText(_visible(_breaks(raw, lines), LINES_LIVE if lines else _LIVE) + tail)
 

@@ -232,7 +232,7 @@ def end(outcome: CallOutcome, out: Output, show: Callable[[Json], str] = result_
         return out.fail(out.asker.refused[0])
     match outcome:
         case Succeeded(result=result):
-            return _succeeded(result, show(result), out)
+            return _succeeded(result, show, out)
         case InBackground(task=task):
             out.data(task)
             return out.done({"task": task})
@@ -257,9 +257,11 @@ def _failed(outcome: CallOutcome, out: Output) -> int:
     return code
 
 
-def _succeeded(result: Json, text: str, out: Output) -> int:
-    structured, file = structured_text(result), out.options.value("--output")
-    failed: StudioError | None = None
+def _succeeded(result: Json, show: Callable[[Json], str], out: Output) -> int:
+    file, failed = out.options.value("--output"), None
+    if out.json and not file:
+        return out.done(result)
+    text, structured = show(result), structured_text(result)
     if file:
         try:
             out.data(_written(result, joined(filter(None, (text, structured))), file))

@@ -36,4 +36,5 @@ def main():
     process.wait()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -10,7 +10,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "servers"))
 from raw_server import RawServer, tool
 
 SIZE = int(sys.argv[1])
-ROW = {"id": 0, "name": "row", "tags": ["alpha", "beta"], "score": 12.5, "nested": {"ok": True, "note": "x" * 60}}
+NOTE = "what somebody wrote of it, in a line of usual length"
+ROW = {"id": 0, "name": "row", "tags": ["alpha", "beta"], "score": 12.5, "nested": {"ok": True, "note": NOTE}}
 LINE = "some words in a line that is of usual length, more or less\n"
 LAST = "the needle at the end"
 
@@ -21,7 +22,7 @@ def rows() -> list[dict[str, object]]:
 
 
 KINDS = {
-    "text": lambda: {"content": [{"type": "text", "text": "x" * SIZE + LAST}]},
+    "text": lambda: {"content": [{"type": "text", "text": f"{NOTE}, " * (SIZE // len(NOTE)) + LAST}]},
     "lines": lambda: {"content": [{"type": "text", "text": LINE * (SIZE // len(LINE)) + LAST}]},
     "json": lambda: {"content": [{"type": "text", "text": json.dumps([*rows(), LAST])}]},
     "structured": lambda: {"content": [], "structuredContent": {"rows": rows(), "last": LAST}},
