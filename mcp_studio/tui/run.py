@@ -7,15 +7,18 @@ import gc
 import logging
 import os
 import select
+import shutil
 import signal
 import sys
 import threading
 import time
 import traceback
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from functools import partial
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from mcp_studio.config.model import Config
 from mcp_studio.paths import Paths
@@ -39,11 +42,67 @@ def run(config: Config, paths: Paths) -> int:
     os.environ.setdefault("TEXTUAL_FPS", "240")
     os.environ.setdefault("ESCDELAY", "25")
     gc.disable()
-    code, failure, redactor = asyncio.run(_open(config, paths))
+    with first_frame(plain=config.settings.ascii):
+        code, failure, redactor = asyncio.run(_open(config, paths))
     if failure is not None:
         sys.stderr.write(crash_report(failure, paths.state, redactor) + "\n")
         return 1
     return code
+
+
+class Box(NamedTuple):
+    """A border on the screen, in cells."""
+
+    left: int
+    top: int
+    width: int
+    height: int
+
+
+def boxes(columns: int, rows: int) -> list[Box]:
+    """Where the style sheet puts what stands beside the work, the work, and the trace; nothing on a tiny terminal."""
+    if columns < 40 or rows < 10:
+        return []
+    trace = max(6, (rows - 1) * 3 // 10) if columns >= 110 and rows >= 36 else 0
+    height = rows - 2 - trace
+    if columns < 72:
+        return [Box(0, 1, columns, height)]
+    side = 31 if columns < 110 else min(54, columns * (34 if columns >= 160 else 38) // 100)
+    found = [Box(0, 1, side, height), Box(side, 1, columns - side, height)]
+    return [*found, Box(0, 1 + height, columns, trace)] if trace else found
+
+
+@contextmanager
+def first_frame(*, plain: bool) -> Generator[None]:
+    """Draw borders before Textual is imported, for a third of a second would be blank; Textual draws over them.
+
+    The terminal is given back here where the studio ends before Textual has it.
+    """
+    terminal = sys.__stderr__  # as Textual does
+    if terminal is None or not terminal.isatty():
+        yield
+        return
+    signal.signal(signal.SIGTERM, _end)
+    terminal.write("\x1b[?1049h\x1b[?25l\x1b[2J\x1b[2m")
+    corners, across, down = ("++++", "-", "|") if plain else ("╭╮╰╯", "─", "│")
+    for box in boxes(*shutil.get_terminal_size()):
+        middle, last = across * (box.width - 2), box.top + box.height
+        terminal.write(f"\x1b[{box.top + 1};{box.left + 1}H{corners[0]}{middle}{corners[1]}")
+        for row in range(box.top + 2, last):
+            terminal.write(f"\x1b[{row};{box.left + 1}H{down}\x1b[{row};{box.left + box.width}H{down}")
+        terminal.write(f"\x1b[{last};{box.left + 1}H{corners[2]}{middle}{corners[3]}")
+    terminal.write("\x1b[m\x1b[H")
+    terminal.flush()
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # the terminal has gone
+            terminal.write("\x1b[?1049l\x1b[?25h")
+            terminal.flush()
+
+
+def _end(number: int, frame: object) -> NoReturn:
+    sys.exit(128 + number)
 
 
 async def _open(config: Config, paths: Paths) -> tuple[int, BaseException | None, Redactor]:

@@ -14,7 +14,6 @@ from mcp_studio.call.load import Load
 from mcp_studio.config.model import ServerConfig, Source
 from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.panes.history import HistoryList, moment
-from mcp_studio.tui.panes.tasks import TaskList
 from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.compare import Compare
@@ -205,7 +204,7 @@ async def test_a_task_goes_on_in_the_background_and_is_polled_shown_cancelled_an
         await stage.main.call.run_action("background")
         assert isinstance(await outcome(stage), InBackground)
         await stage.press("2")
-        while not stage.main.catalog.query_one(TaskList).has_focus:
+        while not stage.main.catalog.tasks.has_focus:
             await stage.press("right_square_bracket")
         await stage.shows("◐ work", "Details")
         await stage.press("d")

@@ -105,7 +105,6 @@ class CatalogPane(Pane, scope="catalog"):
     number = 2
     filter = getters.query_one("#filter", Input)
     entries = getters.query_one("#entries", VirtualList)
-    tasks = getters.query_one(TaskList)
     legend = getters.query_one("#legend", Static)
 
     @dataclass
@@ -126,6 +125,8 @@ class CatalogPane(Pane, scope="catalog"):
 
     def __init__(self) -> None:
         super().__init__()
+        self.tasks = TaskList()
+        """Mounted when its tab is shown first."""
         self.kind: EntryKind = "tool"
         self.server = ""
         """The one server that is shown; empty for all."""
@@ -139,13 +140,12 @@ class CatalogPane(Pane, scope="catalog"):
         yield Tabs(*(Tab(words[0], id=tab) for tab, words in TITLES.items()))
         yield Input(placeholder="filter: words of a name or description", id="filter", compact=True)
         yield VirtualList(self._draw, key=row_key, id="entries")
-        yield TaskList()
         yield Static(id="legend", markup=False)
 
     def on_mount(self) -> None:
         self.show_title("Catalog")
         self._numbers = Numbers(self.app.studio.trace)
-        self.filter.display = self.tasks.display = False
+        self.filter.display = False
         self.refresh_lists()
 
     def entry_point(self) -> Widget:
@@ -328,6 +328,8 @@ class CatalogPane(Pane, scope="catalog"):
         event.stop()
         on_tasks = event.tab.id == TASKS
         had_focus = self.has_focus_within
+        if on_tasks and not self.tasks.is_attached:
+            self.mount(self.tasks, after=self.entries)
         self.tasks.display, self.entries.display = on_tasks, not on_tasks
         self._label_tabs()
         self._show_legend()

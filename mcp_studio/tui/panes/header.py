@@ -48,7 +48,8 @@ class StudioHeader(Horizontal):
             item = self.query_one(f"#header-{name}", Static)
             text = next((text for text in variants if text and text.cell_length <= room), Content())
             item.display = bool(text)
-            item.update(text)
+            if item.content != text:  # to set it lays the screen out anew
+                item.update(text)
             room -= text.cell_length + _GAP if text else 0
 
     def _facts(self) -> Iterator[tuple[str, *tuple[Content, ...]]]:

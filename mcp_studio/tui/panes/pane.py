@@ -36,16 +36,20 @@ class Pane(Vertical):
 
     def show_title(self, title: str) -> None:
         """Put a title after the number; foreign text is made safe here."""
-        self.border_title = Content(f"{self.number} {safe(title, 200)}")
+        content = Content(f"{self.number} {safe(title, 200)}")
+        if content.markup != self.border_title:  # to set it draws all of the pane anew
+            self.border_title = content
 
     def show_note(self, note: str | Content) -> None:
         """Put a few words into the bottom border, at the right."""
-        self.border_subtitle = note if isinstance(note, Content) else Content(safe(note, 200))
+        content = note if isinstance(note, Content) else Content(safe(note, 200))
+        if content.markup != self.border_subtitle:
+            self.border_subtitle = content
 
     @property
     def tabs(self) -> Tabs | None:
         """The tabs of the pane, where it has any."""
-        return next(iter(self.query(Tabs)), None)
+        return self.query_one_optional(Tabs)
 
     def turn_tab(self, step: int) -> bool:
         """Go to the next or previous tab; False where there are none."""

@@ -22,7 +22,6 @@ from mcp_studio.protocol.views import ToolView, app_of
 from mcp_studio.safetext import safe
 from mcp_studio.tui import server_files
 from mcp_studio.tui.panes.pane import Pane
-from mcp_studio.tui.views.content_view import Cards, content_view, is_markdown
 from mcp_studio.tui.views.diff_view import DiffView
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
@@ -31,6 +30,7 @@ from mcp_studio.tui.views.table_view import TableView, table_in
 
 if TYPE_CHECKING:
     from mcp_studio.tui.call_draft import CallDraft
+    from mcp_studio.tui.views.content_view import Cards  # imports Markdown, for 30 ms and 3 MB
 
 _TABS = {"text": "Text", "structured": "Structured", "table": "Table", "raw": "Raw", "diff": "Diff"}
 _PROBLEMS = 3
@@ -87,7 +87,6 @@ class ResultPane(Pane, scope="result"):
             yield Tabs(*(Tab(label, id=name) for name, label in _TABS.items()))
             yield Static(id="result-status", markup=False)
         with Horizontal(id="result-running"):
-            yield ProgressBar(show_eta=False, id="progress")
             yield Static(id="progress-text", markup=False)
             yield Button("Answer", id="answer", variant="primary", compact=True, action="screen.pending")
             yield Button("Cancel", id="cancel", compact=True)
@@ -217,6 +216,8 @@ class ResultPane(Pane, scope="result"):
                 self.call_after_refresh(comparison.show, self._before, result)
                 return comparison
             case _:
+                from mcp_studio.tui.views.content_view import content_view
+
                 return content_view(self._blocks(outcome), self._markdown)
 
     def _blocks(self, outcome: CallOutcome) -> list[blocks.Block]:
@@ -259,9 +260,13 @@ class ResultPane(Pane, scope="result"):
             return
         self._draw_status()
         self.query_one("#answer").display = call.asking
-        progress, bar = call.progress, self.query_one("#progress", ProgressBar)
-        bar.display = progress is not None and progress.total is not None
+        progress, bar = call.progress, self.query_one_optional(ProgressBar)
+        if bar is not None:
+            bar.display = progress is not None and progress.total is not None
         if progress is not None and progress.total is not None:
+            if bar is None:  # not before: a bar draws itself 15 times a second, also where nobody sees it
+                bar = ProgressBar(show_eta=False)
+                self.query_one("#result-running").mount(bar, before=0)
             bar.update(total=progress.total, progress=progress.done)
         text = "" if progress is None else progress.message or ("" if progress.total else f"{progress.done:g}")
         if call.as_task is not None:
@@ -326,8 +331,7 @@ class ResultPane(Pane, scope="result"):
         if self.call is not None:
             self.post_message(self.ExitReportRequested(self.call.ref.server))
 
-    @on(Cards.Chosen)
-    def choose_block(self, event: Cards.Chosen) -> None:
+    def on_cards_chosen(self, event: Cards.Chosen) -> None:
         """Read what a link names, enlarge an image."""
         event.stop()
         block = event.block
@@ -373,6 +377,8 @@ class ResultPane(Pane, scope="result"):
         if not isinstance(outcome, (Succeeded, ToolFailed)):
             self.app.say("There is no text here.", "warning")
             return
+        from mcp_studio.tui.views.content_view import is_markdown
+
         rendered = any(is_markdown(block, self._markdown) for block in self._blocks(outcome))
         self.app.studio.memory.drafts.put(f"markdown:{self._key}", not rendered)
         self.tabs_line.active = "text"
@@ -389,6 +395,8 @@ class ResultPane(Pane, scope="result"):
 
     def action_open_outside(self) -> None:
         """Open the file, page or link under the cursor in its program."""
+        from mcp_studio.tui.views.content_view import Cards
+
         block = next((cards.block for cards in self.query(Cards)), None)
         if block is None:
             self.app.say("Only links, pages, images and audio can be opened in a program.", "warning")

@@ -63,7 +63,6 @@ class TracePane(Pane, scope="trace"):
     """
     query_line = getters.query_one(QueryLine)
     table = getters.query_one(TraceTable)
-    beside = getters.query_one(ExchangeView)
 
     @dataclass
     class FillRequested(Message):
@@ -84,6 +83,8 @@ class TracePane(Pane, scope="trace"):
         """An earlier session, while it is shown."""
         self._base: Side | None = None
         """The exchange that the next one is compared with."""
+        self.beside = ExchangeView()
+        """Mounted once there is room for it: it has many widgets."""
 
     @property
     def recording(self) -> Recording:
@@ -99,7 +100,6 @@ class TracePane(Pane, scope="trace"):
         yield QueryLine(self._use_query, lambda: self.recording)
         with Horizontal():
             yield Vertical(header, TraceTable(self.recording, header, empty=_EMPTY), id="messages")
-            yield ExchangeView()
 
     def on_mount(self) -> None:
         self.show_title("Trace")
@@ -120,7 +120,8 @@ class TracePane(Pane, scope="trace"):
             return
         before, (self._session, title) = self._session, opened
         self.query_line.put("")
-        self.beside.clear()
+        if self.beside.is_mounted:
+            self.beside.clear()
         self.set_class(self._session is not None, "-past")
         self.show_title(title)
         self.table.show(self.recording)
@@ -159,12 +160,14 @@ class TracePane(Pane, scope="trace"):
         if not self.region:
             return
         self._show_notes()
+        if self.screen.has_class("-huge") and not self.beside.is_attached:
+            self.query_one(Horizontal).mount(self.beside)
         entry, shown = self.table.message, self.beside.entry
         if entry and not (shown and entry.number == shown.number) and not self.beside.has_focus_within:
             self._show_beside(entry)
 
     def _show_beside(self, entry: WireMessage) -> None:
-        if self.beside.display:
+        if self.beside.is_mounted and self.beside.display:
             self.beside.show(self.recording, entry)
 
     def _show_notes(self) -> None:
@@ -269,7 +272,7 @@ class TracePane(Pane, scope="trace"):
         from mcp_studio.tui.screens.exchange import Comment
 
         if entry := self._chosen():
-            self.app.push_screen(Comment(self.recording, entry), lambda _: self.beside.refill())
+            self.app.push_screen(Comment(self.recording, entry), lambda _: self._show_beside(entry))
 
     def action_next_match(self) -> None:
         self._go_to_noted(below=True)

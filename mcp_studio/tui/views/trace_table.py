@@ -12,8 +12,8 @@ from mcp_studio.tui.views import trace_row
 from mcp_studio.tui.views.line import Line
 from mcp_studio.tui.views.rows import CursorView
 
-_FRAME = 1 / 15
-"""Seconds between two looks at the store."""
+_FRAME, _REST = 1 / 15, 1 / 4
+"""Seconds between two looks at the store: while something comes, and while nothing does."""
 _SLICE = 0.008
 """Seconds that a query may take of one look."""
 
@@ -103,7 +103,7 @@ class TraceTable(CursorView):
     # Looking at the store
 
     def on_mount(self) -> None:
-        self.set_interval(_FRAME, self._look)
+        self.set_timer(_FRAME, self._look)
 
     def on_unmount(self) -> None:
         if self.search is not None:
@@ -118,8 +118,10 @@ class TraceTable(CursorView):
     def _look(self) -> None:
         searching = self.search is not None and self.search.done < 1
         # Under a dialog each change would paint all of the screen.
-        if self.region and self.screen.is_active and (searching or self._source.revision != self._revision):
+        changes = self.region and self.screen.is_active and (searching or self._source.revision != self._revision)
+        if changes:
             self.look_at_store()
+        self.set_timer(_FRAME if changes else _REST, self._look)
 
     def look_at_store(self) -> None:
         """Take over what has come and gone; what one looks at stays where it is, or the end does."""
