@@ -31,7 +31,6 @@ from mcp_studio.session.rules import AnswerRules
 from mcp_studio.session.sign_in import SignInManager
 from mcp_studio.session.state import TestReport
 from mcp_studio.session.task_manager import TaskManager
-from mcp_studio.session.tasks import TaskFile
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.store import TraceStore, disk_for
 from mcp_studio.transport.base import Tasks
@@ -78,8 +77,7 @@ class Studio:
         self.signing.attach(self.manager)
         self.subscriptions = self.manager.subscriptions
         self.logs = self.manager.logs
-        file = TaskFile(paths.state / "tasks.json", self.redactor.bytes)
-        self.tasks = TaskManager(self.manager, settings.limits, file, self.spawn)
+        self.tasks = TaskManager(self.manager, settings.limits, self.spawn)
         self.caller = Caller(
             self.manager, self.tasks, self.catalog, self.inbox, self.checker, settings.limits, settings.policy,
             self.spawn,
@@ -118,7 +116,6 @@ class Studio:
             try:
                 await self._close_search()
                 await self.memory.close()
-                await self.tasks.close()
             finally:
                 await self.checker.close()
                 await self.signing.settle(self.limits.close)

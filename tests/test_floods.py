@@ -40,7 +40,7 @@ async def flooding(*options: str) -> AsyncGenerator[Studio]:
 
     good = stdio(python_server("raw_server"), "good")
     async with opened(stdio(python_server("raw_flood", *options), "s"), good) as studio:
-        studio.tasks.pick_up()
+        studio.tasks.list_all()
         watching = asyncio.create_task(watch())
         yield studio
         watching.cancel()

@@ -1,4 +1,4 @@
-"""All tasks of all servers: begun by calls, listed by servers, picked up from an earlier run, followed to their end."""
+"""All tasks of all servers: begun by calls, listed by servers, followed to their end."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ from mcp_studio.session.connection import Connection, Deadline, Limit, Reply
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.server_requests import CANCELLED, Answerer, Refusal
 from mcp_studio.session.state import Spawn
-from mcp_studio.session.tasks import StoredTask, Task, TaskError, TaskFile, address_of
+from mcp_studio.session.tasks import Task, TaskError
 from mcp_studio.signal import Signal
 
 _BYTES = 128 * 1024 * 1024
 """Results of finished tasks that are kept."""
-_REMOVED = "Its server is not configured any more."
 _KEYS = 50
 """Questions of one message that are answered."""
 _MOST = 1_000
@@ -51,22 +50,21 @@ class TaskManager:
     server; beyond that, and where all results together pass `_BYTES`, finished ones go first.
     """
 
-    def __init__(self, manager: ConnectionManager, limits: Limits, file: TaskFile, spawn: Spawn) -> None:
+    def __init__(self, manager: ConnectionManager, limits: Limits, spawn: Spawn) -> None:
         self.changed: Signal[Task] = Signal()
         """Each task that is new or has changed."""
         self.removed: Signal[Task] = Signal()
         self._tasks: dict[tuple[str, str], Task] = {}
         self._manager = manager
         self._limits = limits
-        self._file = file
         self._spawn = spawn
         self._connections: dict[str, Connection] = {}
         self._followers: dict[tuple[str, str], Follower] = {}
-        self._stored: list[StoredTask] | None = None
         self._listing = False
         self._early: deque[tuple[str, str]] = deque(maxlen=_EARLY)
         manager.changed.connect(self._server_changed)
         manager.notified.connect(self._notified)
+        manager.removed.connect(self._server_removed)
 
     def all(self, server: str = "") -> tuple[Task, ...]:
         """All tasks, or those of one server, oldest first."""
@@ -84,16 +82,12 @@ class TaskManager:
         self._tasks[task.key] = task
         if more:
             self._make_room(task)
-        if task.server in self._manager.names() and task.ref is not None:
-            self._file.keep(task, self._manager.config(task.server))
         self.changed.emit(task)
 
     def remove(self, server: str, identity: str) -> None:
         """Forget a task."""
         task = self._tasks.pop((server, identity), None)
         if task is not None:
-            if server in self._manager.names():
-                self._file.drop(task, self._manager.config(server))
             self.removed.emit(task)
 
     def begin(
@@ -116,14 +110,11 @@ class TaskManager:
         self._follow(task, now=task.ended or task.key in self._early)
         return self.get(server, task.id) or task
 
-    def pick_up(self, *, listing: bool = True) -> None:
-        """Go on with the tasks of earlier runs, and take in what servers list, now and whenever one is ready."""
-        if self._stored is None:
-            self._stored = self._file.read()
-            self._listing = listing
-            for name in self._manager.names():
-                self._connections.pop(name, None)
-                self._server_changed(name)
+    def list_all(self) -> None:
+        """Take in what servers list, now and whenever one is ready."""
+        self._listing = True
+        for name in self._connections:
+            self._spawn(self._refresh_quietly(name))
 
     def adopt(self, server: str, identity: str) -> Task:
         """A task by its id alone, of the kind that its server's version has; it is not followed by itself.
@@ -188,10 +179,6 @@ class TaskManager:
         if not self._known(server, identity).done:
             self._follow(task, now=True)
 
-    def cancel_soon(self, server: str, identity: str) -> None:
-        """The same without waiting."""
-        self._spawn(self.cancel_noting(server, identity))
-
     async def cancel_noting(self, server: str, identity: str) -> None:
         """Cancel a task; a server that does not is noted at the task, one that cannot be reached is not."""
         try:
@@ -217,10 +204,6 @@ class TaskManager:
         finally:
             for end in ends:
                 end()
-
-    async def close(self) -> None:
-        """Write what has not been written yet, if the disk takes it soon."""
-        await self._file.close()
 
     # ------------------------------------------------------------------ inside
 
@@ -263,32 +246,21 @@ class TaskManager:
 
     def _server_changed(self, name: str) -> None:
         if name not in self._manager.names():
-            self._connections.pop(name, None)
-            for task in self.all(name):
-                self.put(replace(task, gone=task.gone or _REMOVED))
             return
         connection = self._manager.supervisor(name).connection
         if connection is None or connection is self._connections.get(name):
             return
         self._connections[name] = connection
-        if self._stored is not None:
-            self._take_up(name, self._stored)
-            if self._listing:
-                self._spawn(self._refresh_quietly(name))
+        if self._listing:
+            self._spawn(self._refresh_quietly(name))
         for task in self.all(name):
-            if task.gone == _REMOVED:  # it was configured anew, which is removing it and adding it again
-                task = replace(task, gone="")
-                self.put(task)
             if task.followed and not task.done:
                 self._follow(task, now=True)
 
-    def _take_up(self, server: str, stored: list[StoredTask]) -> None:
-        address = address_of(self._manager.config(server))
-        for one in [one for one in stored if one.address == address]:
-            stored.remove(one)  # one that ends is not taken up again
-            task = one.task(server)
-            if task is not None and self.get(*task.key) is None:
-                self.put(task)
+    def _server_removed(self, name: str) -> None:
+        self._connections.pop(name, None)
+        for task in self.all(name):
+            self.remove(*task.key)
 
     async def _refresh_quietly(self, server: str) -> None:
         with suppress(StudioError):  # the list is one more way to learn of tasks; the others hold without it
@@ -336,7 +308,6 @@ class Follower:
         self._now = False
         self._answerer = answerer
         self._answered: set[str] = set()
-        self._open: set[str] = set()
         self._asking: asyncio.Task[None] | None = None
         self._result: asyncio.Task[None] | None = None
         self._strikes = 0
@@ -400,7 +371,7 @@ class Follower:
         if isinstance(reply.event, Answered):
             self._take(reply.event.result, reply)
         elif reply.event.code in (INVALID_PARAMS, METHOD_NOT_FOUND):
-            self._lost(reply.event.said)
+            self._change(gone=f"The server does not know it any more: {reply.event.said}")
         else:
             self._strike(reply.event.said)
 
@@ -481,16 +452,12 @@ class Follower:
         if not found:
             self._note("It waits for input, but does not say for which.")
         if self._asking is not None and not self._asking.done():
-            if self._open & found.keys():
-                return
-            self._stop_asking()
+            return
         fresh = [(key, request) for key, request in found.items() if key not in self._answered]
         if fresh and len(self._answered) >= _MOST:
             self._note(f"It has asked {_MOST:,} times: nothing more is answered.")
         elif fresh:
-            questions = dict(fresh[:_KEYS])
-            self._open = set(questions)
-            self._asking = asyncio.get_running_loop().create_task(self._answer(task, questions))
+            self._asking = asyncio.get_running_loop().create_task(self._answer(task, dict(fresh[:_KEYS])))
 
     def _stop_asking(self) -> None:
         """Nothing is wanted any more: an open question goes away."""
@@ -544,13 +511,6 @@ class Follower:
         self._strikes += 1
         if self._strikes >= _STRIKES:
             self._change(gone=f"Given up after {_STRIKES} attempts: {why}.".replace("..", "."))
-
-    def _lost(self, why: str) -> None:
-        task = self._task
-        if task is not None and not task.done:
-            over = task.expires is not None and time.time() > task.expires
-            text = f"Its time to live of {task.ttl:g} s is over" if over else "The server does not know it any more"
-            self._change(gone=f"{text}: {why}")
 
     def _expire(self) -> None:
         """Specification, both: after its time to live a task that has not ended may be taken for lost."""
