@@ -169,7 +169,7 @@ async def test_a_server_that_allows_one_stream_at_a_time_gets_the_new_wish_after
 async def test_a_stream_that_is_not_acknowledged_counts_all_the_same() -> None:
     async with opened(changing("--modern", "--mute")) as studio:
         known = studio.subscriptions.watch("s", NOTE)
-        await wait_until(lambda: any(NOTE.encode() in one.body for one in studio.trace))
+        await wait_until(lambda: any(one.direction == "out" and NOTE.encode() in one.body for one in studio.trace))
         await call(studio, "updated")
         await wait_until(lambda: known.updates == 1)
         assert known.state == "wanted"
