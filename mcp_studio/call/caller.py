@@ -269,7 +269,7 @@ class Caller:
         view = entries[0].view if entries else None
         tool = view if isinstance(view, ToolView) else None
         for secret in self._secret.of(tool, arguments):
-            self.manager.learn(secret)
+            self.manager.redactor.learn(secret)
         call.finish(await self._outcome(call, tool))
         if tool is None or tool.output_schema is None or call.unchecked:
             call.found(())

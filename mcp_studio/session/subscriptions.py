@@ -276,10 +276,6 @@ class Subscriptions:
         """The subscription to a resource, or None."""
         return self._places[server].wanted.get(uri) if server in self._places else None
 
-    def all(self) -> tuple[Subscription, ...]:
-        """Everything that is watched."""
-        return tuple(known for place in self._places.values() for known in place.wanted.values())
-
     async def settle(self, server: str, limit: float) -> None:
         """Wait until a connected server was told everything that is wanted, at most `limit` seconds."""
         place = self._places.get(server)

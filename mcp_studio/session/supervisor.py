@@ -139,7 +139,7 @@ class LiveConnection:
                 "server/discover was answered after initialize had been sent: the answer to initialize decides, "
                 "and the next start waits longer for this one"
             )
-            self._manager.on_discovered(self._supervisor)
+            self._manager.refresher.discovered(self._supervisor.config)
 
 
 def _may_be_older(config: ServerConfig, error: StudioError) -> bool:
@@ -157,6 +157,8 @@ class Supervisor:
         self.status = Status(config.name, "idle" if config.enabled else "disabled")
         self.tap = manager.tap(config)
         self.tap.on_stray = self._on_stray
+        self.log_level = config.log_level
+        """The level of log messages that it is asked for; empty where that is left to it."""
         self.calls: list[str] = []
         """Subjects of the running calls, newest last."""
         self.answerer = Answerer(self, manager)
@@ -328,7 +330,7 @@ class Supervisor:
         refusal, self._refusal = self._refusal, None
         self.tap.begins(again=self._legacy_next or refusal is not None or self.status.attempt > 0)
         self._set_status(state="connecting", error=None, warnings=(), steps=())
-        remembered = "legacy" if self._legacy_next else self._manager.era_of(self.config)
+        remembered = "legacy" if self._legacy_next else self._manager.memories.recall(self.config).era
         self._legacy_next = False
         config = self.config if refusal is None else replace(self.config, transport="sse")
         try:
@@ -373,7 +375,7 @@ class Supervisor:
                 Step("negotiated", opening.negotiated_ms, opening.ready.version),
             ),
         )
-        self._manager.on_ready(self, connection)
+        self._manager.refresher.begin(self.config.name, connection)
         self.settled.set()
 
     async def _end(self, live: LiveConnection) -> None:

@@ -88,7 +88,7 @@ async def test_what_is_watched_stays_so_under_another_entry_and_goes_with_the_se
         assert studio.subscriptions.of("s") == (known,)
         await wait_until(lambda: known.state == "active")
         await studio.manager.remove("s")
-        assert studio.subscriptions.all() == ()
+        assert studio.subscriptions.of("s") == ()
 
 
 @BOTH
@@ -206,7 +206,7 @@ async def test_removing_a_server_forgets_what_was_watched() -> None:
     async with opened(changing()) as studio:
         await active(studio)
         await studio.manager.remove("s")
-        assert studio.subscriptions.all() == ()
+        assert studio.subscriptions.of("s") == ()
 
 
 async def test_what_is_watched_outlives_another_name_and_another_entry_of_the_server() -> None:
