@@ -82,7 +82,6 @@ class LogStore:
         self._limits = limits
         self._redact = redact
         self._messages: dict[str, deque[LogMessage]] = {}
-        self._dropped: dict[str, int] = {}
         self.revision = 0
         """Changes with every message; front ends poll it."""
         self.total = 0
@@ -110,8 +109,6 @@ class LogStore:
             request, entry,
         )  # fmt: skip
         messages = self._messages.setdefault(server, deque(maxlen=max(1, self._limits.logs)))
-        if len(messages) == messages.maxlen:
-            self._dropped[server] = self._dropped.get(server, 0) + 1
         messages.append(message)
         self.added.emit(message)
         return message
@@ -137,14 +134,9 @@ class LogStore:
         """How many messages of a server are kept."""
         return len(self._messages.get(server, ()))
 
-    def dropped(self, server: str) -> int:
-        """How many messages of a server had to go."""
-        return self._dropped.get(server, 0)
-
     def forget(self, server: str) -> None:
         """A server is gone."""
         self._messages.pop(server, None)
-        self._dropped.pop(server, None)
         self.revision += 1
 
 

@@ -77,7 +77,6 @@ class ConnectionManager:
         self.subscriptions = Subscriptions(settings.limits, self.refresher.again)
         self.logs = LogStore(settings.limits, redactor.text)
         self._supervisors: dict[str, Supervisor] = {}
-        self._tasks: dict[str, asyncio.Task[None]] = {}
         self._process_slots = asyncio.Semaphore(max(1, settings.start_processes))
         self._remote_slots = asyncio.Semaphore(max(1, settings.start_remote))
 
@@ -128,7 +127,7 @@ class ConnectionManager:
         self._supervisors[config.name] = supervisor
         self._catalog.include(config.name)
         self.refresher.show_remembered(config, self.memories.recall(config))
-        self._tasks[config.name] = self._spawn(supervisor.run())
+        supervisor.task = self._spawn(supervisor.run())
         self.changed.emit(config.name)
 
     async def remove(self, name: str) -> None:
@@ -138,11 +137,11 @@ class ConnectionManager:
     async def _remove(self, supervisor: Supervisor, *, for_good: bool) -> None:
         name = supervisor.config.name
         supervisor.leave()
-        if self._supervisors.get(name) is supervisor:
-            await asyncio.wait((self._tasks[name],))
+        if supervisor.task is not None:
+            await asyncio.wait((supervisor.task,))
         if self._supervisors.get(name) is not supervisor:
             return  # somebody else was quicker
-        del self._supervisors[name], self._tasks[name]
+        del self._supervisors[name]
         self.refresher.forget(name)
         if for_good:  # under another entry of its name the same is watched, and its messages stay
             self.subscriptions.forget(name)
@@ -230,8 +229,8 @@ class ConnectionManager:
         """Close all servers at once, within `limits.close_all`."""
         for supervisor in self._supervisors.values():
             supervisor.leave()
-        if self._tasks:
-            await asyncio.wait(self._tasks.values(), timeout=self.limits.close_all)
+        if tasks := [one.task for one in self._supervisors.values() if one.task is not None]:
+            await asyncio.wait(tasks, timeout=self.limits.close_all)
         for supervisor in self._supervisors.values():
             supervisor.settled.set()
 

@@ -119,8 +119,8 @@ class Answerer:
         self._sampled = 0
         self.scripts: list[Callable[[str, dict[str, Json]], Json | Refusal | None]] = []
         """Give the answers of calls that are replayed, before any rule or person; None where they have none."""
-        self.task_subjects: dict[str, str] = {}
-        """What tasks of the server are for, by their ids: their questions belong to that."""
+        self.subject_of_task: Callable[[str], str] = lambda identity: ""
+        """What a task of the server is for, by its id: its questions belong to that."""
 
     @property
     def capabilities(self) -> dict[str, Json]:
@@ -328,7 +328,7 @@ class PendingQuestions:
         self._questions.append(question)
         self._connection.pause()
         try:
-            subject = self._answerer.task_subjects.get(related_task(event.params), "")
+            subject = self._answerer.subject_of_task(related_task(event.params))
             return await self._answerer.answer(event.method, event.params, subject)
         except StudioError as error:
             return Refusal(INTERNAL_ERROR, error.message)

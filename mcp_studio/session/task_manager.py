@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from mcp_studio.catalog.listing import Ref, fetch_all
@@ -234,15 +235,12 @@ class TaskManager:
                 running.poll()
             return
         answerer = self._manager.supervisor(task.server).answerer
-        answerer.task_subjects[task.id] = task.subject
         follower = self._followers[task.key] = Follower(self, task.key, connection, answerer, self._limits)
         self._spawn(follower.run(now=now)).add_done_callback(lambda _: self._unfollow(task.key, follower))
 
     def _unfollow(self, key: tuple[str, str], follower: Follower) -> None:
         if self._followers.get(key) is follower:
             del self._followers[key]
-            if key[0] in self._manager.names():
-                self._manager.supervisor(key[0]).answerer.task_subjects.pop(key[1], None)
 
     def _server_changed(self, name: str) -> None:
         if name not in self._manager.names():
@@ -251,11 +249,16 @@ class TaskManager:
         if connection is None or connection is self._connections.get(name):
             return
         self._connections[name] = connection
+        self._manager.supervisor(name).answerer.subject_of_task = partial(self._subject, name)
         if self._listing:
             self._spawn(self._refresh_quietly(name))
         for task in self.all(name):
             if task.followed and not task.done:
                 self._follow(task, now=True)
+
+    def _subject(self, server: str, identity: str) -> str:
+        task = self.get(server, identity)
+        return task.subject if task is not None else ""
 
     def _server_removed(self, name: str) -> None:
         self._connections.pop(name, None)
@@ -305,7 +308,7 @@ class Follower:
         self.connection = connection
         self._longest = Limit(limits.call_longest, "limits.call_longest")
         self._wake = asyncio.Event()
-        self._now = False
+        """Set where the task is to be asked for now, or is over."""
         self._answerer = answerer
         self._answered: set[str] = set()
         self._asking: asyncio.Task[None] | None = None
@@ -314,22 +317,23 @@ class Follower:
 
     def poll(self) -> None:
         """Ask now, not when it is time."""
-        self._now = True
         self._wake.set()
 
     def heard(self, raw: Json) -> None:
         """The server said by itself how the task is."""
-        task = self._task
-        if task is not None and not task.done:
+        if not self._over:
             self._take(raw, None)
-            self._wake.set()
+            if self._over:
+                self._wake.set()
 
     async def run(self, *, now: bool) -> None:
         """Follow it; with `now` the first question is not put off. Returns when nothing more can be learnt."""
-        self._now = now
+        if now:
+            self._wake.set()
         try:
             while (task := self._task) is not None and not task.done:
-                if await self._pause(task):
+                await self._pause(task)
+                if not self._over:
                     await self._ask()
                     self._expire()
         except ConnectionLost:
@@ -344,21 +348,21 @@ class Follower:
         return self._tasks.get(*self._key)
 
     @property
+    def _over(self) -> bool:
+        task = self._task
+        return task is None or task.done
+
+    @property
     def _number(self) -> int:
         return task.number if (task := self._task) is not None else 0
 
-    async def _pause(self, task: Task) -> bool:
-        """Wait until it is time to ask; False when something else came first."""
-        if not self._now:
-            wish = min(max(task.poll or POLL, SHORTEST), LONGEST) * 2**self._strikes
-            try:
-                async with asyncio.timeout(min(wish, LONGEST)):
-                    await self._wake.wait()
-            except TimeoutError:
-                return True
+    async def _pause(self, task: Task) -> None:
+        """Wait until it is time to ask."""
+        wish = min(max(task.poll or POLL, SHORTEST), LONGEST) * 2**self._strikes
+        with suppress(TimeoutError):
+            async with asyncio.timeout(min(wish, LONGEST)):
+                await self._wake.wait()
         self._wake.clear()
-        now, self._now = self._now, False
-        return now
 
     async def _ask(self) -> None:
         try:
@@ -422,13 +426,14 @@ class Follower:
             if (task := self._task) is not None and not task.done:
                 self._tasks.put(self._concluded(task, reply))
         except ConnectionLost:
-            self._now = True  # the loop asks, and learns of it
+            self._wake.set()  # the loop asks, and learns of it
         except StudioError as error:
             if (task := self._task) is not None and task.ended:
                 self._change(gone=f"Its result cannot be had: {error.message}")
         finally:
             self._result = None
-            self._wake.set()
+            if self._over:
+                self._wake.set()
 
     def _concluded(self, task: Task, reply: Reply) -> Task:
         """It with the answer to `tasks/result`."""
