@@ -105,6 +105,8 @@ class Inbox:
         self._open: list[InputRequest] = []
         self._recent: dict[str, deque[float]] = {}
         self._pages: deque[InputRequest] = deque(maxlen=_OPENED)
+        self._done: deque[tuple[str, str]] = deque(maxlen=_OPENED)
+        """Pages that were called done: their server may say so together with the refusal that asks for them."""
 
     @property
     def pending(self) -> tuple[InputRequest, ...]:
@@ -133,6 +135,8 @@ class Inbox:
 
     async def ask(self, request: InputRequest) -> Answer:
         """Queue a question and wait for its answer; cancelling the waiter withdraws the question."""
+        if request.elicitation_id:
+            request.completed = (request.server, request.elicitation_id) in self._done
         if request.kind not in OURS:
             request.quiet = request.quiet or self._too_often(request.server)
         request.until = time.monotonic() + self._limits.answer
@@ -148,6 +152,7 @@ class Inbox:
 
     def completed(self, server: str, elicitation_id: str) -> None:
         """A server says that a page is done (2025-11-25, `notifications/elicitation/complete`)."""
+        self._done.append((server, elicitation_id))
         for request in (*self._open, *self._pages):
             if request.server == server and request.elicitation_id == elicitation_id and request.kind == "url":
                 request.completed = True
