@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import field
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from mcp_studio.config.model import ServerConfig
@@ -289,12 +290,16 @@ class PendingQuestions:
         """A question came."""
         if len(self._requests) < self._most:
             self._requests[event.id] = task = self._spawn(self._answer(event))
-            task.add_done_callback(lambda _: self._requests.pop(event.id, None))
+            task.add_done_callback(partial(self._forget, event.id))
             return
         self._connection.core.ignore(event.id)
         if not self._dropped:
             self._dropped = True
             self._note(f"{self._most:,} requests of the server are open: more get no answer (limits.server_requests)")
+
+    def _forget(self, identity: RequestId, task: asyncio.Task[None]) -> None:
+        if self._requests.get(identity) is task:  # else its server has withdrawn it and used its id again
+            del self._requests[identity]
 
     def withdrawn(self, identity: RequestId) -> None:
         """The server no longer wants an answer."""
