@@ -365,6 +365,7 @@ class Follower:
         self._wake.clear()
 
     async def _ask(self) -> None:
+        before = self._task
         try:
             reply = await self.connection.request("tasks/get", {"taskId": self._key[1]}, under=self._number)
         except ConnectionLost:
@@ -372,6 +373,9 @@ class Follower:
         except StudioError as error:
             self._strike(error.message)
             return
+        now = self._task
+        if now is not None and now.ended and before is not None and not before.ended:
+            return  # a notice that it has ended overtook the answer
         if isinstance(reply.event, Answered):
             self._take(reply.event.result, reply)
         elif reply.event.code in (INVALID_PARAMS, METHOD_NOT_FOUND):
