@@ -35,7 +35,6 @@ from mcp_studio.session.rules import AnswerRules
 from mcp_studio.session.sign_in import SignInManager
 from mcp_studio.session.state import TestReport
 from mcp_studio.session.task_manager import TaskManager
-from mcp_studio.session.tasks import TaskFile
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.statistics import Numbers
 from mcp_studio.trace.store import TraceStore, disk_for
@@ -83,8 +82,7 @@ class Studio:
         self.signing.attach(self.manager)
         self.subscriptions = self.manager.subscriptions
         self.logs = self.manager.logs
-        file = TaskFile(paths.state / "tasks.json", self.redactor.bytes)
-        self.tasks = TaskManager(self.manager, settings.limits, file, self.spawn)
+        self.tasks = TaskManager(self.manager, settings.limits, self.spawn)
         self.audit = Audit(paths.state / "audit.jsonl", self.redactor, origin)
         self.approvals = Approvals(paths.state / "approvals", self.inbox, self.redactor, self.spawn)
         self.groups = Groups(self.manager, lambda: self.numbers, self._offers)
@@ -127,7 +125,6 @@ class Studio:
             try:
                 await self._close_search()
                 await self.memory.close()
-                await self.tasks.close()
                 self.audit.close()
             finally:
                 await self.checker.close()

@@ -213,8 +213,8 @@ def test_a_server_that_cannot_be_used_says_why(fault: str, words: str) -> None:
 def test_the_last_words_of_a_server_that_ends_at_once_are_told() -> None:
     async def act(studio: Studio) -> None:
         error = studio.manager.status("s").error
-        assert error and studio.manager.stderr("s")
-        assert studio.manager.stderr("s")[-1].split()[0] in f"{error.message} {error.hint}"
+        assert error and studio.manager.supervisor("s").tap.stderr_lines
+        assert studio.manager.supervisor("s").tap.stderr_lines[-1].split()[0] in f"{error.message} {error.hint}"
 
     on("dies-at-start", act)
 
@@ -310,8 +310,10 @@ async def test_stubborn_servers_and_their_children_are_gone_within_bounds(fault:
         async with opened(config, settings=SETTINGS) as studio:
             pids.append(studio.manager.status("s").pid)
             if fault != "stubborn":
-                await wait_until(lambda: any("children" in line for line in studio.manager.stderr("s")))
-            for line in studio.manager.stderr("s"):
+                await wait_until(
+                    lambda: any("children" in line for line in studio.manager.supervisor("s").tap.stderr_lines)
+                )
+            for line in studio.manager.supervisor("s").tap.stderr_lines:
                 pids.extend(int(word) for word in line.split() if word.isdigit())
             began = time.monotonic()
         return time.monotonic() - began

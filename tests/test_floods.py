@@ -40,7 +40,7 @@ async def flooding(*options: str) -> AsyncGenerator[Studio]:
 
     good = stdio(python_server("raw_server"), "good")
     async with opened(stdio(python_server("raw_flood", *options), "s"), good) as studio:
-        studio.tasks.pick_up()
+        studio.tasks.list_all()
         watching = asyncio.create_task(watch())
         yield studio
         watching.cancel()
@@ -66,7 +66,6 @@ async def test_a_flood_is_bounded_and_holds_up_nobody(flood: str) -> None:
         assert len(studio.tasks.all("s")) <= DEFAULT.tasks
         if flood == "logs":
             assert (studio.logs.total, studio.logs.count("s")) == (10_000, DEFAULT.logs)
-            assert studio.logs.dropped("s") == 10_000 - DEFAULT.logs
         if flood == "updated":
             assert watched.updates == 2
         if flood == "forms":

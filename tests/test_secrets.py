@@ -194,7 +194,7 @@ async def _use(studio: Studio, plant: Planted) -> None:
     for name in ("local", "remote"):
         assert (await studio.manager.settle(name)).state == "ready", studio.manager.status(name)
         await studio.manager.listed(name)
-    studio.manager.learn(plant["typed"])
+    studio.manager.redactor.learn(plant["typed"])
 
     async def call(server: str, tool: str, **arguments: Any) -> None:
         outcome = await studio.call_tool(Ref("tool", server, tool), arguments, approved=True).wait()

@@ -27,7 +27,7 @@ def on(body: Callable[[Studio], Awaitable[None]], *options: str) -> None:
 
 
 def reads(studio: Studio) -> list[str]:
-    return [line.removeprefix("read ") for line in studio.manager.stderr("s")]
+    return [line.removeprefix("read ") for line in studio.manager.supervisor("s").tap.stderr_lines]
 
 
 @pytest.mark.parametrize("options", [(), ("--legacy",)], ids=["modern", "legacy"])

@@ -345,7 +345,7 @@ def test_closing_ends_the_servers_even_with_calls_under_way() -> None:
 async def test_stderr_is_kept_per_server() -> None:
     async with opened(stdio(SDK)) as studio:
         await call(studio, "stderr", text="complaint", lines=3)
-        await wait_until(lambda: studio.manager.stderr("s")[-3:] == ("complaint",) * 3)
+        await wait_until(lambda: tuple(studio.manager.supervisor("s").tap.stderr_lines)[-3:] == ("complaint",) * 3)
 
 
 async def test_a_secret_of_the_configuration_never_reaches_the_trace() -> None:

@@ -201,7 +201,7 @@ class Caller:
                 entries = self._catalog.find(ref)  # a person may have thought about it for a while
             tool = tool_of(entries)
             for secret in self._secret.of(tool, arguments):
-                self.manager.learn(secret)
+                self.manager.redactor.learn(secret)
             outcome = await self._outcome(call, tool)
             if not isinstance(outcome, Lost):
                 break

@@ -173,15 +173,16 @@ class _Sending:
         ends = [signal.connect(lambda _: news.set()) for signal in signals]
         try:
             while True:
-                now = tasks.get(*task.key)
+                now, reason = tasks.get(*task.key), unreachable(manager, task.server)
                 if now is None:
-                    raise Ended(Lost(error=StudioError("The task was removed from the list here."), sent=True))
+                    removed = StudioError("The task was removed from the list here.")
+                    raise Ended(Lost(error=reason or removed, sent=True))
                 call.on_task(now)
                 if now.done:
                     return now
                 if call.let_go:
                     raise Ended(InBackground(task=task.id))
-                if reason := unreachable(manager, task.server):
+                if reason:
                     raise Ended(Lost(error=reason, sent=True))
                 if now.kind == "extension" and now.asking != deadline.paused:
                     (deadline.pause if now.asking else deadline.resume)()

@@ -341,7 +341,7 @@ async def saved_arguments(
         await _agree(saved, places, plan.server, out.asker)
     filled = await asyncio.to_thread(fill, saved, values)
     for secret in filled.secrets:
-        studio.manager.learn(secret)
+        studio.manager.redactor.learn(secret)
     arguments = filled.arguments
     if pairs := out.options.values("--set"):
         if arguments is not None and not isinstance(arguments, dict):

@@ -136,7 +136,7 @@ async def connected(studio: Studio, name: str, out: Output) -> Status:
     status = studio.manager.status(name)
     for warning in status.warnings:
         out.once(f"{name} {warning}")
-    _, stray = studio.manager.stray(name)
+    stray = studio.manager.supervisor(name).tap.stray_count
     if stray:
         what = "a line that is" if stray == 1 else f"{stray} lines that are"
         out.once(f"{name} prints {what} not MCP on its standard output; logs belong on standard error")

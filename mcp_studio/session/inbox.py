@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import field
 from functools import partial
@@ -107,25 +107,30 @@ class Inbox:
         self.changed: Signal[InputRequest] = Signal()
         self._limits = limits
         self._open: list[InputRequest] = []
-        self._held: dict[str, deque[InputRequest]] = {}
         self._recent: dict[str, deque[float]] = {}
         self._pages: deque[InputRequest] = deque(maxlen=_OPENED)
         self._done: deque[tuple[str, str]] = deque(maxlen=_OPENED)
-        """Pages that were called done: their server may say so before the question is here."""
+        """Pages that were called done: their server may say so together with the refusal that asks for them."""
 
     @property
     def pending(self) -> tuple[InputRequest, ...]:
-        """The open questions, oldest first."""
-        return tuple(self._open)
+        """The open questions, oldest first, but for those that wait their turn."""
+        counts: Counter[str] = Counter()
+        shown: list[InputRequest] = []
+        for request in self._open:
+            counts[request.server] += request.kind not in OURS
+            if request.kind in OURS or counts[request.server] <= self._limits.prompts:
+                shown.append(request)
+        return tuple(shown)
 
     @property
     def held(self) -> int:
         """How many more wait their turn."""
-        return sum(map(len, self._held.values()))
+        return len(self._open) - len(self.pending)
 
     def waiting(self, server: str) -> int:
         """How many questions of a server are open or wait their turn; what the studio asks of itself does not count."""
-        return self._count(server) + len(self._held.get(server, ()))
+        return sum(one.server == server and one.kind not in OURS for one in self._open)
 
     @property
     def pages(self) -> tuple[InputRequest, ...]:
@@ -136,14 +141,22 @@ class Inbox:
         """Queue a question and wait for its answer; cancelling the waiter withdraws the question."""
         if request.elicitation_id:
             request.completed = (request.server, request.elicitation_id) in self._done
-        if request.kind not in OURS and self._count(request.server) >= self._limits.prompts:
-            self._held.setdefault(request.server, deque()).append(request)
-        else:
-            self._show(request)
+        if request.kind not in OURS:
+            request.quiet = request.quiet or self._too_often(request.server)
+        bound = "approval" if request.kind == "approval" else "answer"
+        seconds: float = getattr(self._limits, bound)
+        request.until = time.monotonic() + seconds
+        action: Action = "decline" if request.kind == "approval" else "cancel"
+        nobody = f"nobody: {seconds:g} s have passed (limits.{bound})"
+        timer = asyncio.get_running_loop().call_later(seconds, partial(request.answer, action, by=nobody))
+        self._open.append(request)
+        self.changed.emit(request)
         try:
             return await request.reply
         finally:
-            self._take_out(request)
+            timer.cancel()
+            self._open.remove(request)
+            self.changed.emit(request)
 
     def completed(self, server: str, elicitation_id: str) -> None:
         """A server says that a page is done (2025-11-25, `notifications/elicitation/complete`)."""
@@ -171,40 +184,9 @@ class Inbox:
 
     def decline_all(self, server: str) -> None:
         """Decline everything that a server asks at this moment."""
-        for request in (*self._open, *self._held.get(server, ())):
+        for request in self._open:
             if request.server == server and request.kind not in OURS:
                 request.answer("decline")
-
-    def _show(self, request: InputRequest) -> None:
-        if request.kind not in OURS:
-            request.quiet = request.quiet or self._too_often(request.server)
-        bound = "approval" if request.kind == "approval" else "answer"
-        seconds: float = getattr(self._limits, bound)
-        request.until = time.monotonic() + seconds
-        action: Action = "decline" if request.kind == "approval" else "cancel"
-        nobody = f"nobody: {seconds:g} s have passed (limits.{bound})"
-        timer = asyncio.get_running_loop().call_later(seconds, partial(request.answer, action, by=nobody))
-        request.reply.add_done_callback(lambda _: timer.cancel())
-        self._open.append(request)
-        self.changed.emit(request)
-
-    def _take_out(self, request: InputRequest) -> None:
-        if request not in self._open:
-            if (held := self._held.get(request.server)) and request in held:
-                held.remove(request)
-            return
-        self._open.remove(request)
-        held = self._held.get(request.server)
-        while held and self._count(request.server) < self._limits.prompts:
-            following = held.popleft()
-            if not following.reply.done():  # it may be answered unseen, by `decline_all`
-                self._show(following)
-        if not held:
-            self._held.pop(request.server, None)
-        self.changed.emit(request)
-
-    def _count(self, server: str) -> int:
-        return sum(one.server == server and one.kind not in OURS for one in self._open)
 
     def _too_often(self, server: str) -> bool:
         """Specification, client/elicitation: clients should rate-limit; a person is not to be flooded."""

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ProtocolError, StudioError, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping
 from mcp_studio.limits import DEFAULT, Limits
@@ -83,7 +82,6 @@ class LogStore:
         self._limits = limits
         self._redact = redact
         self._messages: dict[str, deque[LogMessage]] = {}
-        self._dropped: dict[str, int] = {}
         self.revision = 0
         """Changes with every message; front ends poll it."""
         self.total = 0
@@ -111,8 +109,6 @@ class LogStore:
             request, entry,
         )  # fmt: skip
         messages = self._messages.setdefault(server, deque(maxlen=max(1, self._limits.logs)))
-        if len(messages) == messages.maxlen:
-            self._dropped[server] = self._dropped.get(server, 0) + 1
         messages.append(message)
         self.added.emit(message)
         return message
@@ -138,14 +134,9 @@ class LogStore:
         """How many messages of a server are kept."""
         return len(self._messages.get(server, ()))
 
-    def dropped(self, server: str) -> int:
-        """How many messages of a server had to go."""
-        return self._dropped.get(server, 0)
-
     def forget(self, server: str) -> None:
         """A server is gone."""
         self._messages.pop(server, None)
-        self._dropped.pop(server, None)
         self.revision += 1
 
 
@@ -159,60 +150,47 @@ def _text(params: dict[str, Json], key: str) -> str:
     return value[:_NAME] if isinstance(value, str) else ""
 
 
-class LogLevels:
-    """Levels by server: what the configuration says until a person chooses another one."""
+async def begin_level(supervisor: Supervisor, connection: Connection) -> None:
+    """Tell a server that has just connected, where it declares logging and a level is wanted.
 
-    def __init__(self) -> None:
-        self._chosen: dict[str, str] = {}
+    Every request of the stateless era carries the level; the handshake era has logging/setLevel.
+    """
+    level = supervisor.log_level
+    if connection.core.modern:
+        connection.core.log_level = level
+    elif level and _declares(supervisor):
+        try:
+            await _tell(connection, level)
+        except StudioError as error:
+            if not connection.ended.done():
+                supervisor.warn(f"declares logging, but does not take a level: {error.message}")
 
-    def of(self, config: ServerConfig) -> str:
-        """The level that is asked for; empty where that is left to the server."""
-        return self._chosen.get(config.name, config.log_level)
 
-    async def serve(self, supervisor: Supervisor, connection: Connection) -> None:
-        """Tell a server that has just connected, where it declares logging and a level is wanted.
+async def set_level(supervisor: Supervisor, level: str) -> str:
+    """Ask for another level from now on, over reconnects too; what that means, in a sentence.
 
-        Every request of the stateless era carries the level; the handshake era has logging/setLevel.
-        """
-        level = self.of(supervisor.config)
-        if supervisor.status.modern:
-            connection.core.log_level = level
-        elif level and _declares(supervisor):
-            try:
-                await _tell(connection, level)
-            except StudioError as error:
-                if not connection.ended.done():
-                    supervisor.warn(f"declares logging, but does not take a level: {error.message}")
+    Args:
+        level: one of `LOG_LEVELS`, or empty to leave it to the server.
 
-    async def set(self, supervisor: Supervisor, level: str) -> str:
-        """Ask for another level from now on, over reconnects too; what that means, in a sentence.
-
-        Args:
-            level: one of `LOG_LEVELS`, or empty to leave it to the server.
-
-        Raises:
-            UsageError: there is no such level.
-            StudioError: the server refuses it, or gives no answer.
-        """
-        if level and level not in LOG_LEVELS:
-            raise UsageError(f"There is no log level {level!r}.", hint=f"Levels are {', '.join(LOG_LEVELS)}.")
-        self._chosen[supervisor.config.name] = level
-        connection, name = supervisor.connection, supervisor.config.name
-        if connection is None:
-            return f"{name} is asked for it when it is connected."
-        if supervisor.status.modern:
-            connection.core.log_level = level
-            return f"Every request to {name} asks for it." if level else f"No request to {name} asks for messages."
-        if not _declares(supervisor):
-            return f"{name} does not declare logging; what it sends all the same is shown."
-        if not level:
-            return f"{name} keeps the level that it has until it reconnects."
-        await _tell(connection, level)
-        return f"{name} has taken the level."
-
-    def forget(self, server: str) -> None:
-        """A server is gone."""
-        self._chosen.pop(server, None)
+    Raises:
+        UsageError: there is no such level.
+        StudioError: the server refuses it, or gives no answer.
+    """
+    if level and level not in LOG_LEVELS:
+        raise UsageError(f"There is no log level {level!r}.", hint=f"Levels are {', '.join(LOG_LEVELS)}.")
+    supervisor.log_level = level
+    connection, name = supervisor.connection, supervisor.config.name
+    if connection is None:
+        return f"{name} is asked for it when it is connected."
+    if connection.core.modern:
+        connection.core.log_level = level
+        return f"Every request to {name} asks for it." if level else f"No request to {name} asks for messages."
+    if not _declares(supervisor):
+        return f"{name} does not declare logging; what it sends all the same is shown."
+    if not level:
+        return f"{name} keeps the level that it has until it reconnects."
+    await _tell(connection, level)
+    return f"{name} has taken the level."
 
 
 def _declares(supervisor: Supervisor) -> bool:

@@ -16,7 +16,7 @@ from mcp_studio.limits import Limits
 from mcp_studio.redact import Redactor
 from mcp_studio.session.connection import Connection, RunningRequest
 from mcp_studio.session.inbox import Inbox
-from mcp_studio.session.logs import LogLevels, LogStore
+from mcp_studio.session.logs import LogStore, begin_level
 from mcp_studio.session.raw import RawSender
 from mcp_studio.session.rules import AnswerRules
 from mcp_studio.session.state import Spawn, Status
@@ -68,17 +68,15 @@ class ConnectionManager:
         self.notified: Signal[tuple[str, str, dict[str, Json]]] = Signal()
         """Server, method and parameters of every notification that is not progress or a withdrawal."""
         self._trace = trace
-        self._redactor = redactor
+        self.redactor = redactor
         self._spawn = spawn
         self._make_transport = make_transport
-        self._memories = memories
+        self.memories = memories
         self._catalog = catalog
-        self._refresher = Refresher(catalog, settings.limits, self._keep)
-        self.subscriptions = Subscriptions(settings.limits, self._refresher.again)
+        self.refresher = Refresher(catalog, settings.limits, self._keep)
+        self.subscriptions = Subscriptions(settings.limits, self.refresher.again)
         self.logs = LogStore(settings.limits, redactor.text)
-        self.levels = LogLevels()
         self._supervisors: dict[str, Supervisor] = {}
-        self._tasks: dict[str, asyncio.Task[None]] = {}
         self._process_slots = asyncio.Semaphore(max(1, settings.start_processes))
         self._remote_slots = asyncio.Semaphore(max(1, settings.start_remote))
 
@@ -101,22 +99,9 @@ class ConnectionManager:
         """
         return self.supervisor(name).config
 
-    def log_level(self, name: str) -> str:
-        """The level of log messages that a server is asked for; empty where that is left to it."""
-        return self.levels.of(self.config(name))
-
     def status(self, name: str) -> Status:
         """The status of a server (see `config` for errors)."""
         return self.supervisor(name).status
-
-    def stderr(self, name: str) -> tuple[str, ...]:
-        """How the newest standard error lines begin, redacted but not sanitized."""
-        return tuple(self.supervisor(name).tap.stderr_lines)
-
-    def stray(self, name: str) -> tuple[tuple[str, ...], int]:
-        """The first stray standard output lines, and how many there were."""
-        tap = self.supervisor(name).tap
-        return tuple(tap.stray_lines), tap.stray_count
 
     def supervisor(self, name: str) -> Supervisor:
         """The supervisor of a server (see `config` for errors)."""
@@ -141,8 +126,8 @@ class ConnectionManager:
         supervisor = Supervisor(config, self)
         self._supervisors[config.name] = supervisor
         self._catalog.include(config.name)
-        self._refresher.show_remembered(config, self._memories.recall(config))
-        self._tasks[config.name] = self._spawn(supervisor.run())
+        self.refresher.show_remembered(config, self.memories.recall(config))
+        supervisor.task = self._spawn(supervisor.run())
         self.changed.emit(config.name)
 
     async def remove(self, name: str) -> None:
@@ -152,13 +137,12 @@ class ConnectionManager:
     async def _remove(self, supervisor: Supervisor, *, for_good: bool) -> None:
         name = supervisor.config.name
         supervisor.leave()
-        if self._supervisors.get(name) is supervisor:
-            await asyncio.wait((self._tasks[name],))
+        if supervisor.task is not None:
+            await asyncio.wait((supervisor.task,))
         if self._supervisors.get(name) is not supervisor:
             return  # somebody else was quicker
-        del self._supervisors[name], self._tasks[name]
-        self._refresher.forget(name)
-        self.levels.forget(name)
+        del self._supervisors[name]
+        self.refresher.forget(name)
         if for_good:  # under another entry of its name the same is watched, and its messages stay
             self.subscriptions.forget(name)
             self.logs.forget(name)
@@ -200,15 +184,15 @@ class ConnectionManager:
     async def listed(self, name: str) -> None:
         """Wait until a ready server's lists are read; returns at once for any other."""
         if self.supervisor(name).connection is not None:
-            await self._refresher.done(name)
+            await self.refresher.done(name)
 
     def refresh(self, name: str) -> None:
         """Read the lists of a ready server again."""
-        self._refresher.again(name)
+        self.refresher.again(name)
 
     def look(self, name: str, kind: EntryKind) -> None:
         """Somebody looks at a list: it is read again where the time has passed for which it is fresh."""
-        self._refresher.look(name, kind)
+        self.refresher.look(name, kind)
 
     def connection(self, name: str) -> Connection:
         """The ready connection of a server; a `StudioError` says why there is none."""
@@ -245,8 +229,8 @@ class ConnectionManager:
         """Close all servers at once, within `limits.close_all`."""
         for supervisor in self._supervisors.values():
             supervisor.leave()
-        if self._tasks:
-            await asyncio.wait(self._tasks.values(), timeout=self.limits.close_all)
+        if tasks := [one.task for one in self._supervisors.values() if one.task is not None]:
+            await asyncio.wait(tasks, timeout=self.limits.close_all)
         for supervisor in self._supervisors.values():
             supervisor.settled.set()
 
@@ -259,37 +243,21 @@ class ConnectionManager:
     def tap(self, config: ServerConfig, ledger: Ledger | None = None) -> ServerTap:
         """Make the tap of a server, or of a connection beside its own; its secrets are told to the redactor first."""
         for secret in config.secrets:
-            self._redactor.learn(secret)
-        return ServerTap(self._trace, self._redactor, config.name, self.limits, ledger=ledger)
-
-    def learn(self, secret: str) -> None:
-        """Take a secret that was typed out of everything that is recorded from now on."""
-        self._redactor.learn(secret)
+            self.redactor.learn(secret)
+        return ServerTap(self._trace, self.redactor, config.name, self.limits, ledger=ledger)
 
     def slots(self, config: ServerConfig) -> asyncio.Semaphore:
         """The bound on how many may be connecting at a time."""
         return self._process_slots if config.kind == "stdio" else self._remote_slots
-
-    def era_of(self, config: ServerConfig) -> str:
-        """The era that worked last time."""
-        return self._memories.recall(config).era
-
-    def on_ready(self, supervisor: Supervisor, connection: Connection) -> None:
-        """From now on `listed` waits for the lists, at most until the connection ends."""
-        self._refresher.begin(supervisor.config.name, connection)
-
-    def on_discovered(self, supervisor: Supervisor) -> None:
-        """The server speaks the modern era, but said so too late: the next start waits for it."""
-        self._refresher.discovered(supervisor.config)
 
     async def serve(self, supervisor: Supervisor) -> None:
         """Beside a ready connection: read all lists, say what is wanted, and go on listening for changes."""
         if (connection := supervisor.connection) is not None:
             config, status = supervisor.config, supervisor.status
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self.levels.serve(supervisor, connection))
+                tasks.create_task(begin_level(supervisor, connection))
                 tasks.create_task(self.subscriptions.serve(config.name, connection, status.capabilities))
-                tasks.create_task(self._refresher.serve(config, connection, status))
+                tasks.create_task(self.refresher.serve(config, connection, status))
 
     def on_notification(self, supervisor: Supervisor, method: str, params: dict[str, Json]) -> None:
         """Take a notification; a server may send any number."""
@@ -301,10 +269,10 @@ class ConnectionManager:
             request = tap.carrier(entry) if supervisor.status.modern and entry is not None else ""
             number = entry.number if entry is not None else 0
             self.logs.add(name, params, request=request, entry=number, plain=entry is not None and tap.plain)
-        self._refresher.on_notification(name, method)
+        self.refresher.on_notification(name, method)
         self.subscriptions.on_notification(name, method, params)
         self.notified.emit((name, method, params))
 
     def _keep(self, config: ServerConfig, memory: Memory) -> None:
-        if file := self._memories.keep(config, memory):
-            self._spawn(asyncio.to_thread(self._memories.write, file))
+        if file := self.memories.keep(config, memory):
+            self._spawn(asyncio.to_thread(self.memories.write, file))

@@ -12,14 +12,13 @@ import time
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
 from mcp_studio.jsontext import Json, mapping
-from mcp_studio.limits import MB, Limits
+from mcp_studio.limits import Limits
 from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.message import Failure, Malformed, Message, Parsed, Request, Response, parse
 from mcp_studio.protocol.versions import LATEST_MODERN, era_of
 from mcp_studio.session.connection import Connection, limit_of
 from mcp_studio.session.state import Spawn
-from mcp_studio.signal import Signal
 from mcp_studio.trace.message import ACKNOWLEDGED, WireMessage
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Opened, Tasks, Transport
@@ -30,30 +29,23 @@ SETTLE = 0.2
 """Seconds to go on collecting after the answer came."""
 _MOST = 10_000
 """The newest entries of the trace among which it is looked for what came back."""
-_BYTES = 32 * MB
-"""Bytes of frames that are held as they came; of later ones there is what the trace has."""
 
 
 class RawExchange:
-    """Made by `RawSender.send`; `changed` fires whenever something came, and when it is over."""
+    """Made by `RawSender.send`; readers poll it on a timer of theirs."""
 
     def __init__(self, tap: ServerTap, frame: bytes, parsed: Parsed) -> None:
         self._tap = tap
-        self._bodies: dict[int, bytes] = {}
-        self._size = 0
         self._first = self._last = self._http = 0
         self._done = asyncio.Event()
         self._began = time.perf_counter()
         self.server = tap.server
         self.frame = frame
         self.parsed = parsed
-        self.changed: Signal[RawExchange] = Signal()
         self.waits_for: list[RequestId] = [one.id for one in parsed.messages if isinstance(one, Request)]
         """Ids whose answer is its answer."""
         self.wants_answer = bool(self.waits_for)
         """It is a request that can be answered: the protocol says that it must be."""
-        self.collides = False
-        """An id of it is one of an open request of ours: the first answer is taken for that one."""
         self.answers: list[bytes] = []
         """The frames that answer it, as they came."""
         self.answered = asyncio.Event()
@@ -72,11 +64,6 @@ class RawExchange:
     def done(self) -> bool:
         """Nothing more is collected."""
         return self._done.is_set()
-
-    @property
-    def number(self) -> int:
-        """Where the frame stands in the trace; 0 while it has not left."""
-        return self._first
 
     async def wait(self) -> None:
         """Wait until it is over."""
@@ -101,25 +88,13 @@ class RawExchange:
         if entry.method == ACKNOWLEDGED and entry.exchange != self._http:
             return False  # it answers a subscription of ours
         asked = entry.span.request if entry.span is not None else entry
-        return asked.direction != "out" or asked.by_hand or (self.collides and entry.direction == "in")
-
-    def body(self, entry: WireMessage) -> bytes:
-        """What an entry says, as it crossed the wire where that is still known; else as the trace has it."""
-        return self._bodies.get(entry.number, entry.body)
+        return asked.direction != "out" or asked.by_hand
 
     # ------------------------------------------------------------------ told by `RawSender`
 
     def sent(self, entry: WireMessage) -> None:
         """It has left."""
         self._first, self._http = entry.number, entry.exchange
-        self.changed.emit(self)
-
-    def came(self, frame: bytes) -> None:
-        """A frame came in."""
-        if self._size + len(frame) <= _BYTES:
-            self._size += len(frame)
-            self._bodies[self._tap.store.total] = frame
-        self.changed.emit(self)
 
     def answer(self, frame: bytes, identity: Json) -> None:
         """A frame came that answers it."""
@@ -137,7 +112,6 @@ class RawExchange:
         """Nothing more is collected."""
         self._last = self._tap.store.total
         self._done.set()
-        self.changed.emit(self)
 
 
 class RawSender:
@@ -181,7 +155,6 @@ class RawSender:
         """
         parsed = parse(frame, self._limits)
         exchange = RawExchange(self._tap, frame, parsed)
-        exchange.collides = any(identity in self._core.requests for identity in exchange.waits_for)
         for identity in exchange.waits_for:
             self._core.requests.avoid(identity)
         if wait is None:
@@ -226,8 +199,6 @@ class RawSender:
         if not self._running and not self._alone:
             return parsed
         rest = [message for message in parsed.messages if not self._takes(message, frame)]
-        for exchange in self._running:
-            exchange.came(frame)
         if self._alone:
             self._shake_hands(parsed)
             return Parsed(())
@@ -250,7 +221,7 @@ class RawSender:
             self._transport.negotiated(version)
 
 
-class RawConnection:
+class RawConnection(RawSender):
     """A connection without a handshake: open it, `send`, close it; it ends by itself when the server does.
 
     Questions of the server stay without an answer, unless one is written by hand.
@@ -261,17 +232,14 @@ class RawConnection:
 
     def __init__(self, config: ServerConfig, transport: Transport, tap: ServerTap, limits: Limits, info: Json) -> None:
         self.config = config
-        self._limits = limits
-        self._transport = transport
         self._tasks = Tasks(lambda _, error: self._connection.closed(error))
         info = info if config.client_info is None else config.client_info
-        self._core = core = ClientCore(info, {} if config.capabilities is None else config.capabilities)
-        self._connection = Connection(
+        core = ClientCore(info, {} if config.capabilities is None else config.capabilities)
+        connection = Connection(
             transport, core, tap, limits, config.timeouts, probe=0, on_event=lambda event: None,
             spawn=self._tasks.spawn,
         )  # fmt: skip
-        hand = RawSender(self._connection, transport, tap, limits, self._tasks.spawn, alone=True)
-        self.send, self.spare_id = hand.send, hand.spare_id
+        super().__init__(connection, transport, tap, limits, self._tasks.spawn, alone=True)
 
     @property
     def ended(self) -> asyncio.Future[StudioError | None]:

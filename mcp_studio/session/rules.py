@@ -28,10 +28,9 @@ class Fit(NamedTuple):
 
 
 class AnswerRules:
-    """All rules in force, first match first. `changed` fires when there is another one, `answered` when one answers."""
+    """All rules in force, first match first; `answered` fires when one answers."""
 
     def __init__(self, rules: Iterable[AnswerRule] = ()) -> None:
-        self.changed: Signal[AnswerRule] = Signal()
         self.answered: Signal[tuple[InputRequest, Answer]] = Signal()
         self._rules: tuple[AnswerRule, ...] = tuple(rules)
 
@@ -41,13 +40,11 @@ class AnswerRules:
     def add(self, rule: AnswerRule) -> None:
         """Put a rule before all others: what was decided last holds."""
         self._rules = (rule, *self._rules)
-        self.changed.emit(rule)
 
     def remove(self, rule: AnswerRule) -> None:
         """Take a rule away, once where it was added several times."""
         at = self._rules.index(rule)
         self._rules = (*self._rules[:at], *self._rules[at + 1 :])
-        self.changed.emit(rule)
 
     def match(self, request: InputRequest) -> Fit | None:
         """The first rule that is for a question; what the studio asks of itself is never answered by these."""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import field
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from mcp_studio.config.model import ServerConfig
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 CANCELLED: dict[str, Json] = {"action": "cancel"}
 _NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
-_SPACING = 0.05
-"""Seconds between two answers that say no, so that a server which asks at once again cannot drive us."""
 _ROUND_PAUSE = 0.05
 _STATE = 8 * MB
 """Characters of a `requestState` that are sent back; each round holds it several times."""
@@ -121,8 +120,8 @@ class Answerer:
         self._sampled = 0
         self.scripts: list[Callable[[str, dict[str, Json]], Json | Refusal | None]] = []
         """Give the answers of calls that are replayed, before any rule or person; None where they have none."""
-        self.task_subjects: dict[str, str] = {}
-        """What tasks of the server are for, by their ids: their questions belong to that."""
+        self.subject_of_task: Callable[[str], str] = lambda identity: ""
+        """What a task of the server is for, by its id: its questions belong to that."""
 
     @property
     def capabilities(self) -> dict[str, Json]:
@@ -183,7 +182,7 @@ class Answerer:
         content = answer.content if answer.content is not None else {}
         for name in secrets(schema):  # they must never stand in the trace in clear
             if isinstance(value := mapping(content).get(name), str):
-                self._manager.learn(value)
+                self._manager.redactor.learn(value)
         return {"action": "accept", "content": content}
 
     async def _sample(self, params: dict[str, Json], subject: str) -> Json | Refusal:
@@ -249,11 +248,23 @@ def _last_message(params: dict[str, Json]) -> str:
 # ---------------------------------------------------------------------- requests of the server, up to 2025-11-25
 
 
-class _Question(NamedTuple):
+@record(eq=False)
+class _Question:
+    """Something that a server asks for, in a request or in a task of ours that one became."""
+
     method: str
     calls: set[RequestId]
-    """The calls that were open when it came: it belongs to one of them. Empty once its answer waits to be sent."""
-    task: asyncio.Task[None]
+    """The calls that were open when it came: it belongs to one of them."""
+    work: asyncio.Task[Any] | None
+    abandoned: bool = False
+    """Nobody waits any more for a call that it may belong to."""
+
+    @property
+    def no(self) -> Json | Refusal:
+        """The answer to one that nobody needs; only elicitation has a result that says so."""
+        if self.method == "elicitation/create":
+            return CANCELLED
+        return Refusal(USER_REJECTED, "The call that needed it was cancelled")
 
 
 class PendingQuestions:
@@ -271,49 +282,37 @@ class PendingQuestions:
         self._spawn = spawn
         self._note = tap.note
         self._tasks = ClientTasks(connection, answerer, most, spawn)
-        self._open: dict[RequestId, _Question] = {}
+        self._requests: dict[RequestId, asyncio.Task[None]] = {}
+        self._questions: list[_Question] = []
         self._dropped = False
-        self._next_no = 0.0
-        """When the next answer that says no may leave."""
 
     def asked(self, event: Asked) -> None:
         """A question came."""
-        if len(self._open) < self._most:
-            self._begin(event.id, event.method, self._connection.calls, self._answer(event))
+        if len(self._requests) < self._most:
+            self._requests[event.id] = task = self._spawn(self._answer(event))
+            task.add_done_callback(partial(self._forget, event.id))
             return
         self._connection.core.ignore(event.id)
         if not self._dropped:
             self._dropped = True
             self._note(f"{self._most:,} requests of the server are open: more get no answer (limits.server_requests)")
 
-    def _begin(self, identity: RequestId, method: str, calls: set[RequestId], work: Coroutine[Any, Any, None]) -> None:
-        def forget(task: asyncio.Task[None]) -> None:
-            if (question := self._open.get(identity)) and question.task is task:
-                del self._open[identity]
-
-        task = self._spawn(work)
-        self._open[identity] = _Question(method, calls, task)
-        task.add_done_callback(forget)
+    def _forget(self, identity: RequestId, task: asyncio.Task[None]) -> None:
+        if self._requests.get(identity) is task:  # else its server has withdrawn it and used its id again
+            del self._requests[identity]
 
     def withdrawn(self, identity: RequestId) -> None:
         """The server no longer wants an answer."""
-        if question := self._open.get(identity):
-            question.task.cancel()
+        if task := self._requests.get(identity):
+            task.cancel()
 
     def given_up(self, call: RequestId) -> None:
         """Nobody waits for a call any more: neither for what was asked on its behalf alone."""
-        self._tasks.given_up(call)
-        for identity, question in tuple(self._open.items()):
-            if call not in question.calls:
-                continue
+        for question in self._questions:
+            if question.calls == {call} and question.work is not None:
+                question.abandoned = True
+                question.work.cancel()
             question.calls.discard(call)
-            if question.calls:
-                continue
-            question.task.cancel()
-            no: Json | Refusal = CANCELLED
-            if question.method != "elicitation/create":  # only elicitation has a result that says so
-                no = Refusal(USER_REJECTED, "The call that needed it was cancelled")
-            self._begin(identity, question.method, set(), self._reply(identity, no))
 
     async def _answer(self, event: Asked) -> None:
         if event.unwanted:
@@ -324,30 +323,27 @@ class PendingQuestions:
             answer = await self._ask(event)
         if identity := related_task(event.params):
             answer = _related(answer, identity)
-        if question := self._open.get(event.id):
-            question.calls.clear()
-        await self._reply(event.id, answer)
-
-    async def _reply(self, identity: RequestId, answer: Json | Refusal) -> None:
-        if isinstance(answer, Refusal) or mapping(answer).get("action") in ("decline", "cancel"):
-            now = asyncio.get_running_loop().time()
-            turn = max(self._next_no, now)
-            self._next_no = turn + _SPACING
-            await asyncio.sleep(turn - now)
         if isinstance(answer, Refusal):
-            self._connection.refuse(identity, answer.code, answer.message)
+            self._connection.refuse(event.id, answer.code, answer.message)
         else:
-            self._connection.respond(identity, answer)
+            self._connection.respond(event.id, answer)
 
     async def _ask(self, event: Asked) -> Json | Refusal:
+        question = _Question(event.method, self._connection.calls, asyncio.current_task())
+        self._questions.append(question)
         self._connection.pause()
         try:
-            subject = self._answerer.task_subjects.get(related_task(event.params), "")
+            subject = self._answerer.subject_of_task(related_task(event.params))
             return await self._answerer.answer(event.method, event.params, subject)
         except StudioError as error:
             return Refusal(INTERNAL_ERROR, error.message)
+        except asyncio.CancelledError:
+            if question.abandoned:
+                return question.no
+            raise
         finally:
             self._connection.resume()
+            self._questions.remove(question)
 
 
 def _related(answer: Json | Refusal, task: str) -> Json | Refusal:
@@ -362,8 +358,6 @@ def _related(answer: Json | Refusal, task: str) -> Json | Refusal:
 class _ClientTask:
     """One question that became a task."""
 
-    calls: set[RequestId]
-    """The calls that were open when it came: it belongs to one of them."""
     id: str = field(default_factory=lambda: os.urandom(16).hex())
     created: float = field(default_factory=time.time)
     updated: float = field(default_factory=time.time)
@@ -431,18 +425,10 @@ class ClientTasks:
         await task.ended.wait()
         return _related(task.answer, task.id)
 
-    def given_up(self, call: RequestId) -> None:
-        """Nobody waits for a call any more: neither for what was asked on its behalf alone."""
-        for task in tuple(self._tasks.values()):
-            if call in task.calls and task.status not in ENDED:
-                task.calls.discard(call)
-                if not task.calls:
-                    self._cancel(task)
-
     def _create(self, ask: Callable[[], Awaitable[Json | Refusal]]) -> Json | Refusal:
         if len(self._tasks) >= self._most:
             return Refusal(INTERNAL_ERROR, f"Too many tasks ({self._most})")
-        task = _ClientTask(self._connection.calls)
+        task = _ClientTask()
         self._tasks[task.id] = task
         task.doing = self._spawn(self._do(task, ask))
         return {"task": task.shape}

@@ -16,6 +16,7 @@ from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.limits import Limits
+from mcp_studio.record import record
 from mcp_studio.sandbox import walls
 from mcp_studio.session.connection import Connection
 from mcp_studio.session.inbox import Inbox, InputRequest
@@ -131,13 +132,13 @@ def make_transport(config: ServerConfig, limits: Limits, tap: Tap, credentials: 
     return HttpTransport(config, limits, tap, edge)
 
 
+@record(eq=False)
 class _Question:
     """One question in the inbox, and how many wait for its answer."""
 
-    def __init__(self, request: InputRequest) -> None:
-        self.request = request
-        self.answer: asyncio.Task[bool] | None = None
-        self.waiters = 0
+    request: InputRequest
+    answer: asyncio.Task[bool]
+    waiters: int = 0
 
 
 class SignInManager:
@@ -206,48 +207,40 @@ class SignInManager:
         connection.pause()
         tap.person_asked()
         question = self._questions.get(name) or self._put(config, supervisor, request)
-        assert question.answer is not None
         question.waiters += 1
         try:
-            if agreed := await asyncio.shield(question.answer):
-                self._declined.pop(name, None)
-            else:
-                self._declined[name] = connection
-            return agreed
+            agreed = await asyncio.shield(question.answer)
         finally:
+            connection.resume()
             question.waiters -= 1
             if not question.waiters:  # who leaves last takes the question back
-                self._forget(name, question)
                 question.answer.cancel()
-            connection.resume()
+                del self._questions[name]
+        if agreed:
+            self._declined.pop(name, None)
+        else:
+            self._declined[name] = connection
+        return agreed
 
     def _put(self, config: ServerConfig, supervisor: Supervisor, request: SignInRequest) -> _Question:
         def begin(step_by_step: bool = False) -> SignIn:
             return self._begin(config, lambda: request.sign_in(step_by_step=step_by_step))
 
-        question = self._questions[config.name] = _Question(
-            InputRequest(
-                "sign_in", config.name, request.reason, subject=supervisor.calls[-1] if supervisor.calls else "",
-                reasons=(f"It would ask for: {' '.join(request.scopes)}",) if request.scopes else (), sign_in=begin,
-            )
+        asked = InputRequest(
+            "sign_in", config.name, request.reason, subject=supervisor.calls[-1] if supervisor.calls else "",
+            reasons=(f"It would ask for: {' '.join(request.scopes)}",) if request.scopes else (), sign_in=begin,
         )  # fmt: skip
         supervisor.tap.note(f"you are asked to sign in: {request.reason}")
-        question.answer = asyncio.get_running_loop().create_task(self._answer(config.name, question))
-        return question
+        answer = asyncio.get_running_loop().create_task(self._answer(config.name, asked))
+        self._questions[config.name] = _Question(asked, answer)
+        return self._questions[config.name]
 
-    async def _answer(self, name: str, question: _Question) -> bool:
-        try:
-            answer = await self._inbox.ask(question.request)
-            running = self.running(name)
-            if answer.by and running is not None:  # nobody has answered, but somebody is at it
-                return await _over(running)
-            return answer.action == "accept"
-        finally:
-            self._forget(name, question)
-
-    def _forget(self, name: str, question: _Question) -> None:
-        if self._questions.get(name) is question:
-            del self._questions[name]
+    async def _answer(self, name: str, request: InputRequest) -> bool:
+        answer = await self._inbox.ask(request)
+        running = self.running(name)
+        if answer.by and running is not None:  # nobody has answered, but somebody is at it
+            return await _over(running)
+        return answer.action == "accept"
 
     # ------------------------------------------------------------------ a person begins
 

@@ -55,9 +55,6 @@ class LiveConnection:
         self._manager = manager
         # The other half of the boundary in Supervisor._open: a failing helper task ends this connection only.
         self.tasks = Tasks(lambda _, error: self.connection.closed(error))
-        self.stopped = False
-        """Somebody wants it ended."""
-        self._opening: asyncio.Timeout | None = None
         self._transport = manager.transport(config, supervisor.tap)
         core = ClientCore(
             manager.client_info if config.client_info is None else config.client_info,
@@ -92,7 +89,7 @@ class LiveConnection:
         config = self.config
         longest = limit_of("connect", self._manager.limits.connect, "limits.connect", config.timeouts)
         try:
-            async with asyncio.timeout(longest.seconds) as self._opening:
+            async with asyncio.timeout(longest.seconds):
                 return await self.connection.open()
         except TimeoutError:
             raise (HttpDown if config.url else Unreachable)(
@@ -102,15 +99,6 @@ class LiveConnection:
         except StudioError as error:
             add_hint(error, config)
             raise
-        finally:
-            self._opening = None
-
-    def interrupt(self) -> None:
-        """Whatever it is doing, it shall end; returns at once."""
-        self.stopped = True
-        if self._opening is not None and not self._opening.expired():
-            self._opening.reschedule(asyncio.get_running_loop().time())
-        self.connection.end()
 
     async def close(self) -> None:
         """End all tasks and the transport in a bounded time."""
@@ -139,7 +127,7 @@ class LiveConnection:
                 "server/discover was answered after initialize had been sent: the answer to initialize decides, "
                 "and the next start waits longer for this one"
             )
-            self._manager.on_discovered(self._supervisor)
+            self._manager.refresher.discovered(self._supervisor.config)
 
 
 def _may_be_older(config: ServerConfig, error: StudioError) -> bool:
@@ -157,17 +145,22 @@ class Supervisor:
         self.status = Status(config.name, "idle" if config.enabled else "disabled")
         self.tap = manager.tap(config)
         self.tap.on_stray = self._on_stray
+        self.log_level = config.log_level
+        """The level of log messages that it is asked for; empty where that is left to it."""
         self.calls: list[str] = []
         """Subjects of the running calls, newest last."""
         self.answerer = Answerer(self, manager)
         self.settled = asyncio.Event()
         """Set while nothing is under way: ready, failed, disabled, or waiting to retry."""
+        self.task: asyncio.Task[None] | None = None
+        """Runs `run`."""
         self.wanted = config.enabled
         """It is to be connected."""
         self._leaving = False
         self._wake = asyncio.Event()
         self._live: LiveConnection | None = None
-        self._queueing: asyncio.Timeout | None = None
+        self._opening: asyncio.Timeout | None = None
+        """Ends the wait for a turn and for a connection."""
         self._legacy_next = False
         self._refusal: StudioError | None = None
         """What Streamable HTTP was refused with: HTTP+SSE is tried next."""
@@ -248,13 +241,14 @@ class Supervisor:
     def _interrupt(self) -> None:
         self.settled.clear()
         self._wake.set()
-        if self._live is not None:
+        if self._opening is not None:
+            self._opening.reschedule(asyncio.get_running_loop().time())
+            self._opening = None
+        elif self._live is not None:
             self._cut = bool(self._live.connection.calls)
             if self.status.state == "ready":
                 self._set_status(state="stopping")
-            self._live.interrupt()
-        if self._queueing is not None and not self.wanted and not self._queueing.expired():
-            self._queueing.reschedule(asyncio.get_running_loop().time())
+            self._live.connection.end()
 
     # ------------------------------------------------------------------ the owner task
 
@@ -294,18 +288,13 @@ class Supervisor:
 
     async def _connect(self) -> StudioError | None:
         """Why a connection ended, or could not be opened; None when that was wanted."""
-        slots = self._manager.slots(self.config)
         try:
-            async with asyncio.timeout(None) as self._queueing:
-                await slots.acquire()
+            async with asyncio.timeout(None) as self._opening, self._manager.slots(self.config):
+                opened = await self._open()
         except TimeoutError:
             return None
         finally:
-            self._queueing = None
-        try:
-            opened = await self._open()
-        finally:
-            slots.release()
+            self._opening = None
         if not isinstance(opened, LiveConnection):
             return opened
         began = time.monotonic()
@@ -319,26 +308,24 @@ class Supervisor:
             self._held = time.monotonic() - began
             await self._end(opened)
 
-    async def _open(self) -> LiveConnection | StudioError | None:
-        """Open a connection; on failure it is closed again and the reason returned, None when that was wanted."""
-        if not self.wanted:
-            return None
+    async def _open(self) -> LiveConnection | StudioError:
+        """Open a connection; on failure it is closed again and the reason returned."""
         live, opened = None, False
         self.first, self._cut = self.tap.store.total + 1, False
         refusal, self._refusal = self._refusal, None
         self.tap.begins(again=self._legacy_next or refusal is not None or self.status.attempt > 0)
         self._set_status(state="connecting", error=None, warnings=(), steps=())
-        remembered = "legacy" if self._legacy_next else self._manager.era_of(self.config)
+        remembered = "legacy" if self._legacy_next else self._manager.memories.recall(self.config).era
         self._legacy_next = False
         config = self.config if refusal is None else replace(self.config, transport="sse")
         try:
             live = self._live = LiveConnection(self, self._manager, config, remembered)
-            self._ready(await live.open(), live)
+            opening = await live.open()
+            self._opening = None  # from here on whoever interrupts it ends the connection
+            self._ready(opening, live)
             opened = True
             return live
         except StudioError as error:
-            if live is not None and live.stopped:
-                return None
             if live is not None and live.connection.ended.done() and live.connection.core.probing:
                 # It ended, or hung up, while only the probe was out: it gets the older handshake at once.
                 self._legacy_next = self.config.kind in ("stdio", "websocket")
@@ -355,6 +342,7 @@ class Supervisor:
                 f"The connection failed in an unexpected way ({type(error).__name__}).", hint="The log has more."
             )
         finally:
+            self._opening = None  # closing is not interrupted
             if live is not None and not opened:
                 await self._end(live)
 
@@ -373,7 +361,7 @@ class Supervisor:
                 Step("negotiated", opening.negotiated_ms, opening.ready.version),
             ),
         )
-        self._manager.on_ready(self, connection)
+        self._manager.refresher.begin(self.config.name, connection)
         self.settled.set()
 
     async def _end(self, live: LiveConnection) -> None:

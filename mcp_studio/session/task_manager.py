@@ -1,4 +1,4 @@
-"""All tasks of all servers: begun by calls, listed by servers, picked up from an earlier run, followed to their end."""
+"""All tasks of all servers: begun by calls, listed by servers, followed to their end."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from mcp_studio.catalog.listing import Ref, fetch_all
@@ -22,12 +23,11 @@ from mcp_studio.session.connection import Connection, Deadline, Limit, Reply
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.server_requests import CANCELLED, Answerer, Refusal
 from mcp_studio.session.state import Spawn
-from mcp_studio.session.tasks import StoredTask, Task, TaskError, TaskFile, address_of
+from mcp_studio.session.tasks import Task, TaskError
 from mcp_studio.signal import Signal
 
 _BYTES = 128 * 1024 * 1024
 """Results of finished tasks that are kept."""
-_REMOVED = "Its server is not configured any more."
 _KEYS = 50
 """Questions of one message that are answered."""
 _MOST = 1_000
@@ -51,22 +51,21 @@ class TaskManager:
     server; beyond that, and where all results together pass `_BYTES`, finished ones go first.
     """
 
-    def __init__(self, manager: ConnectionManager, limits: Limits, file: TaskFile, spawn: Spawn) -> None:
+    def __init__(self, manager: ConnectionManager, limits: Limits, spawn: Spawn) -> None:
         self.changed: Signal[Task] = Signal()
         """Each task that is new or has changed."""
         self.removed: Signal[Task] = Signal()
         self._tasks: dict[tuple[str, str], Task] = {}
         self._manager = manager
         self._limits = limits
-        self._file = file
         self._spawn = spawn
         self._connections: dict[str, Connection] = {}
         self._followers: dict[tuple[str, str], Follower] = {}
-        self._stored: list[StoredTask] | None = None
         self._listing = False
         self._early: deque[tuple[str, str]] = deque(maxlen=_EARLY)
         manager.changed.connect(self._server_changed)
         manager.notified.connect(self._notified)
+        manager.removed.connect(self._server_removed)
 
     def all(self, server: str = "") -> tuple[Task, ...]:
         """All tasks, or those of one server, oldest first."""
@@ -84,16 +83,12 @@ class TaskManager:
         self._tasks[task.key] = task
         if more:
             self._make_room(task)
-        if task.server in self._manager.names() and task.ref is not None:
-            self._file.keep(task, self._manager.config(task.server))
         self.changed.emit(task)
 
     def remove(self, server: str, identity: str) -> None:
         """Forget a task."""
         task = self._tasks.pop((server, identity), None)
         if task is not None:
-            if server in self._manager.names():
-                self._file.drop(task, self._manager.config(server))
             self.removed.emit(task)
 
     def begin(
@@ -116,14 +111,11 @@ class TaskManager:
         self._follow(task, now=task.ended or task.key in self._early)
         return self.get(server, task.id) or task
 
-    def pick_up(self, *, listing: bool = True) -> None:
-        """Go on with the tasks of earlier runs, and take in what servers list, now and whenever one is ready."""
-        if self._stored is None:
-            self._stored = self._file.read()
-            self._listing = listing
-            for name in self._manager.names():
-                self._connections.pop(name, None)
-                self._server_changed(name)
+    def list_all(self) -> None:
+        """Take in what servers list, now and whenever one is ready."""
+        self._listing = True
+        for name in self._connections:
+            self._spawn(self._refresh_quietly(name))
 
     def adopt(self, server: str, identity: str) -> Task:
         """A task by its id alone, of the kind that its server's version has; it is not followed by itself.
@@ -188,10 +180,6 @@ class TaskManager:
         if not self._known(server, identity).done:
             self._follow(task, now=True)
 
-    def cancel_soon(self, server: str, identity: str) -> None:
-        """The same without waiting."""
-        self._spawn(self.cancel_noting(server, identity))
-
     async def cancel_noting(self, server: str, identity: str) -> None:
         """Cancel a task; a server that does not is noted at the task, one that cannot be reached is not."""
         try:
@@ -217,10 +205,6 @@ class TaskManager:
         finally:
             for end in ends:
                 end()
-
-    async def close(self) -> None:
-        """Write what has not been written yet, if the disk takes it soon."""
-        await self._file.close()
 
     # ------------------------------------------------------------------ inside
 
@@ -251,44 +235,35 @@ class TaskManager:
                 running.poll()
             return
         answerer = self._manager.supervisor(task.server).answerer
-        answerer.task_subjects[task.id] = task.subject
         follower = self._followers[task.key] = Follower(self, task.key, connection, answerer, self._limits)
         self._spawn(follower.run(now=now)).add_done_callback(lambda _: self._unfollow(task.key, follower))
 
     def _unfollow(self, key: tuple[str, str], follower: Follower) -> None:
         if self._followers.get(key) is follower:
             del self._followers[key]
-            if key[0] in self._manager.names():
-                self._manager.supervisor(key[0]).answerer.task_subjects.pop(key[1], None)
 
     def _server_changed(self, name: str) -> None:
         if name not in self._manager.names():
-            self._connections.pop(name, None)
-            for task in self.all(name):
-                self.put(replace(task, gone=task.gone or _REMOVED))
             return
         connection = self._manager.supervisor(name).connection
         if connection is None or connection is self._connections.get(name):
             return
         self._connections[name] = connection
-        if self._stored is not None:
-            self._take_up(name, self._stored)
-            if self._listing:
-                self._spawn(self._refresh_quietly(name))
+        self._manager.supervisor(name).answerer.subject_of_task = partial(self._subject, name)
+        if self._listing:
+            self._spawn(self._refresh_quietly(name))
         for task in self.all(name):
-            if task.gone == _REMOVED:  # it was configured anew, which is removing it and adding it again
-                task = replace(task, gone="")
-                self.put(task)
             if task.followed and not task.done:
                 self._follow(task, now=True)
 
-    def _take_up(self, server: str, stored: list[StoredTask]) -> None:
-        address = address_of(self._manager.config(server))
-        for one in [one for one in stored if one.address == address]:
-            stored.remove(one)  # one that ends is not taken up again
-            task = one.task(server)
-            if task is not None and self.get(*task.key) is None:
-                self.put(task)
+    def _subject(self, server: str, identity: str) -> str:
+        task = self.get(server, identity)
+        return task.subject if task is not None else ""
+
+    def _server_removed(self, name: str) -> None:
+        self._connections.pop(name, None)
+        for task in self.all(name):
+            self.remove(*task.key)
 
     async def _refresh_quietly(self, server: str) -> None:
         with suppress(StudioError):  # the list is one more way to learn of tasks; the others hold without it
@@ -333,32 +308,32 @@ class Follower:
         self.connection = connection
         self._longest = Limit(limits.call_longest, "limits.call_longest")
         self._wake = asyncio.Event()
-        self._now = False
+        """Set where the task is to be asked for now, or is over."""
         self._answerer = answerer
         self._answered: set[str] = set()
-        self._open: set[str] = set()
         self._asking: asyncio.Task[None] | None = None
         self._result: asyncio.Task[None] | None = None
         self._strikes = 0
 
     def poll(self) -> None:
         """Ask now, not when it is time."""
-        self._now = True
         self._wake.set()
 
     def heard(self, raw: Json) -> None:
         """The server said by itself how the task is."""
-        task = self._task
-        if task is not None and not task.done:
+        if not self._over:
             self._take(raw, None)
-            self._wake.set()
+            if self._over:
+                self._wake.set()
 
     async def run(self, *, now: bool) -> None:
         """Follow it; with `now` the first question is not put off. Returns when nothing more can be learnt."""
-        self._now = now
+        if now:
+            self._wake.set()
         try:
             while (task := self._task) is not None and not task.done:
-                if await self._pause(task):
+                await self._pause(task)
+                if not self._over:
                     await self._ask()
                     self._expire()
         except ConnectionLost:
@@ -373,23 +348,24 @@ class Follower:
         return self._tasks.get(*self._key)
 
     @property
+    def _over(self) -> bool:
+        task = self._task
+        return task is None or task.done
+
+    @property
     def _number(self) -> int:
         return task.number if (task := self._task) is not None else 0
 
-    async def _pause(self, task: Task) -> bool:
-        """Wait until it is time to ask; False when something else came first."""
-        if not self._now:
-            wish = min(max(task.poll or POLL, SHORTEST), LONGEST) * 2**self._strikes
-            try:
-                async with asyncio.timeout(min(wish, LONGEST)):
-                    await self._wake.wait()
-            except TimeoutError:
-                return True
+    async def _pause(self, task: Task) -> None:
+        """Wait until it is time to ask."""
+        wish = min(max(task.poll or POLL, SHORTEST), LONGEST) * 2**self._strikes
+        with suppress(TimeoutError):
+            async with asyncio.timeout(min(wish, LONGEST)):
+                await self._wake.wait()
         self._wake.clear()
-        now, self._now = self._now, False
-        return now
 
     async def _ask(self) -> None:
+        before = self._task
         try:
             reply = await self.connection.request("tasks/get", {"taskId": self._key[1]}, under=self._number)
         except ConnectionLost:
@@ -397,10 +373,13 @@ class Follower:
         except StudioError as error:
             self._strike(error.message)
             return
+        now = self._task
+        if now is not None and now.ended and before is not None and not before.ended:
+            return  # a notice that it has ended overtook the answer
         if isinstance(reply.event, Answered):
             self._take(reply.event.result, reply)
         elif reply.event.code in (INVALID_PARAMS, METHOD_NOT_FOUND):
-            self._lost(reply.event.said)
+            self._change(gone=f"The server does not know it any more: {reply.event.said}")
         else:
             self._strike(reply.event.said)
 
@@ -451,13 +430,14 @@ class Follower:
             if (task := self._task) is not None and not task.done:
                 self._tasks.put(self._concluded(task, reply))
         except ConnectionLost:
-            self._now = True  # the loop asks, and learns of it
+            self._wake.set()  # the loop asks, and learns of it
         except StudioError as error:
             if (task := self._task) is not None and task.ended:
                 self._change(gone=f"Its result cannot be had: {error.message}")
         finally:
             self._result = None
-            self._wake.set()
+            if self._over:
+                self._wake.set()
 
     def _concluded(self, task: Task, reply: Reply) -> Task:
         """It with the answer to `tasks/result`."""
@@ -481,16 +461,12 @@ class Follower:
         if not found:
             self._note("It waits for input, but does not say for which.")
         if self._asking is not None and not self._asking.done():
-            if self._open & found.keys():
-                return
-            self._stop_asking()
+            return
         fresh = [(key, request) for key, request in found.items() if key not in self._answered]
         if fresh and len(self._answered) >= _MOST:
             self._note(f"It has asked {_MOST:,} times: nothing more is answered.")
         elif fresh:
-            questions = dict(fresh[:_KEYS])
-            self._open = set(questions)
-            self._asking = asyncio.get_running_loop().create_task(self._answer(task, questions))
+            self._asking = asyncio.get_running_loop().create_task(self._answer(task, dict(fresh[:_KEYS])))
 
     def _stop_asking(self) -> None:
         """Nothing is wanted any more: an open question goes away."""
@@ -544,13 +520,6 @@ class Follower:
         self._strikes += 1
         if self._strikes >= _STRIKES:
             self._change(gone=f"Given up after {_STRIKES} attempts: {why}.".replace("..", "."))
-
-    def _lost(self, why: str) -> None:
-        task = self._task
-        if task is not None and not task.done:
-            over = task.expires is not None and time.time() > task.expires
-            text = f"Its time to live of {task.ttl:g} s is over" if over else "The server does not know it any more"
-            self._change(gone=f"{text}: {why}")
 
     def _expire(self) -> None:
         """Specification, both: after its time to live a task that has not ended may be taken for lost."""

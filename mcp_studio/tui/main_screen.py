@@ -82,7 +82,7 @@ class MainScreen(Screen[None]):
         from mcp_studio.tui.screens.vault import PassphraseAsker
 
         self._answer_passphrases(PassphraseAsker(self.app).ask)
-        self.app.studio.tasks.pick_up()
+        self.app.studio.tasks.list_all()
         self.servers.begin()
 
     def on_unmount(self) -> None:

@@ -49,7 +49,7 @@ async def test_two_hundred_forms_and_two_hundred_sampling_requests_at_once_are_e
 
 
 @pytest.mark.parametrize("modern", [(), ("--modern",)])
-async def test_a_flood_of_requests_is_refused_at_twenty_a_second_and_what_is_beyond_the_bound_is_told(
+async def test_of_a_flood_of_requests_what_is_beyond_the_bound_is_told_once(
     modern: tuple[str, ...],
 ) -> None:
     settings = Settings(limits=Limits(server_requests=10, probe=30))
@@ -60,12 +60,10 @@ async def test_a_flood_of_requests_is_refused_at_twenty_a_second_and_what_is_bey
         def noted() -> int:
             return sum(b"more get no answer (limits.server_requests)" in entry.body for entry in studio.trace)
 
-        def refused() -> list[float]:
-            return [e.time for e in studio.trace if (e.direction, e.kind) == ("out", "error")]
+        def refused() -> int:
+            return sum((entry.direction, entry.kind) == ("out", "error") for entry in studio.trace)
 
-        await wait_until(lambda: noted() == 1 and len(refused()) >= 10)
-        times = refused()
-        assert len(times) >= 10 and times[9] - times[0] > 0.3, "twenty a second"
+        await wait_until(lambda: noted() == 1 and refused() >= 10)
 
 
 async def test_a_page_that_is_opened_and_done_sends_the_call_again() -> None:

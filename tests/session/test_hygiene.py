@@ -97,8 +97,9 @@ async def test_what_is_shown_of_a_server_tells_no_secret() -> None:
         status, good = studio.manager.status("s"), studio.manager.status("w")
         assert status.state == "failed" and "bad token" in str(status.error)
         assert good.state == "ready" and good.steps
-        shown = (status, str(status.error), status.error and status.error.hint, good, studio.manager.stderr("s"))
-        assert SECRET not in repr((*shown, studio.manager.stray("s")))
+        tap = studio.manager.supervisor("s").tap
+        shown = (status, str(status.error), status.error and status.error.hint, good, tap.stderr_lines)
+        assert SECRET not in repr((*shown, tap.stray_lines))
 
 
 async def test_a_server_that_floods_us_with_requests_and_reads_nothing_costs_little_memory() -> None:

@@ -15,7 +15,7 @@ from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import dumps, loads
 from mcp_studio.limits import DEFAULT
 from mcp_studio.session import logs
-from mcp_studio.session.logs import LONGEST, LogStore
+from mcp_studio.session.logs import LONGEST, LogStore, set_level
 from mcp_studio.studio import Studio
 from tests.studio_support import call, http, opened, stdio, text
 from tests.support import npm_server, python_server, wait_until
@@ -70,7 +70,7 @@ def test_a_store_keeps_the_newest_of_each_server_and_counts_the_rest() -> None:
         store.add("a", message(data=f"a{number}"))
     store.add("b", message(data="b0"))
     assert [one.text for one in store.messages()] == ["a2", "a3", "a4", "b0"]
-    assert (store.dropped("a"), store.count("a"), store.dropped("b"), store.total) == (2, 3, 0, 6)
+    assert (store.count("a"), store.count("b"), store.total) == (3, 1, 6)
 
 
 def test_messages_are_found_by_server_least_level_and_words() -> None:
@@ -130,25 +130,25 @@ async def test_a_configured_level_is_set_after_connecting_and_again_after_reconn
             await studio.manager.listed("s")
 
 
-async def set_level(studio: Studio, level: str) -> str:
-    return await studio.manager.levels.set(studio.manager.supervisor("s"), level)
+async def ask_for(studio: Studio, level: str) -> str:
+    return await set_level(studio.manager.supervisor("s"), level)
 
 
 async def test_a_modern_server_hears_the_level_with_every_request() -> None:
     async with opened(changing("--modern", log_level="error")) as studio:
         assert {level for method, _, level in await heard(studio) if method == "tools/call"} == {"error"}
-        assert "Every request" in await set_level(studio, "debug")
-        assert (await heard(studio))[-1][2] == "debug" and studio.manager.log_level("s") == "debug"
-        await set_level(studio, "")
+        assert "Every request" in await ask_for(studio, "debug")
+        assert (await heard(studio))[-1][2] == "debug" and studio.manager.supervisor("s").log_level == "debug"
+        await ask_for(studio, "")
         assert (await heard(studio))[-1][2] is None
 
 
 async def test_a_level_chosen_at_run_time_is_sent_at_once_and_outlives_a_reconnect() -> None:
     async with opened(changing()) as studio:
-        assert "taken" in await set_level(studio, "notice")
+        assert "taken" in await ask_for(studio, "notice")
         assert [params for method, params, _ in await heard(studio) if "Level" in method] == [{"level": "notice"}]
         await studio.manager.stop("s")
-        assert "when it is connected" in await set_level(studio, "alert")
+        assert "when it is connected" in await ask_for(studio, "alert")
         studio.manager.start("s")
         await studio.manager.settle("s")
         await wait_until(lambda: studio.manager.status("s").state == "ready")
@@ -160,7 +160,7 @@ async def test_a_level_chosen_at_run_time_is_sent_at_once_and_outlives_a_reconne
 
 async def test_a_server_that_does_not_declare_logging_is_not_asked() -> None:
     async with opened(changing("--no-capability", log_level="error")) as studio:
-        assert "does not declare" in await set_level(studio, "debug")
+        assert "does not declare" in await ask_for(studio, "debug")
         assert not [method for method, _, _ in await heard(studio) if "Level" in method]
 
 
@@ -169,15 +169,15 @@ async def test_a_refused_level_is_an_error_and_while_connecting_a_warning() -> N
         await wait_until(lambda: studio.manager.status("s").warnings)
         assert "does not take a level" in studio.manager.status("s").warnings[0]
         with pytest.raises(StudioError, match="never"):
-            await set_level(studio, "debug")
+            await ask_for(studio, "debug")
         with pytest.raises(UsageError, match="no log level 'loud'"):
-            await set_level(studio, "loud")
+            await ask_for(studio, "loud")
 
 
 async def test_a_flood_stays_within_the_bound() -> None:
     async with opened(changing(), settings=Settings(limits=replace(DEFAULT, logs=100))) as studio:
         await call(studio, "log", count=5_000)
-        assert studio.logs.count("s") == 100 and studio.logs.dropped("s") == 4_900
+        assert (studio.logs.count("s"), studio.logs.total) == (100, 5_000)
 
 
 async def test_the_demo_server_sends_from_the_level_on_that_was_asked_for_in_both_eras() -> None:

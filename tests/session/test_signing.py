@@ -14,7 +14,6 @@ from mcp_studio.errors import UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
 from mcp_studio.studio import Studio
-from mcp_studio.transport.base import Refused
 from tests.session.signing_stand_ins import CHALLENGE, Protected, put_in_place
 from tests.studio_support import http, opened, stdio
 from tests.support import python_server, wait_until
@@ -151,23 +150,6 @@ async def test_the_question_goes_with_the_last_call_that_waits_for_it(monkeypatc
         await wait_until(lambda: studio.inbox.pending)
         studio.inbox.pending[0].answer("cancel")
         assert isinstance(await again.wait(), Lost)
-
-
-async def test_who_comes_while_a_question_is_taken_back_is_asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    accounts = put_in_place(monkeypatch)
-
-    async with Protected() as server, opened(http(server.url)) as studio:
-        config, tap = http(server.url), studio.manager.supervisor("s").tap
-        access = accounts.access(config, tap, lambda request: studio.signing._ask(config, tap, request))
-        refused = Refused(401, "POST", server.url, (), (), "", 1)
-        first = asyncio.create_task(access.refused(refused))
-        await wait_until(lambda: studio.inbox.pending)
-        first.cancel()
-        second = asyncio.create_task(access.refused(refused))
-        await asyncio.wait((first,))
-        await wait_until(lambda: studio.inbox.pending)
-        studio.inbox.pending[0].answer("accept")
-        assert await second
 
 
 async def test_a_question_that_nobody_answers_waits_for_whoever_is_in_the_browser(

@@ -18,9 +18,8 @@ from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import ProtocolError, UsageError
 from mcp_studio.limits import DEFAULT
 from mcp_studio.protocol.tasks import TaskState, read_state
-from mcp_studio.redact import Redactor
 from mcp_studio.session import task_manager
-from mcp_studio.session.tasks import Task, TaskFile
+from mcp_studio.session.tasks import Task
 from mcp_studio.signal import Signal
 from mcp_studio.studio import Studio
 from tests.studio_support import PATIENT, opened, stdio, text
@@ -211,8 +210,8 @@ def test_a_server_that_offers_no_cancelling_is_told_of_and_its_task_goes_on() ->
 
 
 def test_more_than_the_limit_are_not_kept_and_finished_ones_go_first() -> None:
-    manager: Any = SimpleNamespace(changed=Signal(), notified=Signal(), names=lambda: ())
-    store = task_manager.TaskManager(manager, replace(DEFAULT, tasks=3), TaskFile(Path()), lambda work: None)  # type: ignore[arg-type,return-value]
+    manager: Any = SimpleNamespace(changed=Signal(), notified=Signal(), removed=Signal(), names=lambda: ())
+    store = task_manager.TaskManager(manager, replace(DEFAULT, tasks=3), lambda work: None)  # type: ignore[arg-type,return-value]
     for number in range(3):
         store.put(Task("s", str(number), "core", status="cancelled" if number == 1 else "working"))
     store.put(Task("s", "new", "core"))
@@ -441,36 +440,7 @@ async def test_a_task_goes_on_when_its_server_is_configured_anew(era: tuple[str,
         task = await studio.tasks.until("s", known.id, lambda task: task.seen > known.seen)
         assert not task.gone and task.status == "working"
         await studio.manager.remove("s")
-        assert "not configured" in only(studio).gone
-
-
-@BOTH
-async def test_the_next_studio_goes_on_with_what_had_not_ended(era: tuple[str, ...], tmp_path: Path) -> None:
-    state = ("--state", str(tmp_path / "state.json"))
-    async with served(*era, *state) as studio:
-        call = start(studio, "forever")
-        await wait_until(lambda: call.as_task is not None)
-        identity = only(studio).id
-    async with served(*era, *state) as studio:
         assert studio.tasks.all() == ()
-        studio.tasks.pick_up()
-        task = await studio.tasks.until("s", identity, lambda task: task.seen > 0)
-        assert task.ref == Ref("tool", "s", "forever") and task.status == "working"
-        await studio.tasks.cancel("s", identity)
-        await studio.tasks.until("s", identity, lambda task: task.done)
-    async with served(*era) as studio:
-        studio.tasks.pick_up()
-        assert studio.tasks.all() == ()
-
-
-def test_a_file_with_numbers_of_absurd_length_is_read(tmp_path: Path) -> None:
-    file = tmp_path / "tasks.json"
-    huge = "9" * 400
-    item = f'{{"address": "a", "id": "t", "kind": "core", "ttl": {huge}, "started": {huge}}}'
-    file.write_text(f'{{"version": 1, "tasks": [{item}]}}')
-    (kept,) = TaskFile(file).read()
-    task = kept.task("s")
-    assert task is not None and task.id == "t"
 
 
 def test_what_a_server_lists_is_taken_in_but_not_followed() -> None:
@@ -509,18 +479,3 @@ def test_no_number_of_a_task_is_too_large_to_be_read(kind: Any, number: Any) -> 
     raw = {"taskId": "t", "status": "working", "ttl": number, "ttlMs": number}
     state = read_state(raw | {"pollInterval": number, "pollIntervalMs": number}, kind)
     assert (state.ttl, state.poll, state.status) == (None, None, "working")
-
-
-def test_what_a_task_says_is_kept_on_the_disk_without_secrets(tmp_path: Path) -> None:
-    redactor = Redactor()
-    redactor.learn("known-to-be-secret")
-    file = TaskFile(tmp_path / "tasks.json", redactor.bytes)
-    task = Task("s", "t1", "core", message="took known-to-be-secret", arguments={"a": "known-to-be-secret"})
-
-    async def main() -> None:
-        file.keep(replace(task, ref=Ref("tool", "s", "t")), stdio(["x"]))
-        await file.close()
-
-    run(main())
-    assert b"known-to-be" not in (tmp_path / "tasks.json").read_bytes()
-    assert [one.raw["id"] for one in file.read()] == ["t1"]

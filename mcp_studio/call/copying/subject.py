@@ -153,7 +153,7 @@ def subject_of(
     support = support_of(tool or None, status.version, status.capabilities)
     return Subject(
         ref, value, uri, server, status.spoken, status.version,
-        manager.era_of(server), status.client_info or manager.client_info, status.declared, tool,
+        manager.memories.recall(server).era, status.client_info or manager.client_info, status.declared, tool,
         support == "required" or (support == "optional" and task),
     )  # fmt: skip
 

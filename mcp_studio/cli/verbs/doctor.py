@@ -215,7 +215,7 @@ def add_warnings(report: Report, studio: Studio, status: Status) -> None:
         report.row("findings", counts)
     elif report.good:
         report.row("findings", "none: nothing is wrong with what it sent so far")
-    printed, _ = studio.manager.stray(status.server)
+    printed = studio.manager.supervisor(status.server).tap.stray_lines
     for group in ledger.groups():
         first = group.first
         item: dict[str, Json] = {
@@ -242,7 +242,7 @@ def add_error(report: Report, studio: Studio, status: Status) -> None:
         if hint:
             report.lines.append(f"    try: {hint}")
         report.lines += connections.http_lines(http) if http is not None else ()
-    last = list(studio.manager.stderr(status.server)[-_STDERR:])
+    last = list(studio.manager.supervisor(status.server).tap.stderr_lines)[-_STDERR:]
     report.facts["stderr"] = last
     if last and not report.good:
         report.lines += ["  standard error ends with", *(f"    {line}" for line in last)]

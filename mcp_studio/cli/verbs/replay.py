@@ -63,7 +63,7 @@ class Secrets:
                 self._known[name] = secret = Expander(os.environ, lookup).text(value)
             except ConfigError as problem:
                 raise UsageError(f"--set {name}: {problem.message}", hint=problem.hint) from None
-            studio.manager.learn(secret)
+            studio.manager.redactor.learn(secret)
 
     async def fill(self, step: Step, recorded: Recorded) -> dict[str, Json] | None:
         """The params with everything filled in; None where something is missing."""

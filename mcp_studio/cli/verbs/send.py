@@ -14,10 +14,10 @@ from mcp_studio.errors import LimitExceeded, StudioError, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, pretty
 from mcp_studio.present.outcomes import ToolError
 from mcp_studio.protocol.events import NONE, request
-from mcp_studio.session.raw import RawConnection, RawExchange, RawSender
+from mcp_studio.session.raw import RawExchange, RawSender
 from mcp_studio.studio import Studio
 
-Frames = Callable[[RawSender | RawConnection], Iterator[bytes]]
+Frames = Callable[[RawSender], Iterator[bytes]]
 _BESIDE = {"stderr": "stderr", "stray": "stdout", "note": "note"}
 """Kinds of entries that are narration, and what they are called."""
 
@@ -54,7 +54,7 @@ def _composed(method: str, options: Options) -> Frames:
     if meta and params is not NONE and not isinstance(params, dict):
         raise UsageError("--meta needs params that are an object.")
 
-    def frames(sender: RawSender | RawConnection) -> Iterator[bytes]:
+    def frames(sender: RawSender) -> Iterator[bytes]:
         stamp = {} if notification or options.flag("--no-stamp") else sender.stamp
         mine = NONE if notification else sender.spare_id() if identity is NONE else identity
         yield dumps(request(method, params, identity=mine, meta={**stamp, **meta}))
@@ -65,7 +65,7 @@ def _composed(method: str, options: Options) -> Frames:
 async def _send(studio: Studio, server: str, frames: Frames, out: Output) -> int:
     options = out.options
     if options.flag("--no-handshake"):
-        sender: RawSender | RawConnection = await studio.open_raw(studio.manager.config(server))
+        sender: RawSender = await studio.open_raw(studio.manager.config(server))
     else:
         await connected(studio, server, out)
         sender = studio.manager.by_hand(server)
@@ -85,11 +85,9 @@ def _report(exchange: RawExchange, out: Output) -> Json:
     """Print what came back; the same as JSON."""
     if exchange.problem:
         out.note(f"what was sent is no message: {exchange.problem}")
-    if exchange.collides:
-        out.note("a request of mcp-studio's own has this id too: the first answer was taken for that one")
     came: list[Json] = []
     for entry in exchange.came_back():
-        body = exchange.body(entry)
+        body = entry.body
         if entry.kind == "http":
             if entry.direction == "in":
                 out.note(f"http: {entry.method}")

@@ -38,7 +38,6 @@ def run(options: Options, out: Output) -> int:
 
 
 async def _one(studio: Studio, server: str, action: str, identity: str, out: Output) -> int:
-    studio.tasks.pick_up(listing=False)
     await connected(studio, server, out)
     task = studio.tasks.adopt(server, identity)
     if action == "cancel":
@@ -78,7 +77,6 @@ async def _outcome(studio: Studio, task: Task, out: Output) -> CallOutcome:
 
 
 async def _list(studio: Studio, server: str, out: Output) -> int:
-    studio.tasks.pick_up(listing=False)
     for name in studio.manager.names():
         try:
             await connected(studio, name, out)
@@ -87,8 +85,6 @@ async def _list(studio: Studio, server: str, out: Output) -> int:
             if server:
                 raise
             out.warn(f"{name}: {error.message}")
-    for task in studio.tasks.all():
-        await _soon(studio, task, lambda task: task.seen > 0 or task.done)
     tasks = studio.tasks.all(server)
     return out.listing([_row(task) for task in tasks], [task.as_json() for task in tasks], empty="no tasks")
 

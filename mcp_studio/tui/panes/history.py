@@ -180,7 +180,7 @@ class SavedCalls:
     async def _run(self, saved: SavedCall, entry: Entry, values: dict[str, Json]) -> None:
         filled = await beside(fill, saved, values)
         for secret in filled.secrets:
-            self.app.studio.manager.learn(secret)
+            self.app.studio.manager.redactor.learn(secret)
         if not filled.hidden:
             self.pane.action_submit()
             return

@@ -18,6 +18,7 @@ from mcp_studio.present.units import seconds as age
 from mcp_studio.protocol.core import progress_text
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
+from mcp_studio.session.tasks import Task
 from mcp_studio.studio import Studio
 from mcp_studio.trace.message import LISTEN
 from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
@@ -159,7 +160,7 @@ def _running(studio: Studio, key: str) -> Iterator[Row]:
     for task in studio.tasks.all():
         if task.followed and not task.done and task.key not in followed:
             title, old = f"{task.subject} in the background", age(time.time() - task.started)
-            cancel = partial(studio.tasks.cancel_soon, *task.key)
+            cancel = partial(_cancel_task, studio, task)
             yield Row(("task", *task.key), title, words(task, key), old, sign(task), None, cancel)
     for one in studio.manager.running:
         title, old = f"{one.server} {one.method} {one.target}".strip(), age(now - one.started)
@@ -167,6 +168,10 @@ def _running(studio: Studio, key: str) -> Iterator[Row]:
             yield Row(("running", id(one)), title, "listens for changes", old, (glyphs().dot, "dim"))
         elif not one.on_progress:  # else it is of a call above
             yield Row(("running", id(one)), title, _progress(one.progress), old, busy, None, one.cancel)
+
+
+def _cancel_task(studio: Studio, task: Task) -> None:
+    studio.spawn(studio.tasks.cancel_noting(*task.key))
 
 
 def _progress(progress: Progress | None) -> str:

@@ -131,7 +131,7 @@ class Console(Dialog[None]):
     # Who sends
 
     @property
-    def _sender(self) -> RawSender | RawConnection | None:
+    def _sender(self) -> RawSender | None:
         if self._bare is not None:
             return self._bare
         try:
@@ -174,8 +174,7 @@ class Console(Dialog[None]):
 
     def _draw(self, entry: WireMessage, width: int, selected: bool) -> Line:
         number = "" if entry.id is None else f" {safe(entry.id, 20)}"
-        body = self._exchange.body(entry) if self._exchange else entry.body
-        text = "" if entry.kind == "http" else safe(body[:400].decode("utf-8", "replace"), 200)
+        text = "" if entry.kind == "http" else safe(entry.body[:400].decode("utf-8", "replace"), 200)
         sign, look = arrow(entry.direction)
         what = (entry.kind, _LOOKS.get(entry.kind, "")), (f"{number} {safe(entry.method, 60)}", "")
         return spread([(f"{sign} ", look), *what, (f"  {text}", "dim")], [(f" {clock(entry.time)}", "dim")], width)
@@ -183,8 +182,8 @@ class Console(Dialog[None]):
     @on(VirtualList.Highlighted)
     def show_row(self) -> None:
         """Show all of the message under the cursor."""
-        if (row := self.came.row) is not None and self._exchange is not None:
-            self._view.show(self._exchange.body(row))
+        if (row := self.came.row) is not None:
+            self._view.show(row.body)
 
     @on(TextArea.Changed)
     def judge(self) -> None:
@@ -232,8 +231,8 @@ class Console(Dialog[None]):
         self._bare = await self.app.studio.open_raw(self.app.studio.manager.config(self._server))
 
     def action_copy(self) -> None:
-        if (row := self.came.row) is not None and self._exchange is not None:
-            self.app.copy(self._exchange.body(row).decode("utf-8", "replace"))
+        if (row := self.came.row) is not None:
+            self.app.copy(row.body.decode("utf-8", "replace"))
 
     def _remember(self) -> None:
         """What stands in the editor can be started from again."""
@@ -253,14 +252,13 @@ class Console(Dialog[None]):
 
 def _outcome(exchange: RawExchange) -> tuple[str, str]:
     """How the exchange went so far, and the glyph for it."""
-    note = "; one of its ids is in use by the studio" if exchange.collides else ""
     if exchange.error is not None:
         return "bad", exchange.error.message
     if exchange.ms is not None:
-        return "ok", f"answered after {units.duration(exchange.ms)}{note}"
+        return "ok", f"answered after {units.duration(exchange.ms)}"
     if not exchange.done:
-        return "half", f"{'waiting for the answer' if exchange.wants_answer else 'listening for a moment'}{note}"
-    return "dot", f"{'no reply' if exchange.wants_answer else 'sent'}{note}"
+        return "half", "waiting for the answer" if exchange.wants_answer else "listening for a moment"
+    return "dot", "no reply" if exchange.wants_answer else "sent"
 
 
 def templates(version: str) -> list[str]:

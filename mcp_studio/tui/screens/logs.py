@@ -14,7 +14,7 @@ from mcp_studio.jsontext import pretty
 from mcp_studio.protocol.versions import LOG_LEVELS
 from mcp_studio.safetext import safe
 from mcp_studio.search.names import words_of
-from mcp_studio.session.logs import LogMessage
+from mcp_studio.session.logs import LogMessage, set_level
 from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.glyphs import glyphs
@@ -144,9 +144,9 @@ class Logs(Dialog[int]):
             self.app.say("There is no server to ask.", "warning")
             return
         options = [("", "leave it to the server"), *((level, f"{level} and worse") for level in LOG_LEVELS)]
-        level = await self.app.push_screen_wait(Choose(f"Ask {name} for", options, manager.log_level(name)))
+        level = await self.app.push_screen_wait(Choose(f"Ask {name} for", options, manager.supervisor(name).log_level))
         if level in ("", *LOG_LEVELS) and name in manager.names():  # None, where nothing was chosen
-            self.app.say(await manager.levels.set(manager.supervisor(name), level))
+            self.app.say(await set_level(manager.supervisor(name), level))
 
     def action_copy(self) -> None:
         if (row := self.rows.row) is not None:

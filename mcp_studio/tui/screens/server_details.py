@@ -100,7 +100,7 @@ class ServerDetails(Dialog[str]):
             "sign_in": config.signs_in,
             "token": config.signs_in,
             "exit_report": bool(studio.manager.supervisor(self._server).mortems),
-            "unexpected_output": bool(studio.manager.stray(self._server)[1]),
+            "unexpected_output": bool(studio.manager.supervisor(self._server).tap.stray_count),
         }
         for id, there in offered.items():
             self.query_one(f"#{id}").display = there
@@ -130,10 +130,11 @@ def _parts(studio: Studio, name: str) -> Iterator[Part]:
     endings = studio.manager.supervisor(name).mortems[-1:]
     ended = [f"{safe(crashes.first_line(one), 200)}. {crashes.meaning(one.ending)}" for one in endings]
     yield from _section("How it ended last", ended)
-    stray, count = studio.manager.stray(name)
+    tap = studio.manager.supervisor(name).tap
+    stray, count = tap.stray_lines, tap.stray_count
     output = f"Unexpected output on stdout: {units.plural(count, 'line')}"
     yield from _section(output, [safe(line, 500) for line in stray])
-    yield from _section("stderr", [safe(line, 1_000) for line in studio.manager.stderr(name)[-_STDERR_LINES:]])
+    yield from _section("stderr", [safe(line, 1_000) for line in tuple(tap.stderr_lines)[-_STDERR_LINES:]])
     steps = [f"{one.name:<12} {units.duration(one.ms):>9}  {safe(one.detail, 300)}" for one in status.steps]
     yield from _section("Steps of connecting", steps)
     declared = status.declared if status.state == "ready" else None
@@ -229,6 +230,6 @@ def _notifications(studio: Studio, name: str) -> Iterator[Part]:
         state = f"{_SUBSCRIPTIONS[one.state]} ({safe(one.detail, 200)})" if one.detail else _SUBSCRIPTIONS[one.state]
         last = f", the last {units.seconds(max(0.0, time.time() - one.updated))} ago" if one.updates else ""
         yield f"{safe(one.uri, 300)}  {state}, {units.plural(one.updates, 'update')}{last}"
-    if (level := studio.manager.log_level(name)) or studio.logs.count(name):
+    if (level := studio.manager.supervisor(name).log_level) or studio.logs.count(name):
         asked = f"asked for from {level} on" if level else "no level was asked for"
         yield f"{units.plural(studio.logs.count(name), 'log message')}, {asked}"
