@@ -300,11 +300,6 @@ class Call:
         self.sent = True
         self.sendings += 1
 
-    def begin(self, task: asyncio.Task[None]) -> None:
-        """The task that runs it; however that ends, the call ends with an outcome."""
-        self.task = task
-        task.add_done_callback(self._ended)
-
     def finish(self, outcome: CallOutcome) -> None:
         """Settle the outcome."""
         self.outcome = outcome
@@ -322,7 +317,8 @@ class Call:
             )
         self.changed.emit(self)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def ended(self, task: asyncio.Task[None]) -> None:
+        """The task that runs it is over: however that came, the call ends with an outcome."""
         if self.outcome is None:
             error = None if task.cancelled() else task.exception()
             if error is not None and not isinstance(error, StudioError):

@@ -71,9 +71,9 @@ def judge(
     Args:
         entries: what the server lists under the name.
     """
-    if entries and all(entry.excluded for entry in entries):
+    if entries and not [entry for entry in entries if not entry.excluded]:
         return Judgement("deny", entries[0].problem, unusable=True)
-    tool = next((entry.view for entry in entries if isinstance(entry.view, ToolView)), None)
+    tool = _tool_in(entries)
     for rule in rules:
         if fnmatchcase(str(ref), rule.tools):
             return Judgement(rule.verdict, f"policy rule {rule.tools!r}", _reasons(tool, trusted))
@@ -85,6 +85,11 @@ def judge(
         quiet = trusted and tool is not None and tool.read_only
         rule = "programs may call read-only tools of trusted servers"
     return Judgement("allow", rule) if quiet else Judgement("ask", rule, _reasons(tool, trusted))
+
+
+def _tool_in(entries: Sequence[Entry]) -> ToolView | None:
+    view = entries[0].view if entries else None
+    return view if isinstance(view, ToolView) else None
 
 
 def _reasons(tool: ToolView | None, trusted: bool) -> tuple[str, ...]:
@@ -170,12 +175,12 @@ class Caller:
         self._waiting: dict[int, list[Call]] = {}
         """The calls that wait for the answer to a question, by its number."""
         inbox.changed.connect(self._asked)
-        self._running: dict[int, Call] = {}
+        self._running: list[Call] = []
 
     @property
     def running(self) -> tuple[Call, ...]:
         """The calls that have no outcome yet, oldest first."""
-        return tuple(call for call in self._running.values() if call.outcome is None)
+        return tuple(call for call in self._running if call.outcome is None)
 
     def call_tool(
         self,
@@ -230,10 +235,13 @@ class Caller:
         return completion_of(event.result)
 
     def _begin(self, call: Call, work: Coroutine[Any, Any, None]) -> Call:
-        self._running[id(call)] = call
-        task = self._spawn(work)
-        task.add_done_callback(lambda _: self._running.pop(id(call), None))
-        call.begin(task)
+        def ended(task: asyncio.Task[None]) -> None:
+            self._running.remove(call)
+            call.ended(task)
+
+        self._running.append(call)
+        call.task = self._spawn(work)
+        call.task.add_done_callback(ended)
         return call
 
     async def _plain(self, call: Call) -> None:
@@ -266,8 +274,7 @@ class Caller:
                 call.found(())
                 return
             entries = self._catalog.find(ref)  # a person may have thought about it for a while
-        view = entries[0].view if entries else None
-        tool = view if isinstance(view, ToolView) else None
+        tool = _tool_in(entries)
         for secret in self._secret.of(tool, arguments):
             self.manager.learn(secret)
         call.finish(await self._outcome(call, tool))

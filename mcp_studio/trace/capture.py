@@ -72,8 +72,10 @@ class Capture:
             columns.outcome[row], columns.link[row] = _OUTCOMES[span.outcome], other.number if other else 0
             if span.request is entry:
                 flags |= span.asked * bits.ASKED
-                _link(columns.parents, number, span.parent)
-                _link(columns.follows, number, span.follows)
+                if span.parent is not None:
+                    _link(columns.parents, number, span.parent)
+                if span.follows is not None:
+                    _link(columns.follows, number, span.follows)
         columns.kind[row] = _KINDS[entry.direction, entry.kind]
         columns.method[row] = columns.methods.number(entry.method)
         columns.target[row] = columns.targets.number(entry.target)
@@ -143,12 +145,11 @@ class Capture:
             self._revised.add(number)
 
 
-def _link(links: dict[int, int], number: int, above: Span | None) -> None:
-    if above is not None:
-        links[number] = above.number
-        if len(links) > _LINKS:  # many at a time: each search for the oldest passes all that went before
-            for oldest in tuple(islice(links, _LINKS // 8)):
-                del links[oldest]
+def _link(links: dict[int, int], number: int, above: Span) -> None:
+    links[number] = above.number
+    if len(links) > _LINKS:  # many at a time: each search for the oldest passes all that went before
+        for oldest in tuple(islice(links, _LINKS // 8)):
+            del links[oldest]
 
 
 class EntryMaker:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from mcp_studio.transport.base import Headers, HttpRequest, HttpResponse
 
 
+_KINDS: dict[type, MessageKind] = {Request: "request", Response: "result", Failure: "error"}
+
+
 def describe(entry: WireMessage, message: Message, label: Callable[[str], str]) -> None:
     """Say on an entry what its frame is. `label` cleans foreign text."""
     if isinstance(message, (Request, Notification)):
@@ -31,8 +34,7 @@ def describe(entry: WireMessage, message: Message, label: Callable[[str], str]) 
         subject = message.params.get(NAMED.get(message.method, ""))
         entry.target = label(subject) if isinstance(subject, str) else ""
     if isinstance(message, (Request, Response, Failure)):
-        kinds: dict[type, MessageKind] = {Request: "request", Response: "result", Failure: "error"}
-        entry.kind, entry.id = kinds[type(message)], clean_id(message.id, label)
+        entry.kind, entry.id = _KINDS[type(message)], clean_id(message.id, label)
 
 
 def clean_id(identity: RequestId | None, label: Callable[[str], str]) -> RequestId | None:
@@ -57,12 +59,11 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-def _remember(known: dict[K, V], key: K, value: V, most: int = _REMEMBERED) -> V:
+def _remember(known: OrderedDict[K, V], key: K, value: V, most: int = _REMEMBERED) -> None:
     """Put it last; the first one goes where there are too many."""
     known[key] = value
     if len(known) > most:
-        del known[next(iter(known))]
-    return value
+        known.popitem(last=False)
 
 
 class Rounds:
@@ -74,7 +75,7 @@ class Rounds:
 
     def __init__(self, entry: Callable[[int], WireMessage | None]) -> None:
         self._entry = entry
-        self._over: dict[RequestId, tuple[Span, bool]] = {}
+        self._over: OrderedDict[RequestId, tuple[Span, bool]] = OrderedDict()
         """With each, whether the answer asks for input, so that another round follows."""
         self._follows: dict[RequestId, RequestId] = {}
         self._under: dict[RequestId, Span] = {}
@@ -238,7 +239,7 @@ class ServerTap:
         self._coming: dict[bytes, Outgoing] = {}
         self._by_hand: dict[bytes, tuple[Parsed, Callable[[WireMessage], None]]] = {}
         self._open: dict[RequestId, Span] = {}
-        self._asked: dict[RequestId, Span] = {}
+        self._asked: OrderedDict[RequestId, Span] = OrderedDict()
         self._last: WireMessage | None = None
         self._current: WireMessage | None = None
         self._beginning = b""

@@ -253,7 +253,8 @@ class TraceStore:
         if self._pending and self._pending + size > _BATCH:
             self.flush()  # what came before is as it will be
         self._pending += size + _ENTRY
-        self._wake()
+        if self._timer is None and self._writing:
+            self._wake()
         self.total += 1
         self.revision += 1
         clean = self._redactor.bytes(body) if size <= LARGE else b""
@@ -393,16 +394,16 @@ class TraceStore:
         self.revision += 1
         if 0 < number < self._window.oldest:
             self._maker.forget()
-        self._wake()
+        if self._timer is None and self._writing:
+            self._wake()
 
     def _wake(self) -> None:
         """Something has changed, and goes to the disk soon."""
-        if self._timer is None and self._writing:
-            try:
-                loop = asyncio.get_running_loop()
-            except RuntimeError:
-                return  # it goes with what comes, or at the end
-            self._timer = loop.call_later(_EVERY if self._capture.handed else _AT_FIRST, self.flush)
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return  # it goes with what comes, or at the end
+        self._timer = loop.call_later(_EVERY if self._capture.handed else _AT_FIRST, self.flush)
 
     def _cancel(self) -> None:
         if self._timer is not None:

@@ -234,8 +234,9 @@ class Linter:
         self._attach(entry, [Spot("output-mismatch", _sentence(text), where + pointer) for pointer, text in problems])
 
     def _attach(self, entry: WireMessage, spots: Iterable[Spot]) -> None:
-        findings = [found(spot, entry.number, self._modern) for spot in list(spots)]
-        if findings:
+        listed = list(spots)
+        if listed:
+            findings = [found(spot, entry.number, self._modern) for spot in listed]
             attach(entry, self._ledger, [one._replace(text=self._clean(one.text)) for one in findings[:_FINDINGS]])
             self._changed(entry)
 

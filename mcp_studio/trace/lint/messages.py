@@ -8,6 +8,7 @@ import base64
 import binascii
 import re
 import sys
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -169,8 +170,9 @@ class Requests:
     """What was asked on one connection. Of the requests that are over, the newest are remembered."""
 
     def __init__(self) -> None:
-        self._sent: dict[RequestId, Sent] = {}
-        self._tokens: dict[RequestId, Sent] = {}
+        # A dict passes over all that it has lost to find its oldest.
+        self._sent: OrderedDict[RequestId, Sent] = OrderedDict()
+        self._tokens: OrderedDict[RequestId, Sent] = OrderedDict()
         self._received: dict[RequestId, None] = {}
 
     def add(self, identity: RequestId, method: str, version: str, params: dict[str, Json]) -> None:
