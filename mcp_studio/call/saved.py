@@ -1,6 +1,6 @@
 """Saved calls: what is called, with which arguments, and what is asked for first. One TOML file for each.
 
-`tomllib` reads them, with numbers as they were typed; `tomlkit` writes them and keeps comments.
+`tomllib` reads them, with numbers as they were typed; `tomlkit` writes them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mcp_studio.config.load import TrustStore, digest
 from mcp_studio.config.model import Problem
 from mcp_studio.config.table import Table, kind_of, nearest
 from mcp_studio.errors import ConfigError, StudioError, UsageError
-from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, dumps, loads, printable
+from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, loads, printable
 from mcp_studio.paths import Paths, portable, write_atomically
 from mcp_studio.record import record
 from mcp_studio.safetext import escape_live, hidden_in
@@ -41,8 +41,6 @@ _NAME = re.compile(r"[\w][\w .+@-]{0,79}\Z")
 _LONGEST = 200
 _LARGEST = 1024 * 1024
 _MOST = 5_000
-_DEEPEST = 16
-"""Levels of objects and lists that are written as TOML; deeper ones are written as JSON."""
 _FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
 _TYPES = ("string", "integer", "number", "boolean", "array", "object")
 _KEYWORDS = (
@@ -256,15 +254,7 @@ def _check_references(arguments: Json, variables: tuple[Variable, ...], top: Tab
 
 
 def saved_text(saved: SavedCall) -> str:
-    """The text of a new file; arguments that TOML cannot say without loss are written as JSON."""
-    try:
-        text = _text(saved, as_json=False)
-    except (ValueError, TypeError, RecursionError):
-        return _text(saved, as_json=True)
-    return text if means(text, saved) else _text(saved, as_json=True)
-
-
-def _text(saved: SavedCall, *, as_json: bool) -> str:
+    """The text of its file. The arguments stand there as JSON, which says them without loss: TOML has no null."""
     import tomlkit
 
     document: Any = tomlkit.document()
@@ -274,51 +264,14 @@ def _text(saved: SavedCall, *, as_json: bool) -> str:
     for key, value in lines.items():
         # Half a character in a name of a server cannot be written.
         document[key] = value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-    if as_json:
+    if saved.arguments is not None:
         json = printable(saved.arguments).replace("'''", "\\u0027" * 3)
         document["arguments"] = tomlkit.value(f"'''\n{json}\n'''")
-    elif saved.arguments is not None:
-        document["arguments"] = _arguments_table(saved.arguments)
     if saved.variables:
         document["variables"] = tables = tomlkit.table(is_super_table=True)
         for variable in saved.variables:
             tables[variable.name] = _variable_table(variable)
     return escape_live(tomlkit.dumps(document))
-
-
-def _arguments_table(arguments: Json) -> Any:
-    import tomlkit
-
-    if not isinstance(arguments, dict):
-        raise ValueError("no object")
-    made: Any = tomlkit.table()
-    for key, item in cast("dict[str, Json]", arguments).items():
-        if isinstance(item, str) and "\n" in item.strip("\n") and "\r" not in item:
-            body = tomlkit.string(item.lstrip("\n"), multiline=True).as_string()[3:]
-            blank = "\n" * (len(item) - len(item.lstrip("\n")))
-            made[key] = tomlkit.value(f'"""\n{blank}{body}')
-        else:
-            made[key] = _item(item)
-    return made
-
-
-def _item(value: Json, depth: int = 0) -> Any:
-    """A value on one line, objects as inline tables, which keeps the order of their keys."""
-    import tomlkit
-
-    if value is None or depth > _DEEPEST:
-        raise ValueError("TOML has no null, and is not nested that deeply")
-    if isinstance(value, dict):
-        made: Any = tomlkit.inline_table()
-        for key, item in cast("dict[str, Json]", value).items():
-            made[key] = _item(item, depth + 1)
-        return made
-    if isinstance(value, list):
-        made = tomlkit.array()
-        for item in cast("list[Json]", value):
-            made.append(_item(item, depth + 1))
-        return made
-    return tomlkit.item(value)
 
 
 def _variable_table(variable: Variable) -> Any:
@@ -327,53 +280,13 @@ def _variable_table(variable: Variable) -> Any:
 
     made: Any = tomlkit.table()
     for key, item in variable.schema.items():
-        with suppress(ValueError):
-            made[key] = _item(item)
+        if all(value is not None for _, value in walk(item)):
+            made[key] = item
     if variable.secret:
         made["secret"] = True
     if not variable.required and not variable.has_default:
         made["required"] = False
     return made
-
-
-def means(text: str, saved: SavedCall) -> bool:
-    """Whether a text says exactly this: `1`, `1.0` and `true` are three things."""
-    found = read_saved(text, saved.name, saved.file, saved.where, [])
-    return (
-        found is not None
-        and (found.ref, found.description) == (saved.ref, saved.description)
-        and dumps(found.arguments) == dumps(saved.arguments)
-        and dumps([_said(one) for one in found.variables]) == dumps([_said(one) for one in saved.variables])
-    )
-
-
-def _said(variable: Variable) -> Json:
-    return [variable.name, variable.schema, variable.required and not variable.has_default, variable.secret]
-
-
-def changed_text(before: str, saved: SavedCall) -> str:
-    """The text of a file that says `saved` now, with its comments; a new text where it cannot be changed in place."""
-    import tomlkit
-    from tomlkit.exceptions import TOMLKitError
-
-    new = saved_text(saved)
-    try:
-        document: Any = tomlkit.parse(before)
-        _merge(document, tomlkit.parse(new))
-        text = tomlkit.dumps(document)
-    except (TOMLKitError, ValueError, KeyError, TypeError, RecursionError):
-        return new
-    return text if means(text, saved) else new
-
-
-def _merge(old: Any, new: Any) -> None:
-    for key in [key for key in old if key not in new and key != "version"]:
-        del old[key]
-    for key, item in new.items():
-        if isinstance(item, dict) and isinstance(old.get(key), dict):
-            _merge(old[key], item)
-        elif key not in old or old[key] != item:
-            old[key] = item
 
 
 # ---------------------------------------------------------------------- folders
@@ -450,14 +363,13 @@ class Folders:
         file = self.path(saved.where) / f"{check_name(saved.name)}.toml"
         new = replace_fields(saved, file=file)
         try:
-            before = file.read_bytes() if file.exists() else None
-            if before is not None and not replace:
+            if not replace and file.exists():
                 raise UsageError(f"There is a saved call `{saved.name}` already.", hint=str(file))
-            text = saved_text(new) if before is None else changed_text(before.decode("utf-8", "replace"), new)
-            write_atomically(file, text.encode(), mode=0o644)
+            content = saved_text(new).encode()
+            write_atomically(file, content, mode=0o644)
         except OSError as problem:
             raise ConfigError(f"It cannot be written: {problem.strerror or problem}.", file=str(file)) from None
-        new = replace_fields(new, seen=digest(file, text.encode()))
+        new = replace_fields(new, seen=digest(file, content))
         self.agree(new)
         return new
 
