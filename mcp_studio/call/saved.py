@@ -1,4 +1,4 @@
-"""Saved calls: what is called, with which arguments, and what is asked for first. One TOML file for each.
+"""Saved calls: what is called, and with which arguments. One TOML file for each, and no secret in any of them.
 
 `tomllib` reads them, with numbers as they were typed; `tomlkit` writes them.
 """
@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace as replace_fields
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import Any, Literal, NamedTuple, cast
 
-from mcp_studio.call.secrets import walk
+from mcp_studio.call.secrets import SecretFilter, walk
 from mcp_studio.call.store import read_end
 from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
 from mcp_studio.config import table
@@ -22,17 +22,17 @@ from mcp_studio.config.load import TrustStore, digest
 from mcp_studio.config.model import Problem
 from mcp_studio.config.table import Table, kind_of, nearest
 from mcp_studio.errors import ConfigError, StudioError, UsageError
-from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, loads, printable
+from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, dumps, loads, mapping, printable
 from mcp_studio.paths import Paths, portable, write_atomically
 from mcp_studio.record import record
 from mcp_studio.safetext import escape_live, hidden_in
+from mcp_studio.schema.place import NoPlace, Path, get_or_none, has, path_of, pointer, put, remove
+from mcp_studio.vault.keyring import lookup
 
 Where = Literal["project", "personal"]
 """Whose folder a saved call is in."""
 REFERENCE = re.compile(r"\$(\$\{)|\$\{(?:(env|keyring):)?([^{}]*)\}")
 """`$${` (group 1), `${env:NAME}`, `${keyring:NAME}` (groups 2 and 3) and `${NAME}` (group 3)."""
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,79}\Z")
-"""Names of variables."""
 VERSION = 1
 PROJECT_FILE = ".mcp-studio.toml"
 PROJECT_FOLDER = ".mcp-studio"
@@ -42,28 +42,8 @@ _LONGEST = 200
 _LARGEST = 1024 * 1024
 _MOST = 5_000
 _FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
-_TYPES = ("string", "integer", "number", "boolean", "array", "object")
-_KEYWORDS = (
-    "title description default enum examples format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf "
-    "minLength maxLength pattern items minItems maxItems uniqueItems"
-).split()
-
-
-@record(frozen=True)
-class Variable:
-    """Something that is asked for before a saved call is run."""
-
-    name: str
-    schema: dict[str, Json]
-    """A JSON Schema of its value."""
-    required: bool = True
-    secret: bool = False
-    """Its value is shown to nobody and written nowhere."""
-
-    @property
-    def has_default(self) -> bool:
-        """Whether it has a value where none is given."""
-        return "default" in self.schema
+_GONE = object()
+"""Stands for what is not there."""
 
 
 @record(frozen=True)
@@ -75,9 +55,8 @@ class SavedCall:
     arguments: Json = None
     """As they are written: `${…}` not replaced."""
     description: str = ""
-    variables: tuple[Variable, ...] = ()
     where: Where = "personal"
-    file: Path = Path()
+    file: FilePath = FilePath()
     seen: str = ""
     """What agreeing to its file is remembered under, as the file was when it was read."""
 
@@ -92,10 +71,6 @@ class SavedCall:
         texts = (text for _, text in walk(self.arguments) if isinstance(text, str))
         found = (match for text in texts for match in REFERENCE.finditer(text) if match[2])
         return tuple(dict.fromkeys(match[0] for match in found))
-
-    def variable(self, name: str) -> Variable | None:
-        """The variable of this name."""
-        return next((variable for variable in self.variables if variable.name == name), None)
 
 
 def usable(name: str) -> bool:
@@ -117,31 +92,32 @@ def check_name(name: str) -> str:
     return name
 
 
-def schema_of(variables: tuple[Variable, ...]) -> dict[str, Json]:
-    """The schema of an object with a member for each variable."""
-    return {
-        "type": "object",
-        "properties": {
-            one.name: {**one.schema, **({"writeOnly": True} if one.secret else {})} for one in variables
-        },
-        "required": [one.name for one in variables if one.required and not one.has_default],
-        "additionalProperties": False,
-    }  # fmt: skip
+def _replaced(value: Json, text: Callable[[str, Path], object], path: Path = ()) -> Json:
+    """The value with its texts replaced; where one becomes `_GONE`, the place is not there."""
+    if isinstance(value, str):
+        return text(value, path)
+    if isinstance(value, dict):
+        members = cast("dict[str, Json]", value).items()
+        found = {key: _replaced(item, text, (*path, key)) for key, item in members}
+        return {key: item for key, item in found.items() if item is not _GONE}
+    if isinstance(value, list):
+        items: list[Json] = []
+        for inner in cast("list[Json]", value):
+            item = _replaced(inner, text, (*path, len(items)))  # places are those of what is sent
+            items += [] if item is _GONE else [item]
+        return items
+    return value
 
 
 def literal(value: Json) -> Json:
     """The value as it stands in a file: what looks like a reference in it is none."""
-    if isinstance(value, str):
-        return value.replace("${", "$${")
-    if isinstance(value, dict):
-        return {key: literal(item) for key, item in cast("dict[str, Json]", value).items()}
-    return [literal(item) for item in cast("list[Json]", value)] if isinstance(value, list) else value
+    return _replaced(value, lambda text, _: text.replace("${", "$${"))
 
 
 # ---------------------------------------------------------------------- reading
 
 
-def read_saved(text: str, name: str, file: Path, where: Where, problems: list[Problem]) -> SavedCall | None:
+def read_saved(text: str, name: str, file: FilePath, where: Where, problems: list[Problem]) -> SavedCall | None:
     """A saved call; None where anything is wrong with it, which is then among the problems."""
     before = len(problems)
     try:
@@ -160,13 +136,11 @@ def read_saved(text: str, name: str, file: Path, where: Where, problems: list[Pr
     ref = _ref(top)
     description = top.take_text("description")
     arguments = _arguments(top)
-    tables = Table(top.take("variables") or {}, str(file), "variables", problems)
-    variables = tuple(_variable(name, tables.take(name), top) for name in tables.keys())
+    arguments = _without_variables(arguments, top)
     top.refuse_rest()
-    _check_references(arguments, variables, top)
     if len(problems) > before or ref is None:
         return None
-    return SavedCall(name, ref, arguments, description, variables, where, file)
+    return SavedCall(name, ref, arguments, description, where, file)
 
 
 def _float(text: str) -> float:
@@ -212,42 +186,40 @@ def _refuse_dates(value: Json, where: str, top: Table) -> None:
             return
 
 
-def _variable(name: str, values: Any, outer: Table) -> Variable:
-    own = Table(values, outer.file, f"variables.{name}", outer.problems)
-    if not VARIABLE.match(name):
-        own.problem("", "is no name of a variable: it begins with a letter, and has letters, digits, _ and - only.")
-    kind = own.take_word("type", "", _TYPES)
-    own.take_text("title")
-    own.take_text("description")
-    secret = own.take_flag("secret")
-    schema: dict[str, Json] = {key: own.take(key) for key in own.keys() if key in ("type", *_KEYWORDS)}
-    for key, item in schema.items():
-        _refuse_dates(item, key, own)
-    if not isinstance(schema.get("enum", []), list):
-        own.problem("enum", "must be a list of the values that there are.")
-    if secret and "default" in schema:
-        own.problem("default", "of a secret would be one that everybody can read.", f"Use ${{keyring:{name}}}.")
-    if kind:
-        schema["type"] = kind
-    required = own.take_flag("required", "default" not in schema)
-    own.refuse_rest(_KEYWORDS)
-    return Variable(name, schema, required, secret)
+def _without_variables(arguments: Json, top: Table) -> Json:
+    """The arguments with the defaults of variables, which files had until they were dropped, in their places.
+
+    A `${…}` that means nothing is a mistake: sent as it is, it would be a text that nobody meant.
+    """
+    variables = mapping(top.take("variables"))
+
+    def reference(found: re.Match[str], path: Path) -> object:
+        where, name = ".".join(("arguments", *map(str, path))), found[3]
+        if found[1]:
+            return found[0]
+        if not found[2]:
+            if name not in variables:
+                hint = nearest(name, variables) or "A literal ${ is written as $${."
+                top.problem(where, f"`{found[0]}` is no variable: there is no [variables.{name}].", hint)
+            return literal(mapping(variables.get(name)).get("default", _GONE))
+        if not (0 < len(name) <= _LONGEST and name.isprintable() and not hidden_in(name)):
+            # People agree to names that they read on a line.
+            top.problem(where, "refers to a secret by a name that is empty or cannot be shown whole on a line.")
+        return found[0]
+
+    def text(value: str, path: Path) -> object:
+        whole = REFERENCE.fullmatch(value)
+        return reference(whole, path) if whole else REFERENCE.sub(lambda one: _spelled(reference(one, path)), value)
+
+    made = _replaced(arguments, text)
+    return None if made is _GONE else made
 
 
-def _check_references(arguments: Json, variables: tuple[Variable, ...], top: Table) -> None:
-    """A `${…}` that means nothing is a mistake: sent as it is, it would be a text that nobody meant."""
-    names = [variable.name for variable in variables]
-    for path, text in walk(arguments):
-        for found in REFERENCE.finditer(text) if isinstance(text, str) else ():
-            where = ".".join(("arguments", *map(str, path)))
-            if found[1] or (found[3] in names and not found[2]):
-                continue
-            if found[2] and not (0 < len(found[3]) <= _LONGEST and found[3].isprintable() and not hidden_in(found[3])):
-                # People agree to names that they read on a line.
-                top.problem(where, "refers to a secret by a name that is empty or cannot be shown whole on a line.")
-            elif not found[2]:
-                hint = nearest(found[3], names) or "A literal ${ is written as $${."
-                top.problem(where, f"`{found[0]}` is no variable: there is no [variables.{found[3]}].", hint)
+def _spelled(item: object) -> str:
+    """A value inside a longer text."""
+    if item is _GONE or item is None:
+        return ""
+    return item if isinstance(item, str) else dumps(item).decode()
 
 
 # ---------------------------------------------------------------------- writing
@@ -267,26 +239,103 @@ def saved_text(saved: SavedCall) -> str:
     if saved.arguments is not None:
         json = printable(saved.arguments).replace("'''", "\\u0027" * 3)
         document["arguments"] = tomlkit.value(f"'''\n{json}\n'''")
-    if saved.variables:
-        document["variables"] = tables = tomlkit.table(is_super_table=True)
-        for variable in saved.variables:
-            tables[variable.name] = _variable_table(variable)
     return escape_live(tomlkit.dumps(document))
 
 
-def _variable_table(variable: Variable) -> Any:
-    """`[variables.NAME]`; what TOML cannot say of its schema is left out."""
-    import tomlkit
+# ---------------------------------------------------------------------- secrets
 
-    made: Any = tomlkit.table()
-    for key, item in variable.schema.items():
-        if all(value is not None for _, value in walk(item)):
-            made[key] = item
-    if variable.secret:
-        made["secret"] = True
-    if not variable.required and not variable.has_default:
-        made["required"] = False
-    return made
+Lookup = Callable[[str], str]
+"""Gives a secret by its name; raises ConfigError."""
+
+
+class Filled(NamedTuple):
+    """What came of the arguments of a saved call."""
+
+    arguments: Json
+    hidden: frozenset[str] = frozenset()
+    """Pointers of the places where secrets stand, or stood before they were left out."""
+    secrets: tuple[str, ...] = ()
+    """The secrets themselves, for the redactor."""
+
+
+def fill(
+    saved: SavedCall, *, secrets: bool = True, environ: Mapping[str, str] = os.environ, keyring: Lookup = lookup
+) -> Filled:
+    """The arguments with every `${…}` replaced. May wait for the keyring: it belongs into a thread.
+
+    Args:
+        secrets: False leaves out what is secret, and asks neither environment nor keyring.
+
+    Raises:
+        ConfigError: a secret is not there; it names its place.
+    """
+    hidden: set[str] = set()
+    known: dict[str, None] = {}
+
+    def text(value: str, path: Path) -> object:
+        def reference(one: re.Match[str]) -> str:
+            if not one[2]:
+                return "${"
+            hidden.add(pointer(*path))
+            found = _looked_up(saved, one, path, environ, keyring) if secrets else ""
+            known[found] = None
+            return found
+
+        made = REFERENCE.sub(reference, value)
+        return _GONE if not secrets and pointer(*path) in hidden else made
+
+    made = _replaced(saved.arguments, text)
+    return Filled(None if made is _GONE else made, frozenset(hidden), tuple(filter(None, known)))
+
+
+def _looked_up(saved: SavedCall, one: re.Match[str], path: Path, environ: Mapping[str, str], keyring: Lookup) -> str:
+    scheme, name = one[2], one[3]
+    where = f"{saved.name}: {'.'.join(('arguments', *map(str, path)))}"
+    if scheme == "keyring":
+        try:
+            return keyring(name)
+        except ConfigError as problem:
+            raise ConfigError(f"{where}: {problem.message}", file=str(saved.file), hint=problem.hint) from None
+    if name not in environ:
+        hint = nearest(name, (other for other in environ if len(other) > 3))
+        raise ConfigError(f"{where}: the environment variable {name} is not set.", file=str(saved.file), hint=hint)
+    return environ[name]
+
+
+def secrets_in(arguments: Json, keeper: SecretFilter, hidden: Collection[str] = ()) -> tuple[Path, ...]:
+    """The places of a value that are secret."""
+    return tuple(path_of(place, arguments) for place in keeper.without(arguments, hidden)[1])
+
+
+def without_secrets(arguments: Json, places: Iterable[Path], stored: Mapping[Path, str]) -> Json:
+    """Arguments as a file may have them: a secret is there by its name in the keyring, or not at all.
+
+    Args:
+        places: where secrets stand.
+        stored: the names of those that the keyring has.
+    """
+    value = literal(arguments)
+    for path in reversed(tuple(places)):  # items of a list move up
+        name = stored.get(path)
+        value = put(value, path, f"${{keyring:{name}}}") if name else remove(value, path) if path else None
+    return value
+
+
+def with_secrets_of(earlier: SavedCall | None, saved: SavedCall) -> SavedCall:
+    """The call with the secrets that an earlier one has, and that a form which was filled with it never saw."""
+    if earlier is None or earlier.ref != saved.ref:
+        return saved
+    value = saved.arguments
+    for place in fill(earlier, secrets=False).hidden:
+        path = path_of(place, earlier.arguments)
+        text = get_or_none(earlier.arguments, path)
+        if has(value, path) or not isinstance(text, str):
+            continue
+        keys = list(mapping(get_or_none(earlier.arguments, path[:-1])))
+        before = keys[: keys.index(str(path[-1]))] if path[-1] in keys else []
+        with suppress(NoPlace):
+            value = put(value, path, text, tuple(before))
+    return replace_fields(saved, arguments=value)
 
 
 # ---------------------------------------------------------------------- folders
@@ -303,9 +352,9 @@ class Loaded(NamedTuple):
 class Folders:
     """Where saved calls are."""
 
-    project: Path
+    project: FilePath
     """The folder of the project, or where it would be made."""
-    personal: Path
+    personal: FilePath
     in_project: bool
     """There is a project: its folder is read, and written where nothing else is said."""
     trust: TrustStore
@@ -315,7 +364,7 @@ class Folders:
         """Where a new call is saved where nothing is said."""
         return "project" if self.in_project else "personal"
 
-    def path(self, where: Where) -> Path:
+    def path(self, where: Where) -> FilePath:
         """One of the folders."""
         return self.project if where == "project" else self.personal
 
@@ -415,12 +464,12 @@ class Folders:
                 self.trust.agree(saved.seen, str(saved.file))
 
 
-def folders(paths: Paths, cwd: Path, setting: str = "") -> Folders:
+def folders(paths: Paths, cwd: FilePath, setting: str = "") -> Folders:
     """Where saved calls are for somebody in this folder; `setting` is `calls` of the settings."""
     trust = TrustStore(paths.trust_file)
     personal = paths.config / CALLS
     if setting:
-        return Folders(Path(setting), personal, True, trust)
+        return Folders(FilePath(setting), personal, True, trust)
     above = [cwd.absolute(), *cwd.absolute().parents]
     root = next((folder for folder in above if (folder / ".git").exists()), above[0])
     for folder in above[: above.index(root) + 1]:
@@ -435,7 +484,7 @@ def split(name: str) -> tuple[Where | str, str]:
     return (head, bare) if colon and head in ("project", "personal") else ("", name)
 
 
-def _files(folder: Path, problems: list[Problem]) -> Iterable[Path]:
+def _files(folder: FilePath, problems: list[Problem]) -> Iterable[FilePath]:
     try:
         found = sorted(file for file in folder.iterdir() if file.suffix == ".toml" and not file.name.startswith("."))
     except (FileNotFoundError, NotADirectoryError):
@@ -448,7 +497,7 @@ def _files(folder: Path, problems: list[Problem]) -> Iterable[Path]:
     return found[:_MOST]
 
 
-def _read(file: Path, where: Where, problems: list[Problem]) -> SavedCall | None:
+def _read(file: FilePath, where: Where, problems: list[Problem]) -> SavedCall | None:
     try:
         check_name(file.stem)
         data = read_end(file, _LARGEST + 1)

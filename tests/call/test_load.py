@@ -31,6 +31,7 @@ class Server:
         call = Call(REF, "tools/call", {})
         self.calls.append(call)
         call.task = asyncio.ensure_future(self._run(call, len(self.calls)))
+        call.task.add_done_callback(call.ended)
         return call
 
     async def _run(self, call: Call, number: int) -> None:
