@@ -77,7 +77,8 @@ class _Sending:
         call, connection, supervisor, subject = self._call, self._connection, self._supervisor, self._call.subject
         answerer, limits = supervisor.answerer, self._limits
         if tool is not None:
-            self._headers = self._headers_for(tool)
+            if self._mirrors:
+                self._headers = self._headers_for(tool)
             self._task_params = _task_params(supervisor.status, tool, call)
         if not supervisor.calls:
             answerer.call_began()
@@ -133,8 +134,6 @@ class _Sending:
         return None
 
     def _headers_for(self, tool: ToolView) -> tuple[tuple[str, str], ...]:
-        if not self._mirrors:
-            return ()
         return param_headers(tool.input_schema, cast("dict[str, Json]", self._call.params["arguments"]))
 
     async def _task_end(self, raw: Json, reply: Reply) -> Reply:

@@ -375,7 +375,8 @@ class Connection:
         self._frame_size = len(data)
         for event in self.core.receive(parsed):
             self._handle(event)
-        self._flush_soon()
+        if self.core.has_outgoing:
+            self._flush_soon()
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:
         """A message got no answer on the transport's level."""
@@ -440,7 +441,7 @@ class Connection:
         self._flush_soon()
 
     def _flush_soon(self) -> None:
-        if not self._flushing and not self.ended.done() and self.core.has_outgoing:
+        if not (self._flushing or self.ended.done()) and self.core.has_outgoing:
             self._flushing = True
             self._spawn(self._flush_quietly())
 

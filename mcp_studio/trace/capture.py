@@ -49,7 +49,7 @@ class Capture:
         """A new row; `update` completes it."""
         columns = self.columns
         columns.size.append(min(entry.size, _MOST))
-        columns.server.append(columns.servers.number(entry.server))
+        columns.server.append(columns.servers[entry.server])
         columns.method.append(0)
         columns.target.append(0)
         columns.kind.append(_KINDS[entry.direction, entry.kind])
@@ -77,8 +77,8 @@ class Capture:
                 if span.follows is not None:
                     _link(columns.follows, number, span.follows)
         columns.kind[row] = _KINDS[entry.direction, entry.kind]
-        columns.method[row] = columns.methods.number(entry.method)
-        columns.target[row] = columns.targets.number(entry.target)
+        columns.method[row] = columns.methods[entry.method]
+        columns.target[row] = columns.targets[entry.target]
         self._set_flags(number, flags)
 
     def findings(self, entry: WireMessage) -> None:

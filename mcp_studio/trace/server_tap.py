@@ -118,7 +118,12 @@ class Rounds:
 
     def close(self, identity: RequestId, span: Span, message: Response | Failure | None = None) -> None:
         """A request is answered by this message, or nobody waits for its answer any more."""
-        _remember(self._over, identity, (span, message is not None and _asks(message)))
+        asks = False
+        if isinstance(message, Failure):
+            asks = message.code == URL_ELICITATION_REQUIRED
+        elif message is not None and isinstance(message.result, dict):
+            asks = cast("dict[str, object]", message.result).get("resultType") == "input_required"
+        _remember(self._over, identity, (span, asks))
 
     def get(self, identity: RequestId) -> Span | None:
         """The span of a request that has been over for not long."""
@@ -142,14 +147,6 @@ def asker(open: Collection[Span], exchange: int) -> Span | None:
         if newest is None or (newest.method not in _CALLS and span.method in _CALLS):
             newest = span
     return newest
-
-
-def _asks(message: Response | Failure) -> bool:
-    if isinstance(message, Failure):
-        return message.code == URL_ELICITATION_REQUIRED
-    if not isinstance(message.result, dict):
-        return False
-    return cast("dict[str, object]", message.result).get("resultType") == "input_required"
 
 
 def beginning(data: bytes, width: int) -> str:
@@ -283,7 +280,8 @@ class ServerTap:
 
     def received(self, frame: bytes, exchange: int = 0) -> None:
         """A frame came in; `understood` sorts it right after."""
-        self._leftover()
+        if self._last is not None:
+            self._leftover()
         self._last = self.store.add(self.server, "in", "invalid", frame, exchange=exchange)
         self._beginning = frame[:32]
         self.plain = self._last.held is frame and b"\\" not in frame
@@ -356,7 +354,8 @@ class ServerTap:
             under: the number of the request on behalf of which this one is sent.
         """
         self._coming[out.frame] = out
-        self._rounds.expect(out.id, follows, under)
+        if follows is not None or under:
+            self._rounds.expect(out.id, follows, under)
 
     def number_of(self, identity: RequestId | None) -> int:
         """Where a request of ours stands that is open, or was answered not long ago; 0 where it is not known."""
@@ -433,10 +432,10 @@ class ServerTap:
 
     def matched(self, identity: RequestId) -> None:
         """The newest frame answers this request, though its id is not quite the same, or it cannot be read."""
-        self._lint.settled(identity)
         span = self._open.get(identity)
         if span is None:
             return
+        self._lint.settled(identity)
         if self._current is None:
             self.gave_up(identity, lost=True)
         else:

@@ -442,7 +442,8 @@ class TraceStore:
 
     def _make_room(self) -> None:
         window, limits = self._window, self._limits
-        while (len(window) > limits.trace_entries or window.bytes > limits.trace_bytes) and len(window) > 1:
+        entries = window.entries
+        while (len(entries) > limits.trace_entries or window.bytes > limits.trace_bytes) and len(entries) > 1:
             window.pop()
             self.first_number = window.oldest
         if self.first_number - self._capture.columns.first > _TRIMMED:
