@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable
 from json.encoder import encode_basestring
-from typing import Any, cast
+from typing import Any
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.limits import DEFAULT
@@ -19,12 +19,14 @@ Json = Any
 
 def mapping(value: Json) -> dict[str, Json]:
     """The value where it is an object, else an empty one."""
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+    found: dict[str, Json] = value if isinstance(value, dict) else {}
+    return found
 
 
 def items_of(value: Json) -> list[Json]:
     """The value where it is an array, else an empty one."""
-    return cast("list[Json]", value) if isinstance(value, list) else []
+    found: list[Json] = value if isinstance(value, list) else []
+    return found
 
 
 class JsonProblem(ValueError):

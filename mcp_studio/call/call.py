@@ -313,11 +313,6 @@ class Call:
         self.sent = True
         self.sendings += 1
 
-    def begin(self, task: asyncio.Task[None]) -> None:
-        """The task that runs it; however that ends, the call ends with an outcome."""
-        self.task = task
-        task.add_done_callback(self._ended)
-
     def move(self, server: str, why: str) -> None:
         """Go on to another member of the group."""
         self.tried += (Attempt(self.ref.server, why),)
@@ -342,7 +337,8 @@ class Call:
             )
         self.changed.emit(self)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def ended(self, task: asyncio.Task[None]) -> None:
+        """The task that runs it is over: however that came, the call ends with an outcome."""
         if self.outcome is None:
             error = None if task.cancelled() else task.exception()
             if error is not None and not isinstance(error, StudioError):

@@ -89,12 +89,12 @@ class Caller:
         self._waiting: dict[int, list[Call]] = {}
         """The calls that wait for the answer to a question, by its number."""
         inbox.changed.connect(self._asked)
-        self._running: dict[int, Call] = {}
+        self._running: list[Call] = []
 
     @property
     def running(self) -> tuple[Call, ...]:
         """The calls that have no outcome yet, oldest first."""
-        return tuple(call for call in self._running.values() if call.outcome is None)
+        return tuple(call for call in self._running if call.outcome is None)
 
     def call_tool(
         self,
@@ -160,10 +160,13 @@ class Caller:
         return completion_of(event.result)
 
     def _begin(self, call: Call, work: Coroutine[Any, Any, None]) -> Call:
-        self._running[id(call)] = call
-        task = self._spawn(work)
-        task.add_done_callback(lambda _: self._running.pop(id(call), None))
-        call.begin(task)
+        def ended(task: asyncio.Task[None]) -> None:
+            self._running.remove(call)
+            call.ended(task)
+
+        self._running.append(call)
+        call.task = self._spawn(work)
+        call.task.add_done_callback(ended)
         return call
 
     async def _plain(self, call: Call) -> None:

@@ -1,6 +1,6 @@
-"""Saved calls: what is called, with which arguments, and what is asked for first. One TOML file for each.
+"""Saved calls: what is called, and with which arguments. One TOML file for each, and no secret in any of them.
 
-`tomllib` reads them, with numbers as they were typed; `tomlkit` writes them and keeps comments.
+`tomllib` reads them, with numbers as they were typed; `tomlkit` writes them.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace as replace_fields
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import Any, Literal, NamedTuple, cast
 
-from mcp_studio.call.secrets import walk
+from mcp_studio.call.secrets import SecretFilter, walk
 from mcp_studio.call.store import read_end
 from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
 from mcp_studio.config import table
@@ -22,17 +22,17 @@ from mcp_studio.config.load import TrustStore, digest
 from mcp_studio.config.model import Problem
 from mcp_studio.config.table import Table, kind_of, nearest
 from mcp_studio.errors import ConfigError, StudioError, UsageError
-from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, dumps, loads, printable
+from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, dumps, loads, mapping, printable
 from mcp_studio.paths import Paths, portable, write_atomically
 from mcp_studio.record import record
 from mcp_studio.safetext import escape_live, hidden_in
+from mcp_studio.schema.place import NoPlace, Path, get_or_none, has, path_of, pointer, put, remove
+from mcp_studio.vault.keyring import lookup
 
 Where = Literal["project", "personal"]
 """Whose folder a saved call is in."""
 REFERENCE = re.compile(r"\$(\$\{)|\$\{(?:(env|keyring):)?([^{}]*)\}")
 """`$${` (group 1), `${env:NAME}`, `${keyring:NAME}` (groups 2 and 3) and `${NAME}` (group 3)."""
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,79}\Z")
-"""Names of variables."""
 VERSION = 1
 PROJECT_FILE = ".mcp-studio.toml"
 PROJECT_FOLDER = ".mcp-studio"
@@ -41,31 +41,9 @@ _NAME = re.compile(r"[\w][\w .+@-]{0,79}\Z")
 _LONGEST = 200
 _LARGEST = 1024 * 1024
 _MOST = 5_000
-_DEEPEST = 16
-"""Levels of objects and lists that are written as TOML; deeper ones are written as JSON."""
 _FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
-_TYPES = ("string", "integer", "number", "boolean", "array", "object")
-_KEYWORDS = (
-    "title description default enum examples format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf "
-    "minLength maxLength pattern items minItems maxItems uniqueItems"
-).split()
-
-
-@record(frozen=True)
-class Variable:
-    """Something that is asked for before a saved call is run."""
-
-    name: str
-    schema: dict[str, Json]
-    """A JSON Schema of its value."""
-    required: bool = True
-    secret: bool = False
-    """Its value is shown to nobody and written nowhere."""
-
-    @property
-    def has_default(self) -> bool:
-        """Whether it has a value where none is given."""
-        return "default" in self.schema
+_GONE = object()
+"""Stands for what is not there."""
 
 
 @record(frozen=True)
@@ -77,9 +55,8 @@ class SavedCall:
     arguments: Json = None
     """As they are written: `${…}` not replaced."""
     description: str = ""
-    variables: tuple[Variable, ...] = ()
     where: Where = "personal"
-    file: Path = Path()
+    file: FilePath = FilePath()
     seen: str = ""
     """What agreeing to its file is remembered under, as the file was when it was read."""
 
@@ -94,10 +71,6 @@ class SavedCall:
         texts = (text for _, text in walk(self.arguments) if isinstance(text, str))
         found = (match for text in texts for match in REFERENCE.finditer(text) if match[2])
         return tuple(dict.fromkeys(match[0] for match in found))
-
-    def variable(self, name: str) -> Variable | None:
-        """The variable of this name."""
-        return next((variable for variable in self.variables if variable.name == name), None)
 
 
 def usable(name: str) -> bool:
@@ -119,31 +92,32 @@ def check_name(name: str) -> str:
     return name
 
 
-def schema_of(variables: tuple[Variable, ...]) -> dict[str, Json]:
-    """The schema of an object with a member for each variable."""
-    return {
-        "type": "object",
-        "properties": {
-            one.name: {**one.schema, **({"writeOnly": True} if one.secret else {})} for one in variables
-        },
-        "required": [one.name for one in variables if one.required and not one.has_default],
-        "additionalProperties": False,
-    }  # fmt: skip
+def _replaced(value: Json, text: Callable[[str, Path], object], path: Path = ()) -> Json:
+    """The value with its texts replaced; where one becomes `_GONE`, the place is not there."""
+    if isinstance(value, str):
+        return text(value, path)
+    if isinstance(value, dict):
+        members = cast("dict[str, Json]", value).items()
+        found = {key: _replaced(item, text, (*path, key)) for key, item in members}
+        return {key: item for key, item in found.items() if item is not _GONE}
+    if isinstance(value, list):
+        items: list[Json] = []
+        for inner in cast("list[Json]", value):
+            item = _replaced(inner, text, (*path, len(items)))  # places are those of what is sent
+            items += [] if item is _GONE else [item]
+        return items
+    return value
 
 
 def literal(value: Json) -> Json:
     """The value as it stands in a file: what looks like a reference in it is none."""
-    if isinstance(value, str):
-        return value.replace("${", "$${")
-    if isinstance(value, dict):
-        return {key: literal(item) for key, item in cast("dict[str, Json]", value).items()}
-    return [literal(item) for item in cast("list[Json]", value)] if isinstance(value, list) else value
+    return _replaced(value, lambda text, _: text.replace("${", "$${"))
 
 
 # ---------------------------------------------------------------------- reading
 
 
-def read_saved(text: str, name: str, file: Path, where: Where, problems: list[Problem]) -> SavedCall | None:
+def read_saved(text: str, name: str, file: FilePath, where: Where, problems: list[Problem]) -> SavedCall | None:
     """A saved call; None where anything is wrong with it, which is then among the problems."""
     before = len(problems)
     try:
@@ -162,13 +136,11 @@ def read_saved(text: str, name: str, file: Path, where: Where, problems: list[Pr
     ref = _ref(top)
     description = top.take_text("description")
     arguments = _arguments(top)
-    tables = Table(top.take("variables") or {}, str(file), "variables", problems)
-    variables = tuple(_variable(name, tables.take(name), top) for name in tables.keys())
+    arguments = _without_variables(arguments, top)
     top.refuse_rest()
-    _check_references(arguments, variables, top)
     if len(problems) > before or ref is None:
         return None
-    return SavedCall(name, ref, arguments, description, variables, where, file)
+    return SavedCall(name, ref, arguments, description, where, file)
 
 
 def _float(text: str) -> float:
@@ -214,57 +186,47 @@ def _refuse_dates(value: Json, where: str, top: Table) -> None:
             return
 
 
-def _variable(name: str, values: Any, outer: Table) -> Variable:
-    own = Table(values, outer.file, f"variables.{name}", outer.problems)
-    if not VARIABLE.match(name):
-        own.problem("", "is no name of a variable: it begins with a letter, and has letters, digits, _ and - only.")
-    kind = own.take_word("type", "", _TYPES)
-    own.take_text("title")
-    own.take_text("description")
-    secret = own.take_flag("secret")
-    schema: dict[str, Json] = {key: own.take(key) for key in own.keys() if key in ("type", *_KEYWORDS)}
-    for key, item in schema.items():
-        _refuse_dates(item, key, own)
-    if not isinstance(schema.get("enum", []), list):
-        own.problem("enum", "must be a list of the values that there are.")
-    if secret and "default" in schema:
-        own.problem("default", "of a secret would be one that everybody can read.", f"Use ${{keyring:{name}}}.")
-    if kind:
-        schema["type"] = kind
-    required = own.take_flag("required", "default" not in schema)
-    own.refuse_rest(_KEYWORDS)
-    return Variable(name, schema, required, secret)
+def _without_variables(arguments: Json, top: Table) -> Json:
+    """The arguments with the defaults of variables, which files had until they were dropped, in their places.
+
+    A `${…}` that means nothing is a mistake: sent as it is, it would be a text that nobody meant.
+    """
+    variables = mapping(top.take("variables"))
+
+    def reference(found: re.Match[str], path: Path) -> object:
+        where, name = ".".join(("arguments", *map(str, path))), found[3]
+        if found[1]:
+            return found[0]
+        if not found[2]:
+            if name not in variables:
+                hint = nearest(name, variables) or "A literal ${ is written as $${."
+                top.problem(where, f"`{found[0]}` is no variable: there is no [variables.{name}].", hint)
+            return literal(mapping(variables.get(name)).get("default", _GONE))
+        if not (0 < len(name) <= _LONGEST and name.isprintable() and not hidden_in(name)):
+            # People agree to names that they read on a line.
+            top.problem(where, "refers to a secret by a name that is empty or cannot be shown whole on a line.")
+        return found[0]
+
+    def text(value: str, path: Path) -> object:
+        whole = REFERENCE.fullmatch(value)
+        return reference(whole, path) if whole else REFERENCE.sub(lambda one: _spelled(reference(one, path)), value)
+
+    made = _replaced(arguments, text)
+    return None if made is _GONE else made
 
 
-def _check_references(arguments: Json, variables: tuple[Variable, ...], top: Table) -> None:
-    """A `${…}` that means nothing is a mistake: sent as it is, it would be a text that nobody meant."""
-    names = [variable.name for variable in variables]
-    for path, text in walk(arguments):
-        for found in REFERENCE.finditer(text) if isinstance(text, str) else ():
-            where = ".".join(("arguments", *map(str, path)))
-            if found[1] or (found[3] in names and not found[2]):
-                continue
-            if found[2] and not (0 < len(found[3]) <= _LONGEST and found[3].isprintable() and not hidden_in(found[3])):
-                # People agree to names that they read on a line.
-                top.problem(where, "refers to a secret by a name that is empty or cannot be shown whole on a line.")
-            elif not found[2]:
-                hint = nearest(found[3], names) or "A literal ${ is written as $${."
-                top.problem(where, f"`{found[0]}` is no variable: there is no [variables.{found[3]}].", hint)
+def _spelled(item: object) -> str:
+    """A value inside a longer text."""
+    if item is _GONE or item is None:
+        return ""
+    return item if isinstance(item, str) else dumps(item).decode()
 
 
 # ---------------------------------------------------------------------- writing
 
 
 def saved_text(saved: SavedCall) -> str:
-    """The text of a new file; arguments that TOML cannot say without loss are written as JSON."""
-    try:
-        text = _text(saved, as_json=False)
-    except (ValueError, TypeError, RecursionError):
-        return _text(saved, as_json=True)
-    return text if means(text, saved) else _text(saved, as_json=True)
-
-
-def _text(saved: SavedCall, *, as_json: bool) -> str:
+    """The text of its file. The arguments stand there as JSON, which says them without loss: TOML has no null."""
     import tomlkit
 
     document: Any = tomlkit.document()
@@ -274,106 +236,106 @@ def _text(saved: SavedCall, *, as_json: bool) -> str:
     for key, value in lines.items():
         # Half a character in a name of a server cannot be written.
         document[key] = value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-    if as_json:
+    if saved.arguments is not None:
         json = printable(saved.arguments).replace("'''", "\\u0027" * 3)
         document["arguments"] = tomlkit.value(f"'''\n{json}\n'''")
-    elif saved.arguments is not None:
-        document["arguments"] = _arguments_table(saved.arguments)
-    if saved.variables:
-        document["variables"] = tables = tomlkit.table(is_super_table=True)
-        for variable in saved.variables:
-            tables[variable.name] = _variable_table(variable)
     return escape_live(tomlkit.dumps(document))
 
 
-def _arguments_table(arguments: Json) -> Any:
-    import tomlkit
+# ---------------------------------------------------------------------- secrets
 
-    if not isinstance(arguments, dict):
-        raise ValueError("no object")
-    made: Any = tomlkit.table()
-    for key, item in cast("dict[str, Json]", arguments).items():
-        if isinstance(item, str) and "\n" in item.strip("\n") and "\r" not in item:
-            body = tomlkit.string(item.lstrip("\n"), multiline=True).as_string()[3:]
-            blank = "\n" * (len(item) - len(item.lstrip("\n")))
-            made[key] = tomlkit.value(f'"""\n{blank}{body}')
-        else:
-            made[key] = _item(item)
-    return made
+Lookup = Callable[[str], str]
+"""Gives a secret by its name; raises ConfigError."""
 
 
-def _item(value: Json, depth: int = 0) -> Any:
-    """A value on one line, objects as inline tables, which keeps the order of their keys."""
-    import tomlkit
+class Filled(NamedTuple):
+    """What came of the arguments of a saved call."""
 
-    if value is None or depth > _DEEPEST:
-        raise ValueError("TOML has no null, and is not nested that deeply")
-    if isinstance(value, dict):
-        made: Any = tomlkit.inline_table()
-        for key, item in cast("dict[str, Json]", value).items():
-            made[key] = _item(item, depth + 1)
-        return made
-    if isinstance(value, list):
-        made = tomlkit.array()
-        for item in cast("list[Json]", value):
-            made.append(_item(item, depth + 1))
-        return made
-    return tomlkit.item(value)
+    arguments: Json
+    hidden: frozenset[str] = frozenset()
+    """Pointers of the places where secrets stand, or stood before they were left out."""
+    secrets: tuple[str, ...] = ()
+    """The secrets themselves, for the redactor."""
 
 
-def _variable_table(variable: Variable) -> Any:
-    """`[variables.NAME]`; what TOML cannot say of its schema is left out."""
-    import tomlkit
+def fill(
+    saved: SavedCall, *, secrets: bool = True, environ: Mapping[str, str] = os.environ, keyring: Lookup = lookup
+) -> Filled:
+    """The arguments with every `${…}` replaced. May wait for the keyring: it belongs into a thread.
 
-    made: Any = tomlkit.table()
-    for key, item in variable.schema.items():
-        with suppress(ValueError):
-            made[key] = _item(item)
-    if variable.secret:
-        made["secret"] = True
-    if not variable.required and not variable.has_default:
-        made["required"] = False
-    return made
+    Args:
+        secrets: False leaves out what is secret, and asks neither environment nor keyring.
 
+    Raises:
+        ConfigError: a secret is not there; it names its place.
+    """
+    hidden: set[str] = set()
+    known: dict[str, None] = {}
 
-def means(text: str, saved: SavedCall) -> bool:
-    """Whether a text says exactly this: `1`, `1.0` and `true` are three things."""
-    found = read_saved(text, saved.name, saved.file, saved.where, [])
-    return (
-        found is not None
-        and (found.ref, found.description) == (saved.ref, saved.description)
-        and dumps(found.arguments) == dumps(saved.arguments)
-        and dumps([_said(one) for one in found.variables]) == dumps([_said(one) for one in saved.variables])
-    )
+    def text(value: str, path: Path) -> object:
+        def reference(one: re.Match[str]) -> str:
+            if not one[2]:
+                return "${"
+            hidden.add(pointer(*path))
+            found = _looked_up(saved, one, path, environ, keyring) if secrets else ""
+            known[found] = None
+            return found
 
+        made = REFERENCE.sub(reference, value)
+        return _GONE if not secrets and pointer(*path) in hidden else made
 
-def _said(variable: Variable) -> Json:
-    return [variable.name, variable.schema, variable.required and not variable.has_default, variable.secret]
-
-
-def changed_text(before: str, saved: SavedCall) -> str:
-    """The text of a file that says `saved` now, with its comments; a new text where it cannot be changed in place."""
-    import tomlkit
-    from tomlkit.exceptions import TOMLKitError
-
-    new = saved_text(saved)
-    try:
-        document: Any = tomlkit.parse(before)
-        _merge(document, tomlkit.parse(new))
-        text = tomlkit.dumps(document)
-    except (TOMLKitError, ValueError, KeyError, TypeError, RecursionError):
-        return new
-    return text if means(text, saved) else new
+    made = _replaced(saved.arguments, text)
+    return Filled(None if made is _GONE else made, frozenset(hidden), tuple(filter(None, known)))
 
 
-def _merge(old: Any, new: Any) -> None:
-    for key in [key for key in old if key not in new and key != "version"]:
-        del old[key]
-    for key, item in new.items():
-        if isinstance(item, dict) and isinstance(old.get(key), dict):
-            _merge(old[key], item)
-        elif key not in old or old[key] != item:
-            old[key] = item
+def _looked_up(saved: SavedCall, one: re.Match[str], path: Path, environ: Mapping[str, str], keyring: Lookup) -> str:
+    scheme, name = one[2], one[3]
+    where = f"{saved.name}: {'.'.join(('arguments', *map(str, path)))}"
+    if scheme == "keyring":
+        try:
+            return keyring(name)
+        except ConfigError as problem:
+            raise ConfigError(f"{where}: {problem.message}", file=str(saved.file), hint=problem.hint) from None
+    if name not in environ:
+        hint = nearest(name, (other for other in environ if len(other) > 3))
+        raise ConfigError(f"{where}: the environment variable {name} is not set.", file=str(saved.file), hint=hint)
+    return environ[name]
+
+
+def secrets_in(arguments: Json, keeper: SecretFilter, hidden: Collection[str] = ()) -> tuple[Path, ...]:
+    """The places of a value that are secret."""
+    return tuple(path_of(place, arguments) for place in keeper.without(arguments, hidden)[1])
+
+
+def without_secrets(arguments: Json, places: Iterable[Path], stored: Mapping[Path, str]) -> Json:
+    """Arguments as a file may have them: a secret is there by its name in the keyring, or not at all.
+
+    Args:
+        places: where secrets stand.
+        stored: the names of those that the keyring has.
+    """
+    value = literal(arguments)
+    for path in reversed(tuple(places)):  # items of a list move up
+        name = stored.get(path)
+        value = put(value, path, f"${{keyring:{name}}}") if name else remove(value, path) if path else None
+    return value
+
+
+def with_secrets_of(earlier: SavedCall | None, saved: SavedCall) -> SavedCall:
+    """The call with the secrets that an earlier one has, and that a form which was filled with it never saw."""
+    if earlier is None or earlier.ref != saved.ref:
+        return saved
+    value = saved.arguments
+    for place in fill(earlier, secrets=False).hidden:
+        path = path_of(place, earlier.arguments)
+        text = get_or_none(earlier.arguments, path)
+        if has(value, path) or not isinstance(text, str):
+            continue
+        keys = list(mapping(get_or_none(earlier.arguments, path[:-1])))
+        before = keys[: keys.index(str(path[-1]))] if path[-1] in keys else []
+        with suppress(NoPlace):
+            value = put(value, path, text, tuple(before))
+    return replace_fields(saved, arguments=value)
 
 
 # ---------------------------------------------------------------------- folders
@@ -390,9 +352,9 @@ class Loaded(NamedTuple):
 class Folders:
     """Where saved calls are."""
 
-    project: Path
+    project: FilePath
     """The folder of the project, or where it would be made."""
-    personal: Path
+    personal: FilePath
     in_project: bool
     """There is a project: its folder is read, and written where nothing else is said."""
     trust: TrustStore
@@ -402,7 +364,7 @@ class Folders:
         """Where a new call is saved where nothing is said."""
         return "project" if self.in_project else "personal"
 
-    def path(self, where: Where) -> Path:
+    def path(self, where: Where) -> FilePath:
         """One of the folders."""
         return self.project if where == "project" else self.personal
 
@@ -450,14 +412,13 @@ class Folders:
         file = self.path(saved.where) / f"{check_name(saved.name)}.toml"
         new = replace_fields(saved, file=file)
         try:
-            before = file.read_bytes() if file.exists() else None
-            if before is not None and not replace:
+            if not replace and file.exists():
                 raise UsageError(f"There is a saved call `{saved.name}` already.", hint=str(file))
-            text = saved_text(new) if before is None else changed_text(before.decode("utf-8", "replace"), new)
-            write_atomically(file, text.encode(), mode=0o644)
+            content = saved_text(new).encode()
+            write_atomically(file, content, mode=0o644)
         except OSError as problem:
             raise ConfigError(f"It cannot be written: {problem.strerror or problem}.", file=str(file)) from None
-        new = replace_fields(new, seen=digest(file, text.encode()))
+        new = replace_fields(new, seen=digest(file, content))
         self.agree(new)
         return new
 
@@ -503,12 +464,12 @@ class Folders:
                 self.trust.agree(saved.seen, str(saved.file))
 
 
-def folders(paths: Paths, cwd: Path, setting: str = "") -> Folders:
+def folders(paths: Paths, cwd: FilePath, setting: str = "") -> Folders:
     """Where saved calls are for somebody in this folder; `setting` is `calls` of the settings."""
     trust = TrustStore(paths.trust_file)
     personal = paths.config / CALLS
     if setting:
-        return Folders(Path(setting), personal, True, trust)
+        return Folders(FilePath(setting), personal, True, trust)
     above = [cwd.absolute(), *cwd.absolute().parents]
     root = next((folder for folder in above if (folder / ".git").exists()), above[0])
     for folder in above[: above.index(root) + 1]:
@@ -523,7 +484,7 @@ def split(name: str) -> tuple[Where | str, str]:
     return (head, bare) if colon and head in ("project", "personal") else ("", name)
 
 
-def _files(folder: Path, problems: list[Problem]) -> Iterable[Path]:
+def _files(folder: FilePath, problems: list[Problem]) -> Iterable[FilePath]:
     try:
         found = sorted(file for file in folder.iterdir() if file.suffix == ".toml" and not file.name.startswith("."))
     except (FileNotFoundError, NotADirectoryError):
@@ -536,7 +497,7 @@ def _files(folder: Path, problems: list[Problem]) -> Iterable[Path]:
     return found[:_MOST]
 
 
-def _read(file: Path, where: Where, problems: list[Problem]) -> SavedCall | None:
+def _read(file: FilePath, where: Where, problems: list[Problem]) -> SavedCall | None:
     try:
         check_name(file.stem)
         data = read_end(file, _LARGEST + 1)

@@ -74,30 +74,32 @@ class _Sending:
 
     async def run(self, tool: ToolView | None) -> Reply:
         """Through all rounds, and to the end of the task that it may become."""
-        supervisor, subject = self._supervisor, self._call.subject
+        call, connection, supervisor, subject = self._call, self._connection, self._supervisor, self._call.subject
+        answerer, limits = supervisor.answerer, self._limits
         if tool is not None:
-            self._headers = self._headers_for(tool)
-            self._task_params = _task_params(supervisor.status, tool, self._call)
+            if self._mirrors:
+                self._headers = self._headers_for(tool)
+            self._task_params = _task_params(supervisor.status, tool, call)
         if not supervisor.calls:
-            supervisor.answerer.call_began()
+            answerer.call_began()
         supervisor.calls.append(subject)
         try:
-            return await self._answer(subject)
+            if connection.core.modern:
+                reply = await drive(call.params, self._round, answerer, limits, subject, connection.ended)
+            else:
+                reply = await self._once(call.params)
+                tries = limits.url_retries
+                while tries and isinstance(reply.event, Refused):
+                    if not await opened_pages(reply.event, connection, answerer, subject):
+                        break
+                    reply, tries = await self._once(call.params), tries - 1
+            return await self._end(reply) if self._kind == "extension" or self._task_params else reply
         finally:
             supervisor.calls.remove(subject)
 
-    async def _answer(self, subject: str) -> Reply:
-        call, connection, answerer, limits = self._call, self._connection, self._supervisor.answerer, self._limits
-        if connection.core.modern:
-            reply = await drive(call.params, self._round, answerer, limits, subject, connection.ended)
-        else:
-            reply = await self._once(call.params)
-            for _ in range(limits.url_retries):
-                if not await opened_pages(reply, connection, answerer, subject):
-                    break
-                reply = await self._once(call.params)
-        may_be_task = self._kind == "extension" or self._task_params
-        if not may_be_task or not isinstance(reply.event, Answered) or reply.event.problems:
+    async def _end(self, reply: Reply) -> Reply:
+        """The answer, or that of the task which the call has become."""
+        if not isinstance(reply.event, Answered) or reply.event.problems:
             return reply
         raw = created_task(reply.event.result, self._kind)
         return reply if raw is None else await self._task_end(raw, reply)
@@ -132,8 +134,6 @@ class _Sending:
         return None
 
     def _headers_for(self, tool: ToolView) -> tuple[tuple[str, str], ...]:
-        if not self._mirrors:
-            return ()
         return param_headers(tool.input_schema, cast("dict[str, Json]", self._call.params["arguments"]))
 
     async def _task_end(self, raw: Json, reply: Reply) -> Reply:
@@ -151,12 +151,12 @@ class _Sending:
             call.ref.server, self._kind, raw, ref=call.ref, arguments=call.params.get("arguments"), method=call.method,
             number=self._supervisor.tap.number_of(identity),
         )  # fmt: skip
-        total = limit_of("total", limits.call_total, "limits.call_total", call.timeouts, connection.timeouts)
+        total = limit_of("total", connection.total, call.timeouts)
         deadline = Deadline(total, total, limits.call_longest)
         core = self._kind == "core"
         try:
             with connection.lasting(identity, call.on_progress, deadline) if core else nullcontext():
-                async with deadline.scope:
+                async with deadline.begin():
                     return _reply(await self._watch(task, deadline))
         except TimeoutError:
             raise Ended(TimedOut(limit=f"{deadline.limit}; the task goes on at the server")) from None

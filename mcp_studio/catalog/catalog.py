@@ -273,7 +273,8 @@ class Catalog:
 
     def find(self, ref: Ref) -> tuple[Entry, ...]:
         """The entries with this name: none, one, or the duplicates of a careless server."""
-        return tuple(entry for entry in self.listing(ref.server, ref.kind).entries if entry.ref == ref)
+        name = ref.name
+        return tuple([entry for entry in self.listing(ref.server, ref.kind).entries if entry.ref.name == name])
 
     def missing(self, ref: Ref) -> UsageError:
         """A server does not list this: the nearest that it lists."""

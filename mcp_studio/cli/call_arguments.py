@@ -13,12 +13,11 @@ from typing import NamedTuple, cast
 
 from mcp_studio.call.call import Call
 from mcp_studio.call.copying.paste import PasteProblem, read_paste
-from mcp_studio.call.saved import Folders, SavedCall, Where, folders, schema_of, split
-from mcp_studio.call.saved_arguments import fill, made, missing
+from mcp_studio.call.saved import Folders, SavedCall, Where, fill, folders, secrets_in, split, without_secrets
 from mcp_studio.call.secrets import secret_places
 from mcp_studio.catalog.catalog import suggestion
 from mcp_studio.catalog.listing import EntryKind, Ref
-from mcp_studio.cli.arguments import given_bytes, given_object, refuse_wrong, with_pairs
+from mcp_studio.cli.arguments import given_bytes, given_object, with_pairs
 from mcp_studio.cli.engine import connect_all, connected
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -31,11 +30,10 @@ from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.safetext import safe
-from mcp_studio.schema.check import quick
 from mcp_studio.schema.examples import Kind, example
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import build, prompt_fields
-from mcp_studio.session.inbox import InputRequest
+from mcp_studio.schema.place import pointer
 from mcp_studio.studio import Studio
 
 _LARGEST_SEED = 999_999_999
@@ -197,7 +195,7 @@ class Intent(NamedTuple):
         return call
 
     def save(self, studio: Studio, out: Output) -> None:
-        """Save the call where `--save` wants that, secrets as variables, and tell where.
+        """Save the call where `--save` wants that, without its secrets, and tell where.
 
         Raises:
             UsageError, ConfigError: there is one of that name, or it cannot be written.
@@ -207,12 +205,11 @@ class Intent(NamedTuple):
         places = saved_folders(studio.config)
         whose, name = split(out.options.value("--save"))
         where: Where = "project" if whose == "project" else "personal" if whose == "personal" else places.usual
-        hidden = secret_places(self.form, self.value)
-        saved = made(name, self.ref, self.value, self.form, keeper=studio.memory.keeper, hidden=hidden, where=where)
-        written = places.write(saved, replace=False)
-        out.note(f"saved as {written.file}")
-        for variable in written.variables:
-            out.note(f"{variable.name} is secret: it is asked for, and not in the file")
+        secrets = secrets_in(self.value, studio.memory.keeper, secret_places(self.form, self.value))
+        saved = SavedCall(name, self.ref, without_secrets(self.value, secrets, {}), where=where)
+        out.note(f"saved as {places.write(saved, replace=False).file}")
+        for path in secrets:
+            out.note(f"{pointer(*path).lstrip('/')} is secret, and not in the file: write ${{keyring:NAME}} there")
 
 
 def form_of(studio: Studio, ref: Ref) -> Form:
@@ -329,56 +326,22 @@ async def saved_arguments(
     """The arguments of a saved call, and the pointers of those that are secret.
 
     Raises:
-        UsageError: a variable or `--set` has a value that cannot be.
-        InputNeeded: a variable has none, or a secret may not be used, and nobody can be asked.
+        UsageError: an argument that is given has a value that cannot be.
+        InputNeeded: a secret may not be used, and nobody can be asked.
         StudioError: a secret is not there, or the person went away.
     """
-    values = _values(saved, plan.pairs)
-    if absent := missing(saved, values):
-        values |= await _ask(saved, schema_of(absent), plan.server, out.asker)
     places = saved_folders(studio.config)
     if not (out.options.flag("--yes") or places.agreed(saved)):
         await _agree(saved, places, plan.server, out.asker)
-    filled = await asyncio.to_thread(fill, saved, values)
+    filled = await asyncio.to_thread(fill, saved)
     for secret in filled.secrets:
         studio.manager.redactor.learn(secret)
     arguments = filled.arguments
-    if pairs := out.options.values("--set"):
+    if pairs := (*plan.pairs, *out.options.values("--set")):
         if arguments is not None and not isinstance(arguments, dict):
-            raise UsageError("--set: the saved arguments are not a JSON object.")
+            raise UsageError("The saved arguments are not a JSON object: none of them can be set.")
         arguments = with_pairs(form, cast("dict[str, Json]", arguments or {}), pairs)
     return arguments, filled.hidden
-
-
-def _values(saved: SavedCall, pairs: tuple[str, ...]) -> dict[str, Json]:
-    """The variables that the command line gives."""
-    known = [one.name for one in saved.variables]
-    given = [pair.partition("=")[0].removesuffix(":") for pair in pairs]
-    if unknown := [name for name in given if name not in known]:
-        hint = f"Its variables: {', '.join(known) or 'none'}. --set {unknown[0]}=… sets an argument."
-        raise UsageError(f"{saved.name} has no variable `{unknown[0]}`.", hint=hint)
-    form = build(schema_of(tuple(one for one in saved.variables if one.name in given)))
-    values = with_pairs(form, {}, pairs)
-    refuse_wrong(quick(form, values), values, saved.name)
-    return values
-
-
-async def _ask(saved: SavedCall, schema: dict[str, Json], server: str, asker: Asker) -> dict[str, Json]:
-    """Ask for variables on the terminal.
-
-    Raises:
-        InputNeeded: there is none.
-    """
-    names = ", ".join(cast("dict[str, Json]", schema["properties"]))
-    message = f"{saved.name} needs {names}."
-    if not can_ask():
-        detail: dict[str, Json] = {"asked": "variables", "question": saved.description or message, "schema": schema}
-        raise InputNeeded(message, hint=f"Give them: mcp-studio call --saved {saved.name} NAME=VALUE", detail=detail)
-    request = InputRequest("elicitation", server, saved.description or message, schema=schema)
-    content = await asker.fill(request)
-    if not isinstance(content, dict):
-        raise StudioError("It was cancelled.")
-    return cast("dict[str, Json]", content)
 
 
 async def _agree(saved: SavedCall, places: Folders, server: str, asker: Asker) -> None:

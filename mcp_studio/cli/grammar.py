@@ -142,7 +142,7 @@ VERBS: dict[str, Verb] = {
     "call": Verb(
         "call a tool",
         "call SERVER.TOOL [key=value…] [options] [-- COMMAND ARGS…]\n"
-        "call --saved NAME [variable=value…] [options] [-- COMMAND ARGS…]",
+        "call --saved NAME [key=value…] [options] [-- COMMAND ARGS…]",
         "`SERVER.` can be left out where one server has the tool. --server NAME and --tool NAME name a tool that is "
         "not listed. Arguments are typed by the schema: key=value, or key:=JSON for any JSON value.",
         (

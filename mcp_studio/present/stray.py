@@ -60,7 +60,7 @@ def bursts(trace: Recording, server: str, *, first: int = 1, most: int = _MOST) 
         first: the number of the entry to begin with.
     """
     columns = trace.columns
-    wanted, end = columns.servers.known(server), columns.first + len(columns)
+    wanted, end = columns.servers.get(server), columns.first + len(columns)
     found: list[Burst] = []
     lines: list[WireMessage] = []
     count = after = 0

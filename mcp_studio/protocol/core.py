@@ -10,7 +10,7 @@ from mcp_studio.errors import ConnectionLost, LimitExceeded, ProtocolError, Stud
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.events import Outgoing, RequestId, request_out
-from mcp_studio.protocol.message import Failure, Malformed, Message, Notification, Parsed, Request, Response
+from mcp_studio.protocol.message import Failure, Malformed, Notification, Parsed, Request, Response
 from mcp_studio.protocol.negotiation import Era, Negotiation
 from mcp_studio.protocol.tasks import has
 from mcp_studio.protocol.versions import (
@@ -299,7 +299,14 @@ class ClientCore:
         if parsed.batch and self.version != "2025-03-26":
             found.append(ev.Fault("sent a JSON-RPC batch, which only protocol version 2025-03-26 knows"))
         for message in parsed.messages:
-            found += self._one(message)
+            if isinstance(message, (Response, Failure)):
+                found += self._on_answer(message)
+            elif isinstance(message, Notification):
+                found += self._on_notification(message)
+            elif isinstance(message, Request):
+                found += self._on_request(message)
+            else:
+                found += self._on_malformed(message)
         return found
 
     def undelivered(self, identity: RequestId | None, error: StudioError) -> list[ev.Event]:
@@ -307,15 +314,6 @@ class ClientCore:
         if identity is None or identity not in self.requests:
             return []
         return self._settle(ev.Broken(identity, error))
-
-    def _one(self, message: Message) -> list[ev.Event]:
-        if isinstance(message, (Response, Failure)):
-            return self._on_answer(message)
-        if isinstance(message, Notification):
-            return self._on_notification(message)
-        if isinstance(message, Request):
-            return self._on_request(message)
-        return self._on_malformed(message)
 
     def _on_answer(self, message: Response | Failure) -> list[ev.Event]:
         if message.id is None and isinstance(message, Failure):

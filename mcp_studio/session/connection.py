@@ -32,12 +32,10 @@ class Limit(NamedTuple):
         return f"{self.seconds:g} s ({self.name})"
 
 
-def limit_of(key: Literal["connect", "idle", "total"], default: float, name: str, *timeouts: Timeouts) -> Limit:
-    """What the first of these says, else the default, which the key `name` sets."""
-    for one in timeouts:
-        if (seconds := getattr(one, key)) is not None:
-            return Limit(seconds, one.option or f"timeouts.{key}")
-    return Limit(default, name)
+def limit_of(key: Literal["connect", "idle", "total"], default: Limit, timeouts: Timeouts) -> Limit:
+    """What timeouts say, else the default."""
+    seconds = getattr(timeouts, key)
+    return default if seconds is None else Limit(seconds, timeouts.option or f"timeouts.{key}")
 
 
 class Deadline:
@@ -58,28 +56,27 @@ class Deadline:
         self._longest = longest
         self._paused_at: float | None = None
         self._pauses = 0
-        self.begin()
 
     def begin(self) -> asyncio.Timeout:
         """The scope of what it is for, or of the next of several requests that share the total limit."""
         if self._paused_at is not None:  # whoever would end the pause knows only of the request before
             self._end += self._now() - self._paused_at
             self._paused_at, self._pauses = None, 0
-        self.scope = asyncio.timeout_at(min(self._now() + self._idle.seconds, self._end, self._last or self._end))
-        return self.scope
+        self._scope = asyncio.timeout_at(min(self._now() + self._idle.seconds, self._end, self._last or self._end))
+        return self._scope
 
     def extend(self) -> None:
         """Something came: the idle limit starts anew."""
-        if self._paused_at is None and not self.scope.expired():
+        if self._paused_at is None and not self._scope.expired():
             when = min(self._now() + self._idle.seconds, self._end)
-            self.scope.reschedule(when if self._last is None else min(when, self._last))
+            self._scope.reschedule(when if self._last is None else min(when, self._last))
 
     def pause(self) -> None:
         """A person is being asked; pauses nest."""
         self._pauses += 1
-        if self._pauses == 1 and not self.scope.expired():
+        if self._pauses == 1 and not self._scope.expired():
             self._paused_at = self._now()
-            self.scope.reschedule(self._last)
+            self._scope.reschedule(self._last)
 
     def resume(self) -> None:
         """The person has answered; without a pause of its own nothing happens."""
@@ -195,7 +192,9 @@ class Connection:
         self._transport = transport
         self._tap = tap
         self._limits = limits
-        self.timeouts = timeouts
+        self._idle = limit_of("idle", Limit(limits.call_idle, "limits.call_idle"), timeouts)
+        self.total = limit_of("total", Limit(limits.call_total, "limits.call_total"), timeouts)
+        """How long a request may take in all, where it says nothing itself."""
         self._probe_time = probe
         self._on_event = on_event
         self._spawn = spawn
@@ -252,10 +251,9 @@ class Connection:
 
     # ------------------------------------------------------------------ asking
 
-    def deadline(self, *own: Timeouts) -> Deadline:
+    def deadline(self, own: Timeouts = Timeouts()) -> Deadline:  # noqa: B008
         """For a request, or several together: what is set for it, else for the server, else for all."""
-        idle = limit_of("idle", self._limits.call_idle, "limits.call_idle", *own, self.timeouts)
-        total = limit_of("total", self._limits.call_total, "limits.call_total", *own, self.timeouts)
+        idle, total = limit_of("idle", self._idle, own), limit_of("total", self.total, own)
         return Deadline(idle, total, self._limits.call_longest)
 
     async def request(
@@ -286,7 +284,8 @@ class Connection:
         """
         if self.ended.done():
             raise self._lost()
-        params = self._tap.continued(params, follows, under)
+        if follows is not None or under:
+            params = self._tap.continued(params, follows, under)
         out = self.core.request(method, params, progress=on_progress is not None, headers=headers)
         assert out.id is not None
         if on_id is not None:
@@ -300,7 +299,8 @@ class Connection:
             async with deadline.begin():
                 if self._pauses:
                     deadline.pause()
-                await self._send(out, follows, under)
+                self._tap.expect(out, follows, under)
+                await self._transport.send(out)
                 if on_sent is not None:
                     on_sent()
                 return await answer
@@ -375,7 +375,8 @@ class Connection:
         self._frame_size = len(data)
         for event in self.core.receive(parsed):
             self._handle(event)
-        self._flush_soon()
+        if self.core.has_outgoing:
+            self._flush_soon()
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:
         """A message got no answer on the transport's level."""
@@ -435,16 +436,12 @@ class Connection:
         if running := self._running.get(identity):
             fail(running.answer, error)
 
-    async def _send(self, out: Outgoing, follows: RequestId | None = None, under: int = 0) -> None:
-        self._tap.expect(out, follows, under)
-        await self._transport.send(out)
-
     def _put(self, out: Outgoing | None) -> None:
         self.core.put(out)
         self._flush_soon()
 
     def _flush_soon(self) -> None:
-        if not self._flushing and not self.ended.done() and self.core.has_outgoing:
+        if not (self._flushing or self.ended.done()) and self.core.has_outgoing:
             self._flushing = True
             self._spawn(self._flush_quietly())
 
@@ -461,7 +458,8 @@ class Connection:
         async with self._turn:
             while self.core.has_outgoing:
                 for out in self.core.take():
-                    await self._send(out)
+                    self._tap.expect(out)
+                    await self._transport.send(out)
 
     def _give_up(self, identity: RequestId, reason: str) -> None:
         self._tap.gave_up(identity)

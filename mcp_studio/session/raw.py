@@ -17,7 +17,7 @@ from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.message import Failure, Malformed, Message, Parsed, Request, Response, parse
 from mcp_studio.protocol.versions import LATEST_MODERN, era_of
-from mcp_studio.session.connection import Connection, limit_of
+from mcp_studio.session.connection import Connection, Limit, limit_of
 from mcp_studio.session.state import Spawn
 from mcp_studio.trace.message import ACKNOWLEDGED, WireMessage
 from mcp_studio.trace.server_tap import ServerTap
@@ -258,7 +258,7 @@ class RawConnection(RawSender):
         Raises:
             StudioError: why it did not work, in words.
         """
-        longest = limit_of("connect", self._limits.connect, "limits.connect", self.config.timeouts)
+        longest = limit_of("connect", Limit(self._limits.connect, "limits.connect"), self.config.timeouts)
         try:
             async with asyncio.timeout(longest.seconds):
                 return await self._transport.open(self._connection)

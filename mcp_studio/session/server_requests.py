@@ -522,12 +522,11 @@ async def _next_round(
     return following
 
 
-async def opened_pages(reply: Reply, connection: Connection, answerer: Answerer, subject: str) -> bool:
+async def opened_pages(refused: Refused, connection: Connection, answerer: Answerer, subject: str) -> bool:
     """Whether a request was refused for want of pages that a person has opened now: then it is sent again."""
-    event = reply.event
-    if not isinstance(event, Refused) or event.code != URL_ELICITATION_REQUIRED or not answerer.opens_pages:
+    if refused.code != URL_ELICITATION_REQUIRED or not answerer.opens_pages:
         return False
-    found = [mapping(item) for item in items_of(mapping(event.data).get("elicitations"))]
+    found = [mapping(item) for item in items_of(mapping(refused.data).get("elicitations"))]
     pages = [item for item in found if item.get("mode", "url") == "url" and isinstance(item.get("url"), str)]
     try:
         return await _while_connected(_opened(pages[:_PAGES], answerer, subject), connection.ended)

@@ -15,7 +15,7 @@ from mcp_studio.errors import ConnectionLost, SignInNeeded, StudioError, Unreach
 from mcp_studio.jsontext import mapping
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.core import ClientCore
-from mcp_studio.session.connection import Connection, Opening, limit_of
+from mcp_studio.session.connection import Connection, Limit, Opening, limit_of
 from mcp_studio.session.raw import RawSender
 from mcp_studio.session.server_requests import Answerer, PendingQuestions
 from mcp_studio.session.sign_in import add_hint
@@ -87,7 +87,7 @@ class LiveConnection:
             StudioError: why it did not work, in words.
         """
         config = self.config
-        longest = limit_of("connect", self._manager.limits.connect, "limits.connect", config.timeouts)
+        longest = limit_of("connect", Limit(self._manager.limits.connect, "limits.connect"), config.timeouts)
         try:
             async with asyncio.timeout(longest.seconds):
                 return await self.connection.open()

@@ -49,7 +49,7 @@ class Capture:
         """A new row; `update` completes it."""
         columns = self.columns
         columns.size.append(min(entry.size, _MOST))
-        columns.server.append(columns.servers.number(entry.server))
+        columns.server.append(columns.servers[entry.server])
         columns.method.append(0)
         columns.target.append(0)
         columns.kind.append(_KINDS[entry.direction, entry.kind])
@@ -72,11 +72,13 @@ class Capture:
             columns.outcome[row], columns.link[row] = _OUTCOMES[span.outcome], other.number if other else 0
             if span.request is entry:
                 flags |= span.asked * bits.ASKED
-                _link(columns.parents, number, span.parent)
-                _link(columns.follows, number, span.follows)
+                if span.parent is not None:
+                    _link(columns.parents, number, span.parent)
+                if span.follows is not None:
+                    _link(columns.follows, number, span.follows)
         columns.kind[row] = _KINDS[entry.direction, entry.kind]
-        columns.method[row] = columns.methods.number(entry.method)
-        columns.target[row] = columns.targets.number(entry.target)
+        columns.method[row] = columns.methods[entry.method]
+        columns.target[row] = columns.targets[entry.target]
         self._set_flags(number, flags)
 
     def findings(self, entry: WireMessage) -> None:
@@ -143,12 +145,11 @@ class Capture:
             self._revised.add(number)
 
 
-def _link(links: dict[int, int], number: int, above: Span | None) -> None:
-    if above is not None:
-        links[number] = above.number
-        if len(links) > _LINKS:  # many at a time: each search for the oldest passes all that went before
-            for oldest in tuple(islice(links, _LINKS // 8)):
-                del links[oldest]
+def _link(links: dict[int, int], number: int, above: Span) -> None:
+    links[number] = above.number
+    if len(links) > _LINKS:  # many at a time: each search for the oldest passes all that went before
+        for oldest in tuple(islice(links, _LINKS // 8)):
+            del links[oldest]
 
 
 class EntryMaker:

@@ -97,8 +97,10 @@ OTHER = "…"
 """Stands for every text that came when there were too many different ones."""
 
 
-class Names:
+class Names(dict[str, int]):
     """Gives texts numbers from 0, which is the empty one; bounded in number and in size.
+
+    `names[text]` is the number of a text, a new one where it is new; `names.get(text)` that of one which has one.
 
     Args:
         most: different texts; further ones are `OTHER`.
@@ -108,14 +110,10 @@ class Names:
     def __init__(self, most: int = 60_000, size: int = 4_000_000) -> None:
         self._most = most
         self._room = size
-        self._numbers: dict[str, int] = {"": 0, OTHER: 1}
+        super().__init__({"": 0, OTHER: 1})
         self.texts: list[str] = ["", OTHER]
 
-    def number(self, text: str) -> int:
-        """The number of a text, a new one where it is new."""
-        known = self._numbers.get(text)
-        if known is not None:
-            return known
+    def __missing__(self, text: str) -> int:
         return len(self.texts) - 1 if self.append(text) else 1
 
     def append(self, text: str) -> bool:
@@ -123,13 +121,9 @@ class Names:
         if len(self.texts) >= self._most or len(text) > self._room:
             return False
         self._room -= len(text)
-        self._numbers.setdefault(text, len(self.texts))
+        self.setdefault(text, len(self.texts))
         self.texts.append(text)
         return True
-
-    def known(self, text: str) -> int | None:
-        """The number of a text that has one."""
-        return self._numbers.get(text)
 
 
 PROBE, BY_HAND, ASKED, MARKED, COMMENTED = 1, 2, 4, 8, 16

@@ -205,7 +205,7 @@ def command_of(trace: Recording, server: str) -> str:
 def _back(trace: Recording, server: str, first: int, last: int) -> Iterator[int]:
     """The numbers of a server's entries, newest first."""
     columns = trace.columns
-    wanted = columns.servers.known(server)
+    wanted = columns.servers.get(server)
     for number in range(last, max(first, columns.first) - 1, -1):
         if columns.server[number - columns.first] == wanted:
             yield number
@@ -221,7 +221,7 @@ def _rows(values: array[int], value: int, start: int, end: int) -> Iterator[int]
 def _notes(trace: Recording, server: str = "", below: int = 0) -> Iterator[WireMessage]:
     """Notes on a server, or on all of them, newest first."""
     columns = trace.columns
-    wanted = columns.servers.known(server)
+    wanted = columns.servers.get(server)
     end = below - columns.first if below else len(columns)
     for row in islice(_rows(columns.kind, _NOTE, 0, end), _SCANNED):
         entry = trace.entry(columns.first + row) if not server or columns.server[row] == wanted else None
@@ -243,7 +243,7 @@ def _start_before(trace: Recording, end: WireMessage) -> int:
 def _began(trace: Recording, server: str, first: int) -> float:
     """The time of a connection's first entry; 0 where that is gone."""
     columns = trace.columns
-    wanted, rows = columns.servers.known(server), range(max(0, first - columns.first), len(columns))
+    wanted, rows = columns.servers.get(server), range(max(0, first - columns.first), len(columns))
     return next((columns.time[row] for row in rows if columns.server[row] == wanted), 0.0)
 
 

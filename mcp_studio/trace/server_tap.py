@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from mcp_studio.transport.base import Headers, HttpRequest, HttpResponse
 
 
+_KINDS: dict[type, MessageKind] = {Request: "request", Response: "result", Failure: "error"}
+
+
 def describe(entry: WireMessage, message: Message, label: Callable[[str], str]) -> None:
     """Say on an entry what its frame is. `label` cleans foreign text."""
     if isinstance(message, (Request, Notification)):
@@ -31,8 +34,7 @@ def describe(entry: WireMessage, message: Message, label: Callable[[str], str]) 
         subject = message.params.get(NAMED.get(message.method, ""))
         entry.target = label(subject) if isinstance(subject, str) else ""
     if isinstance(message, (Request, Response, Failure)):
-        kinds: dict[type, MessageKind] = {Request: "request", Response: "result", Failure: "error"}
-        entry.kind, entry.id = kinds[type(message)], clean_id(message.id, label)
+        entry.kind, entry.id = _KINDS[type(message)], clean_id(message.id, label)
 
 
 def clean_id(identity: RequestId | None, label: Callable[[str], str]) -> RequestId | None:
@@ -57,12 +59,11 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-def _remember(known: dict[K, V], key: K, value: V, most: int = _REMEMBERED) -> V:
+def _remember(known: OrderedDict[K, V], key: K, value: V, most: int = _REMEMBERED) -> None:
     """Put it last; the first one goes where there are too many."""
     known[key] = value
     if len(known) > most:
-        del known[next(iter(known))]
-    return value
+        known.popitem(last=False)
 
 
 class Rounds:
@@ -74,7 +75,7 @@ class Rounds:
 
     def __init__(self, entry: Callable[[int], WireMessage | None]) -> None:
         self._entry = entry
-        self._over: dict[RequestId, tuple[Span, bool]] = {}
+        self._over: OrderedDict[RequestId, tuple[Span, bool]] = OrderedDict()
         """With each, whether the answer asks for input, so that another round follows."""
         self._follows: dict[RequestId, RequestId] = {}
         self._under: dict[RequestId, Span] = {}
@@ -117,7 +118,12 @@ class Rounds:
 
     def close(self, identity: RequestId, span: Span, message: Response | Failure | None = None) -> None:
         """A request is answered by this message, or nobody waits for its answer any more."""
-        _remember(self._over, identity, (span, message is not None and _asks(message)))
+        asks = False
+        if isinstance(message, Failure):
+            asks = message.code == URL_ELICITATION_REQUIRED
+        elif message is not None and isinstance(message.result, dict):
+            asks = cast("dict[str, object]", message.result).get("resultType") == "input_required"
+        _remember(self._over, identity, (span, asks))
 
     def get(self, identity: RequestId) -> Span | None:
         """The span of a request that has been over for not long."""
@@ -141,14 +147,6 @@ def asker(open: Collection[Span], exchange: int) -> Span | None:
         if newest is None or (newest.method not in _CALLS and span.method in _CALLS):
             newest = span
     return newest
-
-
-def _asks(message: Response | Failure) -> bool:
-    if isinstance(message, Failure):
-        return message.code == URL_ELICITATION_REQUIRED
-    if not isinstance(message.result, dict):
-        return False
-    return cast("dict[str, object]", message.result).get("resultType") == "input_required"
 
 
 def beginning(data: bytes, width: int) -> str:
@@ -238,7 +236,7 @@ class ServerTap:
         self._coming: dict[bytes, Outgoing] = {}
         self._by_hand: dict[bytes, tuple[Parsed, Callable[[WireMessage], None]]] = {}
         self._open: dict[RequestId, Span] = {}
-        self._asked: dict[RequestId, Span] = {}
+        self._asked: OrderedDict[RequestId, Span] = OrderedDict()
         self._last: WireMessage | None = None
         self._current: WireMessage | None = None
         self._beginning = b""
@@ -282,7 +280,8 @@ class ServerTap:
 
     def received(self, frame: bytes, exchange: int = 0) -> None:
         """A frame came in; `understood` sorts it right after."""
-        self._leftover()
+        if self._last is not None:
+            self._leftover()
         self._last = self.store.add(self.server, "in", "invalid", frame, exchange=exchange)
         self._beginning = frame[:32]
         self.plain = self._last.held is frame and b"\\" not in frame
@@ -355,7 +354,8 @@ class ServerTap:
             under: the number of the request on behalf of which this one is sent.
         """
         self._coming[out.frame] = out
-        self._rounds.expect(out.id, follows, under)
+        if follows is not None or under:
+            self._rounds.expect(out.id, follows, under)
 
     def number_of(self, identity: RequestId | None) -> int:
         """Where a request of ours stands that is open, or was answered not long ago; 0 where it is not known."""
@@ -432,10 +432,10 @@ class ServerTap:
 
     def matched(self, identity: RequestId) -> None:
         """The newest frame answers this request, though its id is not quite the same, or it cannot be read."""
-        self._lint.settled(identity)
         span = self._open.get(identity)
         if span is None:
             return
+        self._lint.settled(identity)
         if self._current is None:
             self.gave_up(identity, lost=True)
         else:

@@ -253,7 +253,8 @@ class TraceStore:
         if self._pending and self._pending + size > _BATCH:
             self.flush()  # what came before is as it will be
         self._pending += size + _ENTRY
-        self._wake()
+        if self._timer is None and self._writing:
+            self._wake()
         self.total += 1
         self.revision += 1
         clean = self._redactor.bytes(body) if size <= LARGE else b""
@@ -393,16 +394,16 @@ class TraceStore:
         self.revision += 1
         if 0 < number < self._window.oldest:
             self._maker.forget()
-        self._wake()
+        if self._timer is None and self._writing:
+            self._wake()
 
     def _wake(self) -> None:
         """Something has changed, and goes to the disk soon."""
-        if self._timer is None and self._writing:
-            try:
-                loop = asyncio.get_running_loop()
-            except RuntimeError:
-                return  # it goes with what comes, or at the end
-            self._timer = loop.call_later(_EVERY if self._capture.handed else _AT_FIRST, self.flush)
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return  # it goes with what comes, or at the end
+        self._timer = loop.call_later(_EVERY if self._capture.handed else _AT_FIRST, self.flush)
 
     def _cancel(self) -> None:
         if self._timer is not None:
@@ -441,7 +442,8 @@ class TraceStore:
 
     def _make_room(self) -> None:
         window, limits = self._window, self._limits
-        while (len(window) > limits.trace_entries or window.bytes > limits.trace_bytes) and len(window) > 1:
+        entries = window.entries
+        while (len(entries) > limits.trace_entries or window.bytes > limits.trace_bytes) and len(entries) > 1:
             window.pop()
             self.first_number = window.oldest
         if self.first_number - self._capture.columns.first > _TRIMMED:

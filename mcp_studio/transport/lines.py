@@ -65,18 +65,22 @@ class LineSplitter:
     """Takes chunks, gives complete lines without their newline. A line longer than `limit` bytes is dropped."""
 
     def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._begun = Joiner(limit)
 
     def feed(self, chunk: bytes) -> list[Line]:
         """The lines that this chunk completes."""
-        *pieces, rest = chunk.split(b"\n")
-        lines: list[Line] = []
-        for piece in pieces:
-            self._begun.hold(piece)
-            lines.append(self._begun.take())
+        *lines, rest = chunk.split(b"\n")
+        found: list[Line] = []
+        for line in lines:
+            if self._begun.size or len(line) > self._limit:
+                self._begun.hold(line)
+                found.append(self._begun.take())
+            else:
+                found.append(line)
         if rest:
             self._begun.hold(rest)
-        return lines
+        return found
 
     @property
     def held(self) -> int:

@@ -327,11 +327,11 @@ class StdioTransport:
         await asyncio.shield(self._closing)
 
     def _on_stdout(self, line: Line) -> None:
+        sink = self._sink if self._closing is None and self._lost is None else None
         if isinstance(line, Oversize):
             self._tap.note(dropped_text(line, self._limits.message))
-            out = answered_request(line)
-            if out is not None and self._listens:
-                self._listens.undelivered(out, too_large(line, self._limits.message))
+            if sink and (out := answered_request(line)) is not None:
+                sink.undelivered(out, too_large(line, self._limits.message))
             return
         if not line.startswith(b'{"'):
             text = line.strip()
@@ -342,15 +342,10 @@ class StdioTransport:
             if not _JSON.match(text):
                 self._tap.stray(line)
                 return
-        if line.endswith(b"\r"):
-            line = line[:-1]
+        line = line.removesuffix(b"\r")
         self._tap.received(line)
-        if self._listens:
-            self._listens.frame(line)
-
-    @property
-    def _listens(self) -> Sink | None:
-        return self._sink if self._closing is None and self._lost is None else None
+        if sink:
+            sink.frame(line)
 
     def _on_stderr(self, line: Line) -> None:
         if isinstance(line, Oversize):

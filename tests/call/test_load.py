@@ -27,7 +27,8 @@ class Server:
     def begin(self) -> Call:
         call = Call(REF, "tools/call", {})
         self.calls.append(call)
-        call.begin(asyncio.ensure_future(self._run(call, len(self.calls))))
+        call.task = asyncio.ensure_future(self._run(call, len(self.calls)))
+        call.task.add_done_callback(call.ended)
         return call
 
     async def _run(self, call: Call, number: int) -> None:

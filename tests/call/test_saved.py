@@ -11,24 +11,22 @@ from hypothesis import strategies as st
 from mcp_studio.call.saved import (
     Folders,
     SavedCall,
-    Variable,
-    changed_text,
+    fill,
     folders,
     literal,
-    means,
     read_saved,
     saved_text,
-    schema_of,
+    secrets_in,
+    with_secrets_of,
+    without_secrets,
 )
-from mcp_studio.call.saved_arguments import fill, leaves, made, missing
 from mcp_studio.call.secrets import SecretFilter
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Problem
 from mcp_studio.errors import ConfigError, UsageError
-from mcp_studio.jsontext import ExactFloat, Json, dumps, loads
+from mcp_studio.jsontext import Json, dumps, loads
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
-from mcp_studio.schema.form import build
 
 ADD = Ref("tool", "shop", "add_order")
 EXACT = st.from_regex(r"\A-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?\Z").map(
@@ -69,77 +67,41 @@ def test_a_value_survives_the_file_exactly(value: Json) -> None:
     if value is None:
         assert again is not None and again.arguments is None
     else:
-        assert again is not None and dumps(fill(again, {}).arguments) == dumps(value)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.dictionaries(TEXT, VALUES, max_size=3), st.dictionaries(TEXT, VALUES, max_size=3))
-def test_a_file_that_is_changed_says_the_new_value_exactly(one: Json, other: Json) -> None:
-    text = changed_text(saved_text(SavedCall("n", ADD, literal(one))), SavedCall("n", ADD, literal(other)))
-    again = read(text)
-    assert again is not None and dumps(fill(again, {}).arguments) == dumps(other)
+        assert again is not None and dumps(fill(again).arguments) == dumps(value)
 
 
 def test_numbers_are_as_they_were_typed_and_keys_in_their_order() -> None:
     text = '{"z":1.0,"a":{"n":12345678901234567890123,"b":1e400},"m":[1E5,-0.00],"c":{}}'
     written = saved_text(SavedCall("n", ADD, loads(text, exact=True)))
-    assert "[arguments]" in written and "1e400" in written
+    assert "arguments = '''" in written and "1e400" in written
     assert dumps(good(written).arguments).decode() == text
 
 
-def test_what_toml_cannot_say_is_written_as_json() -> None:
-    saved = SavedCall("n", ADD, {"a": None, "quote": "'''", "long": ExactFloat("9" * 5000)})
-    text = saved_text(saved)
-    assert "arguments = '''" in text and means(text, saved)
-
-
-def test_texts_of_several_lines_stand_on_several_lines() -> None:
-    text = saved_text(SavedCall("n", ADD, {"sql": "select *\nfrom t\n"}))
-    assert 'sql = """\nselect *\nfrom t\n"""' in text
-
-
-WHOLE = """\
-version = 1
-server = "shop"  # where
-tool = "add_order"
-description = "What we test with"
-
-[arguments]
-# who
-customer = "${customer}"
-note = "for ${customer}, $${not}"
-rush = "${rush}"  # how fast
-
-[variables.customer]
-type = "string"
-default = "Ada"
-
-[variables.rush]
-type = "boolean"
-"""
-
-
-def test_variables_are_typed_and_have_defaults() -> None:
-    saved = good(WHOLE)
-    assert [one.name for one in missing(saved, {})] == ["rush"]
-    assert fill(saved, {"rush": True}).arguments == {"customer": "Ada", "note": "for Ada, ${not}", "rush": True}
-    assert schema_of(saved.variables)["required"] == ["rush"]
-    optional = good('server="s"\ntool="t"\narguments={a="${x}",b=["${x}"],c="<${x}>"}\nvariables.x={required=false}')
-    assert fill(optional, {}).arguments == {"b": [], "c": "<>"} and missing(optional, {}) == ()
+def test_variables_of_earlier_files_are_read_as_their_defaults() -> None:
+    saved = good(
+        """
+        server="s"\ntool="t"
+        [arguments]
+        customer = "${customer}"\nnote = "for ${customer}, $${not}, ${n}"\nrush = "${rush}"
+        more = ["${rush}", "<${rush}>", "${n}"]
+        [variables]
+        customer = {type="string", default="Ada ${x}"}\nrush={type="boolean"}\nn={default=1.50}
+        """.replace("        ", "")
+    )
+    assert dumps(fill(saved).arguments) == dumps(
+        {"customer": "Ada ${x}", "note": "for Ada ${x}, ${not}, 1.5", "more": ["<>", 1.5]}
+    ).replace(b"1.5", b"1.50")
 
 
 def test_secrets_come_from_their_places_and_can_be_left_out() -> None:
-    saved = good(
-        'server="s"\ntool="t"\narguments={a="${keyring:k}",b=["x ${env:TOKEN}"],c="${pin}"}\n'
-        "variables.pin={secret=true}"
-    )
-    filled = fill(saved, {"pin": "1234"}, environ={"TOKEN": "from-env"}, keyring=lambda name: f"secret {name}")
-    assert filled.arguments == {"a": "secret k", "b": ["x from-env"], "c": "1234"}
-    assert filled.hidden == {"/a", "/b/0", "/c"} and set(filled.secrets) == {"secret k", "from-env", "1234"}
-    assert fill(saved, {"pin": "1234"}, secrets=False).arguments == {"b": []}
+    saved = good('server="s"\ntool="t"\narguments={a="${keyring:k}",b=["x ${env:TOKEN}"],c="d"}')
+    filled = fill(saved, environ={"TOKEN": "from-env"}, keyring=lambda name: f"secret {name}")
+    assert filled.arguments == {"a": "secret k", "b": ["x from-env"], "c": "d"}
+    assert filled.hidden == {"/a", "/b/0"} and set(filled.secrets) == {"secret k", "from-env"}
+    assert fill(saved, secrets=False).arguments == {"b": [], "c": "d"}
     assert saved.references == ("${keyring:k}", "${env:TOKEN}")
     with pytest.raises(ConfigError, match=r"arguments\.b\.0: the environment variable TOKEN is not set"):
-        fill(saved, {"pin": "1234"}, environ={}, keyring=str)
+        fill(saved, environ={}, keyring=str)
 
 
 @pytest.mark.parametrize(
@@ -156,29 +118,12 @@ def test_secrets_come_from_their_places_and_can_be_left_out() -> None:
         ('server="s"\ntool="t"\narguments={d=2026-01-01}', "arguments.d: is not a JSON value."),
         ('server="s"\ntool="t"\narguments={n=nan}', "arguments.n: is not a JSON value."),
         ('server="s"\ntool="t"\narguments={a="${nme}"}\nvariables.name={}', "Did you mean `name`?"),
-        (
-            'server="s"\ntool="t"\nvariables.a={typ="string"}',
-            "variables.a.typ: is not a known key. Did you mean `type`?",
-        ),
-        ('server="s"\ntool="t"\nvariables.a={type="text"}', "must be one of string"),
-        ('server="s"\ntool="t"\nvariables.a={secret=true,default="x"}', "of a secret would be one that everybody"),
-        ('server="s"\ntool="t"\nvariables."a b"={}', "is no name of a variable"),
         ('server="s"\ntool="t"\narguments={n=' + "9" * 5000 + "}", "is no valid TOML"),
         ('server="s"\ntool="t"\narguments=' + "{a=" * 3000 + "1" + "}" * 3000, "is no valid TOML"),
     ],
 )
 def test_mistakes_are_told_with_their_key(text: str, says: str) -> None:
     assert says in wrong(text)
-
-
-def test_comments_stay_where_their_keys_do() -> None:
-    saved = good(WHOLE)
-    value = {"customer": "${customer}", "note": "other", "rush": "${rush}", "more": [1]}
-    text = changed_text(WHOLE, SavedCall("n", ADD, value, saved.description, saved.variables))
-    assert all(comment in text for comment in ("# where", "# who", "# how fast")) and "more = [1]" in text
-    assert good(text).arguments == value
-    fewer = changed_text(text, SavedCall("n", ADD, {"customer": "x"}, "Other"))
-    assert "# where" in fewer and "[variables" not in fewer and good(fewer).description == "Other"
 
 
 def test_the_projects_calls_come_first_and_a_broken_file_breaks_no_other(tmp_path: Path) -> None:
@@ -249,29 +194,17 @@ def kept_again(tmp_path: Path) -> Folders:
     return folders(Paths.default(), tmp_path)
 
 
-def test_saving_makes_variables_and_writes_no_secret() -> None:
-    schema = {
-        "type": "object",
-        "properties": {
-            "customer": {"type": "string", "title": "Who"},
-            "password": {"type": "string"},
-            "items": {"type": "array", "items": {"type": "object", "properties": {"count": {"type": "integer"}}}},
-        },
-    }
-    value = {"customer": "Ada", "password": "hunter2", "items": [{"count": 2}, {"count": 3}], "note": "${x}"}
-    keeper = SecretFilter(Redactor().text)
-    places = [leaf.path for leaf in leaves(value, keeper)]
-    assert places == [("customer",), ("password",), ("items", 0, "count"), ("items", 1, "count"), ("note",)]
-    chosen = {("customer",), ("items", 0, "count"), ("items", 1, "count")}
-    saved = made("n", ADD, value, build(schema), keeper=keeper, variables=chosen)
-    assert "hunter2" not in saved_text(saved)
-    assert [(one.name, one.secret) for one in saved.variables] == [
-        ("customer", False), ("password", True), ("count", False), ("count_2", False),
-    ]  # fmt: skip
-    assert saved.variables[0] == Variable(
-        "customer", {"type": "string", "title": "Who", "default": "Ada"}, required=False
-    )
-    again = good(saved_text(saved))
-    assert dumps(fill(again, {"password": "hunter2"}).arguments) == dumps(value)
-    stored = made("n", ADD, value, build(schema), keeper=keeper, keyring={("password",): "shop"})
-    assert stored.arguments["password"] == "${keyring:shop}" and stored.variables == ()
+def test_saving_writes_no_secret() -> None:
+    value = {"password": "hunter2", "keys": ["sk-" + "a" * 30, "plain"], "note": "${x}"}
+    secrets = secrets_in(value, SecretFilter(Redactor().text))
+    assert secrets == (("password",), ("keys", 0))
+    bare = SavedCall("n", ADD, without_secrets(value, secrets, {}))
+    assert fill(good(saved_text(bare))).arguments == {"keys": ["plain"], "note": "${x}"}
+    stored = without_secrets(value, secrets, {("password",): "shop"})
+    assert stored == {"password": "${keyring:shop}", "keys": ["plain"], "note": "$${x}"}
+    assert with_secrets_of(SavedCall("n", ADD, stored), bare).arguments == stored
+
+
+@pytest.mark.parametrize("value", ["hunter2", None])
+def test_a_value_that_is_secret_as_a_whole_is_not_there(value: Json) -> None:
+    assert without_secrets(value, [()] if value else [], {}) is None

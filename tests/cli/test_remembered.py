@@ -66,9 +66,10 @@ def test_a_call_is_saved_and_run_by_its_name(project: Path) -> None:
     done = on(project, "call", "add", "a=1", "b=2.50", "--save", "sum")
     assert done.code == 0 and "saved as" in done.err
     text = (project / ".mcp-studio" / "calls" / "sum.toml").read_text()
-    assert 'tool = "add"' in text and "b = 2.50" in text
+    assert 'tool = "add"' in text and '"b": 2.50' in text
     assert on(project, "call", "--saved", "sum").out == "3.5\n"
     assert on(project, "call", "--saved", "sum", "--set", "a=10").out == "12.5\n"
+    assert on(project, "call", "--saved", "sum", "a=10", "b=2").out == "12\n"
     again = on(project, "call", "add", "a=1", "b=2", "--save", "sum")
     assert again.code == 2 and "already" in again.err
     assert on(project, "get", "greet", "who=Ada", "--save", "personal:hello").code == 0
@@ -83,28 +84,13 @@ def test_a_call_is_saved_and_run_by_its_name(project: Path) -> None:
     assert done.json["result"]["failed"][0]["file"].endswith("broken.toml") and "is no valid TOML" in done.err
 
 
-VARIABLES = """\
-tool = "echo"
-description = "Says something"
-arguments.text = "${greeting}, ${who}!"
-variables.who = {type = "string", enum = ["Ada", "Bob"]}
-variables.greeting = {default = "Hello"}
-"""
-
-
-def test_variables_are_given_by_their_names(project: Path) -> None:
-    saved(project, "say", VARIABLES)
-    assert on(project, "call", "--saved", "say", "who=Ada").out == "Hello, Ada!\n"
-    missing = on(project, "call", "--saved", "say", "--json")
-    assert missing.code == 6
-    error = missing.json["error"]
-    assert (error["kind"], error["asked"], error["question"]) == ("input_needed", "variables", "Says something")
-    assert error["schema"]["properties"] == {"who": {"type": "string", "enum": ["Ada", "Bob"]}}
+def test_a_file_with_variables_is_run_with_their_defaults_and_mistakes_are_told(project: Path) -> None:
+    variables = 'variables.who = {type = "string"}\nvariables.greeting = {default = "Hello"}\n'
+    saved(project, "say", 'tool = "echo"\narguments.text = "${greeting}, ${who}!"\n' + variables)
+    assert on(project, "call", "--saved", "say").out == "Hello, !\n"
     for words, says in (
-        (["whom=Ada"], "say has no variable `whom`.\n  Its variables: who, greeting."),
-        (["who=Eve"], "Ada"),
-        (["--args", "{}", "who=Ada"], "--saved and --args do not go together"),
-        (["who=Ada", "--set", "txt=x"], "did you mean text?"),
+        (["--args", "{}", "text=Ada"], "--saved and --args do not go together"),
+        (["txt=x"], "did you mean text?"),
     ):
         done = on(project, "call", "--saved", "say", *words)
         assert done.code == 2 and says in done.err, done.err
@@ -136,14 +122,9 @@ def terminal(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Termina
         started.process.wait(10)
 
 
-def test_on_a_terminal_variables_and_secrets_are_asked_for(project: Path, terminal: Terminal) -> None:
-    text = 'arguments.text = "${env:GREETING}, ${who}"\nvariables.who = {type = "string"}'
-    saved(project, "say", f'tool = "echo"\n{text}')
+def test_on_a_terminal_it_is_asked_whether_a_file_may_use_secrets(project: Path, terminal: Terminal) -> None:
+    saved(project, "say", 'tool = "echo"\narguments.text = "${env:GREETING}, Ada"')
     terminal.start()
-    terminal.until("who: ")
-    terminal.press(b"Ada\r")
-    terminal.until(r"Send this to target\? \[Y/n\]")
-    terminal.press(b"\r")
     terminal.until(r"May it, as it is now\? \[y/N\]")
     terminal.press(b"y\r")
     terminal.until("hello-from-env, Ada")

@@ -14,7 +14,7 @@ from mcp_studio.session.connection import Deadline, Limit
 async def passes(deadline: Deadline) -> str:
     """Wait until the deadline passes; the limit it names."""
     with pytest.raises(TimeoutError):
-        async with deadline.scope:
+        async with deadline.begin():
             await asyncio.Event().wait()
     return deadline.limit
 

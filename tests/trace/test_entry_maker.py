@@ -28,9 +28,9 @@ class Made:
         columns = self.columns
         columns.time.append(1000.0 + len(columns))
         columns.size.append(size)
-        columns.server.append(columns.servers.number("s"))
-        columns.method.append(columns.methods.number("tools/call"))
-        columns.target.append(columns.targets.number("echo"))
+        columns.server.append(columns.servers["s"])
+        columns.method.append(columns.methods["tools/call"])
+        columns.target.append(columns.targets["echo"])
         columns.kind.append(DIRECTIONS.index("out") << 4 | KINDS.index(kind))
         columns.flags.append(flags)
         columns.outcome.append(OUTCOMES.index(outcome) + 1 if outcome else 0)

@@ -12,7 +12,7 @@ from tests.studio_support import stdio
 from tests.tui.stage import on_stage
 
 OURS = str(Path(mcp_studio.__file__).parent)
-FILES, FUNCTIONS = 82, 420
+FILES, FUNCTIONS = 80, 390
 
 
 async def test_a_call_without_arguments_enters_few_files_and_functions() -> None:

@@ -128,7 +128,7 @@ def step_of(columns: Columns, number: int) -> Step | None:
 def number_of(recording: Recording, server: str, identity: RequestId | None) -> int:
     """The number of the newest request of ours with this id; 0 where the recording has none."""
     columns = recording.columns
-    wanted = columns.servers.known(server)
+    wanted = columns.servers.get(server)
     if wanted is None or identity is None:
         return 0
     for row in reversed(range(len(columns))):

@@ -8,7 +8,7 @@ from collections import Counter
 from datetime import UTC, datetime
 
 from mcp_studio.call.history import History, Past
-from mcp_studio.call.saved import SavedCall, schema_of
+from mcp_studio.call.saved import SavedCall
 from mcp_studio.catalog.listing import KINDS, EntryKind, doubts_of, problems_of, salvage
 from mcp_studio.catalog.refresh import list_page
 from mcp_studio.cli.call_arguments import saved_folders
@@ -178,5 +178,4 @@ def _saved(one: SavedCall) -> Json:
     return {
         "name": one.name, "where": one.where, "file": str(one.file), "kind": one.ref.kind, "server": one.ref.server,
         one.ref.kind: one.ref.name, "description": one.description, "arguments": one.arguments,
-        "variables": schema_of(one.variables),
     }  # fmt: skip

@@ -14,7 +14,7 @@ from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select, server_and_words
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.session.connection import limit_of
+from mcp_studio.session.connection import Limit, limit_of
 from mcp_studio.session.tasks import Task
 from mcp_studio.studio import Studio
 
@@ -63,7 +63,7 @@ async def _one(studio: Studio, server: str, action: str, identity: str, out: Out
 async def _outcome(studio: Studio, task: Task, out: Output) -> CallOutcome:
     """What becomes of a task, waited for as for a call; it goes on at the server where nobody waits any more."""
     limit = studio.config.settings.limits.call_total
-    total = limit_of("total", limit, "limits.call_total", studio.manager.config(task.server).timeouts)
+    total = limit_of("total", Limit(limit, "limits.call_total"), studio.manager.config(task.server).timeouts)
     waiting = asyncio.ensure_future(studio.tasks.until(*task.key, lambda task: task.done))
     out.asker.unless_answered(waiting.cancel)
     try:

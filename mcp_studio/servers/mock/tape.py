@@ -69,7 +69,7 @@ class Tape:
     def __init__(self, columns: Columns, body: Callable[[int], bytes], server: str) -> None:
         self._columns = columns
         self._body = body
-        self._server = columns.servers.known(server)
+        self._server = columns.servers.get(server)
         self._groups: dict[tuple[str, str], dict[str, list[Take]]] = {}
         self.requests: dict[str, list[int]] = {}
         """The numbers of the requests of each method."""
@@ -222,7 +222,7 @@ class Tape:
         columns, numbers = self._columns, self.requests.get(method, [])
         if not target:
             return numbers
-        same = columns.targets.known(target)
+        same = columns.targets.get(target)
         return [] if same is None else [one for one in numbers if columns.target[one - columns.first] == same]
 
 

@@ -58,8 +58,8 @@ class _Importer:
         self._capture.append(
             WireMessage(number, item.time, item.server, item.direction, item.kind, b"", size, exchange=item.exchange)
         )
-        columns.method[-1] = columns.methods.number(item.method)
-        columns.target[-1] = columns.targets.number(item.target)
+        columns.method[-1] = columns.methods[item.method]
+        columns.target[-1] = columns.targets[item.target]
         findings, comment = item.findings, item.comment
         columns.flags[-1] = item.flags | bits.COMMENTED * bool(comment) | weight(findings) << bits.SEVERITY
         columns.outcome[-1] = OUTCOMES.index(item.outcome) + 1 if item.outcome else 0  # type: ignore[arg-type]

@@ -107,7 +107,7 @@ class Source:
         columns = self.columns
         wanted = {columns.server[number - columns.first] for number in self.numbers}
         found: dict[int, dict[str, Json]] = {server: {} for server in wanted}
-        greetings = {number for name in GREETINGS if (number := columns.methods.known(name)) is not None}
+        greetings = {number for name in GREETINGS if (number := columns.methods.get(name)) is not None}
         for row, kind in enumerate(columns.kind):
             server = columns.server[row]
             if server not in found:

@@ -55,6 +55,8 @@ class Linter:
         self._exchanges = Exchanges()
         self._pages = Pages()
         self._subscribed: set[str] = set()
+        self._usable: set[str] = set()
+        """Methods that the server is known to have declared."""
         self._version = ""
         self._modern = False
         self._server: Json = None
@@ -83,8 +85,11 @@ class Linter:
         for key in (META_VERSION, META_CAPABILITIES) if out.modern else ():
             if key not in meta:
                 yield Spot("own-meta", f"Our request has no {key} in its _meta.", "/params/_meta")
-        if self._version:
-            yield from check_use(out.method, self._version, self._server)
+        if self._version and out.method not in self._usable:
+            spots = check_use(out.method, self._version, self._server)
+            yield from spots
+            if not spots:
+                self._usable.add(out.method)
 
     def sent_by_hand(self, entry: WireMessage, frame: bytes, parsed: Parsed) -> None:
         """A frame goes out that somebody wrote."""
@@ -117,7 +122,8 @@ class Linter:
 
     def received(self, entry: WireMessage, frame: bytes) -> None:
         """A frame came in."""
-        self._attach(entry, check_bytes(frame))
+        if not frame.isascii():
+            self._attach(entry, check_bytes(frame))
 
     def understood(self, entry: WireMessage, parsed: Parsed) -> None:
         """What the frame turned out to be."""
@@ -202,6 +208,7 @@ class Linter:
             return ""
         self._version, self._modern = version, version in MODERN_VERSIONS
         self._server = result.get("capabilities")
+        self._usable.clear()
         self._exchanges.answered()
         self._ledger.speaks(entry.number, version)
         return version
@@ -234,8 +241,9 @@ class Linter:
         self._attach(entry, [Spot("output-mismatch", _sentence(text), where + pointer) for pointer, text in problems])
 
     def _attach(self, entry: WireMessage, spots: Iterable[Spot]) -> None:
-        findings = [found(spot, entry.number, self._modern) for spot in list(spots)]
-        if findings:
+        listed = list(spots)
+        if listed:
+            findings = [found(spot, entry.number, self._modern) for spot in listed]
             attach(entry, self._ledger, [one._replace(text=self._clean(one.text)) for one in findings[:_FINDINGS]])
             self._changed(entry)
 

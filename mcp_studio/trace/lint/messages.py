@@ -8,6 +8,7 @@ import base64
 import binascii
 import re
 import sys
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -35,10 +36,8 @@ _READ = 1 << 20
 
 
 def check_bytes(frame: bytes) -> Iterator[Spot]:
-    """What is wrong with a frame before it is parsed; costs next to nothing for plain ASCII."""
+    """What is wrong with a frame before it is parsed."""
     begin = frame[:_READ]
-    if begin.isascii():
-        return
     if begin.startswith(_BOM):
         yield Spot("byte-order-mark", "The message begins with a byte order mark, which JSON must not.")
     try:
@@ -169,8 +168,9 @@ class Requests:
     """What was asked on one connection. Of the requests that are over, the newest are remembered."""
 
     def __init__(self) -> None:
-        self._sent: dict[RequestId, Sent] = {}
-        self._tokens: dict[RequestId, Sent] = {}
+        # A dict passes over all that it has lost to find its oldest.
+        self._sent: OrderedDict[RequestId, Sent] = OrderedDict()
+        self._tokens: OrderedDict[RequestId, Sent] = OrderedDict()
         self._received: dict[RequestId, None] = {}
 
     def add(self, identity: RequestId, method: str, version: str, params: dict[str, Json]) -> None:

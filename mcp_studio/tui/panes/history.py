@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from textual import getters
 
 from mcp_studio.call.history import Past
-from mcp_studio.call.saved import Folders, SavedCall, folders, schema_of
-from mcp_studio.call.saved_arguments import fill
+from mcp_studio.call.saved import Folders, SavedCall, fill, folders
 from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.jsontext import Json, printable
 from mcp_studio.present import units
@@ -148,8 +147,6 @@ class SavedCalls:
 
     async def _use(self, saved: SavedCall, *, run: bool) -> None:
         """Fill the form with a saved call, or run it with its secrets, which the form never shows."""
-        from mcp_studio.tui.screens.save_call import FillIn
-
         manager, ref = self.app.studio.manager, saved.ref
         if ref.server in manager.names():
             await manager.settle(ref.server)
@@ -160,25 +157,18 @@ class SavedCalls:
             return
         if run and not await self._may_use_secrets(saved):
             return
-        values: dict[str, Json] | None = {}
-        if asked := tuple(one for one in saved.variables if run or not one.secret):
-            start = {one.name: one.schema["default"] for one in asked if one.has_default}
-            about = saved.description or str(saved.ref)
-            values = await self.app.push_screen_wait(FillIn(saved.name, about, schema_of(asked), start))
-        if values is None:
-            return
-        shown = fill(saved, values, secrets=False)
+        shown = fill(saved, secrets=False)
         self.pane.fill(shown.arguments, found[0])
         self.pane.entry_point().focus()
         self._filled[ref] = saved
         if run:
-            await self._run(saved, found[0], values)
+            await self._run(saved, found[0])
         elif shown.hidden:
             names = ", ".join(place.lstrip("/") for place in sorted(shown.hidden))
             self.app.say(f"{names}: is secret, and not in the form. Running the saved call sends it.", "warning")
 
-    async def _run(self, saved: SavedCall, entry: Entry, values: dict[str, Json]) -> None:
-        filled = await beside(fill, saved, values)
+    async def _run(self, saved: SavedCall, entry: Entry) -> None:
+        filled = await beside(fill, saved)
         for secret in filled.secrets:
             self.app.studio.manager.redactor.learn(secret)
         if not filled.hidden:

@@ -1,4 +1,4 @@
-"""Dialogs of saved calls: filling in what one needs, and saving the call that is shown."""
+"""Dialogs of saved calls: a form of a few lines, and saving the call that is shown."""
 
 from __future__ import annotations
 
@@ -9,8 +9,15 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from mcp_studio.call.saved import REFERENCE, Folders, SavedCall, saved_text
-from mcp_studio.call.saved_arguments import Leaf, leaves, made, with_secrets_of
+from mcp_studio.call.saved import (
+    REFERENCE,
+    Folders,
+    SavedCall,
+    saved_text,
+    secrets_in,
+    with_secrets_of,
+    without_secrets,
+)
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.paths import file_stem
@@ -24,8 +31,8 @@ from mcp_studio.tui.screens.dialog import Choice, Dialog
 
 Value = dict[str, Json]
 
-_LEAVES = 60
-_SECRET = "is secret, and not written: its name in the keyring; empty: asked for each time"
+_PLACES = 60
+_SECRET = "is secret, and not written: its name in the keyring; empty: left out"
 _WHERE: Json = [{"const": "project", "title": "the project"}, {"const": "personal", "title": "you alone"}]
 
 
@@ -70,7 +77,7 @@ class FillIn(Dialog[Value | None]):
 
 
 class SaveCall(FillIn):
-    """Asks for a name, where, and what is asked for each time; writes the file.
+    """Asks for a name, where, and under which names the keyring has what is secret; writes the file.
 
     Args:
         earlier: the saved call with which the form was filled.
@@ -83,8 +90,8 @@ class SaveCall(FillIn):
         self._earlier = earlier
         self._folders = folders
         self._replaces = earlier.name if earlier else ""
-        self._keeper = self.app.studio.memory.keeper
-        self._rows = {_title(one): one for one in leaves(draft.sent, self._keeper, draft.secrets)[:_LEAVES]}
+        self._secrets = secrets_in(draft.sent, self.app.studio.memory.keeper, draft.secrets)
+        self._rows = {f"keyring entry of {pointer(*path).lstrip('/')}": path for path in self._secrets[:_PLACES]}
         self.written: SavedCall | None = None
         super().__init__("Save the call", str(draft.entry.ref), self._schema(), self._start())
 
@@ -97,10 +104,7 @@ class SaveCall(FillIn):
             "description": {"type": "string"},
             "for": {"oneOf": _WHERE, "description": f"the project: {self._folders.project}"},
         }
-        for title, leaf in self._rows.items():
-            secret: Json = {"type": "string", "description": _SECRET}
-            about = f"each time; now {safe(leaf.value, 60)}"
-            properties[title] = secret if leaf.secret else {"type": "boolean", "default": False, "description": about}
+        properties |= {title: {"type": "string", "description": _SECRET} for title in self._rows}
         return {"type": "object", "properties": properties, "required": ["name", "for"]}
 
     def _start(self) -> Value:
@@ -108,12 +112,9 @@ class SaveCall(FillIn):
         value: Value = {"name": file_stem(ref.name.rpartition("://")[2], "call"), "for": self._folders.usual}
         if earlier is not None:
             value = {"name": earlier.name, "description": earlier.description, "for": earlier.where}
-        for title, leaf in self._rows.items():
-            scheme, name = _reference(earlier, leaf.path)
-            if leaf.secret and scheme == "keyring":
+        for title, path in self._rows.items():
+            if name := _keyring_name(earlier, path):
                 value[title] = name
-            elif not leaf.secret and name and not scheme:
-                value[title] = True
         return value
 
     @on(FormView.Changed)
@@ -131,19 +132,17 @@ class SaveCall(FillIn):
     def saved(self) -> SavedCall:
         """The call as it is chosen."""
         value, draft = self.value, self._draft
-        saved = made(
-            str(value.get("name") or "").strip(), draft.entry.ref, draft.sent, draft.form,
-            keeper=self._keeper, hidden=draft.secrets, keyring=self._stored(),
-            variables=[leaf.path for title, leaf in self._rows.items() if value.get(title) is True],
-            description=str(value.get("description") or "").strip(),
-            where="project" if value.get("for") == "project" else "personal",
-        )  # fmt: skip
+        saved = SavedCall(
+            str(value.get("name") or "").strip(),
+            draft.entry.ref,
+            without_secrets(draft.sent, self._secrets, self._stored()),
+            str(value.get("description") or "").strip(),
+            "project" if value.get("for") == "project" else "personal",
+        )
         return with_secrets_of(self._earlier, saved)
 
     def _stored(self) -> dict[Path, str]:
-        names = {
-            leaf.path: str(self.value.get(title) or "").strip() for title, leaf in self._rows.items() if leaf.secret
-        }
+        names = {path: str(self.value.get(title) or "").strip() for title, path in self._rows.items()}
         return {path: name for path, name in names.items() if name}
 
     def finish(self) -> bool:
@@ -160,13 +159,8 @@ class SaveCall(FillIn):
         return self.written is not None
 
 
-def _title(leaf: Leaf) -> str:
-    """What an argument is called in the form; no two have the same place."""
-    return f"{'keyring entry of' if leaf.secret else 'ask for'} {pointer(*leaf.path).removeprefix('/') or 'the value'}"
-
-
-def _reference(earlier: SavedCall | None, path: Path) -> tuple[str, str]:
-    """Scheme and name of the reference that an earlier file has at a place, where it has one alone there."""
+def _keyring_name(earlier: SavedCall | None, path: Path) -> str:
+    """The name under which the keyring has what an earlier file has at a place, where it has that alone there."""
     text = get_or_none(earlier.arguments, path) if earlier else None
     whole = REFERENCE.fullmatch(text) if isinstance(text, str) else None
-    return (whole[2] or "", whole[3]) if whole is not None and not whole[1] else ("", "")
+    return whole[3] if whole is not None and whole[2] == "keyring" else ""

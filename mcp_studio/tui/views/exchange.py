@@ -82,7 +82,7 @@ def exchange_of(recording: Recording, entry: WireMessage) -> Exchange:
     printed = rows_with(columns.kind, _PRINTED, begin, min(end, begin + _WIDEST))
 
     def entries(rows: Iterator[int]) -> tuple[WireMessage, ...]:
-        server = columns.servers.known(request.server)
+        server = columns.servers.get(request.server)
         numbers = (columns.first + row for row in rows if columns.server[row] == server)
         return tuple(filter(None, map(recording.entry, islice(numbers, _MOST))))
 
@@ -221,7 +221,7 @@ def _progress(recording: Recording, entry: WireMessage, depth: int) -> Iterator[
     if entry.kind != "request" or entry.direction != "out" or not token:
         return
     last = columns.link[row] - columns.first if columns.link[row] else len(columns)
-    method = columns.methods.known("notifications/progress")
+    method = columns.methods.get("notifications/progress")
     near = rows_with(columns.kind, _NOTIFIED, row, min(last, row + _WIDEST))
     rows = [at for at in near if columns.method[at] == method and columns.server[at] == columns.server[row]]
     read = map(recording.entry, (columns.first + at for at in rows[-_READ:]))
