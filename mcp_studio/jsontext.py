@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import re
 from collections.abc import Callable
-from json.encoder import encode_basestring
 from typing import Any
 
 from mcp_studio.errors import LimitExceeded
@@ -75,8 +73,6 @@ def _float(text: str) -> float:
 _AS_SQUARE = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _ROUNDS = 20
-_LARGE = 1_000_000
-"""Characters of a text that is read without the garbage collector."""
 
 
 def _decoder(exact: bool) -> json.JSONDecoder:
@@ -105,25 +101,16 @@ def loads(data: bytes | str, *, exact: bool = False, most: int = DEFAULT.depth, 
     if values and len(data) > values and parts(data) > values:
         raise LimitExceeded(f"The JSON has more than {values:,} values.", limit="values")
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
-    # A million new containers are searched for cycles again and again, which takes as long as reading them.
-    collects = len(text) > _LARGE and gc.isenabled()
-    if collects:
-        gc.disable()
     try:
         value = (_EXACT if exact else _PLAIN).decode(text)
     except RecursionError:
         raise _too_deep(most) from None
     except json.JSONDecodeError as problem:
         raise JsonProblem(problem.msg, problem.lineno, problem.colno) from None
-    except JsonProblem:
-        raise
     except ValueError as problem:
         if not exact and "digits" in str(problem):
             return loads(text, exact=True, most=most)
         raise JsonProblem(str(problem)) from None
-    finally:
-        if collects:
-            gc.enable()
     if text.count("[") + text.count("{") > most and not _is_flat(text) and depth(value, most) > most:
         raise _too_deep(most)
     return value
@@ -164,7 +151,7 @@ def dumps(value: Json) -> bytes:
     Raises:
         ValueError: the value holds NaN or an infinity, which JSON cannot say.
     """
-    text = pretty(value, "") if _has_exact(value) else _compact(value)
+    text = _exact(value) if _has_exact(value) else _compact(value)
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -191,25 +178,24 @@ def _has_exact(value: Json) -> bool:
     return False
 
 
-def pretty(value: Json, margin: str = "\n") -> str:
-    """Indented JSON for people: two spaces, keys in their order, characters and floats as they are.
+def pretty(value: Json) -> str:
+    """Indented JSON for people: two spaces, keys in their order, characters and floats as they are."""
+    return _exact(value, "\n") if _has_exact(value) else json.dumps(value, ensure_ascii=False, indent=2)
 
-    Args:
-        margin: a line break and what stands before each line; without one the JSON is compact.
+
+def _exact(value: Json, margin: str = "") -> str:
+    """The value with its floats as they were written; `margin` is a line break and what stands before each line.
+
+    The C encoder prints every float by float.__repr__, also those of a subclass.
     """
-    if isinstance(value, str):
-        return encode_basestring(value)
-    if not isinstance(value, (dict, list)) or not value:
-        return value.text if isinstance(value, ExactFloat) else json.dumps(value)
     inner, colon = (f"{margin}  ", ": ") if margin else ("", ":")
-    rows: list[str] = []
-    if isinstance(value, dict):
-        for key, item in value.items():
-            rows.append(f"{encode_basestring(str(key))}{colon}{pretty(item, inner)}")
-        return f"{{{inner}{f',{inner}'.join(rows)}{margin}}}"
-    for item in value:
-        rows.append(pretty(item, inner))
-    return f"[{inner}{f',{inner}'.join(rows)}{margin}]"
+    if isinstance(value, dict) and value:
+        rows = (f"{inner}{_compact(str(key))}{colon}{_exact(item, inner)}" for key, item in value.items())
+        return f"{{{','.join(rows)}{margin}}}"
+    if isinstance(value, list) and value:
+        rows = (f"{inner}{_exact(item, inner)}" for item in value)
+        return f"[{','.join(rows)}{margin}]"
+    return value.text if isinstance(value, ExactFloat) else _compact(value)
 
 
 def printable(value: Json, *, indent: int | None = 2) -> str:

@@ -118,8 +118,6 @@ _SLICE = 1 << 20
 """Bytes searched at a time, so that a redacting thread leaves the interpreter to others in between."""
 _REACH = 120
 """How far from its anchor a name may begin."""
-_AHEAD = 240
-"""How far an anchor and what it depends on may go."""
 _BEHIND = 16
 """How far an anchor looks back."""
 _ASSIGNS = (b"=", b"%3d", b"\\u003d")
@@ -299,7 +297,7 @@ class Redactor:
         for start in range(0, len(data), _SLICE):
             # Lower-cased a slice at a time: what is large is not held once more.
             since = max(0, start - _BEHIND)
-            low = data[since : start + _SLICE + _AHEAD].lower()
+            low = data[since : start + _SLICE + 2 * _REACH].lower()
             for found in self._anchor.finditer(low, start - since):
                 if since + found.end() <= done:
                     continue

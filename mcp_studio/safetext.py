@@ -44,9 +44,7 @@ def _live(*ranges: tuple[int, int]) -> re.Pattern[str]:
 
 _LIVE = _live(*_LIVE_RANGES)
 # One selector after an emoji, a CJK character or a keycap's base picks its look; any other hides data.
-_HIDDEN = re.compile(
-    f"[{_set(_SELECTORS)}](?<![^\x00-\x22\x24-\x29\x2b-\x2f\x3a-\x7f{_set(_SELECTORS)}][{_set(_SELECTORS)}])"
-)
+_HIDDEN = re.compile(f"(?<![^\x00-\x22\x24-\x29\x2b-\x2f\x3a-\x7f{_set(_SELECTORS)}])[{_set(_SELECTORS)}]")
 _FLOOD = re.compile(f"([{_set(_MARKS)}]{{8}})([{_set(_MARKS)}]+)")
 LINES_LIVE = _live((0x00, 0x09), (0x0B, 0x1F), *_LIVE_RANGES[1:])
 _TAB = 4

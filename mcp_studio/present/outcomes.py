@@ -103,6 +103,8 @@ def outcome_line(outcome: CallOutcome) -> tuple[Tone, str]:
             return tone, "The tool ran and reports an error."
         case InBackground():
             return tone, "It goes on as a task: tab Tasks of pane 2."
+        case Lost(error=LimitExceeded() as error):
+            return tone, f"{safe(error.message, 300)} {error.hint}"
         case Lost(error=error, sent=True):
             what = "The connection was lost" if isinstance(error, ConnectionLost) else "There is no usable reply"
             return tone, f"{what}: {safe(error.message, 300)} Whether the server did the work is unknown."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from typing import Literal, NamedTuple, cast
 
@@ -59,6 +60,8 @@ _ID = rb'"id"\s*:\s*(-?\d{1,18}(?![\d.eE])|"(?:[^"\\]|\\.){0,200}")'
 _FIRST_ID = re.compile(rb"\s*\{\s*(?:" + _VERSION + rb",\s*)?" + _ID)
 _LAST_ID = re.compile(_ID + rb"\s*(?:,\s*" + _VERSION + rb")?\}\s*\Z")
 _EDGE = 4_096
+_LARGE = 1_000_000
+"""Bytes of a frame that is read without the garbage collector."""
 _BATCH = 1_000
 """Messages of one batch that are taken."""
 
@@ -74,6 +77,10 @@ class Parsed(NamedTuple):
 
 def parse(frame: bytes, limits: Limits = DEFAULT) -> Parsed:
     """Sort one frame; a batch (2025-03-26) gives several messages. Never raises."""
+    # A million new containers are searched for cycles again and again, which takes as long as reading them.
+    collects = len(frame) > _LARGE and gc.isenabled()
+    if collects:
+        gc.disable()
     try:
         value = loads(frame, most=limits.depth, values=limits.values)
     except LimitExceeded as problem:
@@ -87,6 +94,9 @@ def parse(frame: bytes, limits: Limits = DEFAULT) -> Parsed:
                 (Malformed("it is not JSON; was it printed to standard output by mistake?", None, "no JSON"),)
             )
         return Parsed((Malformed(f"it is not JSON: {problem}", identity, "no JSON"),))
+    finally:
+        if collects:
+            gc.enable()
     if isinstance(value, list):
         items = cast("list[Json]", value)
         if not items:

@@ -20,7 +20,7 @@ Line = Sequence[Piece]
 
 _SHORT = 12
 """Cells in which two ends of a name tell less than its beginning."""
-_MOST = 50_000_000
+_MOST = 16_000_000
 """Characters that are made safe, which takes a second; ASCII is shown whole."""
 # Characters that take one cell each, so that cells can be counted as characters.
 _SINGLE = re.compile("[\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u2010-\u2027\u2500-\u25fc]*")
