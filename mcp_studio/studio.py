@@ -11,7 +11,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from mcp_studio import __version__
-from mcp_studio.call.approvals import Approvals
 from mcp_studio.call.audit import Audit
 from mcp_studio.call.call import Call
 from mcp_studio.call.caller import Caller
@@ -27,6 +26,7 @@ from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
 from mcp_studio.schema.checker import Checker
 from mcp_studio.search.usage import Usage
+from mcp_studio.session.approvals import Approvals
 from mcp_studio.session.groups import Groups
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.manager import ConnectionManager

@@ -84,7 +84,7 @@ EXAMPLE = (
     Option("--example", "make up the arguments that are not given", "KIND", ("minimal", "typical", "full")),
     Option("--seed", "another example; 0 is the first", "NUMBER", needs=("--example",)),
 )
-FORMS = ("command", "standalone", "python", "pytest", "curl", "json-rpc", "json", "literal")
+FORMS = ("command", "standalone", "python", "pytest", "curl", "json-rpc", "json")
 COPYING = (
     Option("--as", "print the call instead of making it, without secrets", "FORM", FORMS),
     Option("--with-secrets", "secret arguments as they are, but for those of the server's entry", needs=("--as",)),

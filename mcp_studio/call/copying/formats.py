@@ -65,7 +65,6 @@ FORMATS = (
     Format("curl", "curl"),
     Format("json-rpc", "JSON-RPC request"),
     Format("json", "Arguments as JSON"),
-    Format("literal", "Arguments as a Python literal"),
 )
 IDS = tuple(form.id for form in FORMATS)
 
@@ -460,12 +459,6 @@ def _opened(subject: Subject, address: Address) -> tuple[list[str], str]:
     return imports, "".join(f"    {line}\n" for line in [*lines, f"async with {client}:"])
 
 
-def _literal(subject: Subject) -> _Made:
-    if problem := _unsaid(subject.value):
-        raise _No(problem)
-    return literal(_arguments(subject)), ()
-
-
 # ---------------------------------------------------------------------- JSON
 
 
@@ -504,5 +497,5 @@ def _address(subject: Subject) -> Address:
 
 _MAKERS: dict[str, Callable[[Subject], _Made]] = {
     "command": _command, "standalone": _standalone, "python": _python, "pytest": _pytest,
-    "curl": _curl, "json-rpc": _json_rpc, "json": _json, "literal": _literal,
+    "curl": _curl, "json-rpc": _json_rpc, "json": _json,
 }  # fmt: skip

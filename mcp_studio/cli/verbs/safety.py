@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from mcp_studio.call.approvals import answer, waiting
 from mcp_studio.call.audit import Audit
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.catalog.pins import drift, lock, pinned
@@ -19,6 +18,7 @@ from mcp_studio.cli.targets import configured, select
 from mcp_studio.errors import InputNeeded, UsageError
 from mcp_studio.jsontext import Json, mapping, printable
 from mcp_studio.paths import Paths, read_object, write_object
+from mcp_studio.session.approvals import answer, waiting
 from mcp_studio.studio import Studio
 
 _LONGEST = 100

@@ -29,7 +29,7 @@ VALUES = st.recursive(
     max_leaves=8,
 )
 ARGUMENTS = st.dictionaries(st.sampled_from(["a", "b c", "text", "n-1", "-d", "é", "x.y"]) | TEXTS, VALUES, max_size=4)
-PYTHON = ("python", "pytest", "literal")
+PYTHON = ("python", "pytest")
 URL = ServerConfig("lib", url="http://127.0.0.1:1/mcp")
 
 
@@ -62,7 +62,7 @@ def test_prompts_and_resources_are_read_back(kind: EntryKind, name: str) -> None
 
 
 def test_what_python_cannot_say_is_said() -> None:
-    made = copy_as(subject({"a": loads("1e400", exact=True)}), "literal")
+    made = copy_as(subject({"a": loads("1e400", exact=True)}), "python")
     assert made.text == "" and "too large" in made.why_not
     assert copy_as(subject({"a": loads("1e400", exact=True)}), "json").text == '{\n  "a": 1e400\n}'
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.call.approvals import answer, waiting
 from mcp_studio.call.call import CallOutcome, Denied, ToolFailed
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import UsageError
+from mcp_studio.session.approvals import answer, waiting
 from tests.studio_support import opened, stdio
 from tests.support import python_server, wait_until
 
