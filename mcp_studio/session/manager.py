@@ -15,6 +15,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.redact import Redactor
 from mcp_studio.session.connection import Connection, RunningRequest
+from mcp_studio.session.events import ServerEvent, ServerReconnected, ServerReconnecting, ServerRemoved, event_of
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.logs import LogStore, begin_level
 from mcp_studio.session.raw import RawSender
@@ -63,6 +64,8 @@ class ConnectionManager:
         self.client_info = client_info
         self.changed: Signal[str] = Signal()
         """The name of a server whose status, or whose presence, changed."""
+        self.events: Signal[ServerEvent] = Signal()
+        """What happens to servers, in its order."""
         self.removed: Signal[str] = Signal()
         """The name of a server that is gone for good."""
         self.notified: Signal[tuple[str, str, dict[str, Json]]] = Signal()
@@ -150,6 +153,7 @@ class ConnectionManager:
         self.changed.emit(name)
         if for_good:
             self.removed.emit(name)
+            self.events.emit(ServerRemoved(name, "it was taken out of the configuration"))
 
     async def replace(self, config: ServerConfig) -> None:
         """Put a new configuration in the place of the old one of the same name."""
@@ -249,6 +253,14 @@ class ConnectionManager:
     def slots(self, config: ServerConfig) -> asyncio.Semaphore:
         """The bound on how many may be connecting at a time."""
         return self._process_slots if config.kind == "stdio" else self._remote_slots
+
+    def on_status(self, supervisor: Supervisor, before: Status) -> None:
+        """The status of a server has changed: what that means is told, and the trace has what it would not tell."""
+        event = event_of(before, supervisor.status, self.limits.restarts)
+        if isinstance(event, (ServerReconnecting, ServerReconnected)) or (before.attempt and event is not None):
+            supervisor.tap.note(event.said)
+        if event is not None:
+            self.events.emit(event)
 
     async def serve(self, supervisor: Supervisor) -> None:
         """Beside a ready connection: read all lists, say what is wanted, and go on listening for changes."""

@@ -235,7 +235,8 @@ class Supervisor:
             )
 
     def _set_status(self, **changes: object) -> None:
-        self.status = self.status._replace(**changes)
+        before, self.status = self.status, self.status._replace(**changes)
+        self._manager.on_status(self, before)
         self._manager.changed.emit(self.config.name)
 
     def _interrupt(self) -> None:

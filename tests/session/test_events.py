@@ -1,0 +1,58 @@
+"""What happens to servers is told as typed events, in their order, and stands in the trace."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from mcp_studio.config.model import Settings
+from mcp_studio.limits import Limits
+from mcp_studio.session.events import (
+    ServerConnected,
+    ServerConnecting,
+    ServerEvent,
+    ServerFailed,
+    ServerLost,
+    ServerReconnected,
+    ServerReconnecting,
+    ServerRemoved,
+)
+from tests.studio_support import opened, stdio
+from tests.support import python_server, wait_until
+
+RAW = python_server("raw_server")
+
+
+async def test_a_server_that_is_killed_is_told_lost_reconnecting_and_reconnected() -> None:
+    async with opened(stdio(RAW)) as studio:
+        told: list[ServerEvent] = []
+        studio.manager.events.connect(told.append)
+        os.kill(studio.manager.status("s").pid, signal.SIGKILL)
+        await wait_until(lambda: any(isinstance(one, ServerReconnected) for one in told))
+        await studio.manager.stop("s")
+        studio.manager.start("s")
+        await studio.manager.settle("s")
+        await studio.manager.remove("s")
+        notes = [entry.body.decode() for entry in studio.trace if entry.kind == "note"]
+    assert [type(one) for one in told] == [
+        ServerLost, ServerReconnecting, ServerReconnected, ServerConnecting, ServerConnected, ServerRemoved,
+    ]  # fmt: skip
+    lost, again = told[0], told[1]
+    assert isinstance(lost, ServerLost) and "SIGKILL" in lost.error.message and lost.server == "s"
+    assert isinstance(again, ServerReconnecting) and (again.attempt, again.of) == (1, 5)
+    assert "reconnecting, attempt 1 of 5" in notes and "reconnected, 2025-11-25" in notes
+
+
+async def test_after_the_last_attempt_it_has_failed_and_says_why() -> None:
+    async with opened(settings=Settings(limits=Limits(restarts=1))) as studio:
+        told: list[ServerEvent] = []
+        studio.manager.events.connect(told.append)
+        studio.manager.add(stdio(RAW))
+        await studio.manager.settle("s")
+        for _ in range(2):
+            await wait_until(lambda: studio.manager.status("s").state == "ready")
+            os.kill(studio.manager.status("s").pid, signal.SIGKILL)
+            await wait_until(lambda: studio.manager.status("s").state in ("retrying", "failed"))
+    failed = told[-1]
+    assert isinstance(failed, ServerFailed) and "SIGKILL" in failed.said
+    assert [type(one) for one in told].count(ServerReconnecting) == 1
