@@ -254,6 +254,7 @@ VERBS: dict[str, Verb] = {
             Option("--follow", "go on with what comes, until the studio that records it ends, or Ctrl-C"),
             Option("--jsonl", "all of each entry, with its body, as JSON lines; with --follow too"),
             Option("--stats", "counts, errors, durations and bytes for each server, method and tool"),
+            Option("--prometheus", "those as a Prometheus text file", needs=("--stats",)),
             Option("--span", "what belongs to entry N as a tree, with times", "N"),
             Option("--body", "the body of entry N, byte for byte", "N"),
             Option("--diff", "where the bodies of two entries differ, but for ids and times", "N,M"),

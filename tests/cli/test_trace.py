@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -109,6 +110,9 @@ def test_it_goes_out_and_opens_again(place: Path, tmp_path: Path) -> None:
     assert '"mcp.method.name"' in trace(place, "last", "tool:echo", "--export", "otlp").out
     assert trace(place, "last", "--export", "pdf").code == 2
     assert trace(place, str(file), "--follow").code == 2
+    text = trace(place, "last", "tool:echo", "--stats", "--prometheus").out
+    assert "# TYPE mcp_studio_calls_total counter" in text
+    assert re.search(r'^mcp_studio_calls_total\{server="target",kind="tool",name="echo"\} \d+$', text, re.MULTILINE)
     figures = trace(place, "last", "tool:echo", "--stats", "--json").json["result"]
     assert [(one["target"], one["count"]) for one in figures if one["target"]] == [("echo", 1)]
 

@@ -18,7 +18,7 @@ from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
 from mcp_studio.present.differences import difference_line
-from mcp_studio.present.trace import entry_json, session_json, tally_json, tree_json
+from mcp_studio.present.trace import entry_json, prometheus, session_json, tally_json, tree_json
 from mcp_studio.present.units import plural, size
 from mcp_studio.safetext import safe
 from mcp_studio.trace.diff import compare
@@ -307,6 +307,9 @@ def _tree_lines(entry: dict[str, Json], reader: Reader, indent: str = "") -> Ite
 def _statistics(recording: Recording, numbers: Sequence[int] | None, out: Output) -> int:
     """The figures of entries, of all where none are chosen."""
     counted = numbers_of(recording, _all(recording, numbers))
+    if out.options.flag("--prometheus"):
+        out.data(prometheus(counted))
+        return out.done()
     rows = [("", "", "", counted.total), *((name, "", "", tally) for name, tally in sorted(counted.servers.items()))]
     rows += [(one.server, one.method, "", tally) for one, tally in sorted(counted.methods.items())]
     rows += [(one.server, one.method, one.target, tally) for one, tally in sorted(counted.targets.items())]
