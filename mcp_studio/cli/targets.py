@@ -255,9 +255,9 @@ def select(config: Config, names: Sequence[str]) -> Config:
     for name in names:
         if name not in config.servers:
             raise _unknown(config, name)
-    servers = {name: replace(config.servers[name], enabled=True) for name in names}
+    servers = {name: replace(config.servers[name], enabled=True, start="") for name in names}
     if not names:
-        servers = {name: server for name, server in config.servers.items() if server.enabled}
+        servers = {name: replace(server, start="") for name, server in config.servers.items() if server.enabled}
     if not servers:
         raise _nothing(config)
     return replace(config, servers=servers)

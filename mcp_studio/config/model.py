@@ -235,6 +235,8 @@ class ServerConfig:
     """The level of log messages to ask for; empty leaves it to the server."""
     enabled: bool = True
     """Whether it is started with the studio."""
+    start: Literal["", "demand"] = ""
+    """`demand`: it is started by the first call, not with the studio."""
     trust: bool = False
     """Whether its tool annotations are believed."""
     group: str = ""

@@ -135,6 +135,7 @@ _OURS = ("name", "secrets", "source", "keep_session", "written")
 KEYS = tuple(item.name for item in fields(ServerConfig) if item.name not in _OURS)
 """The keys of a `[servers.NAME]` table."""
 WORDS: dict[str, tuple[str, ...]] = {
+    "start": ("demand",),
     "transport": get_args(Kind), "era": get_args(Era), "protocol_version": VERSIONS, "log_level": LOG_LEVELS,
     "files": ("none", "read", "readwrite"), "kind": get_args(AuthKind)[1:],
     # How a client shows itself at a token endpoint (RFC 7591 2; OpenID Connect Core 9).

@@ -224,7 +224,7 @@ class ConnectionManager:
         supervisor = self.supervisor(name)
         if (connection := supervisor.connection) is not None:
             return connection
-        if supervisor.wanted or supervisor.status.state == "failed":
+        if supervisor.wanted or supervisor.config.start or supervisor.status.state == "failed":
             supervisor.start()
         await supervisor.settled.wait()
         return self.connection(name)

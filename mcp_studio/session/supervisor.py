@@ -142,7 +142,9 @@ class Supervisor:
     def __init__(self, config: ServerConfig, manager: ConnectionManager) -> None:
         self.config = config
         self._manager = manager
-        self.status = Status(config.name, "idle" if config.enabled else "disabled")
+        self.wanted = config.enabled and not config.start
+        """It is to be connected."""
+        self.status = Status(config.name, "idle" if self.wanted else "disabled")
         self.tap = manager.tap(config)
         self.tap.on_stray = self._on_stray
         self.log_level = config.log_level
@@ -154,8 +156,6 @@ class Supervisor:
         """Set while nothing is under way: ready, failed, disabled, or waiting to retry."""
         self.task: asyncio.Task[None] | None = None
         """Runs `run`."""
-        self.wanted = config.enabled
-        """It is to be connected."""
         self._leaving = False
         self._wake = asyncio.Event()
         self._live: LiveConnection | None = None

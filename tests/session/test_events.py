@@ -17,7 +17,7 @@ from mcp_studio.session.events import (
     ServerReconnecting,
     ServerRemoved,
 )
-from tests.studio_support import opened, stdio
+from tests.studio_support import call, opened, stdio, text
 from tests.support import python_server, wait_until
 
 RAW = python_server("raw_server")
@@ -56,3 +56,10 @@ async def test_after_the_last_attempt_it_has_failed_and_says_why() -> None:
     failed = told[-1]
     assert isinstance(failed, ServerFailed) and "SIGKILL" in failed.said
     assert [type(one) for one in told].count(ServerReconnecting) == 1
+
+
+async def test_a_server_on_demand_is_started_by_the_first_call() -> None:
+    async with opened(stdio(RAW, start="demand")) as studio:
+        assert studio.manager.status("s").state == "disabled"
+        outcome = await call(studio, "echo", text="hi")
+        assert text(outcome) == "hi" and studio.manager.status("s").state == "ready"

@@ -34,6 +34,7 @@ _NOTES = {
     "capabilities": "What is declared instead of what can be answered: roots, sampling, elicitation, experimental.",
     "client_info": "Who we say that we are: name, version, title.",
     "enabled": "It starts with the studio.",
+    "start": "demand: the first call starts it, not the studio.",
     "trust": "Trust this server's annotations.",
     "group": "Servers of one group stand in for one another, by priority.",
     "auth.kind": "Left out, a person signs in with a browser where the server asks.",
