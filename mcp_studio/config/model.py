@@ -292,7 +292,7 @@ class Settings:
     """Action id -> comma-separated keys."""
     editor: str = ""
     """The command that edits a file, such as `code --wait`; empty for $VISUAL and $EDITOR."""
-    start_processes: int = 2
+    start_processes: int = 4
     """How many child processes may be starting at a time."""
     start_remote: int = 5
     """How many remote servers may be connecting at a time."""

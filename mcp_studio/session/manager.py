@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 
 from mcp_studio.catalog.catalog import Catalog, suggestion
 from mcp_studio.catalog.listing import EntryKind
@@ -29,6 +30,8 @@ from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Transport
 
+_TURN = 3.0
+"""Seconds after which a server that is still connecting holds up no other one."""
 MakeTransport = Callable[[ServerConfig, Limits, ServerTap], Transport]
 
 
@@ -250,9 +253,25 @@ class ConnectionManager:
             self.redactor.learn(secret)
         return ServerTap(self._trace, self.redactor, config.name, self.limits, ledger=ledger)
 
-    def slots(self, config: ServerConfig) -> asyncio.Semaphore:
-        """The bound on how many may be connecting at a time."""
-        return self._process_slots if config.kind == "stdio" else self._remote_slots
+    @asynccontextmanager
+    async def turn(self, config: ServerConfig) -> AsyncGenerator[None]:
+        """Wait until it may connect: few do at a time. A slow one gives its turn to the next after a while."""
+        slots = self._process_slots if config.kind == "stdio" else self._remote_slots
+        await slots.acquire()
+        given = False
+
+        def give() -> None:
+            nonlocal given
+            if not given:
+                given = True
+                slots.release()
+
+        timer = asyncio.get_running_loop().call_later(_TURN, give)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            give()
 
     def on_status(self, supervisor: Supervisor, before: Status) -> None:
         """The status of a server has changed: what that means is told, and the trace has what it would not tell."""

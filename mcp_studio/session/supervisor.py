@@ -290,7 +290,7 @@ class Supervisor:
     async def _connect(self) -> StudioError | None:
         """Why a connection ended, or could not be opened; None when that was wanted."""
         try:
-            async with asyncio.timeout(None) as self._opening, self._manager.slots(self.config):
+            async with asyncio.timeout(None) as self._opening, self._manager.turn(self.config):
                 opened = await self._open()
         except TimeoutError:
             return None

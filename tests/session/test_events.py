@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 
-from mcp_studio.config.model import Settings
+from mcp_studio.config.model import Config, Settings
 from mcp_studio.limits import Limits
+from mcp_studio.paths import Paths
 from mcp_studio.session.events import (
     ServerConnected,
     ServerConnecting,
@@ -17,6 +18,7 @@ from mcp_studio.session.events import (
     ServerReconnecting,
     ServerRemoved,
 )
+from mcp_studio.studio import Studio
 from tests.studio_support import call, opened, stdio, text
 from tests.support import python_server, wait_until
 
@@ -63,3 +65,12 @@ async def test_a_server_on_demand_is_started_by_the_first_call() -> None:
         assert studio.manager.status("s").state == "disabled"
         outcome = await call(studio, "echo", text="hi")
         assert text(outcome) == "hi" and studio.manager.status("s").state == "ready"
+
+
+async def test_a_slow_server_holds_up_no_other_one() -> None:
+    hangs = [stdio(["sleep", "60"], f"slow{number}") for number in range(2)]
+    settings = Settings(start_processes=1, limits=Limits(connect=20.0))
+    servers = {server.name: server for server in (*hangs, stdio(RAW))}
+    async with Studio.open(Config(settings, servers), Paths.default(), can_ask=True) as studio:
+        await wait_until(lambda: studio.manager.status("s").state == "ready")
+        assert studio.manager.status("slow0").state == "connecting"
