@@ -196,7 +196,8 @@ class Studio:
     def _offers(self, server: str, tool: str) -> bool:
         """Whether a server lists a tool, or nobody knows yet what it lists."""
         ref = Ref("tool", server, tool)
-        return bool(self.catalog.find(ref)) or self.catalog.listing(server, "tool").state == "empty"
+        unknown = self.manager.status(server).state in ("idle", "connecting", "retrying", "disabled")
+        return bool(self.catalog.find(ref)) or (unknown and not self.catalog.listing(server, "tool").entries)
 
     # ------------------------------------------------------------------ search
 

@@ -34,6 +34,7 @@ from mcp_studio.schema.examples import Kind, example
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import build, prompt_fields
 from mcp_studio.schema.place import pointer
+from mcp_studio.session.groups import MARK
 from mcp_studio.studio import Studio
 
 _LARGEST_SEED = 999_999_999
@@ -52,6 +53,8 @@ class Plan(NamedTuple):
     named: bool = False
     """The name was given by an option of its own: it is used even if the server does not list it."""
     saved: SavedCall | None = None
+    group: str = ""
+    """The group whose best member is called."""
 
 
 def plan_of(options: Options, config: Config) -> Plan:
@@ -84,9 +87,27 @@ def _plan_named(options: Options, config: Config, option: str, what: str) -> Pla
             raise UsageError(f"Which {what}?", hint=f"mcp-studio {options.verb} SERVER.{what.upper()}")
         name = words.pop(0)
     server = server_option(options)
+    if name.startswith(MARK) and not named:
+        group, _, name = name.removeprefix(MARK).partition(".")
+        members = members_of(config, group)
+        chosen = select(config, [*dict.fromkeys((server, *members))] if server else members)
+        return Plan(chosen, server, name, _pairs_of(words), group=group)
     if not server:
         server, name = _split(config, name, named)
     return Plan(select(config, [server] if server else ()), server, name, _pairs_of(words), named)
+
+
+def members_of(config: Config, group: str) -> list[str]:
+    """The servers of a group.
+
+    Raises:
+        UsageError: there is no such group.
+    """
+    if members := [name for name, server in config.servers.items() if server.group == group and group]:
+        return members
+    known = dict.fromkeys(server.group for server in config.servers.values() if server.group)
+    hint = f"The groups are {', '.join(known)}." if known else 'An entry joins one by group = "NAME".'
+    raise UsageError(f"There is no group {group!r}.", hint=hint)
 
 
 def _plan_read(options: Options, config: Config) -> Plan:
@@ -130,12 +151,17 @@ async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) ->
         UsageError: no server has it, or several have; the nearest are named.
         StudioError: the server is not ready, in words.
     """
-    if plan.server:
+    if plan.server and not plan.group:
         await connected(studio, plan.server, out)
         return _of_one(studio, plan, out, kinds)
     for name, error in (await connect_all(studio, out)).items():
         out.warn(f"{name} could not be asked: {error.message}")
-    ref = listed(studio, plan.name, *kinds)
+    if plan.group:
+        ref = Ref(kinds[0], plan.server, plan.name)
+        if not studio.catalog.find(ref):
+            ref = ref._replace(server=studio.groups.best(plan.group, plan.name))
+    else:
+        ref = listed(studio, plan.name, *kinds)
     out.server = ref.server
     return ref
 

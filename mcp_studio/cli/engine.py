@@ -192,6 +192,9 @@ async def outcome_of(call: Call, out: Output) -> CallOutcome:
     out.asker.unless_answered(lambda: call.as_task is not None and call.cancel())
     try:
         outcome = await call.wait()
+        for attempt in call.tried:
+            out.note(f"{attempt.server} could not serve it, so it went on: {attempt.why}")
+        out.server, out.tried = call.ref.server, call.tried
         for warning in manager.status(server).warnings:
             if warning not in known:
                 out.note(f"{server} {warning}")
@@ -243,7 +246,9 @@ def end(outcome: CallOutcome, out: Output, show: Callable[[Json], str] = result_
 def _failed(outcome: CallOutcome, out: Output) -> int:
     """Tell why a call was no success, and how its server ended where it was lost to that."""
     error, manager = failure(outcome), out.studio.manager
-    if isinstance(outcome, TimedOut):
+    if isinstance(outcome, Lost) and outcome.members:
+        error.hint = f"{' or '.join(outcome.members)} could take it: --failover lets them, though it may run twice."
+    elif isinstance(outcome, TimedOut):
         error.hint = "--timeout SECONDS waits longer."
     elif out.server in manager.names():
         if wants_handshake(outcome, manager.status(out.server)):

@@ -105,7 +105,7 @@ TASK = (
     Option("--detach", "do not wait for the task: print its id for `mcp-studio tasks result`"),
 )
 FROM_APART = (("--from", "--args"),)
-LIST_KINDS = ("servers", "tools", "resources", "templates", "prompts", "history", "saved")
+LIST_KINDS = ("servers", "groups", "tools", "resources", "templates", "prompts", "history", "saved")
 METHODS = ("auto", "substring", "regex", "bm25", "okapi", "semantic", "hybrid")
 """The methods of our own; packages may bring more."""
 EXPORTS = ("jsonl", "bundle", "otlp", "markdown")
@@ -122,9 +122,9 @@ VERBS: dict[str, Verb] = {
         shared=STUDIO,
     ),
     "list": Verb(
-        "what servers offer: servers, tools, resources, templates, prompts; history, saved",
+        "what servers offer: servers, groups, tools, resources, templates, prompts; history, saved",
         f"list [{'|'.join(LIST_KINDS)}] [options] [-- COMMAND ARGS…]",
-        "Without a kind it lists everything. servers, saved and history [SERVER[.NAME]] connect to nothing.",
+        "Without a kind it lists everything. servers, groups, saved and history [SERVER[.NAME]] connect to nothing.",
         (Option("--page", "one page of one list: the first, or the one that CURSOR names", "CURSOR", optional=True),),
         words=LIST_KINDS,
     ),
@@ -142,12 +142,14 @@ VERBS: dict[str, Verb] = {
     "call": Verb(
         "call a tool",
         "call SERVER.TOOL [key=value…] [options] [-- COMMAND ARGS…]\n"
+        "call @GROUP.TOOL [key=value…] [--server NAME] [options]\n"
         "call --saved NAME [key=value…] [options] [-- COMMAND ARGS…]",
         "`SERVER.` can be left out where one server has the tool. --server NAME and --tool NAME name a tool that is "
         "not listed. Arguments are typed by the schema: key=value, or key:=JSON for any JSON value.",
         (
             Option("--tool", "the tool, apart from its server", "NAME"),
             *(ARGS, OUTPUT, *MEMORY, *SAVED, *EXAMPLE, *REPEATING, *COPYING, YES, *TASK),
+            Option("--failover", "where the answer is lost, another member of the group may take the call"),
             Option("--unchecked", "send the arguments even if they do not match the schema"),
             *(LOG_LEVEL, ANSWER),
         ),

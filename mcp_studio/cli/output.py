@@ -21,6 +21,7 @@ from mcp_studio.safetext import safe
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mcp_studio.call.call import Attempt
     from mcp_studio.cli.questions import Asker
     from mcp_studio.cli.verbs.shell import Shell
     from mcp_studio.session.inbox import Answer, InputRequest
@@ -76,6 +77,8 @@ class Output:
         """The server that the verb is about, for the envelope."""
         self.problem = ""
         """What is doubtful about the tool that the verb is about, for the envelope."""
+        self.tried: tuple[Attempt, ...] = ()
+        """The members of a group that could not serve the call."""
         self.result: Json = None
         self.shell: Shell | None = None
         """What keeps the studio open for several verbs, where something does."""
@@ -206,7 +209,8 @@ class Output:
         """Print an envelope; `server` and `ms` are added."""
         ms = (time.perf_counter() - self._began) * 1000 if self.ms is None else self.ms
         problem = {"problem": self.redactor.text(self.problem)} if self.problem else {}
-        whole = {**value, **problem, "server": self.server or None, "ms": round(ms, 1)}
+        tried = {"tried": [one._asdict() for one in self.tried]} if self.tried else {}
+        whole = {**value, **problem, **tried, "server": self.server or None, "ms": round(ms, 1)}
         _write(sys.stdout, printable(whole, indent=None if self.lines else 2) + "\n")
 
     def _address(self, url: str) -> None:

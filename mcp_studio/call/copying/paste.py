@@ -95,6 +95,7 @@ _METHODS: dict[str, Meant] = {"tools/call": "tool", "prompts/get": "prompt", "re
 FLAGS = frozenset(
     "--json --quiet --yes --unchecked --fresh --read --logs --task --detach --last --no-stamp --notification --newlines"
     " --no-handshake --with-secrets --traceparent --strict --paced --follow --jsonl --stats --delete --keyring"
+    " --failover --prometheus"
     " --insecure --step --no-browser --client --register --offline -q -y".split()
 )
 """Options of ours without a value."""

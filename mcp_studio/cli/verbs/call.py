@@ -75,7 +75,9 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
     if options.flag("--repeat"):
         return await _repeat(studio, intent, out, as_task)
     approved, ttl = options.flag("--yes"), options.seconds("--ttl")
-    call = intent.begun(studio, studio.call_tool(ref, intent.arguments, approved=approved, task=as_task, ttl=ttl))
+    moves = options.flag("--failover")
+    call = studio.call_tool(ref, intent.arguments, approved=approved, task=as_task, ttl=ttl, failover=moves)
+    intent.begun(studio, call)
     if options.flag("--detach"):
         call.changed.connect(_leave)
     return end(await outcome_of(call, out), out)

@@ -41,6 +41,8 @@ def run(options: Options, out: Output) -> int:
         )
     if word == "servers":
         return _servers(config, out)
+    if word == "groups":
+        return _groups(config, out)
     if word == "saved":
         return _saved_calls(config, out)
     chosen = select(config, options.values("--server"))
@@ -128,6 +130,14 @@ def _servers(config: Config, out: Output) -> int:
         for server in servers
     ]
     return out.listing(rows, facts, empty="No servers are configured; mcp-studio config add … adds one.")
+
+
+def _groups(config: Config, out: Output) -> int:
+    """Groups with their members in the order of their priority."""
+    members = sorted((one for one in config.servers.values() if one.group), key=lambda one: (one.group, -one.priority))
+    rows = [(one.group, one.name, f"priority {one.priority}", one.kind, _state(one)) for one in members]
+    facts: list[Json] = [{"group": one.group, "server": one.name, "priority": one.priority} for one in members]
+    return out.listing(rows, facts, empty='There are no groups; an entry joins one by group = "NAME".')
 
 
 def _state(server: ServerConfig) -> str:

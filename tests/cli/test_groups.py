@@ -1,0 +1,40 @@
+"""Groups on the command line: who serves, what a lost call becomes, which groups there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.kit import cli
+from tests.support import python_server
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    command, *args = python_server("raw_server")
+    dying = ["-c", "raise SystemExit(3)"]
+    file = tmp_path / "servers.toml"
+    entry = '[servers.{}]\ncommand = "{}"\nargs = {}\ngroup = "pair"\npriority = {}\n'
+    file.write_text(entry.format("broken", command, dying, 5) + entry.format("good", command, args, 0))
+    return str(file)
+
+
+def test_a_tool_of_a_group_goes_to_a_member_that_has_it(config: str) -> None:
+    done = cli("call", "@pair.echo", "text=hi", "--config", config, "--json")
+    assert (done.code, done.json["server"], done.json["result"]["content"][0]["text"]) == (0, "good", "hi")
+    assert "broken could not be asked" in done.err
+
+
+def test_a_named_member_that_cannot_serve_is_passed_over_and_told(config: str) -> None:
+    done = cli("call", "@pair.echo", "text=hi", "--server", "broken", "--config", config, "--json")
+    assert (done.code, done.json["server"]) == (0, "good")
+
+
+def test_groups_are_listed_and_a_wrong_one_is_told(config: str) -> None:
+    rows = [line.split() for line in cli("list", "groups", "--config", config).out.splitlines()]
+    assert [row[:4] for row in rows] == [["pair", "broken", "priority", "5"], ["pair", "good", "priority", "0"]]
+    wrong = cli("call", "@pear.echo", "--config", config)
+    assert wrong.code == 2 and "There is no group 'pear'" in wrong.err and "The groups are pair." in wrong.err
+    missing = cli("call", "@pair.nothing", "--config", config)
+    assert missing.code == 2 and "has the tool 'nothing'" in missing.err
