@@ -55,6 +55,8 @@ class Plan(NamedTuple):
     saved: SavedCall | None = None
     group: str = ""
     """The group whose best member is called."""
+    on: tuple[str, ...] = ()
+    """The servers on all of which the tool is called."""
 
 
 def plan_of(options: Options, config: Config) -> Plan:
@@ -86,6 +88,11 @@ def _plan_named(options: Options, config: Config, option: str, what: str) -> Pla
         if not words:
             raise UsageError(f"Which {what}?", hint=f"mcp-studio {options.verb} SERVER.{what.upper()}")
         name = words.pop(0)
+    if (on := options.value("--on")) and options.verb == "call":
+        parts = list(config.servers) if on == "all" else on.split(",")
+        many = [members_of(config, one[1:]) if one.startswith(MARK) else [one] for one in parts]
+        names = tuple(dict.fromkeys(name for group in many for name in group))
+        return Plan(select(config, names), "", name, _pairs_of(words), named, on=names)
     server = server_option(options)
     if name.startswith(MARK) and not named:
         group, _, name = name.removeprefix(MARK).partition(".")

@@ -143,12 +143,14 @@ VERBS: dict[str, Verb] = {
         "call a tool",
         "call SERVER.TOOL [key=value…] [options] [-- COMMAND ARGS…]\n"
         "call @GROUP.TOOL [key=value…] [--server NAME] [options]\n"
+        "call TOOL --on SERVERS [key=value…] [options]\n"
         "call --saved NAME [key=value…] [options] [-- COMMAND ARGS…]",
         "`SERVER.` can be left out where one server has the tool. --server NAME and --tool NAME name a tool that is "
         "not listed. Arguments are typed by the schema: key=value, or key:=JSON for any JSON value.",
         (
             Option("--tool", "the tool, apart from its server", "NAME"),
             *(ARGS, OUTPUT, *MEMORY, *SAVED, *EXAMPLE, *REPEATING, *COPYING, YES, *TASK),
+            Option("--on", "call it on all of these (A,B,C, @GROUP or all), and compare what comes back", "SERVERS"),
             Option("--failover", "where the answer is lost, another member of the group may take the call"),
             Option("--unchecked", "send the arguments even if they do not match the schema"),
             *(LOG_LEVEL, ANSWER),

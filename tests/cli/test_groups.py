@@ -38,3 +38,22 @@ def test_groups_are_listed_and_a_wrong_one_is_told(config: str) -> None:
     assert wrong.code == 2 and "There is no group 'pear'" in wrong.err and "The groups are pair." in wrong.err
     missing = cli("call", "@pair.nothing", "--config", config)
     assert missing.code == 2 and "has the tool 'nothing'" in missing.err
+
+
+def test_the_same_call_on_many_is_compared(tmp_path: Path) -> None:
+    command, *args = python_server("raw_server")
+    file = tmp_path / "servers.toml"
+    entry = '[servers.{}]\ncommand = "{}"\nargs = {}\ngroup = "pair"\n'
+    file.write_text(entry.format("one", command, args) + entry.format("two", command, args))
+    done = cli("call", "echo", "text=hi", "--on", "@pair", "--config", str(file))
+    rows = [line.split() for line in done.out.splitlines()]
+    assert done.code == 0 and [row[:2] for row in rows] == [["one", "ok"], ["two", "ok"]] and "same" in rows[1]
+    failed = cli("call", "nothing", "--on", "one,two", "--config", str(file))
+    assert failed.code == 2 and "None of one, two has the tool nothing." in failed.err
+    wrong = cli("call", "echo", "text=hi", "--on", "one,three", "--config", str(file))
+    assert wrong.code == 2 and "three" in wrong.err
+
+
+def test_one_of_many_that_cannot_be_asked_fails_the_whole(config: str) -> None:
+    done = cli("call", "echo", "text=hi", "--on", "all", "--config", config, "--json")
+    assert done.code == 1 and [one["server"] for one in done.json["error"]["result"]] == ["good"]

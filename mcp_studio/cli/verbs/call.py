@@ -9,26 +9,29 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from mcp_studio.call.call import Call
+from mcp_studio.call.call import Call, Succeeded
 from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.subject import subject_of
+from mcp_studio.call.history import OUTCOMES, said_of
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, past_of_load
 from mcp_studio.catalog.listing import Ref, doubts_of
 from mcp_studio.cli.arguments import expanded, refuse_wrong, template_form, texts
 from mcp_studio.cli.call_arguments import Intent, Plan, form_of, intent_of, located, plan_of
-from mcp_studio.cli.engine import Narration, connected, end, execute, outcome_of
+from mcp_studio.cli.engine import Narration, connect_all, connected, end, execute, outcome_of
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.present.blocks import messages_text, resource_text
+from mcp_studio.present.differences import difference_line
 from mcp_studio.present.outcomes import ToolError
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Form
 from mcp_studio.studio import Studio
+from mcp_studio.trace.diff import diff
 
 _TOLD = 1.0
 """Seconds between two lines about how far it is."""
@@ -57,6 +60,8 @@ def run(options: Options, out: Output) -> int:
 
 
 async def _call(studio: Studio, plan: Plan, out: Output) -> int:
+    if plan.on:
+        return await _on_many(studio, plan, out)
     options, ref = out.options, await located(studio, plan, out, "tool")
     found = studio.catalog.find(ref)
     doubts = doubts_of(studio.catalog.listing(ref.server, "tool").entries)
@@ -81,6 +86,38 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
     if options.flag("--detach"):
         call.changed.connect(_leave)
     return end(await outcome_of(call, out), out)
+
+
+async def _on_many(studio: Studio, plan: Plan, out: Output) -> int:
+    """The same call on several servers at once, each result beside the first one."""
+    failed = await connect_all(studio, out)
+    for name, error in failed.items():
+        out.warn(f"{name} could not be asked: {error.message}")
+    refs = [Ref("tool", name, plan.name) for name in plan.on if name not in failed]
+    refs = [ref for ref in refs if studio.catalog.find(ref)]
+    if not refs:
+        raise UsageError(f"None of {', '.join(plan.on)} has the tool {plan.name}.")
+    intent = await intent_of(studio, plan, out, form_of(studio, refs[0]), refs[0])
+    approved = out.options.flag("--yes")
+    calls = [studio.call_tool(ref, intent.arguments, approved=approved) for ref in refs]
+    outcomes = await asyncio.gather(*(call.wait() for call in calls))
+    base = getattr(outcomes[0], "result", None)
+    rows: list[tuple[str, ...]] = []
+    facts: list[Json] = []
+    for ref, outcome in zip(refs, outcomes, strict=True):
+        result = getattr(outcome, "result", None)
+        found = [difference_line(one) for one in diff(base, result)]
+        beside = "" if ref is refs[0] else f"{len(found)} differences" if found else "the same"
+        rows.append((ref.server, OUTCOMES[type(outcome)], f"{outcome.ms:,.1f} ms", beside or said_of(outcome)))
+        rows += [("", "", "", line) for line in found]
+        facts.append({"server": ref.server, "outcome": OUTCOMES[type(outcome)], "ms": round(outcome.ms, 1),
+                      "said": said_of(outcome) or None, "result": result, "differences": [*found]})  # fmt: skip
+    out.table(rows)
+    wrong = [one for one in outcomes if not isinstance(one, Succeeded)]
+    if wrong or failed:
+        words = f"{len(wrong) + len(failed)} of {len(plan.on)} calls failed."
+        return out.fail(StudioError(words), {"result": facts})
+    return out.done(facts)
 
 
 async def _get(studio: Studio, plan: Plan, out: Output) -> int:
