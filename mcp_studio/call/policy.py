@@ -114,15 +114,16 @@ class Policy:
             return Judgement("deny", entries[0].problem, unusable=True)
         tool = tool_of(entries)
         profile = self.profile(ref, tool, trusted)
-        risk, raised = _raised(profile.risk, arguments)
-        reasons = (*_reasons(tool, trusted), *raised)
-        judgement = self._by_rule(ref, profile._replace(risk=risk), arguments, origin)
+        risk, raised = _raised(profile.risk, arguments) if arguments else (profile.risk, ())
+        judgement = self._by_rule(ref, profile._replace(risk=risk), arguments, origin) if self._rules else None
         if judgement is None:
             judgement = self._by_default(ref, tool, profile, entries, origin, trusted)
-        change = next((entry.change for entry in entries if entry.change and entry.change.kind == "changed"), None)
-        if change is not None and judgement.verdict == "allow":
-            judgement = Judgement("ask", "its definition changed", (change.words,))
-        return judgement._replace(reasons=(*judgement.reasons, *reasons), risk=risk)
+        for entry in entries:
+            if entry.change and entry.change.kind == "changed" and judgement.verdict == "allow":
+                judgement = Judgement("ask", "its definition changed", (entry.change.words,))
+        if judgement.verdict == "allow":
+            return judgement if judgement.risk == risk else judgement._replace(risk=risk)
+        return judgement._replace(reasons=(*judgement.reasons, *_reasons(tool, trusted), *raised), risk=risk)
 
     def _by_rule(self, ref: Ref, profile: Profile, arguments: Json, origin: Origin) -> Judgement | None:
         for rule in self._rules_for(str(ref)):
