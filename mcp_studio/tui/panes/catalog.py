@@ -420,6 +420,15 @@ class CatalogPane(Pane, scope="catalog"):
         count = self.app.studio.catalog.acknowledge_all(self.kind)
         self.app.say(f"{units.plural(count, 'change')} marked as seen." if count else "Nothing has changed.")
 
+    def action_accept_change(self) -> None:
+        """The tool is from now on what it is now, and is not asked about for that any more."""
+        entry = self.current
+        if entry is not None and entry.change is not None and entry.change.kind == "changed":
+            self.app.studio.catalog.accept(entry.ref)
+            self.app.say(f"The definition of {entry.ref.name} is accepted as it is now.")
+        else:
+            self.app.say("Its definition has not changed since it was accepted.", "warning")
+
     def action_pages(self) -> None:
         """Read the list of a server page by page."""
         row = self.entries.row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from textual import getters, on
 from textual.app import ComposeResult
@@ -64,7 +64,7 @@ class ServerRow(NamedTuple):
         now = self.offers if self.status.state == "ready" else connections.state_short(self.status)
         if self.why and self.status.state == "failed":
             return (self.why,)
-        return (f"{self.why}, {now}", now) if self.why else (now, now.split()[0])
+        return (f"{self.why}, {now}", now) if self.why else (now, now.split()[-1])
 
     @property
     def text(self) -> str:
@@ -162,11 +162,12 @@ class ServersPane(Pane, scope="servers"):
         kind = next((kind for kind in KINDS if counts[kind]), "tool")
         offers = f"{counts[kind]:,}" if kind == "tool" else units.plural(counts[kind], kind)
         spoken = status.spoken or config.kind
+        group = f"@{safe(config.group, 20)}" if config.group else ""
         return ServerRow(
             status,
             "ws" if spoken == "websocket" else spoken,
             config.url or " ".join((config.command, *config.args)),
-            offers,
+            " ".join(filter(None, (group, studio.groups.by_hand(name), offers))),
             self._why(status),
             bool(status.warnings) or studio.trace.ledger(name).wrong or config.tls.insecure,
             studio.signing.running(name) is not None,
@@ -309,6 +310,24 @@ class ServersPane(Pane, scope="servers"):
         """Connect it again now."""
         if name := self._chosen():
             self.app.studio.manager.restart(name)
+
+    def action_prefer(self) -> None:
+        self._route("prefer", "gets the calls of its group as long as it is connected")
+
+    def action_drain(self) -> None:
+        self._route("drain", "gets no more calls of its group")
+
+    def action_release(self) -> None:
+        self._route("release", "gets calls of its group as it is configured")
+
+    def _route(self, how: Literal["prefer", "drain", "release"], said: str) -> None:
+        groups, name = self.app.studio.groups, self._chosen()
+        if name and not groups.of(name):
+            self.app.say(f'{name} belongs to no group; group = "NAME" in its entry makes one.', "warning")
+        elif name:
+            {"prefer": groups.prefer, "drain": groups.drain, "release": groups.release}[how](name)
+            self.app.say(f"{name} {said}.")
+            self.refresh_servers()
 
     def action_copy(self) -> None:
         if name := self._chosen():
