@@ -75,7 +75,7 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
     if options.flag("--repeat"):
         return await _repeat(studio, intent, out, as_task)
     approved, ttl = options.flag("--yes"), options.seconds("--ttl")
-    call = intent.begun(studio, studio.call_tool(ref, intent.arguments, approved=approved, task=as_task, ttl=ttl))
+    call = intent.begun(studio, studio.call_tool(ref, intent.arguments, approved=approved, wants_task=as_task, ttl=ttl))
     if options.flag("--detach"):
         call.changed.connect(_leave)
     return end(await outcome_of(call, out), out)
@@ -190,7 +190,7 @@ async def _repeat(studio: Studio, intent: Intent, out: Output, task: bool) -> in
     if denied is not None:
         return end(denied, out)
     ttl = options.seconds("--ttl")
-    load = Load(partial(studio.call_tool, ref, arguments, approved=True, task=task, ttl=ttl), total, at_once)
+    load = Load(partial(studio.call_tool, ref, arguments, approved=True, wants_task=task, ttl=ttl), total, at_once)
     began = time.time()
     interrupted = await _watched(load, out)
     studio.memory.history.put(past_of_load(load, ref, arguments, began, "command line"), intent.secrets)
