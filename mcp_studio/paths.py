@@ -123,13 +123,6 @@ def _xdg(environ: Mapping[str, str], variable: str, usual: Path) -> Path:
     return Path(value) / APP if os.path.isabs(value) else usual
 
 
-def shipped_themes() -> Path:
-    """The folder of the themes that come with the package: inside it when installed, beside it in a source checkout."""
-    package = Path(__file__).resolve().parent
-    installed = package / "themes"
-    return installed if installed.is_dir() else package.parent / "themes"
-
-
 def write_atomically(file: Path, data: bytes, *, mode: int = 0o600) -> None:
     """Replace a file's content; makes its folder where it is missing; a symbolic link is followed, not replaced.
 

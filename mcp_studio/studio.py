@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from mcp_studio import __version__
 from mcp_studio.call.audit import Audit
 from mcp_studio.call.call import Call
-from mcp_studio.call.caller import Caller
+from mcp_studio.call.caller import Caller, CallOptions
 from mcp_studio.call.drafts import Memory
 from mcp_studio.call.policy import Policy
 from mcp_studio.call.skills import SkillReading
@@ -85,7 +85,7 @@ class Studio:
         self.tasks = TaskManager(self.manager, settings.limits, self.spawn)
         self.audit = Audit(paths.state / "audit.jsonl", self.redactor, origin)
         self.approvals = Approvals(paths.state / "approvals", self.inbox, self.redactor, self.spawn)
-        self.groups = Groups(self.manager, lambda: self.numbers, self._offers)
+        self.groups = Groups(self.manager, lambda: self.numbers, self.catalog)
         self.caller = Caller(
             self.manager, self.tasks, self.catalog, self.inbox, self.checker, settings.limits,
             Policy(settings.policy, settings.tools), self.groups, self.audit,
@@ -123,7 +123,9 @@ class Studio:
             await asyncio.gather(self.manager.close(), *(bare.close() for bare in self._bare))
         finally:
             try:
-                await self._close_search()
+                if "index" in self.__dict__:
+                    await asyncio.to_thread(self.index.close)
+                await asyncio.to_thread(self.usage.write)
                 await self.memory.close()
                 self.audit.close()
             finally:
@@ -135,36 +137,11 @@ class Studio:
     # ------------------------------------------------------------------ calls
 
     def call_tool(
-        self,
-        ref: Ref,
-        arguments: Mapping[str, Json],
-        *,
-        approved: bool = False,
-        timeouts: Timeouts = _SERVERS,
-        task: bool = False,
-        ttl: float | None = None,
-        failover: bool = False,
+        self, ref: Ref, arguments: Mapping[str, Json], *, approved: bool = False, **options: Unpack[CallOptions]
     ) -> Call:
-        """Call a tool for a person; returns at once with the handle. `timeouts` hold for this call alone.
-
-        Args:
-            task: have it run as a task where the tool leaves that to the caller (2025-11-25); one that must is always
-                called so, and in 2026-07-28 the server decides.
-            ttl: seconds for which the server is asked to keep such a task.
-            failover: where the answer is lost, let another member of the server's group take the call although the
-                first may have done the work. Read-only and idempotent tools of trusted servers need no such leave.
-        """
+        """Call a tool for a person; returns at once with the handle."""
         self.usage.ran(ref)
-        return self.caller.call_tool(
-            ref,
-            arguments,
-            origin="person",
-            approved=approved,
-            timeouts=timeouts,
-            task=task,
-            ttl=ttl,
-            failover=failover,
-        )
+        return self.caller.call_tool(ref, arguments, origin="person", approved=approved, **options)
 
     def read_resource(self, server: str, uri: str, *, fresh: bool = False, timeouts: Timeouts = _SERVERS) -> Call:
         """Read a resource by its URI, listed or not.
@@ -193,12 +170,6 @@ class Studio:
         """The figures of everything that crossed the wire; call `look` before reading them."""
         return Numbers(self.trace)
 
-    def _offers(self, server: str, tool: str) -> bool:
-        """Whether a server lists a tool, or nobody knows yet what it lists."""
-        ref = Ref("tool", server, tool)
-        unknown = self.manager.status(server).state in ("idle", "connecting", "retrying", "disabled")
-        return bool(self.catalog.find(ref)) or (unknown and not self.catalog.listing(server, "tool").entries)
-
     # ------------------------------------------------------------------ search
 
     @cached_property
@@ -206,18 +177,9 @@ class Studio:
         """The index over everything that servers offer; made, and imported, when somebody first searches."""
         settings = self.config.settings
         return import_module("mcp_studio.search.index").SearchIndex(
-            self.catalog, tags=self._tags, usage=self.usage, cache=self.paths.cache,
+            self.catalog, tags=self.groups.tags, usage=self.usage, cache=self.paths.cache,
             semantic=settings.search_semantic, cjk=settings.search_cjk, redact=self.redactor.bytes,
         )  # fmt: skip
-
-    def _tags(self, server: str) -> tuple[str, ...]:
-        group = self.manager.config(server).group if server in self.manager.names() else ""
-        return (group,) if group else ()
-
-    async def _close_search(self) -> None:
-        if "index" in self.__dict__:
-            await asyncio.to_thread(self.index.close)
-        await asyncio.to_thread(self.usage.write)
 
     # ------------------------------------------------------------------ by hand
 
@@ -258,12 +220,3 @@ class Studio:
             await studio.manager.listed(trial.name)
             listing, ms = studio.catalog.listing, (asyncio.get_running_loop().time() - began) * 1000
             return TestReport(status, {kind: len(listing(trial.name, kind).entries) for kind in KINDS}, ms)
-
-    async def put_server(self, server: ServerConfig, old_name: str = "") -> None:
-        """Take up a new or changed server; writing it to a file is the configuration's business."""
-        watched = self.subscriptions.of(old_name)  # under its own name it stays watched by itself
-        if old_name and old_name != server.name and old_name in self.manager.names():
-            await self.manager.remove(old_name)
-        await self.manager.replace(server)
-        for one in watched:
-            self.subscriptions.watch(server.name, one.uri, template=one.template)

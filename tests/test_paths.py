@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.paths import Paths, file_stem, portable, shipped_themes
+from mcp_studio.paths import Paths, file_stem, portable
 
 
 def test_linux_folders_follow_xdg_and_its_defaults() -> None:
@@ -32,10 +32,6 @@ def test_one_variable_moves_everything(platform: str, home: Path) -> None:
     assert {paths.config, paths.state, paths.cache} == {home / "config", home / "state", home / "cache"}
     assert paths.config_file.parent == paths.themes.parent == paths.config
     assert paths.trust_file.parent == paths.state
-
-
-def test_shipped_themes_are_found_from_a_source_checkout() -> None:
-    assert shipped_themes().is_dir()
 
 
 @pytest.mark.parametrize(

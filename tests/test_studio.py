@@ -311,7 +311,7 @@ async def test_stopping_while_connecting_takes_no_time() -> None:
 
 async def test_removing_and_replacing_servers() -> None:
     async with opened(stdio(RAW, "a"), stdio(RAW, "b")) as studio:
-        await studio.put_server(stdio(MODERN, "a"), "a")
+        await studio.manager.replace(stdio(MODERN, "a"), "a")
         assert studio.manager.names() == ("a", "b")
         assert (await studio.manager.settle("a")).version == "2026-07-28"
         await studio.manager.remove("b")

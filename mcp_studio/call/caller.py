@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypedDict, Unpack, cast
 
 from mcp_studio.call.audit import Audit
 from mcp_studio.call.call import (
@@ -48,6 +48,21 @@ from mcp_studio.session.task_manager import TaskManager
 
 _CHECKED = 2 * MB
 """Larger results are not checked."""
+
+
+class CallOptions(TypedDict, total=False):
+    """What can be said of one call of a tool."""
+
+    timeouts: Timeouts
+    """They hold for this call alone."""
+    wants_task: bool
+    """Have it run as a task where the tool leaves that to the caller (2025-11-25); one that must is always called so,
+    and in 2026-07-28 the server decides."""
+    ttl: float | None
+    """Seconds for which the server is asked to keep such a task."""
+    failover: bool
+    """Where the answer is lost, let another member of the server's group take the call although the first may have
+    done the work. Read-only and idempotent tools of trusted servers need no such leave."""
 
 
 class Caller:
@@ -103,14 +118,11 @@ class Caller:
         *,
         origin: Origin,
         approved: bool,
-        timeouts: Timeouts = Timeouts(),  # noqa: B008
-        task: bool = False,
-        ttl: float | None = None,
-        failover: bool = False,
+        **options: Unpack[CallOptions],
     ) -> Call:
-        """Start a tool call; `task`, `ttl` and `failover` as `Studio.call_tool` has them."""
+        """Start a tool call."""
         params: dict[str, Json] = {"name": ref.name, "arguments": dict(arguments)}
-        call = Call(ref, "tools/call", params, timeouts=timeouts, wants_task=task, ttl=ttl, failover=failover)
+        call = Call(ref, "tools/call", params, **options)
         return self._begin(call, self._tool(call, origin, approved))
 
     async def consent(self, ref: Ref, arguments: Json, total: int, at_once: int, *, approved: bool) -> Denied | None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from mcp_studio.config.expand import folder_of
 from mcp_studio.config.model import Auth, Problem, ServerConfig, Source
 from mcp_studio.config.secrets import map_texts
-from mcp_studio.config.servers import check_target, is_metadata_url, read_server
+from mcp_studio.config.servers import check_target, is_metadata_url, read_sandbox, read_server
 from mcp_studio.config.table import Table, loads_lenient
 from mcp_studio.errors import ConfigError, LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, mapping
@@ -199,6 +199,7 @@ def read_entry(name: str, values: Json, source: Source, where: str, problems: li
         transport="sse" if kind == "sse" and url else "",
         # Who signs in where there is nobody to sign in to means nothing to a program.
         auth=read_foreign_auth(table) if remote else Auth(),
+        sandbox=read_sandbox(table),
         enabled=table.take_flag("enabled", True) and not table.take_flag("disabled"),
         source=source,
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Literal, NamedTuple, get_args
+from typing import Annotated, Literal, NamedTuple, get_args
 
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
+from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS
 from mcp_studio.record import record
 
 Verdict = Literal["allow", "ask", "deny"]
@@ -117,7 +118,8 @@ class Timeouts(NamedTuple):
     """What set them, where that is not the entry: an option of the command line."""
 
 
-class Root(NamedTuple):
+@record(frozen=True)
+class Root:
     """A folder or other place that a server may ask for (specification, client/roots)."""
 
     uri: str
@@ -146,16 +148,19 @@ class Auth:
     """Where our client id metadata document is kept, for authorization servers that read such."""
     scopes: tuple[str, ...] = ()
     """What to ask for besides what the server names."""
-    method: str = ""
-    """How the client shows itself at the token endpoint; empty leaves it to the authorization server's metadata."""
+    method: Literal["", "none", "client_secret_basic", "client_secret_post", "private_key_jwt"] = ""
+    """How the client shows itself at the token endpoint (RFC 7591 2; OpenID Connect Core 9); empty leaves it to the
+    authorization server's metadata."""
     redirect_port: int = 0
     """The port on this machine that the browser is sent back to; 0 leaves it to us."""
-    redirect_host: str = "127.0.0.1"
-    """`127.0.0.1` or `localhost`, for clients that were registered with the other one."""
+    redirect_host: Literal["127.0.0.1", "localhost"] = "127.0.0.1"
+    """For clients that were registered with the other name of this machine (RFC 8252 7.3, 8.3)."""
     key: str = ""
     """The private key as PEM, or the file it is in (`private_key_jwt`)."""
-    algorithm: str = "ES256"
-    """How `key` signs."""
+    algorithm: Literal[
+        "ES256", "ES384", "ES512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "EdDSA", "ES256K"
+    ] = "ES256"
+    """How `key` signs (RFC 7518 3.1, RFC 8037, RFC 8812)."""
     assertion: str = ""
     """The workload's JWT, or the file it is in, read anew each time (`workload`)."""
     idp_token_endpoint: str = ""
@@ -223,7 +228,7 @@ class ServerConfig:
     transport: Kind | Literal[""] = ""
     """How it is reached, as written; empty means that command or url say it."""
     era: Era = "auto"
-    protocol_version: str = ""
+    protocol_version: Annotated[str, VERSIONS] = ""
     """The only version to offer; empty means the newest of the era."""
     capabilities: Json = None
     """The client capabilities to declare instead of what the front end can answer; an object or None."""
@@ -231,7 +236,7 @@ class ServerConfig:
     """The `Implementation` object to give as our own; an object or None."""
     roots: tuple[Root, ...] = ()
     """What `roots/list` is answered with."""
-    log_level: str = ""
+    log_level: Annotated[str, LOG_LEVELS] = ""
     """The level of log messages to ask for; empty leaves it to the server."""
     enabled: bool = True
     """Whether it is started with the studio."""

@@ -23,7 +23,7 @@ def map_texts(server: ServerConfig, change: Callable[[str, str], str]) -> Server
         if isinstance(value, str):
             return change(key, value) if value else value
         if isinstance(value, Root):
-            return value._replace(uri=mapped(key, value.uri))
+            return replace(value, uri=mapped(key, value.uri))
         if isinstance(value, (Auth, Tls, Sandbox)):
             names = [item.name for item in fields(value)]
             return replace(value, **{name: mapped(f"{key}.{name}", getattr(value, name)) for name in names})

@@ -5,25 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from mcp_studio.config.model import (
-    Auth,
-    AuthKind,
-    Era,
-    Kind,
-    Problem,
-    Root,
-    Sandbox,
-    ServerConfig,
-    Source,
-    Timeouts,
-    Tls,
-)
-from mcp_studio.config.table import Table, kind_of, nearest
-from mcp_studio.jsontext import Json
-from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS, era_of
+from mcp_studio.config.model import Auth, Era, Problem, Root, Sandbox, ServerConfig, Source, Timeouts, Tls
+from mcp_studio.config.table import Table, nearest
+from mcp_studio.protocol.versions import era_of
 
 R = TypeVar("R")
 AUTH_FIELDS = tuple(item.name for item in fields(Auth))
@@ -42,14 +29,15 @@ _LOOPBACK = r"http://(?:127(?:\.\d+){3}|localhost|\[::1\])(?::\d+)?(?:[/?][^\s#]
 
 
 def _read_inner(table: Table, key: str, bare: R, wrong: Callable[[R], Iterable[tuple[str, str, str]]]) -> R:
-    """An inner table as a record; what `wrong` says of one without other problems is noted."""
-    before, inner = len(table.problems), table.inner(key)
-    record = inner.take_fields(bare, INNER[key], WORDS)
-    inner.refuse_rest()
-    if len(table.problems) == before:
-        for name, message, hint in wrong(record):
-            inner.problem(name, message, hint)
-    return record
+    """An inner table as a record; the bare one where there is none, or something is wrong with it."""
+    if key not in table.keys():
+        return bare
+    return table.inner(key).take_record(bare, INNER[key], wrong) or bare
+
+
+def read_sandbox(table: Table) -> Sandbox:
+    """What is taken from a program: also by an entry that another client wrote."""
+    return _read_inner(table, "sandbox", _BARE.sandbox, _wrong_sandbox)
 
 
 def file_of(value: str) -> str:
@@ -101,15 +89,6 @@ def _wrong_sandbox(sandbox: Sandbox) -> Iterator[tuple[str, str, str]]:
         yield "paths", 'belongs to files = "read" or "readwrite", and they need it.', ""
 
 
-def read_object(table: Table, key: str) -> Json:
-    """A table that is sent as it is, or None where there is none; dates have no place in JSON."""
-    value = table.take_json(key)
-    if value is not None and not isinstance(value, dict):
-        table.problem(key, f"must be a table, not {kind_of(value)}.")
-        return None
-    return value
-
-
 def contradiction(era: Era, version: str) -> str:
     """A sentence on a version that is not of the era that is asked for; empty where they agree, or one is open."""
     if era == "auto" or not version or era_of(version) == era:
@@ -119,39 +98,25 @@ def contradiction(era: Era, version: str) -> str:
 
 def read_roots(table: Table) -> tuple[Root, ...]:
     """`roots = ["~/project", {uri = "file:///srv", name = "Data"}]`."""
-    roots: list[Root] = []
-    for row in table.rows("roots", "uri"):
-        before = len(table.problems)
-        uri, name = row.take_text("uri"), row.take_text("name")
-        row.refuse_rest()
-        if uri:
-            roots.append(Root(uri, name))
-        elif len(table.problems) == before:
-            row.problem("uri", "is missing.")
-    return tuple(roots)
+    rows = table.rows("roots", "uri")
+    roots = (row.take_record(Root(""), ("uri", "name"), _wrong_root) for row in rows)
+    return tuple(root for root in roots if root)
+
+
+def _wrong_root(root: Root) -> Iterator[tuple[str, str, str]]:
+    if not root.uri:
+        yield "uri", "is missing.", ""
 
 
 _OURS = ("name", "secrets", "source", "keep_session", "written")
 KEYS = tuple(item.name for item in fields(ServerConfig) if item.name not in _OURS)
 """The keys of a `[servers.NAME]` table."""
-WORDS: dict[str, tuple[str, ...]] = {
-    "start": ("demand",),
-    "transport": get_args(Kind), "era": get_args(Era), "protocol_version": VERSIONS, "log_level": LOG_LEVELS,
-    "files": ("none", "read", "readwrite"), "kind": get_args(AuthKind)[1:],
-    # How a client shows itself at a token endpoint (RFC 7591 2; OpenID Connect Core 9).
-    "method": ("none", "client_secret_basic", "client_secret_post", "private_key_jwt"),
-    # Where a browser is sent back to: this machine, by one of its two names (RFC 8252 7.3, 8.3).
-    "redirect_host": ("127.0.0.1", "localhost"),
-    # How a private key signs (RFC 7518 3.1, RFC 8037, RFC 8812).
-    "algorithm": tuple("ES256 ES384 ES512 RS256 RS384 RS512 PS256 PS384 PS512 EdDSA ES256K".split()),
-}  # fmt: skip
-"""All that a key can be, in a `[servers.NAME]` table and the tables in it."""
 INNER = {
     "timeouts": ("connect", "idle", "total"), "auth": AUTH_FIELDS, "tls": tuple(item.name for item in fields(Tls)),
     "sandbox": ("network", "files", "paths"),
 }  # fmt: skip
 """The tables in it, and their keys."""
-_PLAIN = [key for key in KEYS if key not in ("capabilities", "client_info", "roots", *INNER)]
+_PLAIN = [key for key in KEYS if key not in ("roots", *INNER)]
 SCHEMES = ("http://", "https://", "ws://", "wss://")
 
 
@@ -161,22 +126,17 @@ def read_server(name: str, values: object, source: Source, problems: list[Proble
     table = Table(values, source.file, f"servers.{name}", problems)
     times = table.inner("timeouts")
     server = replace(
-        table.take_fields(ServerConfig(name, source=source), _PLAIN, WORDS),
-        capabilities=read_object(table, "capabilities"),
-        client_info=read_object(table, "client_info"),
+        table.take_fields(ServerConfig(name, source=source), _PLAIN),
         roots=read_roots(table),
         timeouts=Timeouts(times.take_seconds("connect"), times.take_seconds("idle"), times.take_seconds("total")),
         auth=_read_inner(table, "auth", Auth(), _wrong),
         tls=_read_inner(table, "tls", Tls(), _wrong_tls),
-        sandbox=_read_inner(table, "sandbox", _BARE.sandbox, _wrong_sandbox),
+        sandbox=read_sandbox(table),
     )
     times.refuse_rest()
     table.refuse_rest()
     if len(problems) == before:
         check_target(server, table)
-    if len(problems) == before and (server.transport == "stdio") == bool(server.url) and server.transport:
-        what = "a url" if server.url else "a command"
-        table.problem("transport", f"is `{server.transport}`, but the entry has {what}.")
     if wrong := contradiction(server.era, server.protocol_version):
         table.problem("protocol_version", wrong, "Leave out `era`, or set it to `auto`.")
     return server if len(problems) == before else None
@@ -189,14 +149,15 @@ def check_target(server: ServerConfig, table: Table) -> None:
     elif server.command and server.url:
         table.problem("", "has both a command and a url.", "Keep one of them.")
     elif not server.command and not server.url:
-        typo = next(
-            (hint for key in table.keys() if (hint := nearest(key, ("command", "url"))) and key not in KEYS), ""
-        )
-        table.problem("", "has neither a command nor a url.", typo)
+        hints = (nearest(key, ("command", "url")) for key in table.keys() if key not in KEYS)
+        table.problem("", "has neither a command nor a url.", next(filter(None, hints), ""))
     elif server.url and (wrong := wrong_address(server.url)):
         table.problem("url", f"`{server.url}` {wrong}.")
     elif server.url and server.sandbox != _BARE.sandbox:
         table.problem("sandbox", "is for servers that are programs.")
+    elif server.transport and (server.transport == "stdio") == bool(server.url):
+        what = "a url" if server.url else "a command"
+        table.problem("transport", f"is `{server.transport}`, but the entry has {what}.")
     elif server.command:
         for key in ("auth", "tls"):
             if getattr(server, key) != getattr(_BARE, key):

@@ -4,32 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from mcp_studio.config.model import (
-    RISKS,
-    AnswerRule,
-    Cjk,
-    Keeping,
-    PolicyRule,
-    Problem,
-    RuleAction,
-    RuleKind,
-    Settings,
-    ToolRule,
-    Verdict,
-)
+from mcp_studio.config.model import AnswerRule, Cjk, Keeping, PolicyRule, Problem, RuleAction, Settings, ToolRule
 from mcp_studio.config.servers import changed, is_metadata_url
 from mcp_studio.config.table import LONGEST, Table, kind_of, read_file
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import Limits
 
-ACTIONS: tuple[RuleAction, ...] = get_args(RuleAction)
-KINDS: tuple[RuleKind, ...] = get_args(RuleKind)
 _RULE_TEXTS = ("server", "kind", "tool", "message", "schema", "action")
 _LONGEST = 600.0
 
@@ -80,11 +67,11 @@ def to_table(rule: AnswerRule) -> dict[str, Any]:
 def _rule(table: Table, number: int) -> AnswerRule | None:
     before = len(table.problems)
     rule = AnswerRule("ask", source=f"rule {number} of {Path(table.file).name}")
-    rule = table.take_fields(rule, _RULE_TEXTS, {"action": ACTIONS, "kind": KINDS})
+    rule = table.take_fields(rule, _RULE_TEXTS)
     rule = replace(rule, content=table.take_json("content"), wait=min(table.take_seconds("wait") or 0.0, _LONGEST))
     table.refuse_rest()
     if len(table.problems) == before and "action" not in table.keys():
-        table.problem("action", f"is missing: one of {', '.join(ACTIONS)}.")
+        table.problem("action", f"is missing: one of {', '.join(get_args(RuleAction))}.")
     return rule if len(table.problems) == before else None
 
 
@@ -113,11 +100,6 @@ _AGE = _Unit(
 )
 _MOST_CALLS = 1_000
 _POLICY_FIELDS = tuple(item.name for item in fields(PolicyRule))
-_POLICY_WORDS = {
-    "verdict": get_args(Verdict), "risk": RISKS, "origin": ("person", "program"), "per": ("tool", "server", "origin"),
-}  # fmt: skip
-_CJK: tuple[Cjk, ...] = get_args(Cjk)
-KEEPING: tuple[Keeping, ...] = get_args(Keeping)
 _LIMITS = {item.name: str(item.type) for item in fields(Limits)}
 
 
@@ -129,11 +111,8 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
     secrets, signing = table.inner("secrets"), table.inner("auth")
     search, limits = table.inner("search"), table.inner("limits")
     settings = replace(
-        base,
-        theme=table.take_text("theme", base.theme),
-        ascii=table.take_flag("ascii", base.ascii),
+        table.take_fields(base, ("theme", "ascii", "editor")),
         keys={**base.keys, **table.take_pairs("keys")},
-        editor=table.take_text("editor", base.editor),
         start_processes=table.take_integer("start_processes", base.start_processes, 1),
         start_remote=table.take_integer("start_remote", base.start_remote, 1),
         limits=_limits(limits, base.limits),
@@ -148,10 +127,10 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
         traceparent=trace.take_flag("traceparent", base.traceparent),
         # Packages may bring methods: whether there is one of that name is said when it is used.
         search_method=search.take_text("method", base.search_method) or base.search_method,
-        search_cjk=search.take_word("cjk", base.search_cjk, _CJK),
+        search_cjk=search.take_word("cjk", base.search_cjk, get_args(Cjk)),
         search_semantic=search.take_flag("semantic", base.search_semantic),
         search_usage=search.take_flag("usage", base.search_usage),
-        secrets=secrets.take_word("store", base.secrets, KEEPING),
+        secrets=secrets.take_word("store", base.secrets, get_args(Keeping)),
         browser=signing.take_text("browser", base.browser),
         client_metadata_url=_document(signing) or base.client_metadata_url,
         redact=(*base.redact, *_patterns(trace)),
@@ -201,27 +180,24 @@ def _shown(value: object) -> str:
 
 
 def _policy(table: Table) -> list[PolicyRule]:
-    rules: list[PolicyRule] = []
-    for row in table.rows("policy"):
-        before = len(table.problems)
-        rule = row.take_fields(PolicyRule(), _POLICY_FIELDS, _POLICY_WORDS)
-        row.refuse_rest()
-        if len(table.problems) == before and not ("verdict" in row.keys() and len(row.keys()) > 1):
-            row.problem("", "needs `verdict`, and `tools` (a pattern such as `*.delete_*`) or another condition.")
-        elif rule.until and not re.fullmatch(r"\d{4}-\d\d-\d\d", rule.until):
-            row.problem("until", "must be a day such as `2026-12-31`.")
-        if len(table.problems) == before:
-            rules.append(rule)
-    return rules
+    rules = (
+        row.take_record(PolicyRule(), _POLICY_FIELDS, partial(_wrong_policy, row.keys()))
+        for row in table.rows("policy")
+    )
+    return [rule for rule in rules if rule]
+
+
+def _wrong_policy(keys: Collection[str], rule: PolicyRule) -> Iterator[tuple[str, str, str]]:
+    if "verdict" not in keys or len(keys) == 1:
+        yield "", "needs `verdict`, and `tools` (a pattern such as `*.delete_*`) or another condition.", ""
+    elif rule.until and not re.fullmatch(r"\d{4}-\d\d-\d\d", rule.until):
+        yield "until", "must be a day such as `2026-12-31`.", ""
 
 
 def _tools(table: Table) -> list[ToolRule]:
-    inner, rules = table.inner("tools"), list[ToolRule]()
-    for pattern in inner.keys():
-        row = inner.inner(pattern)
-        rules.append(row.take_fields(ToolRule(pattern), ("category", "risk", "failover", "cost"), _POLICY_WORDS))
-        row.refuse_rest()
-    return rules
+    inner, names = table.inner("tools"), ("category", "risk", "failover", "cost")
+    rules = (inner.inner(tools).take_record(ToolRule(tools), names) for tools in inner.keys())
+    return [rule for rule in rules if rule]
 
 
 def _patterns(trace: Table) -> list[str]:

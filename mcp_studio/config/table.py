@@ -7,8 +7,10 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from mcp_studio.config.model import Problem
 from mcp_studio.errors import LimitExceeded
@@ -252,6 +254,10 @@ class Table:
             return None
         return value
 
+    def take_object(self, key: str) -> Json:
+        """A table that is sent as it is, or None where there is none."""
+        return self._typed(key, dict, None) if self.take_json(key) is not None else None
+
     def inner(self, key: str) -> Table:
         """The table under a key; an empty one where there is none."""
         value = self.take(key)
@@ -268,24 +274,37 @@ class Table:
         tables = ({short: one} if short and isinstance(one, str) else one for one in given or ())
         return [Table(one, self.file, f"{self._at(key)}[{at}]", self.problems) for at, one in enumerate(tables)]
 
-    def take_fields(self, record: R, names: Iterable[str], words: Mapping[str, Sequence[str]]) -> R:
-        """The record with what is said of these fields, each taken as what its default is.
-
-        Args:
-            words: for fields that are one of a few words, these words.
-        """
+    def take_fields(self, record: R, names: Iterable[str]) -> R:
+        """The record with what is said of these fields, each taken as what its default is, or its type as a Literal."""
         found: dict[str, Any] = {}
         for name in names:
             default = getattr(record, name)
-            if name in words:
-                found[name] = self.take_word(name, default, words[name])
+            if words := words_of(type(record)).get(name):
+                found[name] = self.take_word(name, default, words)
             elif isinstance(default, Mapping):
                 found[name] = self.take_pairs(name)
             elif isinstance(default, tuple):
                 found[name] = self.take_texts(name)
+            elif default is None:
+                found[name] = self.take_object(name)
             else:
                 found[name] = self._typed(name, type(default), default)
         return cast("R", replace(cast("Any", record), **found))
+
+    def take_record(
+        self, record: R, names: Iterable[str], wrong: Callable[[R], Iterable[tuple[str, str, str]]] = lambda _: ()
+    ) -> R | None:
+        """The whole table as `take_fields` has it; None, with problems noted, where anything is wrong.
+
+        Args:
+            wrong: key, sentence and hint of everything in the record that does not go together.
+        """
+        before = len(self.problems)
+        found = self.take_fields(record, names)
+        self.refuse_rest()
+        for key, message, hint in wrong(found) if len(self.problems) == before else ():
+            self.problem(key, message, hint)
+        return found if len(self.problems) == before else None
 
     def refuse_rest(self, known: Iterable[str] = ()) -> None:
         """Note every key that nobody asked for, with the nearest valid one."""
@@ -306,6 +325,18 @@ class Table:
             self.problem(key, f"must be {_WORDS[kind]}, not {kind_of(value)}.")
             return default
         return value
+
+
+@cache
+def words_of(kind: type[Any]) -> dict[str, tuple[str, ...]]:
+    """What each field of a record can be, where its type is a Literal or has the words beside it."""
+
+    def words(part: Any) -> tuple[str, ...]:
+        return part if isinstance(part, tuple) else get_args(part) if get_origin(part) is Literal else ()
+
+    hints = get_type_hints(kind, include_extras=True)
+    parts = {name: (hint, *get_args(hint)) for name, hint in hints.items()}
+    return {name: tuple(filter(None, chain(*map(words, some)))) for name, some in parts.items()}
 
 
 def lone_surrogate(value: object) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from mcp_studio.catalog.catalog import Catalog
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import UsageError
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.signal import Signal
@@ -33,20 +35,14 @@ class Member(NamedTuple):
 
 
 class Groups:
-    """Routes tools by priority, health, success rate and latency; a person can prefer, drain and release members.
+    """Routes tools by priority, health, success rate and latency; a person can prefer, drain and release members."""
 
-    Args:
-        offers: whether a server is known to offer a tool.
-    """
-
-    def __init__(
-        self, manager: ConnectionManager, numbers: Callable[[], Numbers], offers: Callable[[str, str], bool]
-    ) -> None:
+    def __init__(self, manager: ConnectionManager, numbers: Callable[[], Numbers], catalog: Catalog) -> None:
         self.changed: Signal[str] = Signal()
         """The name of a group whose routing a person has changed."""
         self._manager = manager
         self._numbers = numbers
-        self._offers = offers
+        self._catalog = catalog
         self._drained: set[str] = set()
         self._preferred: dict[str, str] = {}
         self._serving: dict[tuple[str, str], str] = {}
@@ -59,6 +55,11 @@ class Groups:
     def of(self, server: str) -> str:
         """The group of a server; empty where it has none."""
         return self._manager.config(server).group
+
+    def tags(self, server: str) -> tuple[str, ...]:
+        """What a server can be found by besides its name: its group."""
+        group = self.of(server) if server in self._manager.names() else ""
+        return (group,) if group else ()
 
     def members(self, group: str, tool: str = "") -> tuple[Member, ...]:
         """The servers of a group that offer a tool, best first; all of them without one.
@@ -114,6 +115,12 @@ class Groups:
         """`preferred`, `drained`, or an empty string."""
         preferred = self._preferred.get(self.of(server)) == server
         return "drained" if server in self._drained else "preferred" if preferred else ""
+
+    def _offers(self, server: str, tool: str) -> bool:
+        """Whether a server lists a tool, or nobody knows yet what it lists."""
+        unknown = self._manager.status(server).state in ("idle", "connecting", "retrying", "disabled")
+        known = self._catalog.find(Ref("tool", server, tool))
+        return bool(known) or (unknown and not self._catalog.listing(server, "tool").entries)
 
     def _forget(self, server: str) -> None:
         group = self.of(server)

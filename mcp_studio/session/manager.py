@@ -158,8 +158,14 @@ class ConnectionManager:
             self.removed.emit(name)
             self.events.emit(ServerRemoved(name, "it was taken out of the configuration"))
 
-    async def replace(self, config: ServerConfig) -> None:
-        """Put a new configuration in the place of the old one of the same name."""
+    async def replace(self, config: ServerConfig, old_name: str = "") -> None:
+        """Put a new or changed configuration in the place of the old one; `old_name` is what it was called before.
+
+        Writing it to a file is the configuration's business.
+        """
+        watched = self.subscriptions.of(old_name)  # under its own name it stays watched by itself
+        if old_name != config.name and old_name in self._supervisors:
+            await self.remove(old_name)
         order = self.names()
         while config.name in self._supervisors:
             await asyncio.shield(self._spawn(self._remove(self.supervisor(config.name), for_good=False)))
@@ -167,6 +173,8 @@ class ConnectionManager:
         known = self._supervisors
         self._supervisors = {name: known[name] for name in order if name in known} | known
         self._catalog.arrange(self._supervisors)
+        for one in watched:
+            self.subscriptions.watch(config.name, one.uri, template=one.template)
 
     def start(self, name: str) -> None:
         """Connect a server."""

@@ -152,7 +152,7 @@ class Answerer:
                 return scripted
         if method == "roots/list":
             roots = self._supervisor.config.roots
-            return {"roots": [{"uri": uri, "name": name} if name else {"uri": uri} for uri, name in roots]}
+            return {"roots": [{"uri": one.uri, "name": one.name} if one.name else {"uri": one.uri} for one in roots]}
         if method == "sampling/createMessage" and self._can_ask:
             return await self._sample(params, subject)
         if method == "elicitation/create" and self._can_ask:

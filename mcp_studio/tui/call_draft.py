@@ -185,7 +185,7 @@ class CallDraft:
         ref = self.entry.ref
         match ref.kind:
             case "tool":
-                return studio.call_tool(ref, mapping(self.value), approved=approved, task=self.as_task)
+                return studio.call_tool(ref, mapping(self.value), approved=approved, wants_task=self.as_task)
             case "prompt":
                 return studio.get_prompt(ref, self.strings())
             case _:

@@ -46,7 +46,7 @@ async def save(studio: Studio, server: ServerConfig, old_name: str = "", place: 
     placed = replace(server, source=source, written=None)
     ready = await beside(effective, placed)
     await asyncio.to_thread(lambda: put_server(file, placed, old_name=old_name))
-    await studio.put_server(ready, old_name)
+    await studio.manager.replace(ready, old_name)
 
 
 async def forget(studio: Studio, name: str) -> None:
@@ -90,7 +90,7 @@ async def keep_legacy(studio: Studio, name: str, *, save: bool) -> None:
     written = replace(config.written or config, era="legacy", protocol_version="", written=None)
     if save:
         await asyncio.to_thread(put_server, Path(config.source.file), written)
-    await studio.put_server(replace(config, era="legacy", protocol_version="", written=written))
+    await studio.manager.replace(replace(config, era="legacy", protocol_version="", written=written))
 
 
 async def agree(studio: Studio, file: Untrusted) -> None:
@@ -102,7 +102,7 @@ async def agree(studio: Studio, file: Untrusted) -> None:
     store = TrustStore(studio.paths.trust_file)
     await asyncio.to_thread(store.agree, file.digest, file.file)
     for server in file.servers:
-        await studio.put_server(await beside(effective, server))
+        await studio.manager.replace(await beside(effective, server))
 
 
 async def keep_secrets_in_file(studio: Studio) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
-from mcp_studio.paths import shipped_themes
+import mcp_studio
 
 DEFAULT = "studio-dark"
 
@@ -50,6 +50,13 @@ _FIELDS: dict[str, type | tuple[type, ...]] = {
 
 class BadTheme(ValueError):
     """The content of a theme file cannot be used; the text says which key and why."""
+
+
+def shipped_themes() -> Path:
+    """The folder of the themes that come with the package: inside it when installed, beside it in a source checkout."""
+    package = Path(mcp_studio.__file__).resolve().parent
+    installed = package / "themes"
+    return installed if installed.is_dir() else package.parent / "themes"
 
 
 def load_all(user: Path) -> tuple[tuple[Theme, ...], tuple[tuple[Path, str], ...]]:

@@ -35,3 +35,12 @@ def test_a_server_with_a_sandbox_that_is_not_understood_is_left_out(entry: str, 
     config = load_user(f"[servers.s]\n{entry}")
     assert not config.servers
     assert says in str(config.problems[0])
+
+
+def test_a_file_of_another_client_can_say_sandbox_and_is_never_passed_over(tmp_path: Path) -> None:
+    walled = '{"command": "x", "sandbox": {"network": false, "files": "read", "paths": ["."]}}'
+    foreign = '{"command": "x", "sandbox": {"filesystem": {"allowWrite": ["."]}}}'
+    config = load_file(tmp_path / "mcp.json", f'{{"mcpServers": {{"s": {walled}, "t": {foreign}}}}}')
+    assert config.servers["s"].sandbox == Sandbox(False, "read", (str(tmp_path),))
+    assert [problem.key for problem in config.problems] == ["mcpServers.t.sandbox.filesystem"]
+    assert "t" not in config.servers and "is not a known key" in config.problems[0].message

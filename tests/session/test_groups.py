@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from mcp_studio.call.call import Call, Lost, Succeeded
+from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import UsageError
@@ -50,7 +51,7 @@ class Servers:
         numbers = SimpleNamespace(
             look=lambda: True, servers={}, of=lambda *target: self.tallies.get(Target(*target))
         )  # fmt: skip
-        return Groups(cast("ConnectionManager", self), lambda: cast("Numbers", numbers), lambda *_: True)
+        return Groups(cast("ConnectionManager", self), lambda: cast("Numbers", numbers), Catalog())
 
 
 def test_priority_comes_first_then_success_then_speed() -> None:

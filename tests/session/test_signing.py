@@ -198,7 +198,7 @@ async def test_a_sign_in_ends_with_its_server_and_with_its_entry(change: str, mo
         elif change == "closed":
             await studio.close()
         else:
-            await studio.put_server(changed[change], "s")
+            await studio.manager.replace(changed[change], "s")
         assert sign_in.state == "cancelled"
         assert accounts.signed_in is False
 

@@ -212,6 +212,6 @@ async def test_removing_a_server_forgets_what_was_watched() -> None:
 async def test_what_is_watched_outlives_another_name_and_another_entry_of_the_server() -> None:
     async with opened(changing()) as studio:
         await active(studio)
-        await studio.put_server(changing("--modern", name="other"), old_name="s")
+        await studio.manager.replace(changing("--modern", name="other"), old_name="s")
         assert studio.subscriptions.of("s") == ()
         await wait_until(lambda: [one.state for one in studio.subscriptions.of("other")] == ["active"])

@@ -52,7 +52,7 @@ def check(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
 def test_a_call_that_becomes_a_task_ends_with_the_tasks_result(era: tuple[str, ...]) -> None:
     async def main() -> None:
         async with served(*era) as studio:
-            call = start(studio, "work", task=True)
+            call = start(studio, "work", wants_task=True)
             assert text(await call.wait()) == "work is done"
             task = only(studio)
             assert (task.status, task.done, task.problems) == ("completed", True, ())
@@ -66,7 +66,7 @@ def test_a_tool_that_may_be_a_task_is_one_only_when_wanted() -> None:
     async def main() -> None:
         async with served() as studio:
             assert text(await start(studio, "work").wait()) == "at once"
-            assert text(await start(studio, "plain", task=True).wait()) == "plain"
+            assert text(await start(studio, "plain", wants_task=True).wait()) == "plain"
             assert studio.tasks.all() == ()
 
     check(main)
@@ -84,7 +84,7 @@ def test_a_tool_that_must_be_a_task_is_one_without_asking() -> None:
 def test_the_wished_time_to_live_is_sent_in_milliseconds() -> None:
     async def main() -> None:
         async with served() as studio:
-            await start(studio, "work", task=True, ttl=12.5).wait()
+            await start(studio, "work", wants_task=True, ttl=12.5).wait()
             assert only(studio).ttl == 12.5
 
     check(main)
@@ -223,7 +223,7 @@ def test_more_than_the_limit_are_not_kept_and_finished_ones_go_first() -> None:
 def test_letting_go_ends_the_call_and_not_the_task(era: tuple[str, ...]) -> None:
     async def main() -> None:
         async with served(*era) as studio:
-            call = start(studio, "work", task=True)
+            call = start(studio, "work", wants_task=True)
             assert not call.leave()
             await wait_until(lambda: call.as_task is not None)
             assert call.leave()

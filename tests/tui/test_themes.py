@@ -9,9 +9,9 @@ from textual.color import Color
 from textual.theme import Theme
 from textual.widgets import OptionList
 
-from mcp_studio.paths import shipped_themes
 from mcp_studio.tui import themes
 from mcp_studio.tui.screens.theme import ThemePicker
+from mcp_studio.tui.themes import shipped_themes
 from tests.tui.stage import on_stage, raw
 
 SHIPPED = {file.stem for file in shipped_themes().glob("*.toml")}

@@ -232,7 +232,7 @@ class Replayer:
             return caller.start(Ref("prompt", server, name), step.method, {"name": name, "arguments": given})
         ref = Ref("tool", server, name)
         return caller.call_tool(
-            ref, given, origin=manner.origin, approved=manner.approved, task=recorded.task, ttl=recorded.ttl
+            ref, given, origin=manner.origin, approved=manner.approved, wants_task=recorded.task, ttl=recorded.ttl
         )
 
     async def _wait(self, step: Step) -> None:

@@ -81,7 +81,7 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
         return await _repeat(studio, intent, out, as_task)
     approved, ttl = options.flag("--yes"), options.seconds("--ttl")
     moves = options.flag("--failover")
-    call = studio.call_tool(ref, intent.arguments, approved=approved, task=as_task, ttl=ttl, failover=moves)
+    call = studio.call_tool(ref, intent.arguments, approved=approved, wants_task=as_task, ttl=ttl, failover=moves)
     intent.begun(studio, call)
     if options.flag("--detach"):
         call.changed.connect(_leave)
@@ -229,7 +229,7 @@ async def _repeat(studio: Studio, intent: Intent, out: Output, task: bool) -> in
     if denied is not None:
         return end(denied, out)
     ttl = options.seconds("--ttl")
-    load = Load(partial(studio.call_tool, ref, arguments, approved=True, task=task, ttl=ttl), total, at_once)
+    load = Load(partial(studio.call_tool, ref, arguments, approved=True, wants_task=task, ttl=ttl), total, at_once)
     began = time.time()
     interrupted = await _watched(load, out)
     studio.memory.history.put(past_of_load(load, ref, arguments, began, "command line"), intent.secrets)

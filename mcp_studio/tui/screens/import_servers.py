@@ -155,7 +155,7 @@ class FirstStart(ImportServers):
         """The bundled demo server, until the studio ends."""
         program = (sys.executable, ("-m", "mcp_studio.servers.demo"))
         demo = ServerConfig("demo", *program, source=Source("argument"))
-        self.app.attempt(self.app, self.app.studio.put_server(demo))
+        self.app.attempt(self.app, self.app.studio.manager.replace(demo))
         self.dismiss(None)
 
     async def action_add(self) -> None:

@@ -17,7 +17,7 @@ from mcp_studio.config import servers
 from mcp_studio.config.importers import parse_paste
 from mcp_studio.config.model import Problem, ServerConfig, Source
 from mcp_studio.config.secrets import offers
-from mcp_studio.config.table import place_of
+from mcp_studio.config.table import place_of, words_of
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.schema.check import quick
@@ -60,11 +60,12 @@ _TEXT: Value = {"type": "string"}
 
 def _object(record: object, names: Iterable[str], required: tuple[str, ...] = (), where: str = "") -> Value:
     """The schema of a table, by the defaults of the record that it is read into."""
-    properties: Value = {name: _property(where, name, getattr(record, name)) for name in names}
+    properties: Value = {name: _property(record, name, where) for name in names}
     return {"type": "object", "properties": properties, "required": [*required], "additionalProperties": False}
 
 
-def _property(where: str, name: str, default: object) -> Value:
+def _property(record: object, name: str, where: str) -> Value:
+    default = getattr(record, name)
     if name in servers.INNER:
         return _object(default, servers.INNER[name], where=f"{name}.")
     match default:
@@ -73,7 +74,8 @@ def _property(where: str, name: str, default: object) -> Value:
         case int():
             kind = {"type": "integer", "default": default}
         case str():
-            kind = {"enum": [*servers.WORDS[name]]} if name in servers.WORDS else {**_TEXT}
+            words = words_of(type(record)).get(name)
+            kind = {"enum": [*words]} if words else {**_TEXT}
             kind |= {"default": default} if default else {}
         case tuple():
             kind = {"type": "array", "items": _TEXT}
