@@ -131,9 +131,6 @@ class ModernLink:
                 self._report(uri, "active", "")
             else:
                 self._report(uri, "refused", "the server does not honour it")
-        if self._missed:
-            self._missed = False
-            self._on_again()
         self.settled.set()
 
     async def run(self) -> None:
@@ -175,6 +172,9 @@ class ModernLink:
 
         def sent(identity: RequestId) -> None:
             self._stream = identity
+            if self._missed:  # not when it is acknowledged: some servers never do that
+                self._missed = False
+                self._on_again()
 
         forever = Deadline(_FOREVER, _FOREVER)
         try:

@@ -24,9 +24,9 @@ class Grown:
     def __init__(self, tools: int) -> None:
         self.columns = Columns()
         self._random = random.Random(1)
-        self._tools = [self.columns.targets.number(f"tool{place}") for place in range(tools)]
-        self._servers = [self.columns.servers.number(f"server{place}") for place in range(5)]
-        self._method = self.columns.methods.number("tools/call")
+        self._tools = [self.columns.targets[f"tool{place}"] for place in range(tools)]
+        self._servers = [self.columns.servers[f"server{place}"] for place in range(5)]
+        self._method = self.columns.methods["tools/call"]
         self._time = 1.7e9
 
     @property

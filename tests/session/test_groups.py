@@ -12,7 +12,7 @@ import pytest
 
 from mcp_studio.call.call import Call, Lost, Succeeded
 from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.catalog.listing import Ref
+from mcp_studio.catalog.listing import Listing, Ref, salvage
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import UsageError
 from mcp_studio.session.groups import Groups
@@ -51,7 +51,10 @@ class Servers:
         numbers = SimpleNamespace(
             look=lambda: True, servers={}, of=lambda *target: self.tallies.get(Target(*target))
         )  # fmt: skip
-        return Groups(cast("ConnectionManager", self), lambda: cast("Numbers", numbers), Catalog())
+        catalog = Catalog()
+        for name in self.states:
+            catalog.put(Listing(name, "tool", salvage(name, "tool", [{"name": "t", "inputSchema": {}}]), "fresh"))
+        return Groups(cast("ConnectionManager", self), lambda: cast("Numbers", numbers), catalog)
 
 
 def test_priority_comes_first_then_success_then_speed() -> None:
