@@ -15,6 +15,7 @@ from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.views import ResourceView
 from mcp_studio.record import record
+from mcp_studio.redact import MARK
 from mcp_studio.signal import Signal
 
 Key = tuple[str, int]
@@ -40,22 +41,34 @@ class Baselines:
     redact: Callable[[bytes], bytes] = bytes
     known: dict[tuple[str, EntryKind], Baseline] = field(default_factory=dict[tuple[str, EntryKind], Baseline])
 
-    def recall(self, server: str, kind: EntryKind, items: Iterable[Json]) -> None:
-        """Take what was seen in an earlier run."""
-        self.begin(server, kind, salvage(server, kind, items))
-
-    def begin(self, server: str, kind: EntryKind, entries: Iterable[Entry]) -> None:
-        """A listing is read for the first time: all of it counts as seen."""
-        self.known[server, kind] = {key: entry.view.raw for key, entry in keyed(entries)}
-
-    def take(self, server: str, kind: EntryKind, entries: Iterable[Entry], name: str | None) -> None:
+    def take(self, server: str, kind: EntryKind, entries: Iterable[Entry], name: str | None = None) -> None:
         """The person has seen the entries with that name as they are now, all with None."""
         baseline = self.known.setdefault((server, kind), {})
-        now = {key: entry.view.raw for key, entry in keyed(entries) if name in (None, key[0])}
+        now = {key: entry.view.raw for key, entry in _keyed(entries) if name in (None, key[0])}
         for key in [key for key in baseline if name in (None, key[0])]:
             if key not in now:
                 del baseline[key]
         baseline.update(now)
+
+    def compare(self, server: str, kind: EntryKind, entries: tuple[Entry, ...]) -> Compared:
+        """Mark entries that differ from what was seen, and give back those that are not there any more.
+
+        Of a list that nothing was seen of yet, nothing is marked. It may be called in a thread.
+        """
+        if (server, kind) not in self.known:
+            return Compared(entries, ())
+        left, marked = Baseline(self.known[server, kind]), list[Entry]()
+        for key, entry in _keyed(entries):
+            change = change_of(left.pop(key, None), entry.view.raw)
+            if change and change.before and self._only_redacted(change.before, entry.view.raw):
+                change = None
+            marked.append(entry._replace(change=change))
+        gone = salvage(server, kind, left.values())
+        return Compared(tuple(marked), tuple(one._replace(change=Change("gone", (), one.view.raw)) for one in gone))
+
+    def _only_redacted(self, before: dict[str, Json], now: dict[str, Json]) -> bool:
+        old = dumps(before)
+        return MARK.encode() in old and self.redact(dumps(now)) == old
 
     def items(self, server: str, kind: EntryKind) -> list[Json]:
         """What was seen last, to be remembered."""
@@ -67,28 +80,7 @@ class Baselines:
             del self.known[key]
 
 
-def compare(
-    server: str,
-    kind: EntryKind,
-    entries: tuple[Entry, ...],
-    baseline: Baseline,
-    redact: Callable[[bytes], bytes] = bytes,
-) -> Compared:
-    """Mark entries that differ from what was seen, and give back those that are not there any more."""
-    marked: list[Entry] = []
-    here: set[Key] = set()
-    for key, entry in keyed(entries):
-        here.add(key)
-        change = change_of(baseline.get(key), entry.view.raw)
-        if change is not None and change.before is not None and _only_redacted(change.before, entry.view.raw, redact):
-            change = None
-        marked.append(entry if change is None else entry._replace(change=change))
-    gone = [raw for key, raw in baseline.items() if key not in here]
-    found = zip(salvage(server, kind, gone), gone, strict=True)
-    return Compared(tuple(marked), tuple(entry._replace(change=Change("gone", (), raw)) for entry, raw in found))
-
-
-def keyed(entries: Iterable[Entry]) -> list[tuple[Key, Entry]]:
+def _keyed(entries: Iterable[Entry]) -> list[tuple[Key, Entry]]:
     """Entries with their keys: those of the same name are numbered."""
     counts: dict[str, int] = {}
     found: list[tuple[Key, Entry]] = []
@@ -97,11 +89,6 @@ def keyed(entries: Iterable[Entry]) -> list[tuple[Key, Entry]]:
         number = counts[name] = counts.get(name, 0) + 1
         found.append(((name, number), entry))
     return found
-
-
-def _only_redacted(before: dict[str, Json], now: dict[str, Json], redact: Callable[[bytes], bytes]) -> bool:
-    old = dumps(before)
-    return "‹redacted›".encode() in old and redact(dumps(now)) == old
 
 
 _UNREAD: SkillState = "unread"

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import field, replace
 
-from mcp_studio.catalog.catalog import Baseline, Catalog, Compared, compare, fetch_skills
+from mcp_studio.catalog.catalog import Catalog, fetch_skills
 from mcp_studio.catalog.listing import (
     KINDS,
     METHODS,
@@ -78,10 +78,10 @@ class Refresher:
         for kind, items in memory.listings.items():
             entries, gone = salvage(server, kind, items, remembered=True), ()
             if kind in memory.seen:
-                seen.recall(server, kind, memory.seen[kind])
-                entries, gone = compare(server, kind, entries, seen.known[server, kind], seen.redact)
+                seen.take(server, kind, salvage(server, kind, memory.seen[kind]))
+                entries, gone = seen.compare(server, kind, entries)
             else:
-                seen.begin(server, kind, entries)
+                seen.take(server, kind, entries)
             self._catalog.put(Listing(server, kind, entries, "remembered", gone=gone))
 
     def on_notification(self, server: str, method: str) -> None:
@@ -176,12 +176,12 @@ class Refresher:
             return kind, None
         headers = status.modern and config.kind == "http"
         whole = not (found.error or found.capped)
-        baseline = catalog.seen.known.get((server, kind))
+        first = (server, kind) not in catalog.seen.known
         entries, gone = await asyncio.to_thread(
-            self._compared, server, kind, found.items, None if baseline is None else Baseline(baseline), headers
+            lambda: catalog.seen.compare(server, kind, salvage(server, kind, found.items, headers=headers))
         )
-        if baseline is None and whole:
-            catalog.seen.begin(server, kind, entries)
+        if first and whole:
+            catalog.seen.take(server, kind, entries)
         error = found.error
         if kind == "resource":
             if offered(status.capabilities):  # skills are listed here, and read when somebody wants one
@@ -196,15 +196,6 @@ class Refresher:
             )
         )  # fmt: skip
         return kind, None if found.error else found.items
-
-    def _compared(
-        self, server: str, kind: EntryKind, items: list[Json], baseline: Baseline | None, headers: bool
-    ) -> Compared:
-        """Entries with marks; for a thread."""
-        entries = salvage(server, kind, items, headers=headers)
-        if baseline is None:
-            return Compared(entries, ())
-        return compare(server, kind, entries, baseline, self._catalog.seen.redact)
 
 
 async def list_page(connection: Connection, kind: EntryKind, cursor: str | None = None) -> Page:

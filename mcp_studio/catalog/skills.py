@@ -13,6 +13,7 @@ import hashlib
 import re
 from typing import Literal, NamedTuple, cast
 
+from mcp_studio.config.table import read_yaml
 from mcp_studio.jsontext import Json, items_of, mapping
 
 EXTENSION = "io.modelcontextprotocol/skills"
@@ -89,9 +90,7 @@ class Verdict(NamedTuple):
 
 def offered(capabilities: Json) -> bool:
     """Whether a server declares the extension; nothing is asked of one that does not."""
-    known = mapping(capabilities)
-    extensions = known.get("extensions")
-    return isinstance(extensions, dict) and isinstance(cast("dict[str, Json]", extensions).get(EXTENSION), dict)
+    return isinstance(mapping(mapping(capabilities).get("extensions")).get(EXTENSION), dict)
 
 
 def read_entry(server: str, raw: Json) -> Skill:
@@ -180,47 +179,21 @@ _DEPTH = 20
 _FENCED = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)(?:^|\r?\n)---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
-class YamlProblem(ValueError):
-    """What cannot be read, as the rest of a sentence about it."""
-
-
 def parse(text: str) -> dict[str, Json]:
     """The frontmatter at the beginning of a file; all scalars are texts, which may mean numbers, true or nothing.
 
     Raises:
-        YamlProblem: there is none, or it cannot be read; says why.
+        ValueError: there is none, or it cannot be read; says why, as the rest of a sentence about it.
     """
-    import yaml
-
     found = _FENCED.match(text[: LONGEST + 100])
     if not found:
         longer = f", or it is longer than {LONGEST // 1024} KiB" if len(text) > LONGEST else ""
-        raise YamlProblem(f"it does not begin with frontmatter between two lines of ---{longer}")
-    try:
-        _check(found[1] + "\n")
-        value = yaml.load(found[1] + "\n", Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 2 if error.problem_mark else 1
-        raise YamlProblem(f"line {line}: {error.problem or error.context}"[:150]) from None
-    except (yaml.YAMLError, ValueError) as error:
-        raise YamlProblem(str(error).partition("\n")[0][:150]) from None
-    if not isinstance(value or {}, dict):
-        raise YamlProblem("it is no mapping of names to values")
-    return value or {}
-
-
-def _check(text: str) -> None:
-    """Refuse what could make little text large, or objects of it, before anything is built."""
-    import yaml
-
-    depth = 0
-    for event in yaml.parse(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader)):
-        line = f"line {event.start_mark.line + 2}"
-        if getattr(event, "anchor", None) or getattr(event, "tag", None):
-            raise YamlProblem(f"{line} has an anchor, an alias or a tag, which is not read here")
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _DEPTH + 1:
-            raise YamlProblem(f"{line} is nested deeper than {_DEPTH} levels")
+        raise ValueError(f"it does not begin with frontmatter between two lines of ---{longer}")
+    # An empty line stands for the first fence, so that lines are counted as in the file.
+    value = read_yaml(f"\n{found[1]}\n", plain=True, depth=_DEPTH) or {}
+    if not isinstance(value, dict):
+        raise ValueError("it is no mapping of names to values")
+    return cast("dict[str, Json]", value)
 
 
 def differences(written: Json, listed: Json, where: str = "") -> list[str]:
@@ -299,17 +272,14 @@ def _frontmatter_problems(skill: Skill, data: bytes) -> list[str]:
         written = parse(data.decode("utf-8"))
     except UnicodeDecodeError:
         return ["Its SKILL.md is not UTF-8."]
-    except YamlProblem as problem:
+    except ValueError as problem:
         return [f"The frontmatter of its SKILL.md cannot be read: {problem}."]
     return [f"Its frontmatter is not that of its entry: {one}." for one in differences(written, skill.frontmatter)]
 
 
 def _bytes(uri: str, result: Json) -> tuple[bytes | None, str]:
     """The bytes that a result has for an address, or why there are none."""
-    contents = mapping(result).get("contents")
-    items = items_of(contents)
-    found = [cast("dict[str, Json]", item) for item in items if isinstance(item, dict)]
-    own = [item for item in found if item.get("uri") == uri]
+    own = [item for item in map(mapping, items_of(mapping(result).get("contents"))) if item.get("uri") == uri]
     if len(own) != 1:
         return None, f"The answer has {len(own)} contents for this address, where there should be one."
     text, blob = own[0].get("text"), own[0].get("blob")

@@ -92,26 +92,34 @@ def read_file(file: Path, problems: list[Problem], *, required: bool = False) ->
     return None
 
 
-_DEPTH = 100
-
-
-def read_yaml(text: str) -> Any:
+def read_yaml(text: str, *, plain: bool = False, depth: int = 100) -> Any:
     """A YAML document.
 
+    Args:
+        plain: all scalars are texts, and tags are refused.
+        depth: levels of nesting that are read.
+
     Raises:
-        ValueError: it is none, or has what could make little text large.
+        ValueError: it is none, or has what could make little text large; says where.
     """
     import yaml
 
-    loader, depth = getattr(yaml, "CSafeLoader", yaml.SafeLoader), 0
+    name, level = "BaseLoader" if plain else "SafeLoader", 0
+    loader = getattr(yaml, f"C{name}", getattr(yaml, name))
     try:
         for event in yaml.parse(text, Loader=loader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > _DEPTH or isinstance(event, yaml.AliasEvent):
-                raise ValueError(f"line {event.start_mark.line + 1} has an alias, or is nested too deeply")
+            line = f"line {event.start_mark.line + 1}"
+            if getattr(event, "anchor", None) or (plain and getattr(event, "tag", None)):
+                raise ValueError(f"{line} has an anchor, an alias or a tag, which is not read here")
+            level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if level > depth:
+                raise ValueError(f"{line} is nested deeper than {depth} levels")
         return yaml.load(text, Loader=loader)
-    except yaml.YAMLError as problem:
-        raise ValueError(str(problem).partition("\n")[0]) from None
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ValueError(f"line {line}: {error.problem or error.context}"[:150]) from None
+    except yaml.YAMLError as error:
+        raise ValueError(str(error).partition("\n")[0][:150]) from None
 
 
 _JSONC_PARTS = re.compile(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_studio.catalog.catalog import Catalog, compare
+from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Listing, Ref, caution_of, doubts_of, salvage
 from mcp_studio.catalog.pins import digest, drift, lock
 from mcp_studio.jsontext import Json
@@ -16,8 +16,8 @@ def tool(name: str, **more: Json) -> Json:
 
 def catalog(before: list[Json], now: list[Json]) -> Catalog:
     made = Catalog()
-    made.seen.recall("s", "tool", before)
-    found = compare("s", "tool", salvage("s", "tool", now), made.seen.known["s", "tool"])
+    made.seen.take("s", "tool", salvage("s", "tool", before))
+    found = made.seen.compare("s", "tool", salvage("s", "tool", now))
     made.put(Listing("s", "tool", found.entries, "fresh", gone=found.gone))
     return made
 

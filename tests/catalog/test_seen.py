@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from mcp_studio.catalog.catalog import Baselines, Catalog, compare
+from mcp_studio.catalog.catalog import Baselines, Catalog
 from mcp_studio.catalog.listing import Entry, Listing, Ref, salvage
 from mcp_studio.redact import Redactor
 
@@ -21,8 +21,8 @@ def entries(items: Iterable[Any]) -> tuple[Entry, ...]:
 def compared(before: list[Any], now: list[Any]) -> tuple[dict[str, str], list[str]]:
     """The kinds of change by name, and the names of what is gone."""
     seen = Baselines()
-    seen.recall("s", "tool", before)
-    found = compare("s", "tool", entries(now), seen.known["s", "tool"])
+    seen.take("s", "tool", salvage("s", "tool", before))
+    found = seen.compare("s", "tool", entries(now))
     return {e.ref.name: e.change.kind for e in found.entries if e.change}, [e.ref.name for e in found.gone]
 
 
@@ -45,11 +45,10 @@ def test_malformed_entries_are_compared_like_others() -> None:
 def test_what_only_redaction_made_different_is_the_same() -> None:
     redactor = Redactor()
     redactor.learn("hunter2-hunter2")
-    seen = Baselines()
-    seen.recall("s", "tool", tools("a", description="key ‹redacted› here"))
-    baseline = seen.known["s", "tool"]
-    same = compare("s", "tool", entries(tools("a", description="key hunter2-hunter2 here")), baseline, redactor.bytes)
-    other = compare("s", "tool", entries(tools("a", description="key hunter2-hunter2 there")), baseline, redactor.bytes)
+    seen = Baselines(redactor.bytes)
+    seen.take("s", "tool", salvage("s", "tool", tools("a", description="key ‹redacted› here")))
+    same = seen.compare("s", "tool", entries(tools("a", description="key hunter2-hunter2 here")))
+    other = seen.compare("s", "tool", entries(tools("a", description="key hunter2-hunter2 there")))
     assert same.entries[0].change is None
     assert other.entries[0].change is not None
 
@@ -57,10 +56,8 @@ def test_what_only_redaction_made_different_is_the_same() -> None:
 def catalog() -> Catalog:
     """One tool is changed, one new, one gone."""
     made = Catalog()
-    made.seen.recall("s", "tool", tools("a", "b", "c"))
-    found = compare(
-        "s", "tool", entries([*tools("a"), *tools("b", title="x"), *tools("d")]), made.seen.known["s", "tool"]
-    )
+    made.seen.take("s", "tool", salvage("s", "tool", tools("a", "b", "c")))
+    found = made.seen.compare("s", "tool", entries([*tools("a"), *tools("b", title="x"), *tools("d")]))
     made.put(Listing("s", "tool", found.entries, "fresh", gone=found.gone))
     return made
 
@@ -87,7 +84,7 @@ def test_all_of_a_kind_can_count_as_seen() -> None:
     assert made.acknowledge_all("tool") == 3
     listing = made.listing("s", "tool")
     assert listing.changes == () and len(listing.entries) == 3
-    again = compare("s", "tool", listing.entries, made.seen.known["s", "tool"])
+    again = made.seen.compare("s", "tool", listing.entries)
     assert not again.gone and not any(entry.change for entry in again.entries)
 
 
