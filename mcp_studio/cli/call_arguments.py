@@ -1,5 +1,5 @@
 """Which tool, prompt or resource a command line is about, and with what: arguments of the command line, of the newest
-call, of a saved or of a pasted one.
+call, or of a saved one.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from mcp_studio.call.call import Call
-from mcp_studio.call.copying.paste import PasteProblem, read_paste
 from mcp_studio.call.saved import Folders, SavedCall, Where, fill, folders, secrets_in, split, without_secrets
 from mcp_studio.call.secrets import secret_places
 from mcp_studio.catalog.catalog import suggestion
 from mcp_studio.catalog.listing import EntryKind, Ref
-from mcp_studio.cli.arguments import given_bytes, given_object, with_pairs
+from mcp_studio.cli.arguments import given_object, with_pairs
 from mcp_studio.cli.engine import connect_all, connected
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -26,7 +25,7 @@ from mcp_studio.cli.targets import select, server_option
 from mcp_studio.cli.terminal import EndOfInput, agrees, can_ask, say
 from mcp_studio.config.model import Config
 from mcp_studio.errors import InputNeeded, StudioError, UsageError
-from mcp_studio.jsontext import Json, dumps
+from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.safetext import safe
@@ -36,8 +35,6 @@ from mcp_studio.schema.form import build, prompt_fields
 from mcp_studio.schema.place import pointer
 from mcp_studio.session.groups import MARK
 from mcp_studio.studio import Studio
-
-_LARGEST_SEED = 999_999_999
 
 
 class Plan(NamedTuple):
@@ -65,8 +62,6 @@ def plan_of(options: Options, config: Config) -> Plan:
     Raises:
         UsageError, ConfigError: it cannot be meant.
     """
-    if options.flag("--from"):
-        _take_pasted(options, config)
     if options.flag("--saved"):
         return _plan_saved(options, config)
     if options.verb == "read":
@@ -295,43 +290,11 @@ def _object(value: Json, ref: Ref) -> dict[str, Json]:
 def _example(form: Form, ref: Ref, out: Output) -> dict[str, Json]:
     """Arguments that are made up; says which example it is."""
     kind = cast("Kind", out.options.value("--example"))
-    made = example(form, kind, out.options.count("--seed", _LARGEST_SEED, least=0) or 0)
+    made = example(form, kind)
     out.note(f"Example ({kind}): {made.label}.")
     if made.remark:
         out.warn(made.remark)
     return _object(made.value, ref)
-
-
-_VERBS = {"tool": "call", "prompt": "get", "resource": "read"}
-
-
-def _take_pasted(options: Options, config: Config) -> None:
-    """Change the options to what they would be, had the call been written as words.
-
-    Raises:
-        UsageError: the file cannot be read, or has no call of this verb in it.
-    """
-    file = options.value("--from")
-    text = given_bytes("--from", file if file == "-" else f"@{file}").decode("utf-8", "replace")
-    try:
-        found = read_paste(text)
-    except PasteProblem as problem:
-        where = f"{file}, line {problem.line}" if problem.line and file != "-" else file
-        raise UsageError(f"--from {where}: {problem}") from None
-    verb = _VERBS.get(found.kind, options.verb)
-    if verb != options.verb:
-        raise UsageError(f"--from {file}: it is a call of a {found.kind}.", hint=f"mcp-studio {verb} --from {file}")
-    words = options.words
-    pairs_from = next((place for place, word in enumerate(words) if "=" in word), len(words))
-    if found.name and not pairs_from and not (options.flag("--tool") or options.flag("--prompt")):
-        at_url = next((name for name, server in config.servers.items() if found.url and server.url == found.url), "")
-        server = found.server if found.server in config.servers else at_url
-        if server:
-            options.given.setdefault("--server", [server])
-        words, pairs_from = [found.name, *words], 1
-    options.words = [*words[:pairs_from], *found.pairs, *words[pairs_from:]]
-    if found.arguments:
-        options.given["--args"] = [dumps(dict(found.arguments)).decode()]
 
 
 def saved_folders(config: Config) -> Folders:

@@ -80,15 +80,11 @@ MEMORY = (
     Option("--last", "with the arguments of the newest call of it; what is given besides overrides them"),
     Option("--save", "save the call under this name first; project:NAME and personal:NAME say where", "NAME"),
 )
-EXAMPLE = (
-    Option("--example", "make up the arguments that are not given", "KIND", ("minimal", "typical", "full")),
-    Option("--seed", "another example; 0 is the first", "NUMBER", needs=("--example",)),
-)
+EXAMPLE = Option("--example", "make up the arguments that are not given", "KIND", ("minimal", "typical", "full"))
 FORMS = ("command", "standalone", "python", "pytest", "curl", "json-rpc", "json")
 COPYING = (
     Option("--as", "print the call instead of making it, without secrets", "FORM", FORMS),
     Option("--with-secrets", "secret arguments as they are, but for those of the server's entry", needs=("--as",)),
-    Option("--from", "what to call is in this file (- reads standard input): JSON, a command line, curl …", "FILE"),
 )
 PROMPT = Option("--prompt", "the prompt, apart from its server", "NAME")
 SAVED = (
@@ -104,7 +100,6 @@ TASK = (
     Option("--ttl", "ask the server to keep the task that long", "SECONDS"),
     Option("--detach", "do not wait for the task: print its id for `mcp-studio tasks result`"),
 )
-FROM_APART = (("--from", "--args"),)
 LIST_KINDS = ("servers", "groups", "tools", "resources", "templates", "prompts", "history", "saved")
 METHODS = ("auto", "substring", "regex", "bm25", "okapi", "semantic", "hybrid")
 """The methods of our own; packages may bring more."""
@@ -149,14 +144,13 @@ VERBS: dict[str, Verb] = {
         "not listed. Arguments are typed by the schema: key=value, or key:=JSON for any JSON value.",
         (
             Option("--tool", "the tool, apart from its server", "NAME"),
-            *(ARGS, OUTPUT, *MEMORY, *SAVED, *EXAMPLE, *REPEATING, *COPYING, YES, *TASK),
+            *(ARGS, OUTPUT, *MEMORY, *SAVED, EXAMPLE, *REPEATING, *COPYING, YES, *TASK),
             Option("--on", "call it on all of these (A,B,C, @GROUP or all), and compare what comes back", "SERVERS"),
             Option("--failover", "where the answer is lost, another member of the group may take the call"),
             Option("--unchecked", "send the arguments even if they do not match the schema"),
             *(LOG_LEVEL, ANSWER),
         ),
         apart=(
-            *FROM_APART,
             *combinations(("--output", "--repeat", "--detach", "--as"), 2),
             *product(("--saved",), ("--tool", "--args", "--last", "--save", "--example")),
         ),
@@ -170,13 +164,13 @@ VERBS: dict[str, Verb] = {
             Option("--fresh", "ask the server, though it calls an earlier answer fresh still"),
             *(*MEMORY, *COPYING, LOG_LEVEL, ANSWER),
         ),
-        apart=(*FROM_APART, ("--output", "--as")),
+        apart=(("--output", "--as"),),
     ),
     "get": Verb(
         "get a prompt",
         "get SERVER.PROMPT [key=value…] [options] [-- COMMAND ARGS…]",
-        options=(PROMPT, ARGS, OUTPUT, *MEMORY, *EXAMPLE, *COPYING, LOG_LEVEL, ANSWER),
-        apart=(*FROM_APART, ("--output", "--as")),
+        options=(PROMPT, ARGS, OUTPUT, *MEMORY, EXAMPLE, *COPYING, LOG_LEVEL, ANSWER),
+        apart=(("--output", "--as"),),
     ),
     "complete": Verb(
         "values a server suggests for an argument",
@@ -203,7 +197,6 @@ VERBS: dict[str, Verb] = {
         "watch [SERVER] URI… [options] [-- COMMAND ARGS…]\nwatch [--logs] [SERVER…] [options] [-- COMMAND ARGS…]",
         "It goes on until Ctrl-C. With --json every line is an object.",
         (
-            Option("--read", "read the resource after each update, and print its content"),
             Option("--logs", "print the log messages of the servers too"),
             Option("--log-level", "which log messages: this level and worse (debug)", "LEVEL", LOG_LEVELS),
         ),
@@ -223,15 +216,13 @@ VERBS: dict[str, Verb] = {
             Option("--params", "the params, any JSON; @FILE reads a file, - standard input", "JSON"),
             Option("--id", "the id, any JSON: 7, '\"x\"', null, 1.5; without it, a number that is free", "JSON"),
             Option("--meta", "members for the `_meta` of the params, over what 2026-07-28 wants there", "JSON"),
-            Option("--no-stamp", "leave out what 2026-07-28 wants in `_meta`"),
             Option("--notification", "without an id"),
             Option("--frame", "this instead, byte for byte; @FILE, - (may be repeated, one after the other)", "TEXT"),
-            Option("--newlines", "let newlines inside the frame through, which end it on standard input"),
             Option("--wait", "how long to wait for what comes back", "SECONDS"),
             Option("--no-handshake", "send nothing but this: no `initialize`, no `server/discover`"),
         ),
         apart=(
-            *product(("--frame",), ("--params", "--id", "--meta", "--no-stamp", "--notification")),
+            *product(("--frame",), ("--params", "--id", "--meta", "--notification")),
             ("--notification", "--id"),
         ),
     ),
@@ -242,9 +233,7 @@ VERBS: dict[str, Verb] = {
         "such as `tool:search status:ok`. Exit code 1 where something differs, failed or could not be sent.",
         (
             Option("--ignore", "what may differ, as content[*].text; times and ids may anyway (repeat it)", "PATTERN"),
-            Option("--strict", "nothing is ignored but what --ignore says"),
             Option("--set", "a secret that the recording lacks: password=${ENV} (may be repeated)", "FIELD=VALUE"),
-            Option("--paced", "wait between requests as long as it was then"),
             *(YES, ANSWER),
         ),
     ),
@@ -336,8 +325,6 @@ VERBS: dict[str, Verb] = {
             Option("--issuer", "login: the authorization server to use, where the server names several", "URL"),
             Option("--client-id", "login: the client that was registered for you there", "ID"),
             Option("--client-secret", "login: its secret: - for standard input or the terminal, or @FILE", "-|@FILE"),
-            Option("--register", "login: register another client, where ours is not known any more"),
-            Option("--step", "login: stop before each request, and show it"),
             Option("--no-browser", "login: open no browser"),
             Option("--redirect", "login: the address that the browser ended on; - for standard input", "URL"),
             Option("--client", "forget: also who we are at the authorization server"),

@@ -60,6 +60,13 @@ def entry_rows(entries: Sequence[Entry], indent: str = "") -> list[str]:
     return [indent + row for row in table(rows)]
 
 
+def clock(when: Json) -> str:
+    """A moment as date and time of this machine; empty where it is none."""
+    if not isinstance(when, (int, float)) or not 0 < when < 1e11:
+        return ""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(when))
+
+
 _KINDS = {1: "failure", 2: "usage", 3: "sign_in_needed", 4: "unreachable", 5: "tool_error", 6: "input_needed"}
 """Exit code -> `error.kind` of the envelope."""
 INTERRUPTED = 130

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, frame, say
+from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, say
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.present.accounts import rough_span
 from mcp_studio.present.browser import is_there, open_page, ssh_line
@@ -89,9 +89,8 @@ class SignInController:
             while not sign_in.over:
                 await news.wait()
                 news.clear()
-                # The same request may be about to be sent twice.
-                if asked != (now := (sign_in.state, id(sign_in.next_request))):
-                    asked = now
+                if asked != sign_in.state:
+                    asked = sign_in.state
                     await self._stop(asking)
                     asking = asyncio.create_task(self._ask())
         finally:
@@ -124,8 +123,6 @@ class SignInController:
         sign_in = self._sign_in
         try:
             match sign_in.state:
-                case "paused":
-                    await self._ask_to_send()
                 case "choosing":
                     named = f"{sign_in.server} names several authorization servers: {', '.join(sign_in.choices)}."
                     raise SignInNeeded(named, hint=f"Name one: {self._finish} --issuer URL")
@@ -142,28 +139,13 @@ class SignInController:
             self._failure = error
             sign_in.cancel()
 
-    async def _ask_to_send(self) -> None:
-        sign_in, request = self._sign_in, self._sign_in.next_request
-        if request is None or self._lines is None:
-            sign_in.run_through()
-            return
-        if before := [exchange for step in sign_in.steps for exchange in step.exchanges if exchange.status]:
-            frame(before[-1].response)
-        say(f"Next: {safe(request.purpose)}")
-        frame(f"{request.method} {request.url}\n{request.request}".rstrip())
-        answer = await self._lines.answer("Enter sends it, r all that follow too, :cancel gives up: ")
-        if answer.strip().lower() in ("r", "run"):
-            sign_in.run_through()
-        else:
-            sign_in.go_on()
-
     async def _ask_in_browser(self) -> None:
         """Show the page, open it, and take the address that the browser ends on."""
         sign_in, url = self._sign_in, self._sign_in.authorization_url
         say(f"Sign in at {safe(urlsplit(url).hostname)}:\n\n{safe(url, _LONGEST)}\n")
         for warning in sign_in.warnings:
             say(f"  {safe(warning)}")
-        opened = not sign_in.step_by_step and await self._open()
+        opened = await self._open()
         returns = sign_in.started_callback
         if self._lines is None and not (opened and returns):
             await self._set_aside()

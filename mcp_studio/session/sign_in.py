@@ -78,7 +78,7 @@ def nobody_is_here(sign_in: SignIn, finish: str) -> SignInNeeded:
         f"could open the page. {notes}".rstrip(),
         hint=f"Open the address in a browser; it ends on one that begins with {sign_in.redirect_uri}. Give that "
         f"on standard input within 15 minutes: {finish} --redirect - "
-        f"If the page does not know the client: {finish} --register",
+        f"If the page does not know the client: {finish.replace('auth login', 'auth forget', 1)} --client",
         detail={"url": sign_in.authorization_url},
     )
 

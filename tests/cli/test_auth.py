@@ -182,16 +182,6 @@ def test_without_a_place_for_tokens_nothing_is_begun_and_the_choice_is_named(
     assert cli("auth", "login", "mine").code == 0
 
 
-def test_another_client_is_registered_when_that_is_asked(world: World, cli: Cli) -> None:
-    configured(world, BROWSER)
-    cli("auth", "login", "mine")
-    assert cli("auth", "login", "mine", "--register").code == 0 and len(world.issuer.clients) == 2
-    assert cli("auth", "login", "mine").code == 0 and len(world.issuer.clients) == 2
-    named = cli("auth", "login", "mine", "--register", "--client-id", "me")
-    assert named.code == 2 and "is named, and not registered by us" in named.err
-    assert cli("auth", "status", "--register").code == 2
-
-
 def test_without_anybody_the_page_is_on_standard_output_and_the_redirect_finishes_it(world: World, cli: Cli) -> None:
     configured(world)
     begun = cli("auth", "login", "mine")
@@ -332,7 +322,6 @@ def test_a_failing_step_is_told_with_what_should_have_been_sent(cli: Cli) -> Non
         (["auth", "lgin"], "Did you mean `login`?"),
         (["auth", "login", "mine", "--client-secret", "abc"], "list of processes"),
         (["auth", "login", "mine", "--client-secret", "-"], "--client-id ID is missing"),
-        (["auth", "login", "mine", "--step"], "--step needs a terminal"),
         (["auth", "login", "mine", "--redirect", ""], "--redirect is empty"),
         (["auth", "status", "--scope", "a"], "--scope is for `auth login`"),
         (["auth", "logout", "mine", "other"], "`other` is too much"),

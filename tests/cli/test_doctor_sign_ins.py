@@ -8,8 +8,10 @@ from unittest.mock import AsyncMock
 
 import pytest
 
-from mcp_studio.cli.verbs.doctor import Report, add_remote
+from mcp_studio.cli.verbs.doctor import remote
 from mcp_studio.config.model import Auth, AuthKind, ServerConfig
+from mcp_studio.redact import Redactor
+from mcp_studio.session.state import Status
 
 
 @pytest.mark.parametrize(
@@ -17,8 +19,8 @@ from mcp_studio.config.model import Auth, AuthKind, ServerConfig
     [("", "nobody is: mcp-studio auth login "), ("client_credentials", "by itself (client_credentials)")],
 )
 async def test_nobody_is_told_to_sign_in_where_nobody_can(kind: AuthKind, words: str) -> None:
-    report = Report(ServerConfig("one", url="https://one.example/mcp", auth=Auth(kind=kind)), "needs_auth")
-    studio: Any = SimpleNamespace(signing=SimpleNamespace(account=AsyncMock(return_value=None)))
-    await add_remote(report, studio)
-    (said,) = [line for line in report.lines if "signed in" in line]
-    assert words in said and report.facts["signIn"] == {"signedIn": False}
+    server = ServerConfig("one", url="https://one.example/mcp", auth=Auth(kind=kind))
+    signing = SimpleNamespace(account=AsyncMock(return_value=None))
+    studio: Any = SimpleNamespace(signing=signing, redactor=Redactor())
+    facts = await remote(studio, server, Status("one", "needs_auth"))
+    assert words in facts["access"] and facts["signIn"] == {"signedIn": False}

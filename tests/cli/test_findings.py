@@ -24,7 +24,7 @@ def test_doctor_says_each_thing_once() -> None:
     done = faulty("stray", "doctor")
     assert done.out.count("standard output") + done.out.count("Standard output") == 1
     assert "✗ Standard output carries a line that is no message. (2 times, last on message" in done.out
-    assert 'such as "Raw server 1.0 starting..."' in done.out and "basic/transports#stdio" in done.out
+    assert "│ Raw server 1.0 starting..." in done.out and "basic/transports#stdio" in done.out
 
 
 def test_doctor_looks_closely() -> None:

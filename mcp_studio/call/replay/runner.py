@@ -82,8 +82,6 @@ def _comparable(before: dict[str, Json], after: dict[str, Json]) -> tuple[Json, 
 
 
 _COMPLETE = "completion/complete"
-_LONGEST = 60.0
-"""Seconds that are waited between two steps at the most, however long it was then."""
 
 
 @record(frozen=True)
@@ -95,8 +93,6 @@ class ReplayOptions:
     approved: bool = False
     """What would be asked about is approved already."""
     ignore: Ignore = USUAL
-    paced: bool = False
-    """Wait between steps as long as it was then."""
 
 
 Fill = Callable[[Step, Recorded], Awaitable["dict[str, Json] | None"]]
@@ -125,8 +121,6 @@ class Replayer:
         self._fill = fill
         self._ignore = Ignore((*manner.ignore.patterns, *_IGNORED), usual=manner.ignore.usual)
         self._cursors: dict[str, str] = {}
-        self._began = 0.0
-        self._first = 0.0
         self.call: Call | None = None
         """The call that is under way."""
 
@@ -137,7 +131,6 @@ class Replayer:
             servers: where to send what went to a server; itself where it is not named.
         """
         for step in steps:
-            await self._wait(step)
             yield await self.one(step, servers.get(step.server, step.server))
 
     async def one(self, step: Step, server: str) -> Result:
@@ -234,15 +227,6 @@ class Replayer:
         return caller.call_tool(
             ref, given, origin=manner.origin, approved=manner.approved, wants_task=recorded.task, ttl=recorded.ttl
         )
-
-    async def _wait(self, step: Step) -> None:
-        if not self._manner.paced:
-            return
-        now = time.monotonic()
-        if not self._began:
-            self._began, self._first = now, step.at
-            return
-        await asyncio.sleep(min(max(0.0, (step.at - self._first) - (now - self._began)), _LONGEST))
 
 
 def why_hidden(recorded: Recorded) -> str:

@@ -40,10 +40,9 @@ def run(options: Options, out: Output) -> int:
         if options.flag(option.name) and action != word:
             raise UsageError(f"{option.name} is for `auth {action}`.")
     config = configured(out)
-    if word == "status" and not words and not options.value("--url"):
-        return asyncio.run(_overview(config, out))
     if word == "status":
-        return asyncio.run(_details(config, _named(config, words, out), out))
+        named = _named(config, words, out) if words or options.value("--url") else []
+        return asyncio.run(_status(config, named, out))
     if len(words) > 1:
         raise UsageError(f"`{words[1]}` is too much: it is about one server.")
     (server,) = _named(config, words, out)
@@ -102,12 +101,7 @@ def _alone(config: Config, server: ServerConfig) -> Config:
 
 def _login(config: Config, server: ServerConfig, out: Output) -> int:
     options = out.options
-    if options.flag("--step") and not can_ask():
-        raise UsageError("--step needs a terminal: it waits before each request.")
     server = _adjusted(server, out)
-    if options.flag("--register") and (server.auth.client_id or server.auth.alone):
-        hint = "Register one there by hand, and name it: --client-id ID, or client_id in its auth table."
-        raise UsageError(f"The client of {server.name} is named, and not registered by us.", hint=hint)
     if (seconds := options.seconds()) is not None:
         limits = replace(config.settings.limits, sign_in=seconds)
         config = replace(config, settings=replace(config.settings, limits=limits))
@@ -154,8 +148,7 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, out: Out
         sign_in = studio.signing.accounts.sign_in(server, tap, redirect_url=redirect)
     else:
         scopes = await _scopes(studio, server, options)
-        step, anew = options.flag("--step"), options.flag("--register")
-        sign_in = studio.signing.accounts.sign_in(server, tap, scopes=scopes, step_by_step=step, anew=anew)
+        sign_in = studio.signing.accounts.sign_in(server, tap, scopes=scopes)
     if server.tls.insecure:
         out.warn("Any certificate is accepted (insecure): whoever is on the way can take the sign-in.")
     if studio.signing.accounts.keeping == "memory":
@@ -199,31 +192,43 @@ async def _try_token(studio: Studio, server: ServerConfig, account: Account, ste
     return out.done(found)
 
 
-def _accounts(config: Config, out: Output) -> Accounts:
-    """The sign-ins of this person, without a studio around them."""
-    return Accounts(config.settings, Paths.default(), config.settings.limits, out.redactor)
+async def _status(config: Config, named: list[ServerConfig], out: Output) -> int:
+    """A line for each server at a URL and each sign-in that is stored; of servers that are named all that is known.
 
-
-async def _overview(config: Config, out: Output) -> int:
-    """A line for each server at a URL, and for each sign-in to one that is not configured now."""
-    known = {(one.resource, one.account): one for one in await _accounts(config, out).accounts()}
+    Returns:
+        0, or 3 where a person has to sign in to one of those that are named.
+    """
+    accounts = Accounts(config.settings, Paths.default(), config.settings.limits, out.redactor)
+    stored = {} if named else {(one.resource, one.account): one for one in await accounts.accounts()}
     rows: list[tuple[str, ...]] = []
     found: list[Json] = []
-    shown: set[tuple[str, str]] = set()
-    for server in config.servers.values():
-        if server.url:
-            key = (resource_or_none(server), server.auth.whose)
-            shown.add(key)
-            account = known.get(key) if server.signs_in else None
-            rows.append(_row(server.name, account, why_nobody(server) or "no"))
-            found.append(_facts(server, account))
-    for key, account in known.items():
-        if key not in shown:
-            rows.append(_row(account.server, account, f"not configured now: {account.resource}"))
-            found.append({**as_json(account), "configured": False})
-    heads = ("server", "signed in", "authorization server", "scopes", "stored in")
-    empty = "No servers at a URL are configured, and no sign-in is stored."
-    return out.listing(rows, found, empty=empty, heads=heads)
+    missing: list[ServerConfig] = []
+    for server in named or [one for one in config.servers.values() if one.url]:
+        account = stored.pop((resource_or_none(server), server.auth.whose), None)
+        if not server.signs_in:
+            account = None
+        elif named:
+            account = await accounts.account(server)
+        why = why_nobody(server)
+        if not why and not (account and usable(account)):
+            missing.append(server)
+        rows.append(_row(server.name, account, why or "no"))
+        found.append(_with_claims(account) if named and account else _facts(server, account))
+        if named:
+            _print(server, account, why, out)
+    if not named:
+        rows += [_row(one.server, one, f"not configured now: {one.resource}") for one in stored.values()]
+        found += [{**as_json(one), "configured": False} for one in stored.values()]
+        heads = ("server", "signed in", "authorization server", "scopes", "stored in")
+        empty = "No servers at a URL are configured, and no sign-in is stored."
+        return out.listing(rows, found, empty=empty, heads=heads)
+    out.server = named[0].name if len(named) == 1 else ""
+    result = found[0] if len(named) == 1 else found
+    if missing:
+        names = ", ".join(server.name for server in missing)
+        error = SignInNeeded(f"Nobody is signed in to {names}.", hint=f"Sign in: {command(missing[0])}")
+        return out.fail(error, {"result": result})
+    return out.done(result)
 
 
 def _row(name: str, account: Account | None, about: str) -> tuple[str, ...]:
@@ -233,34 +238,16 @@ def _row(name: str, account: Account | None, about: str) -> tuple[str, ...]:
     return name, state, account.issuer, " ".join(account.scopes), account.kept.partition(" /")[0]
 
 
-async def _details(config: Config, servers: list[ServerConfig], out: Output) -> int:
-    """All that is known of the sign-ins to these servers; returns the exit code: 3 where one is missing."""
-    known, now = _accounts(config, out), time.time()
-    out.server = servers[0].name if len(servers) == 1 else ""
-    found: list[Json] = []
-    missing: list[ServerConfig] = []
-    for server in servers:
-        account = await known.account(server) if server.signs_in else None
-        found.append(_with_claims(account) if account else _facts(server, None))
-        why = why_nobody(server)
-        if not why and not (account and usable(account)):
-            missing.append(server)
-        if found[1:]:
-            out.data("")
-        rows = [("server", server.name)]
-        if account:
-            rows += account_rows(account, now)
-            for title, claims in (("claims", account.claims), ("id token", account.id_claims)):
-                rows += [(f"{title}: {label}", text) for label, text in claim_rows(claims, now)]
-        else:
-            rows.append(("signed in", why or "nobody is"))
-        out.table(rows)
-    result: Json = found[0] if len(found) == 1 else found
-    if missing:
-        names = ", ".join(server.name for server in missing)
-        error = SignInNeeded(f"Nobody is signed in to {names}.", hint=f"Sign in: {command(missing[0])}")
-        return out.fail(error, {"result": result})
-    return out.done(result)
+def _print(server: ServerConfig, account: Account | None, why: str, out: Output) -> None:
+    """All that is known of the sign-in to a server."""
+    rows, now = [("server", server.name)], time.time()
+    if account is None:
+        rows.append(("signed in", why or "nobody is"))
+    else:
+        rows += account_rows(account, now)
+        for title, claims in (("claims", account.claims), ("id token", account.id_claims)):
+            rows += [(f"{title}: {label}", text) for label, text in claim_rows(claims, now)]
+    out.table(rows)
 
 
 def _facts(server: ServerConfig, account: Account | None) -> dict[str, Json]:

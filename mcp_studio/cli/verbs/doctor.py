@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from typing import Any
 
 from mcp_studio import __version__
 from mcp_studio.catalog.listing import KINDS
@@ -15,7 +17,7 @@ from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select
 from mcp_studio.config.model import KIND_NAMES, Config, ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
-from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
 from mcp_studio.present import accounts, connections, crashes, servers
 from mcp_studio.present.units import plural
@@ -54,195 +56,163 @@ def _surroundings(config: Config, out: Output) -> None:
     out.data("")
 
 
-class Report:
-    """What is known of one server: `facts` for scripts, `lines` for people. Nothing secret is in it."""
-
-    def __init__(self, server: ServerConfig, state: str) -> None:
-        self.server = server
-        self.good = state == "ready"
-        self.facts: dict[str, Json] = {"server": server.name, "state": state, "source": server.source.file}
-        sign = "✓" if self.good else "✗"
-        self.lines = [f"{sign} {server.name}  {state.replace('needs_auth', 'needs a sign-in')}"]
-        if server.source.file:
-            self.row("from", server.source.file)
-
-    def row(self, label: str, text: str) -> None:
-        """Add a line with a label."""
-        self.lines.append(f"  {label:<11}  {text}".rstrip())
-
-    def add(self, name: str, value: Json, text: str = "") -> None:
-        """Add a fact, and a line with it: what a list joins, where there is no other text."""
-        self.facts[name] = value
-        self.row(name, text or ", ".join(map(str, items_of(value) or [value])))
-
-
 async def _examine(studio: Studio, out: Output) -> int:
     found: list[Json] = []
     code = 0
-    for name, server in studio.config.servers.items():
-        began = time.perf_counter()
-        status = await studio.manager.settle(name)
-        ready = time.perf_counter()
-        await studio.manager.listed(name)
-        listed = time.perf_counter()
-        if status.state == "ready" and not status.modern:
-            with suppress(StudioError):  # the lint, and the state of the connection, say what was wrong
-                await studio.manager.connection(name).request("ping", deadline=Deadline(_PATIENCE, _PATIENCE))
-        await studio.trace.examine(name)
-        # Here nobody waits for the next attempt.
-        report = Report(server, "failed" if status.state == "retrying" else status.state)
-        add_entry(report, studio, status)
-        if server.url:
-            await add_remote(report, studio)
-        add_connection(report, studio, status, (ready - began) * 1000, (listed - ready) * 1000)
-        add_output(report, studio)
-        add_warnings(report, studio, status)
-        add_error(report, studio, status)
-        found.append(report.facts)
-        for line in report.lines:
+    for server in studio.config.servers.values():
+        facts, error = await _examined(studio, server)
+        found.append(facts)
+        code = code or (error.exit_code if error is not None else 0)
+        for line in _lines(facts, studio):
             out.data(safe(line, _LONGEST))  # one line, whatever the server calls itself
         out.data("")
-        if status.error is not None:
-            code = code or status.error.exit_code
-    out.result = found
-    if code and out.json:
+    if not code:
+        return out.done(found)
+    if out.json:
         out.envelope({"ok": False, "error": {"kind": "failure", "message": "Not all servers work.", "result": found}})
-    elif not code:
-        out.done()
     return code
 
 
-def add_entry(report: Report, studio: Studio, status: Status) -> None:
-    """What the configuration says of the server."""
-    server, clean = report.server, studio.redactor
-    if server.url:
-        kind = status.spoken or server.kind
-        report.add("url", clean.url((server.written or server).url))
-        report.add("transport", kind, KIND_NAMES[kind])
-        report.add("headers", list(server.headers), ", ".join(server.headers) or "none of its own")
-    else:
-        argv = [clean.text(word) for word in (server.command, *server.args)]
-        report.add("argv", argv, " ".join(argv))
-        report.add("cwd", os.path.abspath(server.cwd or "."))
-        report.add("environment", sorted(child_environment(server)))
-        report.facts["pid"] = status.pid
-        if standing := walls.in_words(server):
-            report.add("sandbox", standing)
+# For scripts
 
 
-async def add_remote(report: Report, studio: Studio) -> None:
+async def _examined(studio: Studio, server: ServerConfig) -> tuple[dict[str, Json], StudioError | None]:
+    """What is known of a server once it was tried, without anything secret, and why it does not work."""
+    name, began = server.name, time.perf_counter()
+    status = await studio.manager.settle(name)
+    ready = time.perf_counter()
+    await studio.manager.listed(name)
+    listed = time.perf_counter()
+    if status.state == "ready" and not status.modern:
+        with suppress(StudioError):  # the lint, and the state of the connection, say what was wrong
+            await studio.manager.connection(name).request("ping", deadline=Deadline(_PATIENCE, _PATIENCE))
+    await studio.trace.examine(name)
+    # Here nobody waits for the next attempt.
+    state = "failed" if status.state == "retrying" else status.state
+    facts: dict[str, Json] = {"server": name, "state": state, "source": server.source.file}
+    facts |= await remote(studio, server, status) if server.url else _local(studio, server, status)
+    steps = [(step.name, step.ms, studio.redactor.text(step.detail)) for step in status.steps]
+    counts = {f"{kind}s": len(studio.catalog.listing(name, kind).entries) for kind in KINDS}
+    offers = ", ".join(plural(count, kind.removesuffix("s")) for kind, count in counts.items())
+    last = ("listed", (listed - ready) * 1000, offers) if state == "ready" else ("failed", (ready - began) * 1000, "")
+    facts["steps"] = [{"step": step, "ms": round(ms, 1), "detail": detail} for step, ms, detail in (*steps, last)]
+    if state == "ready":
+        facts |= {
+            "serverInfo": status.server_info, "version": status.version, "era": "modern" if status.modern else "legacy",
+            "offered": status.offered, "capabilities": status.capabilities, "clientCapabilities": status.declared,
+            "clientInfo": status.client_info, "counts": counts,
+        }  # fmt: skip
+    return facts | _wrong(studio, server, status), status.error
+
+
+def _local(studio: Studio, server: ServerConfig, status: Status) -> dict[str, Json]:
+    """How a server that is a program was started."""
+    return {
+        "argv": [studio.redactor.text(word) for word in (server.command, *server.args)],
+        "cwd": os.path.abspath(server.cwd or "."),
+        "environment": sorted(child_environment(server)),
+        "pid": status.pid,
+        "sandbox": walls.in_words(server),
+    }
+
+
+async def remote(studio: Studio, server: ServerConfig, status: Status) -> dict[str, Json]:
     """How a server at a URL is reached, and signed in to."""
-    server = report.server
-    report.add("tls", servers.tls(server))
-    report.facts |= {"insecure": server.tls.insecure, "proxy": None}
     try:
-        if (route := route_to(server.url)) is not None:
-            report.add("proxy", f"{route.place} ({route.variable})")
+        proxy = f"{route.place} ({route.variable})" if (route := route_to(server.url)) is not None else None
     except ConfigError as error:
-        report.add("proxy", f"✗ {error.message}")
-    if server.signs_in:
-        report.facts["signIn"] = await _add_sign_in(report, studio)
-    else:
-        report.facts |= {"signIn": None, "credentials": "none" if server.auth.kind == "none" else "in its entry"}
-        report.row("signed in", why_nobody(server))
-
-
-async def _add_sign_in(report: Report, studio: Studio) -> Json:
-    server = report.server
+        proxy = f"✗ {error.message}"
+    facts: dict[str, Json] = {
+        "url": studio.redactor.url((server.written or server).url), "transport": status.spoken or server.kind,
+        "headers": list(server.headers), "tls": servers.tls(server), "insecure": server.tls.insecure, "proxy": proxy,
+    }  # fmt: skip
     try:
-        account = await studio.signing.account(server.name)
+        account = await studio.signing.account(server.name) if server.signs_in else None
     except StudioError as error:
         problem = f"{error.message} {error.hint}".rstrip()
-        report.row("signed in", f"✗ {problem}")
-        return {"problem": problem}
+        return {**facts, "signIn": {"problem": problem}, "access": f"✗ {problem}"}
     if account is None:
-        wanted = "" if report.facts["state"] == "needs_auth" else ", should it want that"
-        by_itself = f"not yet: by itself ({server.auth.kind}), when the server wants it"
-        report.row("signed in", by_itself if server.auth.alone else f"nobody is{wanted}: {command(server)}")
-        return {"signedIn": False}
+        signed_in = {"signedIn": False} if server.signs_in else None
+        wanted = "" if status.state == "needs_auth" else ", should it want that"
+        return {**facts, "signIn": signed_in, "access": why_nobody(server) or f"nobody is{wanted}: {command(server)}"}
     valid, scopes = accounts.validity(account), f", scopes {' '.join(account.scopes)}" if account.scopes else ""
-    report.row("signed in", f"at {account.issuer}{scopes}")
-    report.row("token", f"{valid}; stored in {account.kept}")
-    return {**accounts.as_json(account), "valid": valid}
+    access = f"at {account.issuer}{scopes}; token {valid}, stored in {account.kept}"
+    return {**facts, "signIn": {**accounts.as_json(account), "valid": valid}, "access": access}
 
 
-def add_connection(report: Report, studio: Studio, status: Status, waited: float, listed: float) -> None:
-    """What was done and how long it took, and what both sides have said of themselves."""
-    counts = {kind: len(studio.catalog.listing(status.server, kind).entries) for kind in KINDS}
-    steps = [(step.name, step.ms, studio.redactor.text(step.detail)) for step in status.steps]
-    listing = ", ".join(plural(count, kind) for kind, count in counts.items())
-    steps.append(("listed", listed, listing) if report.good else ("failed", waited, ""))
-    report.facts["steps"] = [{"step": name, "ms": round(ms, 1), "detail": detail} for name, ms, detail in steps]
-    for name, ms, detail in steps:
-        report.row(name, f"{ms:.0f} ms  {detail}")
-    if not report.good:
-        return
-    era, info = "modern" if status.modern else "legacy", mapping(status.server_info)
-    report.facts |= {
-        "version": status.version, "era": era, "offered": status.offered, "serverInfo": info,
-        "capabilities": status.capabilities, "counts": {f"{kind}s": count for kind, count in counts.items()},
-        "clientCapabilities": status.declared, "clientInfo": status.client_info,
-    }  # fmt: skip
-    other = f", though {status.offered} was offered" if status.offered != status.version else ""
-    report.row("server", f"{info.get('name', '?')} {info.get('version', '')}")
-    report.row("protocol", f"{status.version} ({era} era{other})")
-    report.row("it declares", servers.capabilities(status.capabilities))
-    report.row("we declare", servers.capabilities(status.declared))
+def _wrong(studio: Studio, server: ServerConfig, status: Status) -> dict[str, Json]:
+    """How a server ended last, what it printed, what the lint has found, and why it does not work."""
+    supervisor, ledger = studio.manager.supervisor(server.name), studio.trace.ledger(server.name)
+    findings: list[Json] = [
+        {
+            "severity": group.first.severity, "rule": group.first.rule, "text": group.first.text,
+            "section": group.first.section, "pointer": group.first.pointer, "count": group.count,
+            "others": group.others,
+        }
+        for group in ledger.groups()
+    ]  # fmt: skip
+    facts: dict[str, Json] = {
+        "ending": crashes.as_json(supervisor.mortems[-1]) if supervisor.mortems else None,
+        "stray": servers.stray_lines(studio.trace, server) if server.kind == "stdio" else [],
+        "warnings": servers.warnings(status, studio.catalog, ledger),
+        "findings": findings,
+        "stderr": list(supervisor.tap.stderr_lines)[-_STDERR:],
+    }
+    if (error := status.error) is not None:
+        by_hand = "Start the command by hand, in that folder, to see what it says." if server.command else ""
+        http = connections.http_json(error.http, studio.redactor) if error.http is not None else None
+        message, hint = studio.redactor.text(error.message), studio.redactor.text(error.hint or by_hand)
+        facts |= {"error": message, "try": hint, "http": http}
+    return facts
 
 
-def add_output(report: Report, studio: Studio) -> None:
-    """How the server ended last, and what it printed besides the protocol: of each kind, where it comes from."""
-    server = report.server
-    mortems = studio.manager.supervisor(server.name).mortems
-    report.facts["ending"] = crashes.as_json(mortems[-1]) if mortems else None
+# For people
+
+_ROWS: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "source": ("from", str), "argv": ("argv", " ".join), "cwd": ("cwd", str), "environment": ("environment", ", ".join),
+    "sandbox": ("sandbox", str), "url": ("url", str), "transport": ("transport", lambda kind: KIND_NAMES[kind]),
+    "headers": ("headers", ", ".join), "tls": ("tls", str), "proxy": ("proxy", str), "access": ("signed in", str),
+    "serverInfo": ("server", lambda info: f"{info.get('name', '?')} {info.get('version', '')}"),
+    "capabilities": ("it declares", servers.capabilities), "clientCapabilities": ("we declare", servers.capabilities),
+}  # fmt: skip
+"""Facts that are rows where they say something: their labels, and how they are written."""
+
+
+def _row(label: str, text: str) -> str:
+    return f"  {label:<11}  {text}".rstrip()
+
+
+def _lines(facts: dict[str, Json], studio: Studio) -> Iterator[str]:
+    """The facts as text, then what is wrong, worst first, and what to try."""
+    good, name = facts["state"] == "ready", facts["server"]
+    yield f"{'✓' if good else '✗'} {name}  {facts['state'].replace('needs_auth', 'needs a sign-in')}"
+    for fact, value in facts.items():
+        if fact in _ROWS and (value or isinstance(value, dict)):
+            label, words = _ROWS[fact]
+            yield _row(label, words(value))
+        elif fact == "version":
+            other = f", though {facts['offered']} was offered" if facts["offered"] != value else ""
+            yield _row("protocol", f"{value} ({facts['era']} era{other})")
+        elif fact == "steps":
+            yield from (_row(step["step"], f"{step['ms']:.0f} ms  {step['detail']}") for step in value)
+    mortems, ledger = studio.manager.supervisor(name).mortems, studio.trace.ledger(name)
     for label, value in crashes.facts(mortems[-1]) if mortems else ():
         if label not in ("stdout", "stderr"):  # which are shown further down
-            report.row(label, value)
-    report.facts["stray"] = servers.stray_lines(studio.trace, server) if server.kind == "stdio" else []
-    for one in report.facts["stray"]:
+            yield _row(label, value)
+    for one in facts["stray"]:
         after = f"first after {one['after']}" if one["after"] else "before the first message"
-        report.row("stdout", f"{one['count']:,} times {one['kind']}, {after}")
-        report.lines += [f"      {one['explanation']}", *(f"      │ {line}" for line in one["lines"])]
-
-
-def add_warnings(report: Report, studio: Studio, status: Status) -> None:
-    """What the lint has found, worst first, and what else is wrong."""
-    ledger = studio.trace.ledger(status.server)
-    warnings = servers.warnings(status, studio.catalog, ledger)
-    report.lines += [f"  ! {warning}" for warning in warnings]
-    findings: list[Json] = []
-    if counts := servers.finding_counts(ledger):
-        report.row("findings", counts)
-    elif report.good:
-        report.row("findings", "none: nothing is wrong with what it sent so far")
-    printed = studio.manager.supervisor(status.server).tap.stray_lines
+        yield _row("stdout", f"{one['count']:,} times {one['kind']}, {after}")
+        yield from (f"      {one['explanation']}", *(f"      │ {line}" for line in one["lines"]))
+    yield from (f"  ! {warning}" for warning in facts["warnings"])
+    if good or facts["findings"]:
+        yield _row("findings", servers.finding_counts(ledger) or "none: nothing is wrong with what it sent so far")
     for group in ledger.groups():
-        first = group.first
-        item: dict[str, Json] = {
-            "severity": first.severity, "rule": first.rule, "text": first.text, "section": first.section,
-            "pointer": first.pointer, "count": group.count, "others": group.others,
-        }  # fmt: skip
         what, where = servers.finding(group)
-        report.lines += [f"  {_SIGNS[first.severity]} {what}", f"      {where}"]
-        if first.rule == "stdout-noise" and printed:
-            item["example"] = printed[0]
-            report.lines.append(f'      such as "{printed[0]}"')
-        findings.append(item)
-    report.facts |= {"warnings": warnings, "findings": findings}
-
-
-def add_error(report: Report, studio: Studio, status: Status) -> None:
-    """Why it does not work, what to try, and what the server said last."""
-    if (error := status.error) is not None:
-        by_hand = "Start the command by hand, in that folder, to see what it says." if report.server.command else ""
-        message, hint = studio.redactor.text(error.message), studio.redactor.text(error.hint or by_hand)
-        http = connections.http_json(error.http, studio.redactor) if error.http is not None else None
-        report.facts |= {"error": message, "try": hint, "http": http}
-        report.lines.append(f"  ✗ {message}")
-        if hint:
-            report.lines.append(f"    try: {hint}")
-        report.lines += connections.http_lines(http) if http is not None else ()
-    last = list(studio.manager.supervisor(status.server).tap.stderr_lines)[-_STDERR:]
-    report.facts["stderr"] = last
-    if last and not report.good:
-        report.lines += ["  standard error ends with", *(f"    {line}" for line in last)]
+        yield from (f"  {_SIGNS[group.first.severity]} {what}", f"      {where}")
+    if "error" in facts:
+        yield f"  ✗ {facts['error']}"
+        if facts["try"]:
+            yield f"    try: {facts['try']}"
+        yield from connections.http_lines(facts["http"]) if facts["http"] else ()
+    if facts["stderr"] and not good:
+        yield from ("  standard error ends with", *(f"    {line}" for line in facts["stderr"]))

@@ -15,7 +15,7 @@ from mcp_studio.cli.call_arguments import saved_folders
 from mcp_studio.cli.engine import connect_all, execute, ready
 from mcp_studio.cli.grammar import LIST_KINDS
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output, entry_rows
+from mcp_studio.cli.output import Output, clock, entry_rows
 from mcp_studio.cli.targets import configured, select, target_text
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.table import nearest
@@ -169,10 +169,9 @@ def _names(past: Past) -> tuple[str, ...]:
 
 
 def _row(past: Past) -> tuple[str, ...]:
-    when = datetime.fromtimestamp(past.at).strftime("%Y-%m-%d %H:%M:%S")
     what = dumps(past.arguments).decode()[:_SUMMARY] if past.arguments else ""
     about = " ".join(filter(None, (what, past.said and f"({past.said})", past.loss)))
-    return when, past.kind, f"{past.ms:.0f} ms" if past.ms else "", str(past.ref), about
+    return clock(past.at), past.kind, f"{past.ms:.0f} ms" if past.ms else "", str(past.ref), about
 
 
 def _past(past: Past) -> Json:

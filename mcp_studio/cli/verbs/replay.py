@@ -86,7 +86,7 @@ def run(options: Options, out: Output) -> int:
     """Replay, and return the exit code."""
     if not options.words:
         raise UsageError("Which recording?", hint="mcp-studio replay SESSION|FILE [QUERY]")
-    config, ignore = configured(out), Ignore(options.values("--ignore"), usual=not options.flag("--strict"))
+    config, ignore = configured(out), Ignore(options.values("--ignore"))
     query = parse(" ".join(options.words[1:]))
     recording = open_recording(options.words[0], Paths.default().state / "trace")
     numbers = chosen(recording, query) if len(options.words) > 1 else None
@@ -109,7 +109,7 @@ async def _replay(
     for left in plan.left_out:
         out.note(f"left out: {left.method} {left.reason}" + (f" ({left.times:,} times)" if left.times > 1 else ""))
     secrets = Secrets(studio, out.options.values("--set"))
-    manner = ReplayOptions(approved=out.options.flag("--yes"), ignore=ignore, paced=out.options.flag("--paced"))
+    manner = ReplayOptions(approved=out.options.flag("--yes"), ignore=ignore)
     results: list[Result] = []
     several = len(plan.servers) > 1
     replayer = Replayer(studio.caller, studio.redactor, recording, manner, secrets.fill)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import time
-from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -13,11 +11,12 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.catalog.pins import drift, lock, pinned
 from mcp_studio.cli.engine import connect_all, execute
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
+from mcp_studio.cli.output import Output, clock
 from mcp_studio.cli.targets import configured, select
 from mcp_studio.errors import InputNeeded, UsageError
 from mcp_studio.jsontext import Json, mapping, printable
 from mcp_studio.paths import Paths, read_object, write_object
+from mcp_studio.safetext import safe
 from mcp_studio.session.approvals import answer, waiting
 from mcp_studio.studio import Studio
 
@@ -32,47 +31,51 @@ def run(options: Options, out: Output) -> int:
 def _approvals(options: Options, out: Output) -> int:
     folder, words = Paths.default().state / "approvals", options.words
     if words and words[0] in ("approve", "reject") and len(words) == 2:
-        done = answer(folder, words[1], approved=words[0] == "approve", note=options.value("--note"))
-        out.note(f"{done.subject}: {'approved' if words[0] == 'approve' else 'rejected'}")
-        return out.done({"id": done.id, "subject": done.subject, "approved": words[0] == "approve"})
+        approved = words[0] == "approve"
+        done = answer(folder, words[1], approved=approved, note=options.value("--note"))
+        out.note(f"{done.subject}: {'approved' if approved else 'rejected'}")
+        return out.done({"id": done.id, "subject": done.subject, "approved": approved})
     if words and words != ["list"]:
         raise UsageError("Which approval?", hint="mcp-studio approvals approve|reject ID [--note TEXT]")
-    found = waiting(folder)
+    found, now = waiting(folder), time.time()
+    facts: list[dict[str, Json]] = [one._asdict() for one in found]
     rows = [
-        (one.id, one.subject, f"{one.until - time.time():.0f} s left", ", ".join(one.reasons), _short(one.arguments))
-        for one in found
+        (one.id, one.subject, f"{one.until - now:.0f} s left", ", ".join(one.reasons), _short(fact))
+        for one, fact in zip(found, facts, strict=True)
     ]
-    facts: list[Json] = [
-        {
-            "id": one.id, "subject": one.subject, "arguments": one.arguments, "reasons": list(one.reasons),
-            "asked": one.asked, "until": one.until,
-        }
-        for one in found
-    ]  # fmt: skip
     return out.listing(rows, facts, empty="Nothing waits for approval.")
 
 
 def _audit(options: Options, out: Output) -> int:
     """The newest lines that match: a pattern over `server.tool`, words that a line has, a verdict."""
     limit, verdict = options.count("--limit", 1_000_000) or 1_000, options.value("--verdict")
-    pattern = options.value("--tool") or "*"
-    log = Audit(Paths.default().state / "audit.jsonl", out.redactor, "")
-    found = [
-        line
-        for line in log.lines()
-        if fnmatchcase(f"{line.get('server')}.{line.get('tool')}", pattern)
-        and verdict in ("", line.get("verdict"))
-        and all(word.casefold() in json.dumps(line, ensure_ascii=False).casefold() for word in options.words)
-    ][-limit:]
-    rows = [
-        (
-            _clock(line.get("time")), f"{line.get('who')}, {line.get('by') or 'program'}",
-            f"{line.get('server')}.{line.get('tool')}", str(line.get("verdict")), str(line.get("outcome")),
-            _short(line.get("arguments")), str(line.get("rule")),
+    pattern, words = options.value("--tool") or "*", [word.casefold() for word in options.words]
+
+    def matches(line: dict[str, Json]) -> bool:
+        text = printable(line, indent=None).casefold()
+        return (
+            fnmatchcase(_tool(line), pattern)
+            and verdict in ("", line.get("verdict"))
+            and all(word in text for word in words)
         )
-        for line in found
-    ]  # fmt: skip
-    return out.listing(rows, [*found], empty="No call matches.")
+
+    log = Audit(Paths.default().state / "audit.jsonl", out.redactor, "")
+    found = [line for line in log.lines() if matches(line)][-limit:]
+    return out.listing([_row(line) for line in found], [*found], empty="No call matches.")
+
+
+def _tool(line: dict[str, Json]) -> str:
+    return f"{line.get('server')}.{line.get('tool')}"
+
+
+def _row(line: dict[str, Json]) -> tuple[str, ...]:
+    who, arguments = f"{line.get('who')}, {line.get('by')}", _short(line)
+    verdict, outcome, rule = (str(line.get(name)) for name in ("verdict", "outcome", "rule"))
+    return clock(line.get("time")), who, _tool(line), verdict, outcome, arguments, rule
+
+
+def _short(call: dict[str, Json]) -> str:
+    return safe(printable(call.get("arguments"), indent=None), _LONGEST)
 
 
 def _pins(options: Options, out: Output) -> int:
@@ -118,13 +121,3 @@ def _checked(studio: Studio, servers: list[str], file: str, out: Output) -> int:
         return out.done([])
     words = f"{len(found)} tools are not what {file} says."
     return out.fail(InputNeeded(words), {"drift": [{"tool": str(one.ref), "kind": one.kind} for one in found]})
-
-
-def _clock(when: Json) -> str:
-    usable = isinstance(when, (int, float)) and 0 < when < 1e11
-    return datetime.fromtimestamp(float(when), UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S") if usable else ""
-
-
-def _short(arguments: Json) -> str:
-    text = printable(arguments, indent=None)
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"

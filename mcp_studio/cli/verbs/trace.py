@@ -13,7 +13,7 @@ from pathlib import Path
 from mcp_studio import __version__
 from mcp_studio.cli import targets
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
+from mcp_studio.cli.output import Output, clock
 from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
@@ -112,7 +112,7 @@ def _list(options: Options, out: Output) -> int:
 
 
 def _session_row(info: SessionInfo) -> tuple[str, ...]:
-    began = _clock(info.began) if info.began else "-"
+    began = clock(info.began) or "-"
     what = info.problem or " ".join(filter(None, (info.origin, info.title and f"({info.title})")))
     return info.name, info.state, began, f"{info.entries:,}", size(info.bytes), ", ".join(info.servers), what
 
@@ -166,15 +166,11 @@ _LINE = "{:>8}  {:<23}  {:<20}  {:<3}  {:<12}  {:<26}  {:>8}  {:>9}  {:<10}  {}"
 _HEAD = _LINE.format("number", "time", "server", "dir", "kind", "method", "ms", "bytes", "status", "target")
 
 
-def _clock(stamp: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(stamp))
-
-
 def _line(entry: dict[str, Json], reader: Reader) -> str:
     """One entry as a line of the table."""
     stamp, ms, direction = entry["time"], entry["ms"], entry["direction"]
     return _LINE.format(
-        entry["number"], f"{_clock(stamp)}.{int(stamp * 1000) % 1000:03}", safe(entry["server"], 20),
+        entry["number"], f"{clock(stamp)}.{int(stamp * 1000) % 1000:03}", safe(entry["server"], 20),
         "-" if direction == "none" else direction, entry["kind"], safe(entry["method"] or "", 80),
         "" if ms is None else f"{ms:.1f}", entry["size"], entry["status"] or "", safe(_target(entry, reader), 60),
     ).rstrip()  # fmt: skip
@@ -284,7 +280,7 @@ def _show_tree(recording: Recording, number: int, out: Output) -> int:
     assert root is not None, "the number was checked"
     entry = tree_json(recording, root)
     reader = recording.reader()
-    out.data(f"{safe(entry['server'], 40)} · {_clock(entry['time'])}")
+    out.data(f"{safe(entry['server'], 40)} · {clock(entry['time'])}")
     for line in _tree_lines(entry, reader):
         out.data(line)
     reader.close()

@@ -9,15 +9,13 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
-from mcp_studio.call.call import Rejected, Succeeded
 from mcp_studio.cli.call_arguments import listed
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select
 from mcp_studio.errors import StudioError, Unreachable, UsageError
-from mcp_studio.jsontext import Json, items_of, mapping
-from mcp_studio.present.blocks import resource_text
+from mcp_studio.jsontext import Json
 from mcp_studio.session.logs import LogMessage, rank_of
 from mcp_studio.session.subscriptions import Subscription
 from mcp_studio.studio import Studio
@@ -88,25 +86,19 @@ class Watcher:
     def __init__(self, studio: Studio, out: Output) -> None:
         self._studio = studio
         self._out = out
-        self._read = out.options.flag("--read")
         self._watched: dict[tuple[str, str], str] = {}
         """Server and URI, and the state of it that was told last."""
-        self._due: dict[tuple[str, str], None] = {}
-        """What is to be read: several updates while something is read cost one reading more."""
-        self._wake = asyncio.Event()
         self._over: asyncio.Future[StudioError] = asyncio.get_running_loop().create_future()
 
     async def run(self, targets: Sequence[tuple[str, str]]) -> int:
         """Watch `targets` (server, URI) until interrupted; the exit code when nothing is left."""
         subscriptions = self._studio.subscriptions
-        reader = asyncio.create_task(self._reading())
         try:
             for server, uri in targets:
                 self._watched[server, uri] = "wanted"
                 subscriptions.watch(server, uri)
             return self._out.fail(await self._over)
         finally:
-            reader.cancel()
             for server, uri in self._watched:
                 subscriptions.unwatch(server, uri)
             for server in {server for server, _ in self._watched}:
@@ -118,12 +110,6 @@ class Watcher:
             return
         value: dict[str, Json] = {"updated": one.uri, "server": one.server, "time": round(one.updated, 3)}
         self._out.line(f"{_clock(one.updated)} {one.server} {one.uri}", {**value, "count": one.updates})
-        self._want(one)
-
-    def _want(self, one: Subscription) -> None:
-        if self._read:
-            self._due[one.server, one.uri] = None
-            self._wake.set()
 
     def subscriptions_changed(self, server: str) -> None:
         """Tell what is watched now and what is not; the end where nothing is."""
@@ -143,7 +129,6 @@ class Watcher:
             self._out.note(f"watching {one.uri} of {one.server}")
             if one.missed:
                 self._out.note("  it may have changed while nobody listened")
-                self._want(one)
         elif before == "active" or one.state in ("refused", "lost"):
             self._out.note(f"{one.uri} of {one.server} is not watched: {one.detail or 'it is tried again'}")
 
@@ -161,25 +146,3 @@ class Watcher:
     def _end(self, error: StudioError) -> None:
         if not self._over.done():
             self._over.set_result(error)
-
-    async def _reading(self) -> None:
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
-            while self._due:
-                server, uri = next(iter(self._due))
-                del self._due[server, uri]
-                outcome = await self._studio.read_resource(server, uri, fresh=True).wait()
-                if isinstance(outcome, Succeeded):
-                    self._show(server, uri, outcome.result)
-                else:
-                    why = f": {outcome.said}" if isinstance(outcome, Rejected) else ""
-                    self._out.warn(f"{uri} cannot be read{why}")
-
-    def _show(self, server: str, uri: str, result: Json) -> None:
-        if self._out.json:
-            value: dict[str, Json] = {"read": uri, "server": server, "time": round(time.time(), 3)}
-            self._out.line("", {**value, "contents": items_of(mapping(result).get("contents"))})
-        else:
-            self._out.data(resource_text(result).removesuffix("\n"))
-            self._out.flush()
