@@ -264,7 +264,8 @@ def test_what_differs_from_what_was_seen_is_told() -> None:
     assert {tool["name"]: tool["problem"] for tool in tools if "problem" in tool} == {
         "words": "± changed: description, inputSchema", "fresh": "± new",
     }  # fmt: skip
-    called = cli("call", "words", "text=a", LISTS_VERSION="2")
+    assert cli("call", "words", "text=a", LISTS_VERSION="2").code == 6, "it is asked about until it is accepted"
+    called = cli("call", "words", "text=a", "--yes", LISTS_VERSION="2")
     assert called.code == 0 and "warning: one.words: ± changed: description, inputSchema" in called.err
     assert cli("call", "fresh", "--json", LISTS_VERSION="2").json["problem"] == "± new"
     assert "problem" not in cli("call", "full", "region=x", "--json", LISTS_VERSION="2").json
