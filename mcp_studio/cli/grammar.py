@@ -197,6 +197,7 @@ VERBS: dict[str, Verb] = {
         "watch [SERVER] URI… [options] [-- COMMAND ARGS…]\nwatch [--logs] [SERVER…] [options] [-- COMMAND ARGS…]",
         "It goes on until Ctrl-C. With --json every line is an object.",
         (
+            Option("--events", "print what happens to the servers: connected, disconnected, reconnecting, failed"),
             Option("--logs", "print the log messages of the servers too"),
             Option("--log-level", "which log messages: this level and worse (debug)", "LEVEL", LOG_LEVELS),
         ),

@@ -170,3 +170,20 @@ def test_log_messages_of_a_call_are_said_on_standard_error_from_the_level_on(era
     quiet = cli(*words, "--log-level", "critical", "--unchecked", "--", *server)
     assert (quiet.code, quiet.err) == (0, "")
     assert cli(*words, "--unchecked", "--", *server).err == ""
+
+
+def test_what_happens_to_servers_is_told(tmp_path: Path) -> None:
+    config, (command, *words) = tmp_path / "config.toml", python_server("raw_changes")
+    entry = "[servers.{}]\ncommand = {}\nargs = {}\n"
+    config.write_text(entry.format("good", json.dumps(command), json.dumps(words)))
+    with started("watch", "--events", "--json", "--config", str(config)) as running:
+        told: Any = [json.loads(running.line()) for _ in range(2)]
+        assert [one["event"] for one in told] == ["ServerConnecting", "ServerConnected"]
+        assert told[1]["server"] == "good" and told[1]["said"].startswith("connected, 20")
+        running.interrupt()
+    with config.open("a") as file:
+        file.write(entry.format("broken", json.dumps(command), '["-c", "raise SystemExit(3)"]'))
+    with started("watch", "--events", "--config", str(config)) as running:
+        lines = [running.line().split(" ", 1)[1] for _ in range(4)]
+        assert "broken failed: broken ended with exit code 3." in lines, lines
+        running.interrupt()

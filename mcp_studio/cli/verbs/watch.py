@@ -10,12 +10,13 @@ from dataclasses import replace
 from functools import partial
 
 from mcp_studio.cli.call_arguments import listed
-from mcp_studio.cli.engine import connected, execute
+from mcp_studio.cli.engine import connect_all, connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json
+from mcp_studio.session.events import ServerEvent
 from mcp_studio.session.logs import LogMessage, rank_of
 from mcp_studio.session.subscriptions import Subscription
 from mcp_studio.studio import Studio
@@ -48,7 +49,10 @@ async def _watch(studio: Studio, server: str, uris: list[str], out: Output, leas
         ends.callback(studio.manager.notified.connect(partial(_print_change, out)))
         if least:
             ends.callback(studio.logs.added.connect(partial(_print_log, out, rank_of(least))))
-        for name in names:
+        if out.options.flag("--events"):
+            ends.callback(studio.manager.events.connect(partial(_print_event, out)))
+            await connect_all(studio, out)  # what cannot be reached is told as an event
+        for name in () if out.options.flag("--events") else names:
             await connected(studio, name, out)
         targets = [(server or listed(studio, uri, "resource").server, uri) for uri in uris]
         if not targets:
@@ -67,6 +71,12 @@ def _print_change(out: Output, heard: tuple[str, str, dict[str, Json]]) -> None:
         now, kind = time.time(), method.split("/")[1]
         value: dict[str, Json] = {"changed": kind, "server": server, "time": round(now, 3)}
         out.line(f"{_clock(now)} {server} list of {kind} changed", value)
+
+
+def _print_event(out: Output, event: ServerEvent) -> None:
+    now = time.time()
+    value: dict[str, Json] = {"event": type(event).__name__, "server": event.server, "said": event.said}
+    out.line(f"{_clock(now)} {event.server} {event.said}", {**value, "time": round(now, 3)})
 
 
 def _print_log(out: Output, least: int, message: LogMessage) -> None:
