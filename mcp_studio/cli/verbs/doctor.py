@@ -13,7 +13,7 @@ from mcp_studio.cli.engine import execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select
-from mcp_studio.config.model import KIND_NAMES, Config, ServerConfig
+from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.paths import Paths
@@ -118,7 +118,7 @@ def add_entry(report: Report, studio: Studio, status: Status) -> None:
     if server.url:
         kind = status.spoken or server.kind
         report.add("url", clean.url((server.written or server).url))
-        report.add("transport", kind, KIND_NAMES[kind])
+        report.add("transport", kind, connections.KIND_NAMES[kind])
         report.add("headers", list(server.headers), ", ".join(server.headers) or "none of its own")
     else:
         argv = [clean.text(word) for word in (server.command, *server.args)]
