@@ -146,11 +146,9 @@ def _rooted(text: str, folder: str, environ: Mapping[str, str]) -> str:
     return Path(_located(_user(text, environ), folder or os.getcwd())).absolute().as_uri()
 
 
-def effective_roots(
-    roots: tuple[Root, ...], server: ServerConfig, environ: Mapping[str, str] = os.environ
-) -> tuple[Root, ...]:
+def effective_roots(roots: tuple[Root, ...], server: ServerConfig) -> tuple[Root, ...]:
     """Roots of an existing server as they can be sent (errors as `expanded`)."""
-    return effective(ServerConfig(server.name, roots=roots, source=server.source), environ).roots
+    return effective(ServerConfig(server.name, roots=roots, source=server.source)).roots
 
 
 def effective(server: ServerConfig, environ: Mapping[str, str] = os.environ, keyring: Lookup = lookup) -> ServerConfig:

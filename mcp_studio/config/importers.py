@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from mcp_studio.config.expand import folder_of
 from mcp_studio.config.model import Auth, Problem, ServerConfig, Source
 from mcp_studio.config.secrets import map_texts
-from mcp_studio.config.servers import check_target, is_metadata_url, read_sandbox, read_server
+from mcp_studio.config.servers import check_target, read_sandbox, read_server
 from mcp_studio.config.table import Table, loads_lenient
 from mcp_studio.errors import ConfigError, LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, mapping
@@ -39,12 +39,10 @@ def _read(given: Mapping[str, Any]) -> Auth:
     client_id = _text(given, "clientId", "client_id", "CLIENT_ID")
     port = given.get("callbackPort", given.get("callback_port"))
     good = isinstance(port, int) and not isinstance(port, bool) and 0 < port < 65_536
-    url = _text(given, "clientMetadataUrl", "client_metadata_url")
     return Auth(
         issuer=_issuer(_text(given, "issuer"), _text(given, "authServerMetadataUrl", "auth_server_metadata_url")),
         client_id=client_id,
         client_secret=_text(given, "clientSecret", "client_secret", "CLIENT_SECRET") if client_id else "",
-        client_metadata_url=url if is_metadata_url(url) else "",
         scopes=_scopes(given),
         redirect_port=port if good else 0,
         # Clients with a port of their own are registered with http://localhost:PORT/callback.
@@ -187,13 +185,13 @@ def read_entry(name: str, values: Json, source: Source, where: str, problems: li
     remote = bool(url) and (kind in _REMOTE or not command)
     server = ServerConfig(
         name,
-        # Some clients write both and go by the type.
+        # Some clients write both and go by the type; the address of a WebSocket may be written as that of a page.
         command="" if kind in _REMOTE and url else command,
         args=args,
         env=_pairs(table, "env", "environment", "envs"),
         inherit_env=(*table.take_texts("env_vars"), *table.take_texts("env_keys")),
         cwd=table.take_text("cwd"),
-        url="" if kind in ("stdio", "local") and command else _socket_url(url) if kind in _SOCKET else url,
+        url="" if kind in ("stdio", "local") and command else re.sub("^http", "ws", url) if kind in _SOCKET else url,
         headers=_headers(table),
         # What is called http is tried both ways by those who wrote such files: the newer first.
         transport="sse" if kind == "sse" and url else "",
@@ -225,11 +223,6 @@ def _headers(table: Table) -> dict[str, str]:
     headers |= {name: f"${{{variable}}}" for name, variable in table.take_pairs("env_http_headers").items()}
     token = table.take_text("bearer_token_env_var")
     return headers | ({"Authorization": f"Bearer ${{{token}}}"} if token else {})
-
-
-def _socket_url(url: str) -> str:
-    """The address of a WebSocket; some write it as that of a page, and say the kind beside it."""
-    return f"ws{url[4:]}" if url.startswith(("http://", "https://")) else url
 
 
 def _command(table: Table) -> tuple[str, tuple[str, ...]]:

@@ -89,13 +89,6 @@ Era = Literal["legacy", "auto", "modern"]
 """Which protocol era to speak: the handshake one, whichever the server knows, or the stateless one."""
 Kind = Literal["stdio", "http", "sse", "websocket"]
 """How a server is reached: a child process, Streamable HTTP, HTTP+SSE (2024-11-05), or a WebSocket."""
-KIND_NAMES: Mapping[Kind, str] = {
-    "stdio": "standard input and output",
-    "http": "Streamable HTTP",
-    "sse": "HTTP+SSE",
-    "websocket": "WebSocket",
-}
-"""The kinds in words."""
 Origin = Literal["user", "project", "file", "argument"]
 """Which kind of place a server's entry came from."""
 

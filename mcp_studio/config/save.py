@@ -17,8 +17,6 @@ from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import write_atomically
 
-_CONDITIONS = tuple(item.name for item in fields(PolicyRule) if item.name not in ("tools", "verdict"))
-
 
 def put_server(file: Path, server: ServerConfig, *, old_name: str = "") -> None:
     """Add a server or replace the one of that name; `old_name` is the one it had before, when it is renamed.
@@ -128,7 +126,7 @@ def put_policy(file: Path, rule: PolicyRule) -> None:
     def change(text: str) -> str:
         document = tomlkit.parse(text)
         rules: Any = document.setdefault("policy", tomlkit.aot())
-        conditions = changed(rule, PolicyRule(), _CONDITIONS)
+        conditions = changed(rule, PolicyRule(), [item.name for item in fields(rule)])
         rules.insert(0, _table({"tools": rule.tools, "verdict": rule.verdict, **conditions}))
         return tomlkit.dumps(document)
 
@@ -155,10 +153,8 @@ def _block(text: str, server: str) -> tuple[int, int]:
 
 def _heading(line: str) -> tuple[str, ...]:
     """The path of a table that begins in this line, if any does."""
-    if not line.lstrip().startswith("["):
-        return ()
     try:
-        inner: Any = tomllib.loads(line)
+        inner: Any = tomllib.loads(line) if line.lstrip().startswith("[") else {}
     except tomllib.TOMLDecodeError:
         return ()
     path: list[str] = []
@@ -198,9 +194,8 @@ def _updated(text: str, current: str, name: str, values: Mapping[str, Any]) -> s
     import tomlkit
 
     if current != name:
-        spellings = "|".join(
-            re.escape(one) for one in (tomlkit.key(current).as_string(), f'"{current}"', f"'{current}'")
-        )
+        written = (tomlkit.key(current).as_string(), f'"{current}"', f"'{current}'")
+        spellings = "|".join(map(re.escape, written))
         heading = re.compile(rf"^(\s*\[+\s*[^.\n]*\.\s*)(?:{spellings})(?=\s*[.\]])", re.MULTILINE)
         text = heading.sub(lambda found: found[1] + tomlkit.key(name).as_string(), text)
     document = tomlkit.parse(text)
@@ -211,9 +206,8 @@ def _updated(text: str, current: str, name: str, values: Mapping[str, Any]) -> s
 
 def _update(table: Any, values: Mapping[str, Any]) -> None:
     now = table.unwrap()
-    for key in now:
-        if key not in values:
-            del table[key]
+    for key in now.keys() - values.keys():
+        del table[key]
     for key, value in values.items():
         if isinstance(value, Mapping) and isinstance(now.get(key), Mapping):
             _update(table[key], cast("Mapping[str, Any]", value))
@@ -234,9 +228,7 @@ def _checked(edited: str, text: str, wanted: dict[str, Any]) -> str:
     except tomllib.TOMLDecodeError:
         pass
     document = tomlkit.parse(text)
-    if "servers" not in document:
-        document["servers"] = tomlkit.table(is_super_table=True)
-    servers: Any = document["servers"]
+    servers: Any = document.setdefault("servers", tomlkit.table(is_super_table=True))
     for name in [name for name in servers if servers[name] != wanted["servers"].get(name)]:
         del servers[name]
     for name, values in wanted["servers"].items():
@@ -270,24 +262,18 @@ def _item(value: Any) -> Any:
 
 def _rewrite(file: Path, change: Callable[[str], str]) -> None:
     """Read, change, write."""
+    from tomlkit.exceptions import TOMLKitError
+
     if file.suffix in (".json", ".jsonc", ".yaml", ".yml"):
         raise ConfigError("It belongs to another program and is not written.", file=str(file))
     try:
         before = file.read_bytes() if file.exists() else b""
-        after = _changed(before, change, file)
-        if after != before:
+        text = change(before.decode("utf-8-sig"))
+        tomllib.loads(text)
+        if (after := text.encode()) != before:
             write_atomically(file, after)
     except OSError as problem:
         raise ConfigError(f"It cannot be written: {problem.strerror or problem}.", file=str(file)) from None
-
-
-def _changed(content: bytes, change: Callable[[str], str], file: Path) -> bytes:
-    from tomlkit.exceptions import TOMLKitError
-
-    try:
-        text = change(content.decode("utf-8-sig"))
-        tomllib.loads(text)
-        return text.encode()
     except UnicodeError:
         wrong = "It is not UTF-8 text, or what is to be written has a lone surrogate in it."
         raise ConfigError(wrong, file=str(file), hint="The file is unchanged.") from None

@@ -53,7 +53,7 @@ def _wrong(auth: Auth) -> Iterator[tuple[str, str, str]]:
     if auth.client_secret and not auth.client_id and auth.kind not in NEEDED:
         yield "client_id", "is missing: a client_secret belongs to one.", ""
     for key in AUTH_FIELDS:
-        kind = "enterprise" if key.startswith("idp_") else _OF_ONE_KIND.get(key)
+        kind = "enterprise" if key.startswith("idp_") else {"assertion": "workload", "key": "private_key_jwt"}.get(key)
         if kind and getattr(auth, key) and kind not in (auth.kind, auth.method) and auth.kind != "none":
             yield key, f"is used by the kind `{kind}` alone.", f'Add kind = "{kind}".'
     # Secrets and codes are sent over https; in clear text only within this machine.
@@ -64,9 +64,6 @@ def _wrong(auth: Auth) -> Iterator[tuple[str, str, str]]:
         yield "client_metadata_url", f"`{url}` is no https:// address with a path.", ""
     if not 0 <= auth.redirect_port <= 65_535:
         yield "redirect_port", f"must be from 0 to 65535, not {auth.redirect_port}.", ""
-
-
-_OF_ONE_KIND = {"assertion": "workload", "key": "private_key_jwt"}
 
 
 def is_metadata_url(url: str) -> bool:
@@ -117,7 +114,6 @@ INNER = {
 }  # fmt: skip
 """The tables in it, and their keys."""
 _PLAIN = [key for key in KEYS if key not in ("roots", *INNER)]
-SCHEMES = ("http://", "https://", "ws://", "wss://")
 
 
 def read_server(name: str, values: object, source: Source, problems: list[Problem]) -> ServerConfig | None:
@@ -166,7 +162,7 @@ def check_target(server: ServerConfig, table: Table) -> None:
 
 def wrong_address(url: str) -> str:
     """What is wrong with the address of a server; empty where nothing is, as far as is known before `${…}` is."""
-    if not url.startswith((*SCHEMES, "${")):
+    if not url.startswith(("http://", "https://", "ws://", "wss://", "${")):
         return "does not begin with http://, https://, ws:// or wss://"
     if any(character.isspace() for character in url):
         return "has a space in it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
@@ -10,11 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from mcp_studio.config.model import AnswerRule, Cjk, Keeping, PolicyRule, Problem, RuleAction, Settings, ToolRule
+from mcp_studio.config.model import AnswerRule, Keeping, PolicyRule, Problem, RuleAction, Settings, ToolRule
 from mcp_studio.config.servers import changed, is_metadata_url
 from mcp_studio.config.table import LONGEST, Table, kind_of, read_file
 from mcp_studio.errors import ConfigError
-from mcp_studio.jsontext import Json, dumps
+from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 
 _RULE_TEXTS = ("server", "kind", "tool", "message", "schema", "action")
@@ -23,7 +24,8 @@ _LONGEST = 600.0
 
 def fingerprint(schema: Json) -> str:
     """What a rule names a requested schema by: it changes with anything in the schema but the order of keys."""
-    return "sha256:" + hashlib.sha256(dumps(_sorted(schema))).hexdigest()[:16]
+    text = json.dumps(schema, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def read_answers(table: Table) -> list[AnswerRule]:
@@ -75,12 +77,6 @@ def _rule(table: Table, number: int) -> AnswerRule | None:
     return rule if len(table.problems) == before else None
 
 
-def _sorted(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    return [_sorted(item) for item in value] if isinstance(value, list) else value
-
-
 class _Unit(NamedTuple):
     pattern: str
     factors: Mapping[str, float]
@@ -110,8 +106,12 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
     trace, history = table.inner("trace"), table.inner("history")
     secrets, signing = table.inner("secrets"), table.inner("auth")
     search, limits = table.inner("search"), table.inner("limits")
+    settings = table.take_fields(base, ("theme", "ascii", "editor"))
+    settings = trace.take_fields(settings, ("record", "traceparent"))
+    # Packages may bring methods: whether there is one of that name is said when it is used.
+    settings = search.take_fields(settings, ("method", "cjk", "semantic", "usage"), "search_")
     settings = replace(
-        table.take_fields(base, ("theme", "ascii", "editor")),
+        settings,
         keys={**base.keys, **table.take_pairs("keys")},
         start_processes=table.take_integer("start_processes", base.start_processes, 1),
         start_remote=table.take_integer("start_remote", base.start_remote, 1),
@@ -121,15 +121,8 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
         answers=(*base.answers, *read_answers(table)),
         history=min(history.take_integer("keep", base.history, 0), _MOST_CALLS),
         calls=_folder(table, base.calls),
-        record=trace.take_flag("record", base.record),
         record_bytes=int(_quantity(trace, "max_bytes", _SIZE)) or base.record_bytes,
         record_age=_quantity(trace, "max_age", _AGE) or base.record_age,
-        traceparent=trace.take_flag("traceparent", base.traceparent),
-        # Packages may bring methods: whether there is one of that name is said when it is used.
-        search_method=search.take_text("method", base.search_method) or base.search_method,
-        search_cjk=search.take_word("cjk", base.search_cjk, get_args(Cjk)),
-        search_semantic=search.take_flag("semantic", base.search_semantic),
-        search_usage=search.take_flag("usage", base.search_usage),
         secrets=secrets.take_word("store", base.secrets, get_args(Keeping)),
         browser=signing.take_text("browser", base.browser),
         client_metadata_url=_document(signing) or base.client_metadata_url,
@@ -170,13 +163,10 @@ def _quantity(table: Table, key: str, unit: _Unit) -> float:
     found = re.fullmatch(rf"([0-9]+(?:\.[0-9]+)?) *({unit.pattern})", text, re.IGNORECASE)
     number = min(float(found[1]), LONGEST) * unit.factors.get(found[2][:1].lower(), 0) if found else 0.0
     if number <= 0 or (unit is _SIZE and isinstance(value, float)):
-        table.problem(key, f"must be {unit.words}, not {_shown(value)}.")
+        shown = f"`{value}`" if isinstance(value, (str, int, float)) else kind_of(value)
+        table.problem(key, f"must be {unit.words}, not {shown}.")
         return 0.0
     return number
-
-
-def _shown(value: object) -> str:
-    return f"`{value}`" if isinstance(value, (str, int, float)) else kind_of(value)
 
 
 def _policy(table: Table) -> list[PolicyRule]:

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast, get_args, get_origin
 
 from mcp_studio.config.model import Problem
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.jsontext import Json, loads
 
 LARGEST = 8 * 1024 * 1024
 """Bytes of a configuration file; a larger one is none."""
@@ -63,6 +63,7 @@ def read_file(file: Path, problems: list[Problem], *, required: bool = False) ->
     """A TOML or JSON file, told apart by its name, or as a pipe has none by its beginning; None with what is wrong
     noted. A file that is not there is a problem where it is required, and only then a pipe is read.
     """
+    language = "YAML" if file.suffix in (".yaml", ".yml") else "TOML" if file.suffix == ".toml" else "JSON"
     try:
         if not required and not file.is_file():
             return None
@@ -70,24 +71,22 @@ def read_file(file: Path, problems: list[Problem], *, required: bool = False) ->
             raise OSError("it is larger than 8 MB")
         content = file.read_bytes()
         text = content.decode("utf-8-sig")
-        if file.suffix in (".yaml", ".yml"):
+        if language == "YAML":
             return Document(content, False, read_yaml(text))
-        is_toml = file.suffix == ".toml" or (file.suffix != ".json" and not text.lstrip().startswith(("{", "//", "/*")))
-        return Document(content, is_toml, read(text) if is_toml else loads_lenient(text, exact=True))
+        if language == "TOML" or (file.suffix != ".json" and not text.lstrip().startswith(("{", "//", "/*"))):
+            language = "TOML"
+            return Document(content, True, read(text))
+        return Document(content, False, loads_lenient(text, exact=True))
     except FileNotFoundError:
         wrong = "There is no such file."
     except OSError as problem:
         wrong = f"It cannot be read: {problem.strerror or problem}."
     except UnicodeDecodeError:
         wrong = "It is not UTF-8 text."
-    except tomllib.TOMLDecodeError as problem:
-        wrong = f"It is not valid TOML: {problem}."
     except RecursionError:
         wrong = "It is nested too deeply."
-    except (JsonProblem, LimitExceeded) as problem:
-        wrong = f"It is not valid JSON: {problem}."
-    except ValueError as problem:
-        wrong = f"It is not valid YAML: {problem}."
+    except (ValueError, LimitExceeded) as problem:
+        wrong = f"It is not valid {language}: {problem}."
     problems.append(Problem(str(file), "", wrong))
     return None
 
@@ -137,11 +136,8 @@ def loads_lenient(text: str, *, exact: bool = False) -> Json:
         JsonProblem: it is not JSON even so.
         LimitExceeded: it is nested too deeply.
     """
-    return loads(_JSONC_PARTS.sub(_blank, text.removeprefix("\ufeff")), exact=exact)
-
-
-def _blank(part: re.Match[str]) -> str:
-    return part[1] or re.sub(r"[^\n]", " ", part[0])
+    bare = _JSONC_PARTS.sub(lambda part: part[1] or re.sub(r"[^\n]", " ", part[0]), text.removeprefix("\ufeff"))
+    return loads(bare, exact=exact)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -282,21 +278,26 @@ class Table:
         tables = ({short: one} if short and isinstance(one, str) else one for one in given or ())
         return [Table(one, self.file, f"{self._at(key)}[{at}]", self.problems) for at, one in enumerate(tables)]
 
-    def take_fields(self, record: R, names: Iterable[str]) -> R:
-        """The record with what is said of these fields, each taken as what its default is, or its type as a Literal."""
+    def take_fields(self, record: R, names: Iterable[str], prefix: str = "") -> R:
+        """The record with what is said of these fields, each taken as what its default is, or its type as a Literal.
+
+        Args:
+            prefix: what stands before the names in the record.
+        """
         found: dict[str, Any] = {}
         for name in names:
-            default = getattr(record, name)
-            if words := words_of(type(record)).get(name):
-                found[name] = self.take_word(name, default, words)
+            field = prefix + name
+            default = getattr(record, field)
+            if words := words_of(type(record)).get(field):
+                found[field] = self.take_word(name, default, words)
             elif isinstance(default, Mapping):
-                found[name] = self.take_pairs(name)
+                found[field] = self.take_pairs(name)
             elif isinstance(default, tuple):
-                found[name] = self.take_texts(name)
+                found[field] = self.take_texts(name)
             elif default is None:
-                found[name] = self.take_object(name)
+                found[field] = self.take_object(name)
             else:
-                found[name] = self._typed(name, type(default), default)
+                found[field] = self._typed(name, type(default), default)
         return cast("R", replace(cast("Any", record), **found))
 
     def take_record(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
+from mcp_studio.config.model import Kind
 from mcp_studio.errors import HttpAnswer, SignInNeeded, StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.redact import Redactor
@@ -15,6 +16,13 @@ from mcp_studio.session.state import Status
 
 INSECURE = "insecure: accepts any certificate"
 """What is said of a server whose certificate may be anybody's, wherever it is shown."""
+KIND_NAMES: Mapping[Kind, str] = {
+    "stdio": "standard input and output",
+    "http": "Streamable HTTP",
+    "sse": "HTTP+SSE",
+    "websocket": "WebSocket",
+}
+"""How a server is reached, in words."""
 
 
 Tone = Literal["ok", "busy", "bad", "off"]

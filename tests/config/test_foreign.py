@@ -283,7 +283,6 @@ ONE_TEXT = {"oauth": {"client_id": "me", "client_secret": "hush-hush", "scope": 
         ({"oauth": {"clientId": 7, "callbackPort": "x", "scopes": {}}}, Auth()),
         ({"auth": "oauth"}, Auth()),
         ({"oauth": {"clientSecret": "alone-it-is-nothing"}}, Auth()),
-        ({"oauth": {"clientMetadataUrl": "file:///etc/passwd"}}, Auth()),
     ],
 )
 def test_who_other_clients_are_is_taken_over(entry: dict[str, Json], auth: Auth) -> None:

@@ -94,7 +94,8 @@ EXPECTED = "Expected: arguments as JSON, a JSON-RPC request, or a command line o
 _METHODS: dict[str, Meant] = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
 FLAGS = frozenset(
     "--json --quiet --yes --unchecked --fresh --logs --task --detach --last --notification"
-    " --no-handshake --with-secrets --traceparent --follow --jsonl --stats --delete --keyring --failover --prometheus --events"
+    " --no-handshake --with-secrets --traceparent --follow --jsonl --stats --delete --keyring"
+    " --failover --prometheus --events"
     " --insecure --no-browser --client --offline -q -y".split()
 )
 """Options of ours without a value."""

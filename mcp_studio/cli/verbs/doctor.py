@@ -15,7 +15,7 @@ from mcp_studio.cli.engine import execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select
-from mcp_studio.config.model import KIND_NAMES, Config, ServerConfig
+from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
@@ -170,7 +170,7 @@ def _wrong(studio: Studio, server: ServerConfig, status: Status) -> dict[str, Js
 
 _ROWS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "source": ("from", str), "argv": ("argv", " ".join), "cwd": ("cwd", str), "environment": ("environment", ", ".join),
-    "sandbox": ("sandbox", str), "url": ("url", str), "transport": ("transport", lambda kind: KIND_NAMES[kind]),
+    "sandbox": ("sandbox", str), "url": ("url", str), "transport": ("transport", lambda kind: connections.KIND_NAMES[kind]),
     "headers": ("headers", ", ".join), "tls": ("tls", str), "proxy": ("proxy", str), "access": ("signed in", str),
     "serverInfo": ("server", lambda info: f"{info.get('name', '?')} {info.get('version', '')}"),
     "capabilities": ("it declares", servers.capabilities), "clientCapabilities": ("we declare", servers.capabilities),

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Static
 
 from mcp_studio.catalog.listing import KINDS, Listing
-from mcp_studio.config.model import KIND_NAMES, Kind, ServerConfig
+from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.jsontext import mapping, printable
 from mcp_studio.present import connections, crashes, servers, units
 from mcp_studio.present.definition import icons
@@ -156,7 +156,7 @@ def _facts(config: ServerConfig, status: Status) -> Iterator[tuple[str, str]]:
     spoken: Kind = status.spoken or config.kind
     if config.url:
         yield "url", safe(config.url, 1_000)
-        yield "transport", KIND_NAMES[spoken]
+        yield "transport", connections.KIND_NAMES[spoken]
     else:
         yield "command", safe(shlex.join((config.command, *config.args)), 4_000)
     if standing := walls.in_words(config):
