@@ -17,7 +17,7 @@ try:
 except ImportError:  # Windows
     termios = None
 
-_LONGEST = 64 * 1024
+_LONGEST = 1024 * 1024
 """Bytes of one typed line."""
 _YES = ("y", "yes")
 
@@ -80,9 +80,9 @@ class Lines:
         with _no_echo() if hidden else nullcontext():
             while b"\n" not in self._text:
                 data = await self._wait()
-                if not data or len(self._text) > _LONGEST:
+                if len(self._text) > _LONGEST or not (data or self._text):
                     raise EndOfInput
-                self._text += data
+                self._text += data or b"\n"
         if hidden:
             say("")
         line, _, self._text = self._text.partition(b"\n")
@@ -92,13 +92,14 @@ class Lines:
         if sys.platform == "win32":
             return (await asyncio.to_thread(sys.stdin.readline)).encode()
         loop, ready = asyncio.get_running_loop(), asyncio.Event()
-        loop.add_reader(0, ready.set)
+        with suppress(PermissionError):  # a file can be read at once
+            loop.add_reader(0, ready.set)
+            try:
+                await ready.wait()
+            finally:
+                loop.remove_reader(0)
         try:
-            await ready.wait()
-        finally:
-            loop.remove_reader(0)
-        try:
-            return os.read(0, 4096)
+            return os.read(0, 65_536)
         except OSError:
             return b""
 

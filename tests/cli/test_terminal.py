@@ -122,17 +122,6 @@ def test_a_shell_on_a_terminal_goes_on_after_errors_and_ctrl_c(terminal: Start) 
     assert finish(screen) == 0
 
 
-@pytest.mark.parametrize("line", [b"", b"call wait seconds=100\n"])
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
-def test_a_shell_ends_in_order_when_it_is_told_to(terminal: Start, number: signal.Signals, line: bytes) -> None:
-    screen = terminal("shell", "--", *RAW)
-    screen.until("target> ")
-    screen.press(line)
-    screen.until("seconds=100" if line else "target> ")
-    os.kill(screen.process.pid, number)
-    assert finish(screen) == 128 + number
-
-
 def interrupted(tmp_path: Path, number: int, *words: str, fault: str = "") -> tuple[int, str, str, int]:
     """Start a counting tool, send a signal at its first progress; exit code, output, errors, the server's pid."""
     pid_file = tmp_path / "pid"

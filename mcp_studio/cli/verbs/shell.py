@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-import signal
 import sys
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
-from importlib import import_module
 
 from mcp_studio.cli import verbs
 from mcp_studio.cli.arguments import standard_input
@@ -19,15 +15,13 @@ from mcp_studio.cli.options import Options, help_text, parse, show
 from mcp_studio.cli.output import INTERRUPTED, Output
 from mcp_studio.cli.questions import Asker
 from mcp_studio.cli.targets import configured, select, server_and_words, with_secrets
+from mcp_studio.cli.terminal import EndOfInput, Lines, prompt, say
 from mcp_studio.config.model import Config
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import UsageError
 from mcp_studio.paths import Paths
 from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
-
-with suppress(ImportError):  # Windows, and Pythons that are built without it
-    import_module("readline")  # gives `input` a history
 
 _VERBS = ("list", "search", "call", "read", "get", "complete", "skills", "tasks", "watch", "send")
 _OWN = ("--answer", "--json", "--quiet")
@@ -42,55 +36,52 @@ def run(options: Options, out: Output) -> int:
         raise UsageError("Which server?", hint="mcp-studio shell SERVER")
     config = with_secrets(select(config, [server] if server else []), options, out)
     out.server, out.lines = server, True
-    for name in ("SIGTERM", "SIGHUP"):
-        if number := getattr(signal, name, None):  # Windows has not all of them
-            signal.signal(number, lambda number, _: sys.exit(128 + number))
-    try:
-        with Shell(config, server, out) as shell:
+    with asyncio.Runner() as runner:
+        shell = Shell(config, server, out, runner)
+        try:
             return shell.serve()
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except SystemExit as end:
-        return int(end.code or 0)
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        finally:
+            runner.run(shell.close())
 
 
 class Shell:
-    """A studio that stays open, in a thread of its own: it answers its server also while a line is typed.
+    """A studio that stays open: it answers its server while a verb runs, and while a line is waited for.
 
     Raises:
         StudioError: it could not be opened.
     """
 
-    def __init__(self, config: Config, server: str, out: Output) -> None:
+    def __init__(self, config: Config, server: str, out: Output, runner: asyncio.Runner) -> None:
         self.config = config
         self._server = server
-        self._rules = Asker(out).rules
         self._out = out
-        self._opened: Future[Studio] = Future()
-        self._task: asyncio.Task[int] | None = None
+        self._runner = runner
+        self._lines = Lines()
         self._terminal = sys.stdin.isatty()
+        self._rules = Asker(out).rules
+        self._studio = runner.run(self._open())
 
-    def __enter__(self) -> Shell:
-        self._closed = ThreadPoolExecutor(1, "studio").submit(asyncio.run, self._hold())
-        self._opened.result()
-        return self
+    async def _open(self) -> Studio:
+        opened: asyncio.Future[Studio] = asyncio.get_running_loop().create_future()
+        self._leaving, self._holding = asyncio.Event(), asyncio.create_task(self._hold(opened))
+        await asyncio.wait((self._holding, opened), return_when=asyncio.FIRST_COMPLETED)
+        if not opened.done():
+            self._holding.result()
+        return opened.result()
 
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._leaving.set)
-        self._closed.result()
+    async def _hold(self, opened: asyncio.Future[Studio]) -> None:
+        async with Studio.open(self.config, Paths.default(), can_ask=True, origin="command line") as studio:
+            for rule in reversed(self._rules):
+                studio.rules.add(rule)
+            opened.set_result(studio)
+            await self._leaving.wait()
 
-    async def _hold(self) -> None:
-        self._loop, self._leaving = asyncio.get_running_loop(), asyncio.Event()
-        try:
-            async with Studio.open(self.config, Paths.default(), can_ask=True, origin="command line") as studio:
-                for rule in reversed(self._rules):
-                    studio.rules.add(rule)
-                self._opened.set_result(studio)
-                await self._leaving.wait()
-        except BaseException as error:  # boundary: whoever waits in the other thread gets it
-            if self._opened.done():
-                raise
-            self._opened.set_exception(error)
+    async def close(self) -> None:
+        """Close the studio."""
+        self._leaving.set()
+        await self._holding
 
     def serve(self) -> int:
         """Connect, read lines and do what they say, until `exit` or the end of input."""
@@ -114,21 +105,16 @@ class Shell:
 
     def _read(self) -> str | None:
         """The next line; None at the end of input."""
-        prompt = f"{safe(self._server, 40)}> " if self._terminal else ""
         while True:
+            if self._terminal:
+                prompt(f"{safe(self._server, 40)}> ")
             try:
-                if self._terminal and sys.stdout.isatty():
-                    return input(prompt)
-                sys.stderr.write(prompt)
-                sys.stderr.flush()
-                return sys.stdin.readline() or None
+                return self._runner.run(self._lines.read())
             except KeyboardInterrupt:
                 if not self._terminal:
                     raise
-                sys.stderr.write("\n")
-            except (EOFError, OSError, UnicodeDecodeError):
-                with suppress(OSError):  # the terminal may be gone
-                    sys.stdout.write("\n")
+                say("")
+            except EndOfInput:
                 return None
 
     def _line(self, line: str, out: Output) -> int:
@@ -168,31 +154,12 @@ class Shell:
         Raises:
             KeyboardInterrupt: it was cancelled.
         """
+        return self._runner.run(self._work(body))
 
-        async def work() -> int:
-            self._task, studio = asyncio.current_task(), self._opened.result()
-            self._revive(studio)
-            return await body(studio)
-
-        running = asyncio.run_coroutine_threadsafe(work(), self._loop)
-        try:
-            return running.result()
-        except (KeyboardInterrupt, SystemExit):
-            asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result()
-            raise
-
-    async def _stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait((self._task,))
-
-    def _revive(self, studio: Studio) -> None:
-        """Tell that the server is lost, and start it again."""
-        status = studio.manager.status(self._server)
-        if status.state in ("retrying", "failed") and status.error is not None:
-            again = "started" if studio.manager.config(self._server).kind == "stdio" else "connected"
-            self._out.note(f"{status.error.message.rstrip('.')}. It is {again} again.")
-            studio.manager.start(self._server)
+    async def _work(self, body: Callable[[Studio], Awaitable[int]]) -> int:
+        if self._studio.manager.status(self._server).state in ("retrying", "failed"):
+            self._studio.manager.start(self._server)
+        return await body(self._studio)
 
     async def _greet(self, studio: Studio) -> int:
         await connected(studio, self._server, self._out)
