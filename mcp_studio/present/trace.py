@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, dumps
 from mcp_studio.safetext import safe
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.disk.sessions import SessionInfo
@@ -96,13 +96,9 @@ def prometheus(numbers: Numbers) -> str:
     lines: list[str] = []
     for name, text, value in _METERS:
         kind = "counter" if name.endswith("_total") else "gauge"
-        lines += [f"# HELP mcp_studio_{name} {text}", f"# TYPE mcp_studio_{name} {kind}"]
+        lines.append(f"# HELP mcp_studio_{name} {text}\n# TYPE mcp_studio_{name} {kind}")
         for labels, tally in rows:
             if (number := value(tally)) is not None:
-                shown = ",".join(f'{key}="{_label(text)}"' for key, text in labels.items())
+                shown = ",".join(f"{key}={dumps(safe(text, 500)).decode()}" for key, text in labels.items())
                 lines.append(f"mcp_studio_{name}{{{shown}}} {round(number, 4):g}")
     return "\n".join(lines)
-
-
-def _label(text: str) -> str:
-    return safe(text, 500).replace("\\", "\\\\").replace('"', '\\"')

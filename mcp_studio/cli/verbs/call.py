@@ -98,8 +98,7 @@ async def _on_many(studio: Studio, plan: Plan, out: Output) -> int:
     if not refs:
         raise UsageError(f"None of {', '.join(plan.on)} has the tool {plan.name}.")
     intent = await intent_of(studio, plan, out, form_of(studio, refs[0]), refs[0])
-    approved = out.options.flag("--yes")
-    calls = [studio.call_tool(ref, intent.arguments, approved=approved) for ref in refs]
+    calls = [studio.call_tool(ref, intent.arguments, approved=out.options.flag("--yes")) for ref in refs]
     outcomes = await asyncio.gather(*(call.wait() for call in calls))
     base = getattr(outcomes[0], "result", None)
     rows: list[tuple[str, ...]] = []
@@ -113,10 +112,8 @@ async def _on_many(studio: Studio, plan: Plan, out: Output) -> int:
         facts.append({"server": ref.server, "outcome": OUTCOMES[type(outcome)], "ms": round(outcome.ms, 1),
                       "said": said_of(outcome) or None, "result": result, "differences": [*found]})  # fmt: skip
     out.table(rows)
-    wrong = [one for one in outcomes if not isinstance(one, Succeeded)]
-    if wrong or failed:
-        words = f"{len(wrong) + len(failed)} of {len(plan.on)} calls failed."
-        return out.fail(StudioError(words), {"result": facts})
+    if wrong := [one for one in outcomes if not isinstance(one, Succeeded)] + [*failed]:
+        return out.fail(StudioError(f"{len(wrong)} of the calls failed."), {"result": facts})
     return out.done(facts)
 
 

@@ -106,14 +106,11 @@ def _show(_: list[str], options: Options, out: Output) -> int:
     for question in config.untrusted:
         out.note(f"{question.file} is not in use: agree to it by `mcp-studio config trust`")
     out.result = {
-        "files": list(config.files),
-        "theme": settings.theme,
-        "secrets": settings.secrets,
-        "limits": limits,
+        "files": list(config.files), "theme": settings.theme, "secrets": settings.secrets, "limits": limits,
         "servers": {name: _masked(server, out) for name, server in config.servers.items()},
         "problems": [str(problem) for problem in config.problems],
         "untrusted": [question.file for question in config.untrusted],
-    }
+    }  # fmt: skip
     out.done()
     return 2 if config.problems else 0
 

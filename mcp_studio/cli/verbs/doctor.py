@@ -170,8 +170,9 @@ def _wrong(studio: Studio, server: ServerConfig, status: Status) -> dict[str, Js
 
 _ROWS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "source": ("from", str), "argv": ("argv", " ".join), "cwd": ("cwd", str), "environment": ("environment", ", ".join),
-    "sandbox": ("sandbox", str), "url": ("url", str), "transport": ("transport", lambda kind: connections.KIND_NAMES[kind]),
-    "headers": ("headers", ", ".join), "tls": ("tls", str), "proxy": ("proxy", str), "access": ("signed in", str),
+    "sandbox": ("sandbox", str), "url": ("url", str), "headers": ("headers", ", ".join), "tls": ("tls", str),
+    "transport": ("transport", lambda kind: connections.KIND_NAMES[kind]), "proxy": ("proxy", str),
+    "access": ("signed in", str),
     "serverInfo": ("server", lambda info: f"{info.get('name', '?')} {info.get('version', '')}"),
     "capabilities": ("it declares", servers.capabilities), "clientCapabilities": ("we declare", servers.capabilities),
 }  # fmt: skip

@@ -119,16 +119,12 @@ def _servers(config: Config, out: Output) -> int:
     rows = [(server.name, server.kind, _state(server), targets[server.name]) for server in servers]
     facts: list[Json] = [
         {
-            "name": server.name,
-            "transport": server.kind,
-            "target": targets[server.name],
-            "enabled": server.enabled,
-            "era": server.era,
-            "insecure": server.tls.insecure,
+            "name": server.name, "transport": server.kind, "target": targets[server.name], "enabled": server.enabled,
+            "era": server.era, "insecure": server.tls.insecure, "group": server.group or None,
             "source": server.source.file or server.source.origin,
         }
         for server in servers
-    ]
+    ]  # fmt: skip
     return out.listing(rows, facts, empty="No servers are configured; mcp-studio config add … adds one.")
 
 

@@ -104,13 +104,10 @@ def _report(exchange: RawExchange, out: Output) -> Json:
             message = _json(body, text)
             out.data(message if isinstance(message, str) else pretty(message))
             came.append({"kind": entry.kind, "message": message})
-    sent = exchange.frame.decode("utf-8", "replace")
     return {
-        "sent": out.redactor.text(sent),
-        "answered": bool(exchange.answers),
-        "problem": exchange.problem or None,
-        "came": came,
-    }
+        "sent": out.redactor.text(exchange.frame.decode("utf-8", "replace")), "answered": bool(exchange.answers),
+        "problem": exchange.problem or None, "came": came,
+    }  # fmt: skip
 
 
 def _json(body: bytes, text: str) -> Json:
