@@ -70,11 +70,7 @@ def tally_json(tally: Tally) -> dict[str, Json]:
 
 _METERS: tuple[tuple[str, str, Callable[[Tally], float | None]], ...] = (
     ("calls_total", "Requests that were answered or given up.", lambda tally: tally.count),
-    (
-        "errors_total",
-        "Requests that were refused, failed, or had no reply.",
-        lambda tally: tally.errors,
-    ),
+    ("errors_total", "Requests that were refused, failed, or lost.", lambda tally: tally.errors),
     ("success_ratio", "Requests that were no error, from 0 to 1.", lambda tally: 1 - tally.error_rate),
     ("received_bytes_total", "Bytes from the server.", lambda tally: tally.bytes_in),
     ("sent_bytes_total", "Bytes to the server.", lambda tally: tally.bytes_out),
