@@ -130,6 +130,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("pending", "Pending requests", "main", also="elicitation sampling questions inbox"),
     Action("new_server", "Add a server", "main", also="new connect paste"),
     Action("submit", "Call, read or get", "main", also="run send execute"),
+    Action("cancel", "Cancel the call", "main", also="stop"),
     Action("save_call", "Save the call", "main", also="bookmark"),
     Action("activity", "Activity: what runs, and what is pending", "main", also="progress running tasks board"),
     Action("answer_rule", "Answer rule: answer such requests by itself from now on", "main", also="automatic"),
@@ -170,7 +171,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("delete", "Take the task off the list", "tasks"),
     Action("copy", "Copy the task's id", "tasks"),
     # Pane 3
-    Action("cancel", "Cancel the call", "call", also="stop"),
+    Action("submit", "Call, read or get", "call", show=True, short="Call"),
     Action("edit", "Edit the arguments as JSON", "call"),
     Action("delete", "Clear the form", "call", also="forget reset"),
     Action("copy_as", "Copy the call as…", "call", also="curl python command json"),
@@ -188,7 +189,6 @@ ACTIONS: tuple[Action, ...] = (
     Action("delete", "Delete it", "history"),
     # Pane 4
     Action("repeat", "Re-run the call", "result", show=True, also="again retry", short="Re-run"),
-    Action("cancel", "Cancel the call", "result", also="stop"),
     Action("copy", "Copy what is shown", "result", show=True, short="Copy"),
     Action("copy_as", "Copy the call as…", "result", also="curl python command json"),
     Action("save", "Save the result to files", "result", show=True, also="export write image", short="Save"),
@@ -232,7 +232,7 @@ ACTIONS: tuple[Action, ...] = (
     # In forms
     Action("field_menu", "Field menu", "form", show=True, also="null omit empty date uuid paste", short="Field"),
     Action("editor", "Edit the field in $EDITOR", "form"),
-    Action("next_problem", "Go to the next problem", "form"),
+    Action("next_problem", "Go to the next problem", "form", show=True, short="Problem"),
     *(Action(id, KEYS[id].meaning, "form") for id in ("undo", "redo")),
     Action("editor", "Edit the whole value in $EDITOR", "editor"),
     Action("next_problem", "Go to the problem", "editor"),
@@ -252,6 +252,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("back", "Back", "dialog"),
 )
 
+_OPEN = {("colon", "main"), ("slash", "servers"), ("slash", "catalog")}
+"""Keys that open a field, and where; viewers inside a pane have a search of their own."""
 UNBOUND = "no_key"
 """Stands in bindings of actions that have no key until the person gives them one."""
 _FORMER = {
@@ -291,15 +293,16 @@ def scoped(*scopes: Scope) -> tuple[Action, ...]:
 def bindings(*scopes: Scope) -> list[BindingType]:
     """Textual's bindings of some scopes; each has its action's id, so that `[keys]` can give it other keys.
 
-    Keys with ctrl act before a field that has the focus sees them; letters are the field's.
+    Keys with ctrl act before a field that has the focus sees them; letters are the field's. Keys that open a field act
+    first, too: what is typed next is for that.
     """
     from textual.binding import Binding
 
     found: list[BindingType] = []
-    for id, title, _, show, _, short in scoped(*scopes):
+    for id, title, scope, show, _, short in scoped(*scopes):
         keys = KEYS[id].keys.split(",") if id in KEYS else [UNBOUND]
         for priority in (True, False):
-            if some := [key for key in keys if key.startswith("ctrl+") == priority]:
+            if some := [key for key in keys if (key.startswith("ctrl+") or (key, scope) in _OPEN) == priority]:
                 first = show and some[0] == keys[0]
                 joined = ",".join(some)
                 found.append(Binding(joined, id, short or title, first, priority=priority, tooltip=title, id=id))

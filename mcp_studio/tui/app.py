@@ -148,6 +148,7 @@ class StudioApp(GuardedApp):
         Keys with ctrl act in the app, ahead of what still waits for the field and for what listens to it.
         """
         focused = self.screen.focused
+        work = partial(self.call_later, work)  # keys of lists come back to the app, which has their bindings
         for node in reversed(focused.ancestors_with_self if focused is not None else ()):
             if isinstance(node, Widget):
                 work = partial(node.call_later, work)

@@ -52,8 +52,6 @@ class MainScreen(Screen[None]):
     def __init__(self, answer_passphrases: Callable[[AskPassphrase | None], None] = lambda ask: None) -> None:
         super().__init__()
         self._answer_passphrases = answer_passphrases
-        self._awaited: CatalogPane.Highlighted | None = None
-        """The newest step of the cursor, as long as it is not previewed."""
 
     def compose(self) -> ComposeResult:
         yield StudioHeader()
@@ -119,19 +117,22 @@ class MainScreen(Screen[None]):
 
     # What panes say to one another
 
-    def on_catalog_pane_highlighted(self, event: CatalogPane.Highlighted) -> None:
-        """Show the entry once the cursor is drawn: forms take their time, and the cursor may go on meanwhile.
-
-        Who works in a form keeps it, though the cursor moves because its server is gone.
-        """
-        if self.focused_pane is not self.call:
-            self._awaited = event
-            self.call_after_refresh(self._preview)
+    def on_catalog_pane_highlighted(self) -> None:
+        """Show the entry once the cursor is drawn: forms take their time, and the cursor may go on meanwhile."""
+        self.call_after_refresh(self._preview)
 
     def _preview(self) -> None:
-        if self._awaited is not None:
-            event, self._awaited = self._awaited, None
-            self.call.preview(event.entry)
+        """Show what the cursor is on: an entry, or a server.
+
+        Who works with a form or a result keeps it, though the cursor moves because its server is gone.
+        """
+        pane = self.focused_pane
+        if pane is self.servers:
+            self.call.show_server(self.servers.current)
+        elif pane in (self.catalog, None) and self.catalog.current is not None:
+            self.call.preview(self.catalog.current)
+        elif pane in (self.catalog, None):
+            self.call.show_server(self.catalog.heading)
 
     def on_catalog_pane_opened(self, event: CatalogPane.Opened) -> None:
         self.call.open(event.entry)
@@ -141,24 +142,22 @@ class MainScreen(Screen[None]):
 
     def on_servers_pane_selected(self, event: ServersPane.Selected) -> None:
         self.catalog.show_server(event.server)
+        self.call_after_refresh(self._preview)
 
     def on_servers_pane_trace_requested(self, event: ServersPane.TraceRequested) -> None:
         self.show_message(event.number)
 
     def on_call_pane_shown(self, event: CallPane.Shown) -> None:
-        """Show the newest call; where the person waited for its end, the result takes the focus."""
+        """Show the newest call; one that begins takes the focus from its form: there it is cancelled and answered."""
         if self.result.place.is_attached:  # it is not, when the studio is left while servers begin
             self.result.show(event.draft, event.call)
-        if event.elsewhere:
+        if event.elsewhere and event.draft is not None:
             self.catalog.show_entry(event.draft.entry.ref)
-        if event.awaited and self.focused_pane is self.call and self.app.screen is self:
+        if event.started and self.focused_pane is self.call and self.app.screen is self:
             self.go_to(self.result)
 
     def on_result_pane_rerun_requested(self) -> None:
         self.call.rerun()
-
-    def on_result_pane_cancel_requested(self) -> None:
-        self.call.action_cancel()
 
     def on_result_pane_read_requested(self, event: ResultPane.ReadRequested) -> None:
         self.call.read_link(event.server, event.uri, event.title)
@@ -206,19 +205,19 @@ class MainScreen(Screen[None]):
         return next((pane for pane in self.panes if pane.has_focus_within), None)
 
     def go_to(self, pane: Pane) -> None:
-        """Show a pane, and give it the focus."""
+        """Show a pane, and give it the focus; the call pane shows what the cursor was on."""
+        self._preview()
         if self.maximized not in (None, pane):
             self.minimize()
         self.set_class(pane is self.trace, "-trace")
-        pane.entry_point().focus()
+        self.set_focus(pane.entry_point())  # at once: what is typed next belongs to it
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """The trace, where it lies over the other panes, goes when another pane has the focus."""
         if (pane := self.focused_pane) is not None:
             self.set_class(pane is self.trace and self.has_class("-trace"), "-trace")
             self.set_class(pane in (self.call, self.result), "-desk")
-            if pane is self.catalog:
-                self.catalog.preview()
+            self.call_after_refresh(self._preview)
 
     def on_mouse_down(self, event: MouseDown) -> None:
         """A border between panes can be dragged."""
@@ -282,12 +281,23 @@ class MainScreen(Screen[None]):
             self.go_to(self.catalog)
 
     def action_submit(self) -> None:
-        self._preview()
-        self.app.after_typing(self.call.action_submit)
+        self.app.after_typing(self._submit)
+
+    def _submit(self) -> None:
+        self._preview()  # the cursor may have moved since anything was drawn
+        self.call.action_submit()
+
+    def action_cancel(self) -> None:
+        self.call.action_cancel()
 
     def action_save_call(self) -> None:
         self._preview()
         self.call.action_save_call()
+
+    async def action_server(self, action: str) -> None:
+        """Do something with the server that is shown: what its buttons in the call pane stand for."""
+        self.servers.go_to(self.call.server)
+        await self.servers.run_action(action)
 
     def action_statistics(self) -> None:
         self.trace.action_details()
@@ -315,10 +325,11 @@ class MainScreen(Screen[None]):
     def action_activity(self) -> None:
         self.inbox.open_activity()
 
-    def action_search(self) -> None:
+    async def action_search(self) -> None:
+        """Once it is there: what is typed next belongs to it."""
         from mcp_studio.tui.screens.search import Search
 
-        self.app.push_screen(Search(), lambda found: self.open_ref(*found) if found else None)
+        await self.app.push_screen(Search(), lambda found: self.open_ref(*found) if found else None)
 
     def action_jump(self) -> None:
         from mcp_studio.tui.screens.jump import Jump
@@ -365,10 +376,11 @@ class MainScreen(Screen[None]):
         if (entry := self.show_entry(ref)) is not None:
             self.call.open(entry, submit=submit)
 
-    def action_palette(self) -> None:
-        from mcp_studio.tui.screens.palette import open_palette
+    async def action_palette(self) -> None:
+        """Once it is there: what is typed next belongs to it."""
+        from mcp_studio.tui.screens.palette import palette
 
-        open_palette(self)
+        await self.app.push_screen(palette())
 
     def action_change_theme(self) -> None:
         from mcp_studio.tui.screens.theme import ThemePicker

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from html import unescape
 from typing import Any
 
+from textual.events import Key
 from textual.message import Message
 from textual.notifications import Notify
 from textual.pilot import Pilot
@@ -71,6 +72,12 @@ class Stage:
     async def type(self, text: str) -> None:
         """Type text into what has the focus."""
         await self.pilot.press(*("space" if char == " " else char for char in text))
+
+    async def burst(self, *keys: str) -> None:
+        """Press keys so quickly that all are there before the first one has done anything."""
+        for key in keys:
+            self.app.post_message(Key({" ": "space", "/": "slash"}.get(key, key), key if len(key) == 1 else None))
+        await self.pilot.pause()
 
     async def until(self, true: Callable[[], object], what: str = "", pause: float = 0.005) -> None:
         """Wait for a fact; the screen is shown when it does not come."""

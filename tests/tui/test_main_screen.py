@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from textual.widgets import Button, Select, Tab
+from textual.widgets import Button, Input, Select, Tab
 
 from mcp_studio.call.call import Succeeded
 from mcp_studio.config.model import Settings
@@ -55,11 +55,32 @@ async def test_two_servers_stand_under_headings_and_the_cursor_previews() -> Non
         await stage.until(lambda: names(stage)[0] == "raw", "all servers again")
 
 
+async def test_keys_that_come_faster_than_the_screen_is_drawn_go_where_they_are_meant() -> None:
+    async with on_stage(raw(), raw("other")) as stage:
+        await stage.press("2", "home", "down")
+        await stage.shows("3 raw › echo")
+        await stage.burst("down", "down", "up", "down", "ctrl+j")
+        await stage.until(lambda: stage.main.result.call, "a call")
+        shown = stage.main.catalog.current
+        assert stage.main.result.call and shown and stage.main.result.call.ref == shown.ref
+        assert shown.ref.name == "wait"
+        await stage.burst("2", *"/greet")
+        await stage.until(lambda: stage.main.catalog.filter.value == "greet", "the filter")
+        await stage.press("escape")
+        await stage.burst("ctrl+p", *"help")
+        await stage.until(lambda: stage.app.screen.query(Input), "the palette")
+        await stage.until(lambda: stage.app.screen.query_one(Input).value == "help", "what was typed")
+        await stage.press("escape")
+        await stage.burst("ctrl+f", *"add")
+        search = await stage.dialog(Search)
+        await stage.until(lambda: search.field.value == "add", "what was typed")
+
+
 async def test_what_does_not_fit_is_said_shorter_and_never_cut() -> None:
     async with on_stage(raw(), size=(160, 44)) as stage:
         await stage.shows("6 tools · 1 resource · 1 template · 1 prompt", "calls p50", "Templates 1", "Trace")
         await stage.pilot.resize_terminal(80, 24)
-        await stage.shows("Tools 6 Res 1 Tpl 1 Pr 1", "! destroy", r"\^f Search *$")
+        await stage.shows("Tools 6 Res Tpl Pr Tasks", "! destroy", r"\^f Search *$")
         await stage.hides("Trace")
         assert len(max(stage.text.splitlines(), key=len)) <= 80
         await stage.pilot.resize_terminal(60, 20)
@@ -77,8 +98,7 @@ async def test_what_does_not_fit_is_said_shorter_and_never_cut() -> None:
         await stage.pilot.resize_terminal(80, 9)
         await stage.shows("The terminal is too small")
         await stage.pilot.resize_terminal(120, 36)
-        await stage.shows("2 Catalog", "5 Trace", "Tools 6 Resources 1 Templates 1 Prompts 1")
-        await stage.hides("Tasks")
+        await stage.shows("2 Catalog", "5 Trace", "Tools 6 Res 1 Tpl 1 Prompts 1 Tasks")
 
 
 async def test_borders_are_dragged_and_the_arrangement_is_remembered(home: Path) -> None:
@@ -110,22 +130,17 @@ async def test_borders_are_dragged_and_the_arrangement_is_remembered(home: Path)
         assert json.loads(file.read_bytes())["tabs"]["catalog"] == "resource"
 
 
-async def test_jump_badges_hide_nothing_and_lead_there() -> None:
+async def test_jump_badges_lead_there() -> None:
     async with on_stage(raw()) as stage:
-        before = stage.text
         await stage.press("ctrl+o")
         jump = await stage.dialog(Jump)
-        changed = [old for old, new in zip(before, stage.text, strict=False) if old != new]
-        assert changed and not any(char.isalnum() for char in changed)
         badge = next(b for b in jump.query("Static") if b.region.offset == stage.main.result.region.offset)
         await stage.press(str(badge.content))
         assert stage.main.focused_pane is stage.main.result
         await stage.press("ctrl+o")
         tab = stage.main.catalog.query_one("#resource", Tab)
         jump = await stage.dialog(Jump)
-        badge = next(
-            b for b in jump.query("Static") if b.region.y == tab.region.y and b.region.x == tab.region.right - 1
-        )
+        badge = next(b for b in jump.query("Static") if b.region.offset == tab.region.offset)
         await stage.press(str(badge.content))
         await stage.shows("A note")
 

@@ -21,7 +21,8 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize(
     ("query", "better", "worse"),
     [
-        ("theme", "Theme nord", "Change the theme"),
+        ("theme", "Change the theme", "Compare with another message"),
+        ("change the", "Change the theme", "Open the exchange"),
         ("thmee", "Change the theme", "Mark the message, or no longer"),
         ("statsitics", "Statistics: how often", "Save the call"),
         ("save call", "Save the call", "Save the result to files"),

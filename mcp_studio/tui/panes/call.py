@@ -21,7 +21,7 @@ from mcp_studio.call.sending import outcome_of_task
 from mcp_studio.catalog.listing import Change, Entry, Ref
 from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.jsontext import Json, dumps, mapping
-from mcp_studio.present import definition, outcomes, units
+from mcp_studio.present import connections, definition, outcomes, servers, units
 from mcp_studio.protocol.views import ResourceView, ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem, defaults, errors
@@ -41,6 +41,7 @@ from mcp_studio.tui.views.text_view import TextView
 RISKS = {"read": ("r reads", "$risk-read"), "write": ("w writes", "$risk-write"),
          "destructive": ("! destructive", "$risk-destructive")}  # fmt: skip
 EMPTY = "No tool selected.\n\nMove the cursor in the catalog (2): what it is on is shown here."
+_COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "$state-failed", "off": "$quiet"}
 _WHOLE = ""
 """Under this pointer the text of the JSON tab is kept while it is no JSON."""
 _PAUSE = 0.15
@@ -63,17 +64,19 @@ class CallPane(Pane, scope="call"):
     class Shown(Message):
         """Another entry is shown, or its newest call has changed."""
 
-        draft: CallDraft
+        draft: CallDraft | None
         call: Call | None
         elsewhere: bool = False
         """The catalog's cursor is on another one."""
-        awaited: bool = False
-        """The call has ended, and nothing was typed meanwhile."""
+        started: bool = False
+        """The person has just begun the call."""
 
     def __init__(self) -> None:
         super().__init__()
         self.form = FormView(empty="No arguments.")
         self.draft: CallDraft | None = None
+        self.server = ""
+        """The server that is shown, where it is no entry."""
         self.calls: dict[str, Call] = {}
         """The newest call of each draft, by its key: those that run, and finished ones whose results have room."""
         self.saved = SavedCalls(self)
@@ -84,8 +87,6 @@ class CallPane(Pane, scope="call"):
         """What the person chose, by draft key."""
         self._refused: tuple[Json, ...] = ()
         """The value that was not sent: submitting it again sends it all the same."""
-        self._awaited: Call | None = None
-        """The call that was started last, as long as nothing was edited meanwhile and its end is not told."""
         self._failed_completion = ""
 
     def compose(self) -> ComposeResult:
@@ -97,6 +98,9 @@ class CallPane(Pane, scope="call"):
             yield Static(id="notice", markup=False)
             yield self.form
         yield Vertical(id="call-view")
+        with Horizontal(id="server-actions"):
+            for action, label in (("repeat", "Reconnect"), ("edit", "Edit"), ("open", "Details")):
+                yield Button(label, id=f"server-{action}", compact=True, action=f"screen.server('{action}')")
         with Horizontal(id="call-actions"):
             yield Checkbox("Run as a task", id="as-task", compact=True)
             yield Button("Call", id="submit", variant="primary", compact=True, action="screen.submit")
@@ -107,6 +111,8 @@ class CallPane(Pane, scope="call"):
     def entry_point(self) -> Widget:
         if self.tab != "form":
             return next((widget for widget in self.place.walk_children(Widget) if widget.focusable), self.tabs_line)
+        if self.server:
+            return self.query_one("#server-repeat")
         return self.form if self.draft is not None and self.draft.form.fields else self.button
 
     @property
@@ -119,6 +125,11 @@ class CallPane(Pane, scope="call"):
         """The newest call of the shown entry."""
         return self.calls.get(self.draft.key) if self.draft else None
 
+    @property
+    def running(self) -> bool:
+        """Whether a call of the shown entry runs."""
+        return self.call is not None and self.call.outcome is None
+
     def on_key(self, event: Key) -> None:
         """Tab goes over the switch and the button before it leaves the pane."""
         stops: list[Widget] = [self.form] if self.tab == "form" and self.draft and self.draft.form.fields else []
@@ -128,6 +139,34 @@ class CallPane(Pane, scope="call"):
         if step is not None and at is not None and 0 <= at + step < len(stops):
             event.stop()
             stops[at + step].focus()
+
+    # Showing a server
+
+    def show_server(self, server: str) -> None:
+        """Show what is known of a server; without one how an entry is selected."""
+        if server != self.server or self.draft is not None:
+            self.server, self.draft = server, None
+            self.go_to_tab("form")
+            self.query_one("#call-form").scroll_home(animate=False)
+            self.add_class("-empty").set_class(bool(server), "-server")
+            self.show_title(server or "Call")
+            self.show_note("")
+            self._draw_server()
+            self.tell_result()
+
+    def _draw_server(self) -> None:
+        """State, why it failed, what it offers; the first button mends what is the matter."""
+        studio, server = self.app.studio, self.server
+        if server not in studio.manager.names():
+            self.query_one("#description", Static).update(Content(EMPTY))
+            return
+        tone = connections.tone(studio.manager.status(server))
+        title, *rest = servers.summary(studio, server)
+        text = Content.assemble((title, f"bold {_COLOURS[tone]}"), *(f"\n{line}" for line in rest))
+        self.query_one("#description", Static).update(text)
+        needs, button = studio.manager.status(server).state == "needs_auth", self.query_one("#server-repeat", Button)
+        button.label = "Sign in" if needs else "Reconnect" if tone == "ok" else "Connect"
+        button.action = f"screen.server('{'sign_in' if needs else 'repeat'}')"
 
     # Showing an entry
 
@@ -171,7 +210,8 @@ class CallPane(Pane, scope="call"):
     def _show(self, entry: Entry, *, again: bool = False, elsewhere: bool = False) -> None:
         """Show an entry; `again`: the same one has another definition, and what is typed now stays."""
         before, drafts = self.draft, self.app.studio.memory.drafts
-        draft = self.draft = draft_of(entry)
+        draft, self.server = draft_of(entry), ""
+        self.draft = draft
         draft.change = entry.change or self._changes.get(draft.key)
         if draft.change is not None and draft.change.kind == "changed":  # it is still told after it was looked at
             self._changes[draft.key] = draft.change
@@ -217,13 +257,12 @@ class CallPane(Pane, scope="call"):
         self.button.variant = "error" if risky else "primary"
         self.button.refresh(layout=True)
         (self.tabs_line.hide if isinstance(view, ResourceView) else self.tabs_line.show)("json")
-        self.remove_class("-empty")
+        self.remove_class("-empty", "-server")
 
-    def tell_result(self, *, elsewhere: bool = False, awaited: bool = False) -> None:
+    def tell_result(self, *, elsewhere: bool = False, started: bool = False) -> None:
         """Let the result pane show the newest call; the form leaves it more room then."""
-        if self.draft is not None:
-            self.set_class(self.call is not None, "-called")
-            self.post_message(self.Shown(self.draft, self.call, elsewhere, awaited))
+        self.set_class(self.call is not None, "-called")
+        self.post_message(self.Shown(self.draft, self.call, elsewhere, started))
 
     # What changed in the stores
 
@@ -231,6 +270,7 @@ class CallPane(Pane, scope="call"):
         """The server of the shown entry may be in another state, or define the entry in another way."""
         draft, studio = self.draft, self.app.studio
         if draft is None:
+            self._draw_server()
             return
         found = studio.catalog.find(draft.entry.ref)
         same = next((entry for entry in found if entry.view.raw == draft.entry.view.raw), None)
@@ -315,7 +355,7 @@ class CallPane(Pane, scope="call"):
         draft, drafts = self.draft, self.app.studio.memory.drafts
         if draft is None:
             return
-        draft.value, draft.texts, self._refused, self._awaited = value, dict(self.form.pending), (), None
+        draft.value, draft.texts, self._refused = value, dict(self.form.pending), ()
         if self.json is not None and self.json.unreadable:
             draft.texts[_WHOLE] = self.json.text
         drafts.put(draft.key, value, hidden=draft.secrets)
@@ -363,7 +403,7 @@ class CallPane(Pane, scope="call"):
         draft = self.draft
         if draft is None:
             self.app.say("No tool selected. Move the cursor in the catalog (2).", "warning")
-        elif self.call is not None and self.call.outcome is None:
+        elif self.running:
             self.app.say("It is still running; the result pane (4) shows its progress and cancels it.", "warning")
         elif draft.entry.excluded:
             self.app.say(f"It must not be called: {draft.entry.problem}", "warning")
@@ -413,10 +453,9 @@ class CallPane(Pane, scope="call"):
         studio.memory.history.follow(call, ref, draft.sent, origin="studio", hidden=draft.secrets | hidden)
         if ref.kind == "template":  # the studio knows of the URI that came of it only
             studio.usage.ran(ref)
-        self._awaited = call
-        self._follow(draft, call)
+        self._follow(draft, call, started=True)
 
-    def _follow(self, draft: CallDraft, call: Call) -> None:
+    def _follow(self, draft: CallDraft, call: Call, *, started: bool = False) -> None:
         def changed(one: Call) -> None:
             self.call_later(self._call_changed, draft.key, one, ended=one.checked)
 
@@ -427,7 +466,7 @@ class CallPane(Pane, scope="call"):
             if one.outcome is not None and room < 0:
                 del self.calls[key]
         call.changed.connect(changed)
-        self.tell_result()
+        self.tell_result(started=started)
 
     def show_task(self, task: Task) -> None:
         """Show what came of a task, as if its call had just ended."""
@@ -443,16 +482,14 @@ class CallPane(Pane, scope="call"):
 
     def _call_changed(self, key: str, call: Call, *, ended: bool) -> None:
         if call is self.call:
-            awaited = call is self._awaited and call.outcome is not None
-            self._awaited = None if awaited else self._awaited
-            self.tell_result(awaited=awaited)
+            self.tell_result()
         elif ended and call.outcome is not None and call is self.calls.get(key):
             self.app.say(f"{call.subject}: {outcomes.outcome_line(call.outcome)[1]}")
 
     # Other actions
 
     def action_cancel(self) -> None:
-        if self.call is not None and self.call.outcome is None:
+        if self.call is not None and self.running:
             self.call.cancel()
         else:
             self.app.say("Nothing is running here.")

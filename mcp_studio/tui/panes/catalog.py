@@ -35,6 +35,8 @@ TITLES: Mapping[str, tuple[str, str]] = {
     "prompt": ("Prompts", "Pr"), TASKS: ("Tasks", "Tasks"),
 }  # fmt: skip
 """The word of each tab, and a shorter one."""
+_LONGEST = ("template", "resource", "prompt")
+"""Tabs in the order in which they take their shorter word."""
 RISKS = {"read": "r", "write": "w", "destructive": "!"}
 """Risk of a tool, which is the look of its glyph."""
 _LEGENDS: Mapping[EntryKind, str] = {
@@ -62,6 +64,8 @@ class Item(NamedTuple):
     """1, 2 … where a server lists the same name more than once."""
     pieces: tuple[str, ...] = ()
     """What of its name the filter matches."""
+    beside: str = ""
+    """The server, told beside the name, where no heading tells it."""
 
 
 Row = Heading | Item
@@ -107,11 +111,8 @@ class CatalogPane(Pane, scope="catalog"):
     entries = getters.query_one("#entries", VirtualList)
     legend = getters.query_one("#legend", Static)
 
-    @dataclass
     class Highlighted(Message):
-        """The cursor came to another entry; None where there is none."""
-
-        entry: Entry | None
+        """The cursor came to another row, or to none."""
 
     @dataclass
     class Opened(Message):
@@ -133,8 +134,8 @@ class CatalogPane(Pane, scope="catalog"):
         self._counts: dict[str, str] = {}
         """What stands behind the word of each tab."""
         self._folded: set[str] = set()
-        self._filtered: tuple[tuple[Entry, ...], NameFilter] = ((), NameFilter(()))
-        """The entries that were filtered last, and their filter."""
+        self._filtered: dict[EntryKind, tuple[tuple[Entry, ...], NameFilter]] = {}
+        """The entries of each kind that were filtered last, and their filter."""
 
     def compose(self) -> ComposeResult:
         yield Tabs(*(Tab(words[0], id=tab) for tab, words in TITLES.items()))
@@ -161,6 +162,11 @@ class CatalogPane(Pane, scope="catalog"):
         """The entry under the cursor."""
         row = self.entries.row
         return row.entry if isinstance(row, Item) else None
+
+    @property
+    def heading(self) -> str:
+        """The server whose heading is under the cursor, or that alone is shown; else an empty string."""
+        return self.entries.row.server if isinstance(self.entries.row, Heading) else self.server
 
     # Showing
 
@@ -205,17 +211,17 @@ class CatalogPane(Pane, scope="catalog"):
             self.entries.refresh()
 
     def _label_tabs(self) -> None:
-        """Whole words where they fit, else short ones; where there are no tasks, their tab gives way first."""
+        """Whole words where they fit, else some short ones; counts of other tabs than the active one give way last."""
         tabs, width = self.query_one(Tabs), self.content_size.width
-        has_tasks, labels = self.on_tasks or bool(self._counts.get(TASKS)), dict[str, str]()
-        for short, tasks in ((0, True), (0, has_tasks), (1, has_tasks)):
-            shown = [tab for tab in TITLES if tasks or tab != TASKS]
-            labels = {tab: f"{TITLES[tab][short]} {self._counts.get(tab, '')}".strip() for tab in shown}
-            if sum(map(len, labels.values())) + len(labels) - 1 <= width:
+        labels, most = dict[str, str](), len(_LONGEST)
+        only = {tabs.active: self._counts.get(tabs.active, "")}
+        for short, counts in (*((short, self._counts) for short in range(most + 1)), (most, only)):
+            words = {tab: TITLES[tab][tab in _LONGEST[:short]] for tab in TITLES}
+            labels = {tab: f"{word} {counts.get(tab, '')}".strip() for tab, word in words.items()}
+            if sum(map(len, labels.values())) + len(labels) <= width:
                 break
         for tab in tabs.query(Tab):
-            tab.display = tab.id in labels
-            if (label := labels.get(tab.id or "", "")) != tab.label_text:
+            if (label := labels[tab.id or ""]) != tab.label_text:
                 tab.label = Content(label)
 
     def on_resize(self) -> None:
@@ -233,8 +239,8 @@ class CatalogPane(Pane, scope="catalog"):
 
     def _fill(self, keep: bool = True) -> None:
         text, entries = self.filter.value.strip(), self._all(self.kind)
-        rows = self._matching(entries, text) if text else self._grouped(entries)
-        self.entries.empty = self._empty(text)
+        rows = self._matching(text) if text else self._grouped(entries)
+        self.entries.empty = "" if rows else self._empty(text)
         self.entries.show(rows, keep=keep)
         self.show_title(f"Catalog of {self.server}" if self.server else "Catalog")
         self._note(text, len(entries), rows)
@@ -249,17 +255,25 @@ class CatalogPane(Pane, scope="catalog"):
             rows += [Heading(server, len(own), server in self._folded), *([] if server in self._folded else own)]
         return rows
 
-    def _matching(self, entries: tuple[Entry, ...], text: str) -> list[Row]:
-        """What has all words of the filter."""
-        if self._filtered[0] != entries:
-            self._filtered = entries, NameFilter(entries)
-        pieces = names.Matcher(text).pieces
-        found = [entries[at] for at in self._filtered[1].find(text).places]
-        return [Item(entry, 0, pieces(name_of(entry))) for entry in found]
+    def _matching(self, text: str) -> list[Row]:
+        """What has all words of the filter, with its server where there are several."""
+        pieces, found = names.Matcher(text).pieces, self._found(self.kind, text)
+        several = len({entry.ref.server for entry in found}) > 1
+        return [Item(one, 0, pieces(name_of(one)), one.ref.server if several else "") for one in found]
+
+    def _found(self, kind: EntryKind, text: str) -> list[Entry]:
+        """The entries of a kind that have all words of a filter, the best first."""
+        entries, filter = self._filtered.get(kind, ((), NameFilter(())))
+        if entries != (now := self._all(kind)):
+            entries, filter = self._filtered[kind] = now, NameFilter(now)
+        return [entries[at] for at in filter.find(text).places]
 
     def _empty(self, text: str) -> str:
         if text:
-            return f"Nothing matches. Esc ends the filter; {self.app.key_of('search')} searches everything."
+            counts = {kind: len(self._found(kind, text)) for kind in KINDS if kind != self.kind}
+            elsewhere = ", ".join(f"{count:,} in {TITLES[kind][0]}" for kind, count in counts.items() if count)
+            here = f"Nothing matches here{f', but {elsewhere}' if elsewhere else ''}."
+            return f"{here} Esc ends the filter; {self.app.key_of('search')} searches everything."
         return servers.nothing(self.app.studio, self.kind, self.app.key_of("new_server"), self.server)
 
     def _note(self, text: str, count: int, rows: Sequence[Row]) -> None:
@@ -281,7 +295,8 @@ class CatalogPane(Pane, scope="catalog"):
         entry = row.entry
         mark, name = self._sign_of(entry), safe(name_of(entry), 300) or "(no name)"
         name += f" #{row.twin}" if row.twin else ""
-        tail = self._tail(entry, width - cell_len(name) - 4)
+        beside: list[Piece] = [(f"  {safe(row.beside, 20)}", "dim")] if row.beside else []
+        tail = [*self._tail(entry, width - cell_len(name) - width_of(beside) - 4), *beside]
         room = width - width_of([mark, *tail])
         left: list[Piece] = [mark, *mark_matches(cut_inside(name, room, more=glyphs().more), row.pieces, _look(entry))]
         description = safe(entry.view.description, 200).strip()
@@ -344,11 +359,12 @@ class CatalogPane(Pane, scope="catalog"):
 
     @on(VirtualList.Highlighted, "#entries")
     def preview(self) -> None:
-        self.post_message(self.Highlighted(self.current))
+        self.post_message(self.Highlighted())
 
     @on(Input.Changed, "#filter")
     def filter_changed(self) -> None:
-        self._fill(keep=False)
+        """The best match has the cursor; without a filter the row that had it."""
+        self._fill(keep=not self.filter.value)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Tasks have actions of their own."""

@@ -118,7 +118,7 @@ class InboxController:
         focused = self._app.focused
         typed = focused.value if isinstance(focused, Input) else focused.text if isinstance(focused, TextArea) else None
         if loud and loud[0].subject and getattr(self._app.screen, "opens_requests", self._app.screen is self._screen):
-            if typed == before:
+            if typed in (None, before):
                 self.open_request(loud[0], _DEAF)
                 return
             if before is None:

@@ -50,9 +50,6 @@ class ResultPane(Pane, scope="result"):
     class RerunRequested(Message):
         """The same call is to be made again."""
 
-    class CancelRequested(Message):
-        """The running call is to be cancelled."""
-
     @dataclass
     class ReadRequested(Message):
         """A resource that the result links to is to be read."""
@@ -89,7 +86,7 @@ class ResultPane(Pane, scope="result"):
         with Horizontal(id="result-running"):
             yield Static(id="progress-text", markup=False)
             yield Button("Answer", id="answer", variant="primary", compact=True, action="screen.pending")
-            yield Button("Cancel", id="cancel", compact=True)
+            yield Button(f"Cancel  {self.app.key_of('cancel')}", id="cancel", compact=True, action="screen.cancel")
         yield Static(id="result-notes", markup=False)
         yield Vertical(id="result-view")
 
@@ -102,10 +99,11 @@ class ResultPane(Pane, scope="result"):
         self._draw_status()
 
     def entry_point(self) -> Widget:
+        if self.query_one("#result-running").display:
+            return self.query_one("#answer" if self.call is not None and self.call.asking else "#cancel")
         newest = self.place.children[-1:]  # the one before it may still be going
         inside = (widget for one in newest for widget in one.walk_children(Widget, with_self=True) if widget.focusable)
-        running = self.query_one("#result-running")
-        return next(inside, self.query_one("#cancel") if running.display else self.tabs_line)
+        return next(inside, self.tabs_line)
 
     # Showing
 
@@ -129,7 +127,8 @@ class ResultPane(Pane, scope="result"):
             self._clock.pause()
         self._draw_notes()
         self._draw_view()
-        self.call_after_refresh(self._draw_status)
+        self._draw_status()
+        self.call_after_refresh(self._draw_status)  # then it is known how much room the tabs leave
         self.set_class(shown, "-shown")
 
     @property
@@ -161,7 +160,8 @@ class ResultPane(Pane, scope="result"):
         found = blocks.blocks_of(result)
         # What says nothing as text is a tree first.
         is_data = has and (not found or found[0].text.lstrip()[:1] in ("{", "["))
-        wanted = self._tabs.get(self._key, "structured" if is_data else "text")
+        best = "table" if offered["table"] else "structured" if is_data else "text"
+        wanted = self._tabs.get(self._key, best)
         self.tabs_line.active = wanted if offered[wanted] else "text"
 
     @property
@@ -184,15 +184,14 @@ class ResultPane(Pane, scope="result"):
         if shown:
             self._tabs[self._key] = self.tab
         self._drawn = drawn
-        had_focus = self.has_focus_within
+        # Where the view or the button that had it goes, the focus stays in the pane.
+        moves_focus = self.has_focus_within and (outcome is not None or self.place.has_focus_within)
         self.place.remove_children()
         view = self._view(outcome) if shown else None
         keys = f" · {self.app.key_of('toggle_item')} sorts · {self.app.key_of('copy_as')} copies as CSV"
         self.show_note(view.summary + keys if isinstance(view, TableView) else "")
         if view is not None:
             self.place.mount(view)
-            if had_focus:
-                self.call_after_refresh(lambda: self.screen.set_focus(self.entry_point()))
         elif isinstance(outcome, Lost):
             card = Static(Content.assemble(*connections.http_parts(outcome.error, why="")))
             self.place.mount(card, Button("Exit report", classes="exit-report", compact=True))
@@ -200,6 +199,13 @@ class ResultPane(Pane, scope="result"):
             verb = "" if self._opened is None else "reads" if self._opened.verb == "read" else "calls"
             hint = f" {self.app.key_of('submit')} {verb} it." if verb else ""
             self.place.mount(Static(f"No result yet.{hint}", classes="quiet", markup=False))
+        if moves_focus:
+            self.call_after_refresh(self._take_focus)
+
+    def _take_focus(self) -> None:
+        """Focus what there is now, unless the person has gone elsewhere meanwhile."""
+        if self.has_focus_within or self.screen.focused is None:
+            self.screen.set_focus(self.entry_point())
 
     def _view(self, outcome: CallOutcome) -> Widget:
         result = raw_of(outcome)
@@ -284,7 +290,8 @@ class ResultPane(Pane, scope="result"):
     def _notes(self, call: Call, outcome: CallOutcome) -> Iterator[tuple[str, str]]:
         if not isinstance(outcome, (Succeeded, ToolFailed, Rejected)):  # which have a view of their own
             tone, line = outcomes.outcome_line(outcome)
-            yield line, _COLOURS[tone]
+            if line != outcomes.outcome_short(outcome)[1]:  # which the head of the pane says
+                yield line, _COLOURS[tone]
         problems = list(outcome.problems[:_PROBLEMS])
         if more := len(outcome.problems) - len(problems):
             problems.append(f"{units.plural(more, 'more problem')}: see the trace (5)")
@@ -320,11 +327,6 @@ class ResultPane(Pane, scope="result"):
         event.stop()
         self._draw_view()
 
-    @on(Button.Pressed, "#cancel")
-    def cancel_pressed(self, event: Button.Pressed) -> None:
-        event.stop()
-        self.action_cancel()
-
     @on(Button.Pressed, ".exit-report")
     def report_pressed(self, event: Button.Pressed) -> None:
         event.stop()
@@ -344,9 +346,6 @@ class ResultPane(Pane, scope="result"):
 
     def action_repeat(self) -> None:
         self.post_message(self.RerunRequested())
-
-    def action_cancel(self) -> None:
-        self.post_message(self.CancelRequested())
 
     def action_copy_as(self) -> None:
         self.post_message(self.CopyAsRequested())

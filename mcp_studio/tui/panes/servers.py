@@ -197,13 +197,13 @@ class ServersPane(Pane, scope="servers"):
         words = self.filter.value.casefold().split()
         rows = [row for row in self._rows.values() if all(word in row.text for word in words)]
         add = self.app.key_of("new_server")
-        none = f"No servers yet. {add} adds one: paste a command, a URL or a piece of an mcp.json."
+        none = f"No servers yet. {add} adds one: paste a command, a URL, or JSON of an mcp.json."
         self.list.empty = "No server matches. Esc ends the filter." if self._rows else none
         self.list.show(rows)
         self.show_title("Servers")
         self.show_note(f"{len(rows):,} of {len(self._rows):,}" if words else "")
         # Its own rows and the border; `auto` would ask a list that draws only what is seen.
-        self.list.styles.height = max(2, len(rows))
+        self.list.styles.height = max(2, len(rows)) if self._rows else 4
 
     def _draw(self, row: ServerRow, width: int, selected: bool) -> Line:
         tone = connections.tone(row.status)

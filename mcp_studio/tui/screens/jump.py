@@ -1,4 +1,4 @@
-"""Jump mode: a letter at the corner of every pane, and behind every tab; pressing it goes there."""
+"""Jump mode: a letter at the corner of every pane, and on the first cell of every tab; pressing it goes there."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Jump(ModalScreen[Widget]):
         targets: list[tuple[Widget, Offset]] = []
         for pane in panes:
             targets.append((pane, pane.region.offset))  # in the corner of its frame
-            targets += [(tab, tab.region.top_right - Offset(1, 0)) for tab in pane.query(Tab)]  # behind its label
+            targets += [(tab, tab.region.offset) for tab in pane.query(Tab)]
         self._targets = dict(zip(_LETTERS, (target for target in targets if target[0].region), strict=False))
 
     def compose(self) -> ComposeResult:

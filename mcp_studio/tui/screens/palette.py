@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from rapidfuzz import fuzz, process
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
 
 from mcp_studio.catalog.listing import KINDS, Entry
 from mcp_studio.present.browser import open_page
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import PANES, scoped, spell_all
 from mcp_studio.tui.panes.catalog import NameFilter, name_of
+from mcp_studio.tui.views.line import cut, mark_matches, spread
 
 if TYPE_CHECKING:
     from mcp_studio.tui.main_screen import MainScreen
@@ -24,9 +27,11 @@ DOCS = ("guide", "calls", "trace", "remote", "search", "safety", "configuration"
 _SITE = "https://github.com/mcp-studio/mcp-studio/blob/main/docs/{}.md"
 _MOST = 30
 """Tools and other entries shown for what is typed."""
-_NEAR = 75
+_NEAR = 77
 """From 0 to 100: how much two words must be alike, so that one may be the other with a slip."""
 _SHORTEST = 4
+_WIDTH = 78
+"""Cells of a row, where the screen is not narrower."""
 
 
 class Command(NamedTuple):
@@ -34,18 +39,22 @@ class Command(NamedTuple):
 
     title: str
     run: Callable[[], object]
-    help: str = ""
+    note: str = ""
+    """Its pane and key, or what it is; at the right."""
     also: str = ""
 
 
-def open_palette(main: MainScreen) -> None:
-    """Open the palette over the main screen."""
+def palette() -> CommandPalette:
+    """The palette, for over the main screen."""
     providers = (ActionProvider, NameProvider, EntryProvider)
-    main.app.push_screen(CommandPalette(providers, placeholder="Actions, tools, servers, saved calls, themes, docs …"))
+    return CommandPalette(providers, placeholder="Actions, tools, servers, saved calls, themes, docs …")
 
 
 class StudioProvider(Provider):
     """A provider that works on the main screen. Only actions are shown before something is typed."""
+
+    weight = 1.0
+    """Of two that are alike, that of the heavier provider comes first."""
 
     @property
     def main(self) -> MainScreen:
@@ -57,22 +66,33 @@ class StudioProvider(Provider):
         return ()
 
     async def search(self, query: str) -> Hits:
-        matcher = self.matcher(query)
-        for title, run, help, also in self.commands():
+        for title, run, note, also in self.commands():
             shown = safe(title, 200)
-            if score := closeness(query, shown, also) or 0.3 * matcher.match(shown):
-                yield Hit(score, matcher.highlight(shown), run, shown, help or None)
+            if score := closeness(query, shown, also):
+                yield Hit(score * self.weight, self.row(shown, note, query), run, shown)
+
+    def row(self, title: str, note: str, query: str = "") -> Content:
+        """One row: a title with the words of the query marked, and a note at the right."""
+        room = min(_WIDTH, self.main.size.width - 6)
+        marked = mark_matches(cut(title, room), query.split(), "", "underline")
+        pieces = spread(marked, [(f"  {note}", "$quiet")] if note else [], room)
+        return Content.assemble(*((text, str(look)) for text, look in pieces))
 
 
 def closeness(query: str, title: str, also: str = "") -> float:
     """From 0 to 1: whether all words of the query are in a title, in other words for it, or nearly so by a slip."""
-    words, text = query.casefold().split(), title.casefold()
-    everything = f"{text} {also}".casefold()
-    if all(word in text for word in words):
-        return 1.0 if text.startswith(words[0]) else 0.95
-    if all(word in everything for word in words):
+    title, also = title.casefold(), also.casefold()
+    return min((_closeness(word, title, also) for word in query.casefold().split()), default=0)
+
+
+def _closeness(word: str, title: str, also: str) -> float:
+    """Whole words come before the beginnings of words, those before what stands inside of one, and slips last."""
+    found = re.escape(word)
+    if begins := re.search(rf"\b{found}(\b)?", title):
+        return 0.95 if begins[1] is None else 1
+    if re.search(rf"\b{found}", also):
         return 0.8
-    return min(_likeness(word, everything) for word in words) / 200
+    return 0.7 if word in title else _likeness(word, f"{title} {also}") / 200
 
 
 def _likeness(word: str, text: str) -> float:
@@ -91,18 +111,19 @@ class ActionProvider(StudioProvider):
         here = scoped(pane.scope) if pane is not None else ()
         for action in (*here, *(one for one in scoped("main", *PANES) if one not in here)):
             where = action.scope.capitalize() if action.scope in PANES else ""
-            help = " · ".join(filter(None, (where, spell_all(keys.get(action.id, action.keys)))))
-            yield Command(action.title, partial(self.main.do, action), help, action.also)
+            note = "  ".join(filter(None, (where, spell_all(keys.get(action.id, action.keys)))))
+            yield Command(action.title, partial(self.main.do, action), note, action.also)
 
     async def discover(self) -> AsyncIterator[DiscoveryHit]:
-        for title, run, help, _ in self.commands():
+        for title, run, note, _ in self.commands():
             if title not in ("Back", "Quit"):  # which the footer has, always
-                yield DiscoveryHit(title, run, title, help or None)
+                yield DiscoveryHit(self.row(title, note), run, title)
 
 
 class NameProvider(StudioProvider):
     """Servers, saved calls, themes, and pages of the documentation."""
 
+    weight = 0.98
     _saved: Sequence[tuple[str, Callable[[], object]]] = ()
 
     async def startup(self) -> None:
@@ -111,14 +132,14 @@ class NameProvider(StudioProvider):
     def commands(self) -> Iterable[Command]:
         app = self.main.app
         for name in app.studio.manager.names():
-            yield Command(f"Server {name}", partial(self._show_server, name), "Go to it in the list of servers")
+            yield Command(f"Server {name}", partial(self._show_server, name), "in the list")
         for name, run in self._saved:
-            yield Command(f"Saved call {name}", run, "Fill the form with it")
+            yield Command(f"Saved call {name}", run, "fills the form")
         for name in sorted(app.own_themes):
-            yield Command(f"Theme {name}", partial(app.keep_theme, name), "Use it from now on", "colours colors")
+            yield Command(f"Theme {name}", partial(app.keep_theme, name), "from now on", "colours colors")
         for page in DOCS:
             run = partial(open_page, _SITE.format(page))
-            yield Command(f"Documentation: {page}", run, "Open it in the browser", "help docs manual")
+            yield Command(f"Documentation: {page}", run, "in the browser", "help docs manual")
 
     def _show_server(self, name: str) -> None:
         self.main.go_to(self.main.servers)
@@ -142,10 +163,8 @@ class EntryProvider(StudioProvider):
         if not places and len(query) >= _SHORTEST:
             names = [name_of(entry) for entry in self._entries]
             places = [at for _, _, at in process.extract(query, names, scorer=fuzz.ratio, score_cutoff=_NEAR, limit=5)]
-        matcher = self.matcher(query)
         for rank, place in enumerate(places):
             entry = self._entries[place]
             title = safe(entry.ref, 120)
-            help = f"{entry.ref.kind} · {safe(entry.view.description, 100)}".strip(" ·")
-            run = partial(self.main.open_ref, entry.ref)
-            yield Hit(0.9 - rank / 100, matcher.highlight(title), run, title, help)
+            shown = self.row(f"{title}  {safe(entry.view.description, 200)}".rstrip(), entry.ref.kind, query)
+            yield Hit(0.9 - rank / 100, shown, partial(self.main.open_ref, entry.ref), title)

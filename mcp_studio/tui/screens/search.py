@@ -91,7 +91,7 @@ class Search(Dialog[tuple[Ref, bool]]):
         yield Static(id="preview")
 
     def on_mount(self) -> None:
-        self.field.focus()
+        self.set_focus(self.field)
         self.field.action_select_all()
         self._disconnect = self.app.studio.index.changed.connect(self._index_changed)
         self._ask()
