@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mcp_studio.auth.discovery import is_loopback, tidy
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 3
 """Stray lines of each kind."""
-_INSTRUCTIONS = 3_000
-"""Characters of what a server tells models about itself."""
 _REASONS = 8
 """Servers of which an empty list says why."""
 _CHANGES: tuple[ChangeKind, ...] = ("new", "changed", "gone")
@@ -42,23 +39,6 @@ def tls(server: ServerConfig) -> str:
     authorities = f", also by the authorities in {server.tls.ca}" if server.tls.ca else ""
     client = f", we show the client certificate {server.tls.cert}" if server.tls.cert else ""
     return f"certificates are checked{authorities}{client}"
-
-
-def summary(studio: Studio, name: str) -> Iterator[str]:
-    """A server on a few lines: its state, what helps, how it is reached, what it is, offers, and says of itself."""
-    config, status = studio.manager.config(name), studio.manager.status(name)
-    yield connections.state_words(status)
-    if status.error is not None and (help := connections.hint(status.error)):
-        yield help
-    yield f"\n{safe(config.url or shlex.join((config.command, *config.args)), 1_000)}"
-    if status.state == "ready":
-        info, listing = mapping(status.server_info), studio.catalog.listing
-        title = safe(f"{info.get('title') or info.get('name') or ''} {info.get('version') or ''}".strip(), 200)
-        yield " · ".join(filter(None, (title, f"protocol {safe(status.version)}")))
-        counts = {kind: len(listing(name, kind).entries) for kind in KINDS}
-        yield "offers " + (", ".join(plural(count, kind) for kind, count in counts.items() if count) or "nothing")
-    if status.instructions:
-        yield f"\n{safe(status.instructions, _INSTRUCTIONS, lines=True)}"
 
 
 def capabilities(declared: Json) -> str:

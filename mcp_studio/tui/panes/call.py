@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,15 +19,16 @@ from textual.widgets import Button, Checkbox, Static, Tab, Tabs
 
 from mcp_studio.call.call import Call
 from mcp_studio.call.sending import outcome_of_task
-from mcp_studio.catalog.listing import Change, Entry, Ref
+from mcp_studio.catalog.listing import KINDS, Change, Entry, Ref
 from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.jsontext import Json, dumps, mapping
-from mcp_studio.present import connections, definition, outcomes, servers, units
+from mcp_studio.present import connections, definition, outcomes, units
 from mcp_studio.protocol.views import ResourceView, ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem, defaults, errors
 from mcp_studio.schema.place import named, pointer
 from mcp_studio.session.tasks import Task
+from mcp_studio.studio import Studio
 from mcp_studio.tui.call_draft import CallDraft, draft_of
 from mcp_studio.tui.form.choices import Offer
 from mcp_studio.tui.form.json_editor import JsonEditor
@@ -41,6 +43,8 @@ from mcp_studio.tui.views.text_view import TextView
 RISKS = {"read": ("r reads", "$risk-read"), "write": ("w writes", "$risk-write"),
          "destructive": ("! destructive", "$risk-destructive")}  # fmt: skip
 EMPTY = "No tool selected.\n\nMove the cursor in the catalog (2): what it is on is shown here."
+_INSTRUCTIONS = 3_000
+"""Characters of what a server tells models about itself."""
 _COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "$state-failed", "off": "$quiet"}
 _WHOLE = ""
 """Under this pointer the text of the JSON tab is kept while it is no JSON."""
@@ -161,7 +165,7 @@ class CallPane(Pane, scope="call"):
             self.query_one("#description", Static).update(Content(EMPTY))
             return
         tone = connections.tone(studio.manager.status(server))
-        title, *rest = servers.summary(studio, server)
+        title, *rest = _summary(studio, server)
         text = Content.assemble((title, f"bold {_COLOURS[tone]}"), *(f"\n{line}" for line in rest))
         self.query_one("#description", Static).update(text)
         needs, button = studio.manager.status(server).state == "needs_auth", self.query_one("#server-repeat", Button)
@@ -559,3 +563,21 @@ class CallPane(Pane, scope="call"):
         from mcp_studio.tui.screens.field_menu import choose_example
 
         choose_example(self.app, self.draft.form, self.fill)
+
+
+def _summary(studio: Studio, name: str) -> Iterator[str]:
+    """A server on a few lines: its state, what helps, how it is reached, what it is, offers, and says of itself."""
+    config, status = studio.manager.config(name), studio.manager.status(name)
+    yield connections.state_words(status)
+    if status.error is not None and (help := connections.hint(status.error)):
+        yield help
+    yield f"\n{safe(config.url or shlex.join((config.command, *config.args)), 1_000)}"
+    if status.state == "ready":
+        info, listing = mapping(status.server_info), studio.catalog.listing
+        title = safe(f"{info.get('title') or info.get('name') or ''} {info.get('version') or ''}".strip(), 200)
+        yield " · ".join(filter(None, (title, f"protocol {safe(status.version)}")))
+        counts = {kind: len(listing(name, kind).entries) for kind in KINDS}
+        offers = [units.plural(count, kind) for kind, count in counts.items() if count]
+        yield f"offers {', '.join(offers) or 'nothing'}"
+    if status.instructions:
+        yield f"\n{safe(status.instructions, _INSTRUCTIONS, lines=True)}"
