@@ -256,7 +256,8 @@ class Studio:
             status = await studio.manager.settle(trial.name)
             await studio.manager.listed(trial.name)
             listing, ms = studio.catalog.listing, (asyncio.get_running_loop().time() - began) * 1000
-            return TestReport(status, {kind: len(listing(trial.name, kind).entries) for kind in KINDS}, ms)
+            printed = tuple(studio.manager.supervisor(trial.name).tap.stray_lines)
+            return TestReport(status, {kind: len(listing(trial.name, kind).entries) for kind in KINDS}, ms, printed)
 
     async def put_server(self, server: ServerConfig, old_name: str = "") -> None:
         """Take up a new or changed server; writing it to a file is the configuration's business."""

@@ -413,6 +413,7 @@ class FormCanvas(Widget, can_focus=True):
         & > .form--strong { text-style: bold; }
         & > .form--fold, & > .form--button { color: $text-primary; }
         & > .form--field { background: $foreground 9%; }
+        &:nocolor > .form--field { text-style: underline; }
         & > .form--list { background: $panel; }
         & > .form--cursor { color: $block-cursor-foreground; background: $block-cursor-background; }
     }

@@ -135,7 +135,7 @@ class ServersPane(Pane, scope="servers"):
         elif not studio.manager.names():
             from mcp_studio.tui.screens.import_servers import FirstStart
 
-            self.app.push_screen(FirstStart())
+            self.app.push_screen(FirstStart(), self._added)
 
     @property
     def current(self) -> str:
@@ -180,7 +180,7 @@ class ServersPane(Pane, scope="servers"):
             self._ends[name] = newest
             self._unseen.add(name)
             if newest.ready:
-                lost = f", {units.plural(len(newest.flights), 'request')} lost" if newest.flights else ""
+                lost = f", {units.plural(len(newest.flights), 'request')} without a reply" if newest.flights else ""
                 self.app.say(f"{crashes.first_line(newest)}{lost}. Enter on the server (1) shows how.", "warning")
         if newest is not None and (status.state in ("failed", "retrying") or name in self._unseen):
             return _end_in_short(newest.ending)
@@ -196,7 +196,7 @@ class ServersPane(Pane, scope="servers"):
         words = self.filter.value.casefold().split()
         rows = [row for row in self._rows.values() if all(word in row.text for word in words)]
         add = self.app.key_of("new_server")
-        none = f"No servers yet. {add} adds one: paste a command, a URL or a piece of an mcp.json."
+        none = f"No servers yet. {add} adds one."
         self.list.empty = "No server matches. Esc ends the filter." if self._rows else none
         self.list.show(rows)
         self.show_title("Servers")
@@ -330,10 +330,14 @@ class ServersPane(Pane, scope="servers"):
 
         self.app.push_screen(ServerForm(config, self._drafts), self._saved)
 
-    def _saved(self, config: ServerConfig | None) -> None:
+    def _added(self, config: ServerConfig | None) -> None:
         if config is not None:
             self.refresh_servers()
             self.go_to(config.name)
+
+    def _saved(self, config: ServerConfig | None) -> None:
+        self._added(config)
+        if config is not None:
             place = server_files.place_of(self.app.studio, config.name).file
             self.app.say(f"{config.name} is saved in {place}.")
 
