@@ -81,7 +81,7 @@ def outcome_short(outcome: CallOutcome) -> tuple[Tone, str]:
         case Denied():
             return "off", "not sent"
         case Cancelled():
-            return "off", "cancelled"
+            tone, word = "off", "cancelled"
         case InBackground():
             return "off", "in the background"
         case TimedOut():

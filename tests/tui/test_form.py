@@ -120,6 +120,13 @@ async def test_an_empty_field_says_what_could_be_there_and_a_wrong_one_what_is_w
         assert not host.form.focus_first_problem() and not host.form.problems
 
 
+async def test_a_description_that_one_line_cannot_hold_has_two() -> None:
+    long = {**TEXT, "description": "IANA time zone name, such as Europe/Amsterdam or America/New_York, of the clock"}
+    async with hosted(thing(zone=long, last=TEXT)) as host:
+        told = [line.strip() for line in host.app.lines]
+        assert told[1].startswith("IANA") and told[2].endswith("of the clock") and told[3].startswith("last")
+
+
 async def test_flags_and_choices_are_set_by_keys_and_by_clicks_and_cleared() -> None:
     few = {"oneOf": [{"const": 1, "title": "One"}, {"const": "two"}]}
     many = {"type": "array", "items": {"enum": ["a", "b", "c"]}, "minItems": 1}

@@ -135,7 +135,7 @@ class ServersPane(Pane, scope="servers"):
         elif not studio.manager.names():
             from mcp_studio.tui.screens.import_servers import FirstStart
 
-            self.app.push_screen(FirstStart(), self._added)
+            self.app.push_screen(FirstStart())
 
     @property
     def current(self) -> str:
@@ -330,14 +330,10 @@ class ServersPane(Pane, scope="servers"):
 
         self.app.push_screen(ServerForm(config, self._drafts), self._saved)
 
-    def _added(self, config: ServerConfig | None) -> None:
+    def _saved(self, config: ServerConfig | None) -> None:
         if config is not None:
             self.refresh_servers()
             self.go_to(config.name)
-
-    def _saved(self, config: ServerConfig | None) -> None:
-        self._added(config)
-        if config is not None:
             place = server_files.place_of(self.app.studio, config.name).file
             self.app.say(f"{config.name} is saved in {place}.")
 

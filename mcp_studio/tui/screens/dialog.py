@@ -113,11 +113,11 @@ class Dialog(ModalScreen[T]):
 
     @property
     def active_bindings(self) -> dict[str, ActiveBinding]:
-        """The footer says what the key of the default button does here."""
-        found = super().active_bindings
+        """The footer calls the keys of the default button and of the way out as their buttons are called."""
+        found, labels = super().active_bindings, {choice.action: choice.label for choice in self.choices}
+        buttons = {"submit": self.default, "back": "back"}
         for key, active in found.items():
-            if active.binding.action == "submit":
-                label = next(choice.label for choice in self.choices if choice.action == self.default)
+            if label := labels.get(buttons.get(active.binding.action, "")):
                 found[key] = active._replace(binding=replace(active.binding, description=label))
         return found
 

@@ -83,6 +83,10 @@ class ImportServers(Dialog[ServerConfig]):
         self._problems: list[str] = []
         self._ticked: set[int] = set()
 
+    @property
+    def default(self) -> str:
+        return self.choices[0 if self._found else 1].action
+
     def heading(self) -> str:
         return "Import servers from other clients"
 
@@ -97,12 +101,12 @@ class ImportServers(Dialog[ServerConfig]):
     async def _look(self) -> None:
         self._found, self._problems = await asyncio.to_thread(find, self.app.studio)
         self._ticked = {number for number, one in enumerate(self._found) if not one.taken}
-        self.servers.add_options(
-            Option(self._line(number), disabled=bool(one.taken)) for number, one in enumerate(self._found)
-        )
+        rows = enumerate(self._found)
+        self.servers.add_options(Option(self._line(number), disabled=bool(one.taken)) for number, one in rows)
         self.servers.display = self.query_one("#submit").display = bool(self._found)
         if self._found:
             self.servers.focus().action_first()
+            self.refresh_bindings()
         self.show_highlighted()
 
     def _line(self, number: int) -> Content:
@@ -137,6 +141,9 @@ class ImportServers(Dialog[ServerConfig]):
         self.query_one("#about", Static).update(Content("\n".join(safe(line, 2_000) for line in lines[:_LINES])))
 
     def action_submit(self) -> None:
+        if not self._found:
+            super().action_submit()
+            return
         chosen = [self._found[place].server for place in sorted(self._ticked)]
         if chosen:
             self.app.attempt(self, self._add(chosen), "import")

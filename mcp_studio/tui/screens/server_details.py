@@ -55,9 +55,9 @@ class ServerDetails(Dialog[str]):
         Choice("back", "Close"),
     )
     DEFAULT_CSS = """
-    ServerDetails.-narrow #buttons { layout: grid; grid-size: 6; grid-columns: auto; grid-gutter: 0 1; height: auto; }
-    ServerDetails.-narrow #buttons Button { margin: 0; padding: 0; }
-    ServerDetails.-wide #buttons Button { padding: 0; }
+    ServerDetails.-narrow #buttons { layout: grid; grid-size: 6; grid-columns: auto; grid-gutter: 0 1; }
+    ServerDetails.-narrow #buttons Button { margin: 0; }
+    ServerDetails #buttons Button { padding: 0; }
     """
 
     def __init__(self, server: str) -> None:
@@ -222,8 +222,7 @@ def _freshness(listing: Listing) -> str:
         return ""
     words = [f"read {units.seconds(time.monotonic() - listing.read_at)} ago"]
     if listing.hint is not None:
-        holds = f"good for {units.seconds(listing.hint.ttl)}" if listing.hint.ttl else ""
-        words += [holds, listing.hint.problem]
+        words += [f"good for {units.seconds(listing.hint.ttl)}" * bool(listing.hint.ttl), listing.hint.problem]
     return ", ".join(filter(None, words))
 
 

@@ -155,10 +155,9 @@ class ServerForm(Dialog[ServerConfig]):
         """Fill the form with what was pasted; False where that is no server, which is told."""
         self._unread, self._draft = None, self._draft._replace(more=())
         self._say("", "")
-        if not self._draft.pasted.strip():
-            return True
+        pasted = self._draft.pasted.strip()
         try:
-            found = self._with_free_names(pasted_servers(self._draft.pasted))
+            found = self._with_free_names(pasted_servers(pasted)) if pasted else [ServerConfig("")]
         except ConfigError as problem:
             self._say("bad", f"{problem.message} {problem.hint}")
             return False

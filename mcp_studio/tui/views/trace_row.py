@@ -73,12 +73,14 @@ def header(cells: Widths) -> str:
 def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
     """The entry in a row of the columns as pieces; every text of it is safe."""
     columns, signs = recording.columns, glyphs()
+    flags = columns.flags[row]
+    # What the person, and what the lint, has to say about it.
+    said = (" ", signs.marked, signs.said, signs.marked_said)[flags // bits.MARKED & 3]
+    found = ((" ", ""), (signs.dot, "dim"), (signs.warning, "warn"), (signs.bad, "bad"))[flags >> bits.SEVERITY & 3]
     kind, direction, method = columns.kind_of(row), columns.direction_of(row), _text(columns, "method", row)
-    outcome = columns.outcome_of(row)
-    if columns.flags[row] & bits.NEEDS_INPUT:
-        outcome = "needs input"
+    outcome = "needs input" if flags & bits.NEEDS_INPUT else columns.outcome_of(row)
     sign, word, mood = standing(kind, direction, outcome, method)
-    way: Piece = (signs.by_hand, "out") if columns.flags[row] & bits.BY_HAND else arrow(direction)
+    way: Piece = (signs.by_hand, "out") if flags & bits.BY_HAND else arrow(direction)
     look = "dim" if kind in ("result", "error") or not method else "strong" if kind == "request" else ""
     named = _indented(columns, row, safe(method, 120) or kind)
     about = _about(recording, row, kind, max(cells.target, cells.method))
@@ -97,7 +99,7 @@ def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
     ]
     # The gap belongs to the cell before it: half as many pieces to style, filter and write.
     *most, (last, end) = [piece for piece in pieces if piece[0]]
-    return [*_front(columns.flags[row]), *((f"{text}  ", look) for text, look in most), (f"{last} ", end)]
+    return [(said, "accent"), found, *((f"{text}  ", look) for text, look in most), (f"{last} ", end)]
 
 
 def arrow(direction: str) -> Piece:
@@ -153,14 +155,6 @@ def size_text(size: int) -> str:
 
 def _text(columns: Columns, name: str, row: int) -> str:
     return getattr(columns, f"{name}s").texts[getattr(columns, name)[row]]
-
-
-def _front(flags: int) -> list[Piece]:
-    """What the person, and what the lint, has to say about it: two cells."""
-    signs = glyphs()
-    said = (" ", signs.marked, signs.said, signs.marked_said)[flags // bits.MARKED & 3]
-    found = ((" ", ""), (signs.dot, "dim"), (signs.warning, "warn"), (signs.bad, "bad"))
-    return [(said, "accent"), found[flags >> bits.SEVERITY & 3]]
 
 
 def _indented(columns: Columns, row: int, name: str) -> str:
